@@ -1,0 +1,162 @@
+// Package config reads gavel.yaml into values.
+//
+// Most callers want [Parse], which checks the bytes of a gavel.yaml against
+// the schema in schema/gavel.cue and gives every problem with its place. It
+// reads no file and no environment variable: an api_key_env is only a name
+// here, and its value is looked up where a target is opened.
+package config
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Config is a checked gavel.yaml with its defaults filled in. Fields of
+// time and number that the file may leave out are 0 where it does.
+type Config struct {
+	// Definitions are the definition folders; never empty.
+	Definitions   []string
+	DefaultTarget string
+	// Targets by name, each with its Name set.
+	Targets map[string]Target
+	Roles   Roles
+	// Aliases map names that definitions use to targets.
+	Aliases  map[string]string
+	Defaults Defaults
+	// Thresholds are the passing scores by dialect that the file sets.
+	Thresholds map[string]float64
+	Reuse      Reuse
+	Gate       Gate
+	Budget     Budget
+	// Dialects pin files to a dialect by glob, in the file's order.
+	Dialects []Pin
+	// Tools are further folders with tool definitions.
+	Tools []string
+	// Comment is edit or new.
+	Comment string
+	// Digest is the hex SHA-256 of the canonical form of the file.
+	Digest string
+}
+
+// A Target is one thing under test, or a model that has a role.
+type Target struct {
+	Name string
+	// Provider is openai, http, command, replay or mock.
+	Provider string
+	// Kind is model or agent. Model targets get the driver's tool loop; agents
+	// run their own tools. Defaults to model for openai, replay and mock, else
+	// to agent.
+	Kind string
+
+	// URL is the endpoint of an http target.
+	URL string
+	// Model, BaseURL and API (chat or responses) are of a model provider.
+	Model   string
+	BaseURL string
+	API     string
+	// APIKeyEnv names the environment variable with the credential.
+	APIKeyEnv string
+	// Parameters are the sampling parameters that are sent: temperature,
+	// top_p, seed, max_tokens and the free-form parameters map, by wire name.
+	Parameters map[string]json.RawMessage
+
+	// Argv and Env (names of variables to pass on) are of a command target.
+	Argv []string
+	Env  []string
+	// Path is the recording of a replay target, relative to the root.
+	Path string
+	// Replies are of a mock target; the first that matches answers.
+	Replies []MockReply
+
+	// Timeout bounds one call and the case; 0 where the file does not set it.
+	Timeout time.Duration
+	// Concurrency is how many calls may be under way at once; 0 = default 8.
+	Concurrency int
+	// RequestsPerMinute and TokensPerMinute are 0 where unlimited.
+	RequestsPerMinute int
+	TokensPerMinute   int
+	// Price is nil where it is not known.
+	Price *Price
+	// Inputs are globs of the repository's files that the agent is built from.
+	Inputs []string
+	// Revision is none, reply or url_template.
+	Revision    string
+	URLTemplate string
+	WaitFor     time.Duration
+	// Tools are ids of tools that every case of the target is offered.
+	Tools []string
+	// Mocks answer tool calls before the mocks of definitions do, by tool name.
+	Mocks            map[string][]ToolMock
+	EndsConversation []string
+	// AcceptsPrompt is nil where the file does not set it.
+	AcceptsPrompt *bool
+	// Reuse is nil where the file does not set it for the target.
+	Reuse *Reuse
+}
+
+// A MockReply is one line of a mock target.
+type MockReply struct {
+	// Match is RE2, searched in the last message; empty matches everything.
+	Match string
+	Reply string
+	// ToolCalls are asked for beside the reply.
+	ToolCalls []MockCall
+}
+
+// A MockCall is a tool call that a mock target makes.
+type MockCall struct {
+	Name      string
+	Arguments json.RawMessage
+}
+
+// A ToolMock answers a tool call whose listed params equal the call's.
+type ToolMock struct {
+	Params   map[string]json.RawMessage
+	Response json.RawMessage
+}
+
+// A Price is in USD per million tokens.
+type Price struct{ Input, Output float64 }
+
+// Roles name the targets that have a role beside being tested; empty where
+// the file does not set one and the judge takes its place.
+type Roles struct {
+	Judge, Simulator, Extractor string
+	// Editors by editor_model.
+	Editors map[string]string
+}
+
+// Defaults stand in for what a case does not say; 0 where not set.
+type Defaults struct {
+	Iterations   int
+	Timeout      time.Duration
+	MaxTurnsCap  *int
+	Difficulties map[string]float64
+}
+
+// Reuse says whether stored verdicts are used.
+type Reuse struct {
+	On bool
+	// MaxAge is 0 where stored verdicts never grow too old.
+	MaxAge time.Duration
+}
+
+// Gate says when a run fails.
+type Gate struct {
+	// FailOn is regression, threshold, any_failure or never; empty where the
+	// file does not set it: regression with a base, any_failure without.
+	FailOn string
+	// MinScore and MaxDrop are nil where not set.
+	MinScore, MaxDrop *float64
+	// Required are key globs of cases that must be there and pass.
+	Required []string
+}
+
+// Budget limits a run; nil fields are unlimited.
+type Budget struct {
+	Calls, Tokens *int64
+	USD           *float64
+}
+
+// A Pin assigns the files that a glob matches to a dialect.
+type Pin struct{ Glob, Dialect string }

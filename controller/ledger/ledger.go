@@ -1,0 +1,3 @@
+// Package ledger remembers what was judged before, so that no verdict is paid
+// for twice.
+package ledger

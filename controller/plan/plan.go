@@ -1,0 +1,98 @@
+// Package plan works out which cases have to be done again, and why.
+//
+// [Digest] condenses everything that bears on a case into three nested
+// digests; [Decide] compares them with those of the base and with what the
+// ledger knows. Both are pure.
+package plan
+
+import (
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Layer says which digest a part enters first; it is in the later ones too.
+type Layer string
+
+const (
+	Execution Layer = "execution" // E: what is sent to the target
+	Judgement Layer = "judgement" // J: E and what measures it
+	Decision  Layer = "decision"  // D: J and what decides
+)
+
+// A Part is one named input of a digest.
+type Part struct {
+	Layer Layer `json:"layer"`
+	// Name says what the part is, as a reason would: "system prompt", "tool
+	// get_weather", "threshold".
+	Name string `json:"name"`
+	// Files are the files that the part comes from; empty for gavel.yaml's
+	// defaults and the built-in versions.
+	Files []string `json:"files,omitempty"`
+	// Digest is the hex SHA-256 of the part's canonical form.
+	Digest string `json:"digest"`
+	// Show is a short readable form of the value; empty for long texts.
+	Show string `json:"show,omitempty"`
+}
+
+// Digests are the three nested digests of a case, hex SHA-256.
+type Digests struct {
+	E     string `json:"e"`
+	J     string `json:"j"`
+	D     string `json:"d"`
+	Parts []Part `json:"parts"`
+}
+
+// Known is what the ledger has for a case.
+type Known struct {
+	// Executed and Judged count the stored samples of E and of J.
+	Executed, Judged int
+	// Decided is the stored result of D; nil if there is none.
+	Decided *verdict.Result
+}
+
+// Action says what is done with a case.
+type Action string
+
+const (
+	Run      Action = "run"      // call the target
+	Rejudge  Action = "rejudge"  // judge the stored transcript again
+	Redecide Action = "redecide" // apply the new rule to what is stored
+	Reuse    Action = "reuse"    // the verdict is known or cannot have changed
+	Skip     Action = "skip"     // not active, or its definition is invalid
+	Removed  Action = "removed"  // at base only
+)
+
+// A Reason says why a case has its action.
+type Reason struct {
+	// Part is the name of the part that changed, or a word such as new.
+	Part string `json:"part"`
+	// File is where the change stands; empty where no file is to blame.
+	File string `json:"file"`
+	// Message is one line for people.
+	Message string `json:"message"`
+}
+
+// A Row is the plan for one case.
+type Row struct {
+	Key     string
+	Dialect string
+	Target  string
+	Action  Action
+	Reasons []Reason
+	// Head and Base are the case on each side; nil where it is not there.
+	Head, Base *schema.Case
+	// HeadDigests and BaseDigests go with them.
+	HeadDigests, BaseDigests Digests
+	// MovedFrom is the case's key at base when only its key changed.
+	MovedFrom string
+	// Known is what the ledger has for the head's digests.
+	Known Known
+}
+
+// A Plan says what has to be done, one row per case of head or base, sorted
+// by key.
+type Plan struct {
+	// Base and Head are 40 hex digits or worktree; Base is empty without one.
+	Base, Head string
+	Rows       []Row
+}

@@ -1,0 +1,95 @@
+// Package target speaks to what is tested and to the models that judge it.
+//
+// Most callers want [New], which opens a configured target. A Target holds no
+// conversation: every [Request] carries all of it, so one Target serves all
+// cases at once. Targets never retry: they say in an [Error] whether it would
+// help, and run decides.
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Mark stands in the messages of a judge's request where the delimiter of the
+// call is put in before it is sent. It cannot occur in subject text, from
+// which evaluators strip it.
+const Mark = "\x00"
+
+// A Target answers requests. Implementations are safe for concurrent use.
+type Target interface {
+	// Respond sends one request and waits for the reply. It gives up when ctx
+	// ends. Errors are of type *Error where the outside world is to blame.
+	Respond(ctx context.Context, req Request) (Reply, error)
+}
+
+// A Request is one call to a target. Only System, Messages, Tools and Format
+// say what is asked and are in its digest; the rest says who asks.
+type Request struct {
+	System   string
+	Messages []schema.Message
+	Tools    []schema.Tool
+	// Format asks for a reply that is JSON of this schema; nil for free text.
+	Format *Format
+
+	// Case is the key of the case; Turn counts the agent's turns from 0.
+	Case string
+	Turn int
+	// Sample is the ordinal of the sample, Occurrence counts the earlier
+	// requests of the sample with the same digest. A replay finds its reply by
+	// the digest and these two.
+	Sample     int
+	Occurrence int
+}
+
+// A Format is a JSON Schema that a reply must follow.
+type Format struct {
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// A Reply is what a target answered.
+type Reply struct {
+	// Messages are what the target added in this turn: one assistant message
+	// of a model; of an agent also its tool calls and their results.
+	Messages []schema.Message `json:"messages"`
+	// Model is the model as it names itself; empty when unknown.
+	Model string `json:"model,omitempty"`
+	// Revision is what a deployed agent says it runs; empty when it does not.
+	Revision string `json:"revision,omitempty"`
+	// End is true when the agent says that the conversation is over.
+	End bool `json:"end,omitempty"`
+	// Traced reports whether the tool calls of the turn are known.
+	Traced bool `json:"traced"`
+	// Usage has Calls = 1 and the tokens as the provider counts them.
+	Usage verdict.Usage `json:"usage"`
+	// Latency is the time from sending to the last byte.
+	Latency time.Duration `json:"latency"`
+}
+
+// An Error is a call that brought no usable reply.
+type Error struct {
+	// Target is the name of the target.
+	Target string
+	// Status is the HTTP status, 0 where there was none.
+	Status int
+	// Retry reports whether the same call may succeed later: transport errors,
+	// 408, 429 and 5xx. A refusal or a malformed request is final.
+	Retry bool
+	// After is how long the provider asks to wait; 0 where it does not.
+	After time.Duration
+	// Message says what happened, scrubbed of credentials.
+	Message string
+	// Err is the cause; may be nil.
+	Err error
+}
+
+// Error names the target and what happened.
+func (e *Error) Error() string { return "target " + e.Target + ": " + e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }

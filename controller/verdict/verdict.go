@@ -1,0 +1,131 @@
+// Package verdict holds what a run finds out about a case and decides what it
+// means. It is a leaf: it calls nothing and knows no dialect.
+//
+// Most callers want [Decide], which turns the measured samples of one case
+// into a [Result]. It is pure, so a changed threshold is decided anew from
+// what is stored, without a call.
+package verdict
+
+import (
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Verdict is the judgement on a case.
+type Verdict string
+
+const (
+	Pass       Verdict = "pass"
+	Borderline Verdict = "borderline"
+	Fail       Verdict = "fail"
+	// Error means that no judgement was possible. It counts neither as a pass
+	// nor as a score of 0.
+	Error Verdict = "error"
+	// Skipped means that the case was not meant to run.
+	Skipped Verdict = "skipped"
+)
+
+// Usage sums up what calls cost.
+type Usage struct {
+	Calls        int   `json:"calls"`
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+}
+
+// Add returns the sum of two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.Calls + v.Calls, u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens}
+}
+
+// Tokens is input plus output.
+func (u Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }
+
+// A Transcript is what happened between the driver and the target in one
+// sample. It is what evaluators look at.
+type Transcript struct {
+	// System is the system prompt that was sent.
+	System string `json:"system,omitempty"`
+	// Messages are all turns in order, tool calls and results among them.
+	Messages []schema.Message `json:"messages"`
+	// Model is the model that answered, as it named itself; may be empty.
+	Model string `json:"model,omitempty"`
+	// Traced reports whether the tool calls of the target are known. Evaluators
+	// of tool calls give an error rather than a zero where it is false.
+	Traced bool `json:"traced"`
+	// Latency is the time spent in calls to the target.
+	Latency time.Duration `json:"latency"`
+	Usage   Usage         `json:"usage"`
+}
+
+// Final returns the text of the last assistant message that has one.
+func (t *Transcript) Final() string {
+	for i := len(t.Messages) - 1; i >= 0; i-- {
+		if m := t.Messages[i]; m.Role == schema.RoleAssistant && m.Content != "" {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+// A Criterion is one thing that an evaluator looked at.
+type Criterion struct {
+	// ID is stable across samples and unique in the measurement.
+	ID string `json:"id"`
+	// Score is in [0,1]; a criterion that is met or not scores 1 or 0.
+	Score float64 `json:"score"`
+	// Veto marks a criterion that does not add to the score but makes it 0 and
+	// fails the evaluator when its own score is 0: a forbidden word.
+	Veto bool `json:"veto,omitempty"`
+	// Note says what was found, for people.
+	Note string `json:"note,omitempty"`
+}
+
+// A Measurement is what one evaluator found in one sample, before any rule is
+// applied.
+type Measurement struct {
+	// Evaluator is the name of the evaluator in the case.
+	Evaluator string      `json:"evaluator"`
+	Criteria  []Criterion `json:"criteria"`
+	// Reason explains the measurement in one or two sentences.
+	Reason string `json:"reason,omitempty"`
+	// Asked and Answered are the last exchange with a model, if there was one.
+	Asked    string `json:"asked,omitempty"`
+	Answered string `json:"answered,omitempty"`
+	Usage    Usage  `json:"usage"`
+	// Error says why nothing could be measured; empty when it was. Errors are
+	// never stored.
+	Error string `json:"error,omitempty"`
+}
+
+// A Sample is one iteration of a case with what the evaluators measured.
+type Sample struct {
+	// Ordinal counts from 0.
+	Ordinal      int           `json:"ordinal"`
+	Measurements []Measurement `json:"measurements"`
+	// Error says why the target could not be driven to the end.
+	Error string `json:"error,omitempty"`
+}
+
+// A Result is the verdict on a case with what led to it.
+type Result struct {
+	Verdict Verdict `json:"verdict"`
+	// Score is in [0,1]; nil when there is none.
+	Score *float64 `json:"score"`
+	// Samples counts the samples that were judged.
+	Samples int `json:"samples"`
+	// Evaluators are in the order of the case.
+	Evaluators []EvaluatorResult `json:"evaluators,omitempty"`
+	// Reason is the one line that people read first.
+	Reason string `json:"reason,omitempty"`
+}
+
+// An EvaluatorResult is the score of one evaluator over all samples.
+type EvaluatorResult struct {
+	Name  string  `json:"name"`
+	Score float64 `json:"score"`
+	Pass  bool    `json:"pass"`
+	// Criteria hold the mean scores over the samples.
+	Criteria []Criterion `json:"criteria,omitempty"`
+	Reason   string      `json:"reason,omitempty"`
+}

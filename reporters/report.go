@@ -1,0 +1,177 @@
+// Package reporters turns what a run found into reports.
+//
+// [Compare] sets head against base and gives a [Report]; [Markdown] renders
+// the comment of a pull request from it. Both are pure. The packages below
+// render the same Report for other readers or publish it.
+package reporters
+
+import (
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Class says how a case stands against base.
+type Class string
+
+const (
+	Regression  Class = "regression"
+	Improvement Class = "improvement"
+	Unchanged   Class = "unchanged"
+	Unclear     Class = "unclear"
+	Flaky       Class = "flaky"
+	New         Class = "new"
+	Gone        Class = "removed"
+	Moved       Class = "moved"
+	Failed      Class = "error"
+)
+
+// A Report is what a run found. Its JSON is what `gavel run --json` prints;
+// absent numbers are null.
+type Report struct {
+	Run string `json:"run"`
+	// Base and Head are 40 hex digits, worktree, or null.
+	Base    *string `json:"base"`
+	Head    *string `json:"head"`
+	Cases   []Row   `json:"cases"`
+	Summary Summary `json:"summary"`
+	Diff    Diff    `json:"diff"`
+	Gate    Gate    `json:"gate"`
+
+	// Groups are the scores of the dialects' aggregates: domains and levels.
+	Groups   []Group          `json:"groups"`
+	Problems []schema.Problem `json:"problems"`
+	// Notices are changes that could hide a failure: a changed configuration,
+	// a lowered threshold, a case that failed at base and is gone or disabled.
+	Notices []Notice `json:"notices"`
+	// ConfigDigest is the digest of the gavel.yaml that decided.
+	ConfigDigest string `json:"config_digest"`
+	DurationMS   int64  `json:"duration_ms"`
+	// Saved is what reused verdicts cost when they were made.
+	Saved Saved `json:"saved"`
+}
+
+// A Row is one case of a Report.
+type Row struct {
+	Key     string `json:"key"`
+	Dialect string `json:"dialect"`
+	Target  string `json:"target"`
+	// File and Line are the origin at head, or at base for a removed case.
+	File string `json:"file"`
+	Line int    `json:"line"`
+
+	Action plan.Action `json:"action"`
+	// Verdict is null for a case that was not judged in this run or before.
+	Verdict     *verdict.Verdict `json:"verdict"`
+	Score       *float64         `json:"score"`
+	Native      *Native          `json:"native"`
+	BaseVerdict *verdict.Verdict `json:"base_verdict"`
+	BaseScore   *float64         `json:"base_score"`
+	// Class is null without a base.
+	Class      *Class        `json:"class"`
+	MovedFrom  *string       `json:"moved_from"`
+	Samples    int           `json:"samples"`
+	Calls      int           `json:"calls"`
+	Tokens     int64         `json:"tokens"`
+	CostUSD    *float64      `json:"cost_usd"`
+	DurationMS int64         `json:"duration_ms"`
+	Reasons    []plan.Reason `json:"reasons"`
+	// Error says why there is no judgement; null when there is one.
+	Error *string `json:"error"`
+
+	// Reason is the judgement in one line: what the judge or evaluator said.
+	Reason string `json:"reason"`
+	// Groups are the case's domain and level, or suite.
+	Groups []string `json:"groups"`
+	// Weight is the case's share in its group.
+	Weight float64 `json:"weight"`
+	// Detail is there for cases that people will want to look into.
+	Detail *Detail `json:"detail,omitempty"`
+}
+
+// Native is the score as the dialect writes it: value of scale.
+type Native struct {
+	Value float64 `json:"value"`
+	Scale float64 `json:"scale"`
+}
+
+// Detail shows how a verdict came about.
+type Detail struct {
+	Messages []schema.Message `json:"messages"`
+	Criteria []CriterionDiff  `json:"criteria"`
+}
+
+// A CriterionDiff is the mean score of one criterion on both sides, null
+// where it was not measured.
+type CriterionDiff struct {
+	Evaluator string   `json:"evaluator"`
+	ID        string   `json:"id"`
+	Base      *float64 `json:"base"`
+	Head      *float64 `json:"head"`
+	Note      string   `json:"note"`
+}
+
+// Summary counts the cases of a Report.
+type Summary struct {
+	Cases      int      `json:"cases"`
+	Pass       int      `json:"pass"`
+	Borderline int      `json:"borderline"`
+	Fail       int      `json:"fail"`
+	Error      int      `json:"error"`
+	Skipped    int      `json:"skipped"`
+	Run        int      `json:"run"`
+	Rejudged   int      `json:"rejudged"`
+	Redecided  int      `json:"redecided"`
+	Reused     int      `json:"reused"`
+	Removed    int      `json:"removed"`
+	Calls      int      `json:"calls"`
+	Tokens     int64    `json:"tokens"`
+	CostUSD    *float64 `json:"cost_usd"`
+	// Score is the weighted mean over all judged cases.
+	Score *float64 `json:"score"`
+}
+
+// Diff speaks of the cases that were judged on both sides.
+type Diff struct {
+	Pairs        int      `json:"pairs"`
+	ScoreBase    *float64 `json:"score_base"`
+	ScoreHead    *float64 `json:"score_head"`
+	Delta        *float64 `json:"delta"`
+	CILow        *float64 `json:"ci_low"`
+	CIHigh       *float64 `json:"ci_high"`
+	Regressions  int      `json:"regressions"`
+	Improvements int      `json:"improvements"`
+	Unclear      int      `json:"unclear"`
+	New          int      `json:"new"`
+	Removed      int      `json:"removed"`
+	Moved        int      `json:"moved"`
+}
+
+// Gate is whether the change may go on.
+type Gate struct {
+	// Result is pass, fail or undetermined.
+	Result string `json:"result"`
+	Reason string `json:"reason"`
+}
+
+// A Group is an aggregate of a dialect: path is domain, or domain and level.
+type Group struct {
+	Path  []string `json:"path"`
+	Cases int      `json:"cases"`
+	Score *float64 `json:"score"`
+	Base  *float64 `json:"base"`
+}
+
+// A Notice is a change that people must see before they trust a green gate.
+type Notice struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Case    string `json:"case"`
+	Message string `json:"message"`
+}
+
+// Saved is what reused verdicts cost when they were made.
+type Saved struct {
+	Calls   int      `json:"calls"`
+	CostUSD *float64 `json:"cost_usd"`
+}

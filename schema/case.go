@@ -1,0 +1,95 @@
+package schema
+
+import "time"
+
+// The names of the dialects.
+const (
+	DialectTestcase  = "testcase"
+	DialectPromptval = "promptval"
+	DialectDomain    = "domain"
+	DialectEvalcase  = "evalcase"
+)
+
+// A Case is one test of one target, compiled from any dialect. Nothing after
+// the compile step knows a dialect, except to show a score in its native scale.
+// A Case is read-only once it is compiled and may be shared by goroutines.
+type Case struct {
+	// Key identifies the case: the path below the definitions folder without
+	// extension, then #local-id unless the file is one case.
+	Key     string
+	Dialect string
+	Origin  Position
+	Labels  Labels
+
+	// Target is the name of the target, or empty for the default target.
+	Target string
+	// System is the resolved system prompt; empty means none is sent.
+	System string
+	// Layers are the texts that System was built from, outermost first.
+	Layers []Layer
+	// Tools are offered to the target, sorted by name, without repetition.
+	Tools []Tool
+	Drive Drive
+
+	Evaluators []Evaluator
+	Policy     Policy
+	// Weight is the share of the case in its group's score, ≥ 0.
+	Weight float64
+
+	// Skip says why the case is listed but not run; empty for an active case.
+	Skip string
+	// Inputs lists every file that the case was built from, and every file
+	// that would have been one had it existed, sorted by path.
+	Inputs []Input
+}
+
+// Labels are shown and selected by, and are in no digest.
+type Labels struct {
+	Name        string
+	Description string
+	Tags        []string
+	Difficulty  string
+	// Groups are the names under which scores are summed up, outermost first:
+	// domain then level for the domain dialect, the suite for others.
+	Groups []string
+}
+
+// A Layer is one contribution to the system prompt.
+type Layer struct {
+	File string
+	Text string
+}
+
+// A Drive says how the conversation with the target goes.
+type Drive struct {
+	// Messages are sent in order. The target answers after the last one.
+	Messages []Message
+}
+
+// A Policy holds what steers the run of a case.
+type Policy struct {
+	// Iterations is how many samples are taken, ≥ 1.
+	Iterations int
+	// Timeout bounds one sample from its first call to its last.
+	Timeout time.Duration
+	// MaxToolRounds bounds how often the target may ask for tools, ≥ 1.
+	MaxToolRounds int
+}
+
+// An Input is a file that a case was built from.
+type Input struct {
+	File string
+	// Role says what the file is to the case: definition, domain, level,
+	// evaluator, tool, database, seed …
+	Role string
+	// Absent marks a file that was looked for and not found. If it appears,
+	// the case is compiled anew.
+	Absent bool
+}
+
+// A File is an input whose bytes are needed when the case runs or is judged.
+type File struct {
+	// Path is relative to the repository root.
+	Path string
+	Data []byte
+}

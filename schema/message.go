@@ -1,0 +1,64 @@
+package schema
+
+import "encoding/json"
+
+// The roles of a Message.
+const (
+	RoleSystem    = "system"
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
+)
+
+// A Message is one turn of a conversation in the chat form that every target
+// understands and that the http and command targets exchange as JSON.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+	// ToolCalls are the calls that an assistant message asks for.
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	// ToolCallID and Name are set on tool messages only.
+	ToolCallID string `json:"tool_call_id,omitempty"`
+	Name       string `json:"name,omitempty"`
+}
+
+// A ToolCall is a request of the model to run one function.
+type ToolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"` // always "function"
+	Function FunctionCall `json:"function"`
+}
+
+// A FunctionCall names a function and carries its arguments as the JSON text
+// that the model wrote, which need not parse.
+type FunctionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// A Tool is a function that is offered to the target.
+type Tool struct {
+	// Name is the function's name, by which the model calls it.
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Parameters is the JSON Schema of the arguments in canonical form.
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	// Mock is what a call returns; nil means that a call gets a tool error.
+	Mock *Mock `json:"mock,omitempty"`
+	// File is the file that defines the tool; it is in no digest.
+	File string `json:"-"`
+}
+
+// A Mock is the recorded answer of a tool.
+type Mock struct {
+	// Kind is json, text, javascript or python. Code is never executed: a call
+	// to a tool whose mock is code makes the case an error.
+	Kind string `json:"kind"`
+	// Body is the text that the call returns, for json in canonical form.
+	Body string `json:"body"`
+}
+
+// IsCode reports whether the mock is a program rather than an answer.
+func (m *Mock) IsCode() bool {
+	return m != nil && (m.Kind == "javascript" || m.Kind == "python")
+}

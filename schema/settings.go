@@ -1,0 +1,33 @@
+package schema
+
+import "time"
+
+// Settings are the values of gavel.yaml that loading and compiling need. They
+// come in as values so that schema stays a leaf.
+type Settings struct {
+	// Definitions are the definition folders, relative to the repository root.
+	Definitions []string
+	// Tools are further folders with tool definitions.
+	Tools []string
+	// Dialects pins files to a dialect by glob.
+	Dialects map[string]string
+	// Targets are the configured targets by name; nil means that there is no
+	// configuration and that target names cannot be checked.
+	Targets       map[string]TargetSettings
+	DefaultTarget string
+	// Aliases map names that definitions use to targets.
+	Aliases map[string]string
+	// Thresholds are the passing scores by dialect that the file sets.
+	Thresholds map[string]float64
+	// Iterations is 0 and Timeout is 0 where gavel.yaml does not set them.
+	Iterations int
+	Timeout    time.Duration
+}
+
+// TargetSettings are the values of one target that compiling needs.
+type TargetSettings struct {
+	// Timeout is 0 where the target does not set it.
+	Timeout time.Duration
+	// Tools and Mocks that the target brings itself, by tool name.
+	Mocks map[string]bool
+}
