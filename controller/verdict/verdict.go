@@ -31,11 +31,30 @@ type Usage struct {
 	Calls        int   `json:"calls"`
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
+	// CostUSD is the price of the calls whose price is known; Unpriced counts
+	// the others.
+	CostUSD  float64 `json:"cost_usd"`
+	Unpriced int     `json:"unpriced"`
 }
 
 // Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Calls + v.Calls, u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens}
+	return Usage{
+		Calls:        u.Calls + v.Calls,
+		InputTokens:  u.InputTokens + v.InputTokens,
+		OutputTokens: u.OutputTokens + v.OutputTokens,
+		CostUSD:      u.CostUSD + v.CostUSD,
+		Unpriced:     u.Unpriced + v.Unpriced,
+	}
+}
+
+// Cost is what the calls cost in USD, or nil when the price of one of them is
+// not known.
+func (u Usage) Cost() *float64 {
+	if u.Unpriced > 0 {
+		return nil
+	}
+	return &u.CostUSD
 }
 
 // Tokens is input plus output.
