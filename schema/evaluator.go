@@ -105,8 +105,9 @@ type SQLExecutor struct {
 	Clauses          []string `json:"clause,omitempty"`
 	Functions        []string `json:"functions,omitempty"`
 	// Database is what the statement runs on: one .sqlite file or .sql
-	// scripts, executed in order. Empty when no check looks at a result.
-	Database []File `json:"database,omitempty"`
+	// scripts, executed in order. Empty when no check looks at a result. Its
+	// bytes are parts of J of their own; its paths count nowhere.
+	Database []File `json:"-"`
 }
 
 // NeedsDatabase reports whether a check looks at the columns or rows of the

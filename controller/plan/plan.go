@@ -34,6 +34,38 @@ type Part struct {
 	Show string `json:"show,omitempty"`
 }
 
+// A Fact is one property of a target that bears on what it answers.
+type Fact struct {
+	// Name says what the property is: model, parameter temperature, argv.
+	Name  string
+	Value string
+	// File is the repository file that the value comes from; empty for
+	// gavel.yaml.
+	File string
+	// Tool limits the fact to cases that are offered the tool of this name.
+	Tool string
+}
+
+// A Target is what the digests need to know of a configured target. Its name
+// is not among it: a renamed target is the same target.
+type Target struct {
+	// Agent is true when the target runs its own tools, so that those of a
+	// case are not sent to it.
+	Agent bool
+	Facts []Fact
+}
+
+// An Environment is what cases run in besides their own files.
+type Environment struct {
+	// Config is the path of gavel.yaml, named in reasons.
+	Config string
+	// DefaultTarget serves the cases that name none.
+	DefaultTarget string
+	Targets       map[string]Target
+	// Roles name the target of each role.
+	Roles map[schema.Role]string
+}
+
 // Digests are the three nested digests of a case, hex SHA-256.
 type Digests struct {
 	E     string `json:"e"`

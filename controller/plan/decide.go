@@ -1,0 +1,212 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Side is one state of the repository: its cases with their digests.
+type Side struct {
+	// Commit is 40 hex digits or worktree.
+	Commit string
+	// Cases by key; Digests go with them.
+	Cases   map[string]*schema.Case
+	Digests map[string]Digests
+	// Invalid are the files of definitions that did not load.
+	Invalid map[string]bool
+	// DefaultTarget serves the cases that name none.
+	DefaultTarget string
+}
+
+// NewSide computes the digests of the cases in their environment.
+func NewSide(commit string, cases []*schema.Case, env Environment) Side {
+	s := Side{
+		Commit:  commit,
+		Cases:   make(map[string]*schema.Case, len(cases)),
+		Digests: make(map[string]Digests, len(cases)),
+		Invalid: map[string]bool{},
+
+		DefaultTarget: env.DefaultTarget,
+	}
+	for _, c := range cases {
+		s.Cases[c.Key] = c
+		s.Digests[c.Key] = Digest(c, env)
+	}
+	return s
+}
+
+// Options steer what counts as affected.
+type Options struct {
+	// Changed reports whether a file differs between base and head; nil when
+	// that is not known.
+	Changed func(file string) bool
+	// Scoped says that base holds only the cases that the changed files can
+	// affect. A case of head that is not among them and whose inputs did not
+	// change is then as it was at base.
+	Scoped bool
+	// Always makes a case count as affected whatever its base: --all, and the
+	// cases that the gate requires. It gives the reason, or none.
+	Always func(key string) (Reason, bool)
+}
+
+// Compare sets head against base and says for every case what it would take
+// to judge it, as long as nothing is stored. base is nil when there is none.
+// [Settle] then takes what the ledger knows into account.
+func Compare(base *Side, head Side, opts Options) *Plan {
+	p := &Plan{Head: head.Commit}
+	if base != nil {
+		p.Base = base.Commit
+	}
+	for _, key := range slices.Sorted(maps.Keys(head.Cases)) {
+		p.Rows = append(p.Rows, compareCase(base, head, key, opts))
+	}
+	if base != nil {
+		p.Rows = append(p.Rows, missing(*base, head)...)
+		p.Rows = pairMoved(p.Rows)
+	}
+	slices.SortFunc(p.Rows, func(a, b Row) int { return cmp.Compare(a.Key, b.Key) })
+	return p
+}
+
+func compareCase(base *Side, head Side, key string, opts Options) Row {
+	c := head.Cases[key]
+	row := Row{
+		Key: key, Dialect: c.Dialect, Target: cmp.Or(c.Target, head.DefaultTarget),
+		Action: Run, Head: c, HeadDigests: head.Digests[key],
+	}
+	if c.Skip != "" {
+		row.Action = Skip
+		row.Reasons = []Reason{{"status", c.Origin.File, c.Skip}}
+	}
+	if base == nil {
+		return row
+	}
+	old, there := base.Cases[key]
+	switch {
+	case there:
+		row.Base, row.BaseDigests = old, base.Digests[key]
+	case opts.Scoped && !inputsChanged(c, opts.Changed):
+		row.Base, row.BaseDigests = c, row.HeadDigests
+	}
+	switch {
+	case row.Action == Skip:
+	case row.Base == nil:
+		row.Reasons = []Reason{{"new", c.Origin.File, "the case is new"}}
+	case row.Base.Skip != "":
+		row.Reasons = []Reason{{"status", c.Origin.File, "active again: at base it was skipped (" + row.Base.Skip + ")"}}
+	case row.BaseDigests.D != row.HeadDigests.D:
+		row.Reasons = Changes(row.BaseDigests, row.HeadDigests, opts.Changed)
+	default:
+		if opts.Always != nil {
+			if reason, ok := opts.Always(key); ok {
+				row.Reasons = []Reason{reason}
+				return row
+			}
+		}
+		row.Action = Reuse
+	}
+	return row
+}
+
+func inputsChanged(c *schema.Case, changed func(string) bool) bool {
+	return changed == nil || slices.ContainsFunc(c.Inputs, func(in schema.Input) bool { return changed(in.File) })
+}
+
+// missing gives a row for every case that only base has: removed, or skipped
+// where its definition is there but no longer loads.
+func missing(base, head Side) []Row {
+	var rows []Row
+	for key, c := range base.Cases {
+		if _, there := head.Cases[key]; there {
+			continue
+		}
+		row := Row{
+			Key: key, Dialect: c.Dialect, Target: cmp.Or(c.Target, base.DefaultTarget), Action: Removed,
+			Reasons: []Reason{{"removed", c.Origin.File, "the case is gone"}},
+			Base:    c, BaseDigests: base.Digests[key],
+		}
+		for _, in := range c.Inputs {
+			if head.Invalid[in.File] {
+				row.Action = Skip
+				row.Reasons = []Reason{{"invalid", in.File, "the definition is invalid"}}
+				break
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// pairMoved joins a removed and a new case of the same decision digest to one
+// moved case. Where several could be meant, nothing is joined.
+func pairMoved(rows []Row) []Row {
+	removed, added := map[string][]int{}, map[string][]int{}
+	for i, r := range rows {
+		switch {
+		case r.Action == Removed:
+			removed[r.BaseDigests.D] = append(removed[r.BaseDigests.D], i)
+		case r.Base == nil && r.Action == Run:
+			added[r.HeadDigests.D] = append(added[r.HeadDigests.D], i)
+		}
+	}
+	drop := map[int]bool{}
+	for d, to := range added {
+		from := removed[d]
+		if len(from) != 1 || len(to) != 1 {
+			continue
+		}
+		old, row := rows[from[0]], &rows[to[0]]
+		row.Action = Reuse
+		row.Base, row.BaseDigests, row.MovedFrom = old.Base, old.BaseDigests, old.Key
+		row.Reasons = []Reason{{"moved", row.Head.Origin.File, "moved from " + old.Key}}
+		drop[from[0]] = true
+	}
+	kept := rows[:0]
+	for i, r := range rows {
+		if !drop[i] {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// Settle takes what the ledger knows of each row's head into account: a case
+// that has to be judged is reused, redecided or rejudged where that is enough.
+// known is parallel to the rows.
+func Settle(p *Plan, known []Known) {
+	for i := range p.Rows {
+		row := &p.Rows[i]
+		row.Known = known[i]
+		if row.Action != Run {
+			continue
+		}
+		n := row.Head.Policy.Iterations
+		switch {
+		case known[i].Decided != nil:
+			row.Action = Reuse
+		case known[i].Judged >= n:
+			row.Action = Redecide
+		case known[i].Executed >= n:
+			row.Action = Rejudge
+		case known[i].Executed > 0:
+			row.Reasons = append(row.Reasons, Reason{"samples", "", fmt.Sprintf("%d of %d samples are stored", known[i].Executed, n)})
+		}
+		if len(row.Reasons) == 0 && row.Action != Reuse {
+			row.Reasons = []Reason{{"ledger", "", notStored(row.Action)}}
+		}
+	}
+}
+
+func notStored(a Action) string {
+	switch a {
+	case Redecide:
+		return "judged before under another rule"
+	case Rejudge:
+		return "run before, but judged otherwise"
+	}
+	return "not judged before"
+}

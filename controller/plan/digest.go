@@ -1,0 +1,201 @@
+package plan
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"slices"
+	"strconv"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// DriverVersion counts up when the way a conversation is driven changes what
+// is sent to a target. It is in every E.
+const DriverVersion = 1
+
+// compilerVersions count up when a dialect's compiler changes what it makes of
+// the same files in a way that the Case does not show.
+var compilerVersions = map[string]int{schema.DialectDomain: 1}
+
+// Digest condenses a case in its environment into the digests E, J and D and
+// the parts they were made from. Labels, keys, paths and origins are in none.
+func Digest(c *schema.Case, env Environment) Digests {
+	d := digester{c: c, env: env}
+	d.execution()
+	d.judgement()
+	d.decision()
+	slices.SortStableFunc(d.parts, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(layerOrder(a.Layer), layerOrder(b.Layer)), cmp.Compare(a.Name, b.Name))
+	})
+	return seal(d.parts)
+}
+
+func layerOrder(l Layer) int { return slices.Index([]Layer{Execution, Judgement, Decision}, l) }
+
+// seal hashes the sorted parts so that each digest contains the one before.
+func seal(parts []Part) Digests {
+	out := Digests{Parts: parts}
+	h := sha256.New()
+	for _, step := range []struct {
+		layer Layer
+		into  *string
+	}{{Execution, &out.E}, {Judgement, &out.J}, {Decision, &out.D}} {
+		writeString(h, string(step.layer))
+		for _, p := range parts {
+			if p.Layer == step.layer {
+				writeString(h, p.Name)
+				writeString(h, p.Digest)
+			}
+		}
+		*step.into = hex.EncodeToString(h.Sum(nil))
+	}
+	return out
+}
+
+// writeString writes s behind its length, so that no two sequences of strings
+// hash alike.
+func writeString(h hash.Hash, s string) {
+	fmt.Fprintf(h, "%d:%s", len(s), s)
+}
+
+type digester struct {
+	c     *schema.Case
+	env   Environment
+	parts []Part
+}
+
+func (d *digester) execution() {
+	c := d.c
+	target := d.env.Targets[d.targetName()]
+	d.value(Execution, "messages", c.Drive.Messages, "", c.Origin.File)
+	if c.System != "" {
+		d.text(Execution, "system prompt", c.System, "", layerFiles(c.Layers)...)
+	}
+	if !target.Agent && len(c.Tools) > 0 {
+		for _, t := range c.Tools {
+			d.value(Execution, "tool "+t.Name, t, "", t.File)
+		}
+		rounds := strconv.Itoa(c.Policy.MaxToolRounds)
+		d.text(Execution, "tool rounds", rounds, rounds, d.configured()...)
+	}
+	d.text(Execution, "timeout", c.Policy.Timeout.String(), c.Policy.Timeout.String(), d.configured()...)
+	d.facts(Execution, "target", target)
+	d.text(Execution, "driver version", strconv.Itoa(DriverVersion), strconv.Itoa(DriverVersion))
+	compiler := strconv.Itoa(compilerVersions[c.Dialect])
+	d.text(Execution, "compiler version", c.Dialect+" "+compiler, compiler)
+}
+
+func (d *digester) judgement() {
+	roles := map[schema.Role]bool{}
+	for i, ev := range d.c.Evaluators {
+		for _, r := range ev.Spec.Roles() {
+			roles[r] = true
+		}
+		d.value(Judgement, d.named("evaluator", i), struct {
+			Kind    string
+			Version int
+			Spec    schema.Spec
+		}{ev.Spec.Kind(), ev.Spec.Version(), ev.Spec}, ev.Spec.Kind(), d.files(ev)...)
+		if db, ok := ev.Spec.(schema.SQLExecutor); ok {
+			for n, f := range db.Database {
+				d.text(Judgement, d.named("database", i)+" file "+strconv.Itoa(n+1), string(f.Data), "", f.Path)
+			}
+		}
+	}
+	for _, r := range []schema.Role{schema.Judge, schema.Simulator, schema.Extractor} {
+		if roles[r] {
+			d.facts(Judgement, string(r), d.env.Targets[d.env.Roles[r]])
+		}
+	}
+}
+
+func (d *digester) decision() {
+	several := len(d.c.Evaluators) > 1
+	for i, ev := range d.c.Evaluators {
+		files := append(d.files(ev), d.env.Config)
+		show := strconv.FormatFloat(ev.Rule.Threshold, 'g', -1, 64)
+		d.text(Decision, d.named("threshold", i), show, show, files...)
+		need := "all"
+		if ev.Rule.Need > 0 {
+			need = strconv.Itoa(ev.Rule.Need)
+		}
+		d.text(Decision, d.named("match", i), need, need, files...)
+		if len(ev.Rule.Weights) > 0 {
+			d.value(Decision, d.named("criterion weights", i), ev.Rule.Weights, "", files...)
+		}
+		if len(ev.Rule.Required) > 0 {
+			d.value(Decision, d.named("required criteria", i), ev.Rule.Required, "", files...)
+		}
+		if several { // the weight of a single evaluator cancels out
+			weight := strconv.FormatFloat(ev.Weight, 'g', -1, 64)
+			d.text(Decision, d.named("evaluator weight", i), weight, weight, files...)
+		}
+	}
+	n := strconv.Itoa(d.c.Policy.Iterations)
+	d.text(Decision, "iterations", n, n, d.configured()...)
+}
+
+// facts adds what is known of a target, as seen by this case.
+func (d *digester) facts(layer Layer, role string, t Target) {
+	for _, f := range t.Facts {
+		if f.Tool != "" && !slices.ContainsFunc(d.c.Tools, func(t schema.Tool) bool { return t.Name == f.Tool }) {
+			continue
+		}
+		file := cmp.Or(f.File, d.env.Config)
+		show := f.Value
+		if f.File != "" || len(show) > 60 {
+			show = ""
+		}
+		d.text(layer, role+" "+f.Name, f.Value, show, file)
+	}
+}
+
+// value adds a part by its canonical JSON.
+func (d *digester) value(layer Layer, name string, v any, show string, files ...string) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		// Cases hold only strings, numbers and JSON that was parsed before.
+		panic(fmt.Sprintf("digest of %s: part %s: %v", d.c.Key, name, err))
+	}
+	d.text(layer, name, string(raw), show, files...)
+}
+
+func (d *digester) text(layer Layer, name, text, show string, files ...string) {
+	sum := sha256.Sum256([]byte(text))
+	files = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f == "" })
+	slices.Sort(files)
+	d.parts = append(d.parts, Part{
+		Layer: layer, Name: name, Files: slices.Compact(files),
+		Digest: hex.EncodeToString(sum[:]), Show: show,
+	})
+}
+
+// named numbers the parts of evaluators where a case has several.
+func (d *digester) named(part string, i int) string {
+	if len(d.c.Evaluators) == 1 {
+		return part
+	}
+	return part + " " + strconv.Itoa(i+1)
+}
+
+func (d *digester) files(ev schema.Evaluator) []string {
+	return []string{d.c.Origin.File, ev.File}
+}
+
+// configured are the files that a value may stand in which gavel.yaml can set
+// for all cases.
+func (d *digester) configured() []string { return []string{d.c.Origin.File, d.env.Config} }
+
+func (d *digester) targetName() string { return cmp.Or(d.c.Target, d.env.DefaultTarget) }
+
+func layerFiles(layers []schema.Layer) []string {
+	files := make([]string, len(layers))
+	for i, l := range layers {
+		files[i] = l.File
+	}
+	return files
+}
