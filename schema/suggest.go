@@ -1,0 +1,91 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Suggest returns the candidate that a misspelt name most likely means, or ""
+// when none is near. A difference in case or between -, _ and space weighs
+// nothing; otherwise about one typing error in three letters is forgiven. Of
+// equally near candidates the first in alphabetical order wins.
+func Suggest(name string, candidates []string) string {
+	folded := foldName(name)
+	length := utf8.RuneCountInString(folded)
+	if length == 0 || length > maxSuggestLength {
+		return ""
+	}
+	best, bestDistance := "", max(1, length/3)+1
+	for _, c := range slices.Sorted(slices.Values(candidates)) {
+		if c == name {
+			continue
+		}
+		d := nearness(folded, foldName(c))
+		if d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// DidYouMean renders a suggestion as the end of a message, "did you mean
+// `expected`?", or "" when no candidate is near.
+func DidYouMean(name string, candidates []string) string {
+	if s := Suggest(name, candidates); s != "" {
+		return "did you mean `" + s + "`?"
+	}
+	return ""
+}
+
+// Longer names are no typing errors, and the comparison is quadratic.
+const maxSuggestLength = 64
+
+func foldName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == ' ' {
+			return '_'
+		}
+		return r
+	}, strings.ToLower(s))
+}
+
+// nearness is the edit distance, where a name that is the beginning of the
+// other (id for id_of_test, keyword for keywords) counts as one error.
+func nearness(a, b string) int {
+	short, long := a, b
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	if len(short) >= 4 && strings.HasPrefix(long, short) {
+		return min(1, len(long)-len(short))
+	}
+	return editDistance([]rune(a), []rune(b))
+}
+
+// editDistance counts insertions, deletions, replacements and swaps of
+// neighbours that turn a into b (optimal string alignment).
+func editDistance(a, b []rune) int {
+	if len(b) > 2*maxSuggestLength {
+		return len(b)
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
