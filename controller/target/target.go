@@ -27,14 +27,18 @@ type Target interface {
 	Respond(ctx context.Context, req Request) (Reply, error)
 }
 
-// A Request is one call to a target. Only System, Messages, Tools and Format
-// say what is asked and are in its digest; the rest says who asks.
+// A Request is one call to a target. Only System, Messages, Tools, Format
+// and Temperature say what is asked and are in its digest; the rest says who
+// asks.
 type Request struct {
 	System   string
 	Messages []schema.Message
 	Tools    []schema.Tool
 	// Format asks for a reply that is JSON of this schema; nil for free text.
 	Format *Format
+	// Temperature is what judges and extractors ask for; a temperature in the
+	// target's own configuration wins. Nil leaves it to the provider.
+	Temperature *float64
 
 	// Case is the key of the case; Turn counts the agent's turns from 0.
 	Case string
