@@ -1,0 +1,90 @@
+package forge
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// A Token is a credential. Everything that prints or encodes it shows
+// [redacted].
+type Token string
+
+const redacted = "[redacted]"
+
+// Format prints [redacted] for every verb, %x and %#v included.
+func (t Token) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
+
+// String is [redacted].
+func (t Token) String() string { return redacted }
+
+// MarshalText is [redacted], in JSON and in logs.
+func (t Token) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// A DeniedError means that the forge did not let the credential do something:
+// 401, 403, or 404, with which forges hide what the credential may not see.
+type DeniedError struct {
+	// Op is what was tried, such as "read pull request octo/demo#7".
+	Op string
+	// Status is the HTTP status: 401, 403 or 404.
+	Status int
+	// Permission is the line that a workflow's permissions need, such as
+	// "pull-requests: read".
+	Permission string
+	// Message is the forge's own explanation.
+	Message string
+}
+
+// Error says what to write where.
+func (e *DeniedError) Error() string {
+	if e.Status == http.StatusUnauthorized {
+		return fmt.Sprintf("%s: 401 %s: the token is missing, wrong or expired", e.Op, e.Message)
+	}
+	return fmt.Sprintf("%s: %d %s: it is not there, or the token may not do this; in a workflow add\n  permissions:\n    %s",
+		e.Op, e.Status, e.Message, e.Permission)
+}
+
+// A LimitError means that the forge asked for more patience than the request
+// was given, see [Config.MaxWait].
+type LimitError struct {
+	// Until is the earliest time at which the forge will answer again.
+	Until time.Time
+}
+
+// Error says when to try again.
+func (e *LimitError) Error() string {
+	return "rate limit of the forge exhausted until " + e.Until.UTC().Format(time.RFC3339)
+}
+
+// printable keeps a forge's words from moving a terminal's cursor, and short.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > 300 {
+		return string(r[:300]) + "…"
+	}
+	return s
+}
+
+// explain adds to an error of go-github what was tried, and the permission
+// that a refusal asks for. A rate limit never arrives here as a 403: the
+// transport gives a [LimitError].
+func explain(op, permission string, err error) error {
+	var answer *github.ErrorResponse
+	if errors.As(err, &answer) && answer.Response != nil {
+		switch status := answer.Response.StatusCode; status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+			return &DeniedError{Op: op, Status: status, Permission: permission, Message: printable(answer.Message)}
+		}
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}

@@ -1,0 +1,180 @@
+package forge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Names of the events that start a job.
+const (
+	EventPullRequest       = "pull_request"
+	EventPullRequestTarget = "pull_request_target"
+	EventMergeGroup        = "merge_group"
+	EventPush              = "push"
+)
+
+// maxEvent is GitHub's limit for the payload of an event.
+const maxEvent = 25 << 20
+
+// An Event is why a CI job runs.
+type Event struct {
+	// Name is one of the Event constants.
+	Name string
+	// Action says what happened to the pull request: opened, synchronize,
+	// closed …; "" for a push. Gitea's synchronized is synchronize here.
+	Action string
+	Repo   Repo
+	// HeadSHA is the commit to look at, BaseSHA what it is compared with: the
+	// tip of the base branch, or what a push replaced. BaseSHA is "" for a push
+	// that made its branch.
+	HeadSHA string
+	BaseSHA string
+	// HeadRef and BaseRef are branch names without refs/heads/; a pushed tag
+	// keeps its refs/tags/. BaseRef is "" for a push.
+	HeadRef string
+	BaseRef string
+	// Pull is the pull request as it was then, nil for merge_group and push.
+	Pull *Pull
+}
+
+// The parts of a payload that are read, of all four events.
+type wireEvent struct {
+	Action     string    `json:"action"`
+	Number     int       `json:"number"`
+	Repository *wireRepo `json:"repository"`
+
+	PullRequest *wirePull `json:"pull_request"`
+	MergeGroup  *struct {
+		HeadSHA string `json:"head_sha"`
+		HeadRef string `json:"head_ref"`
+		BaseSHA string `json:"base_sha"`
+		BaseRef string `json:"base_ref"`
+	} `json:"merge_group"`
+
+	Ref     string `json:"ref"`
+	Before  string `json:"before"`
+	After   string `json:"after"`
+	Deleted bool   `json:"deleted"`
+}
+
+// ReadEvent reads the file that a CI job finds at GITHUB_EVENT_PATH;
+// eventName is GITHUB_EVENT_NAME. It accepts up to 25 MiB. Whatever the file
+// holds, the Event it returns without an error has commit ids, branch names
+// and repository names that are safe to put into a path or a command.
+func ReadEvent(path, eventName string) (Event, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Event{}, fmt.Errorf("read event: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxEvent+1))
+	if err != nil {
+		return Event{}, fmt.Errorf("read event %s: %w", path, err)
+	}
+	if len(data) > maxEvent {
+		return Event{}, fmt.Errorf("read event %s: larger than %d MiB", path, maxEvent>>20)
+	}
+	event, err := parseEvent(eventName, data)
+	if err != nil {
+		return Event{}, fmt.Errorf("read event %s from %s: %w", eventName, path, err)
+	}
+	return event, nil
+}
+
+func parseEvent(name string, data []byte) (Event, error) {
+	known := []string{EventPullRequest, EventPullRequestTarget, EventMergeGroup, EventPush}
+	if !slices.Contains(known, name) {
+		return Event{}, errors.New(strings.TrimSpace("it is none of " + strings.Join(known, ", ") + "; name the pull request instead; " +
+			schema.DidYouMean(name, known)))
+	}
+	var wire wireEvent
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return Event{}, fmt.Errorf("decode: %w", err)
+	}
+	if wire.Repository == nil {
+		return Event{}, errors.New("repository is missing")
+	}
+	repo, err := ParseRepo(wire.Repository.FullName)
+	if err != nil {
+		return Event{}, fmt.Errorf("repository.full_name: %w", err)
+	}
+	event := Event{Name: name, Action: wire.Action, Repo: repo}
+	if event.Action == "synchronized" {
+		event.Action = "synchronize"
+	}
+	switch name {
+	case EventMergeGroup:
+		return wire.mergeGroup(event)
+	case EventPush:
+		return wire.push(event)
+	}
+	return wire.pull(event)
+}
+
+func (w *wireEvent) pull(e Event) (Event, error) {
+	if w.PullRequest == nil {
+		return Event{}, errors.New("pull_request is missing")
+	}
+	if w.PullRequest.Number == 0 {
+		w.PullRequest.Number = w.Number
+	}
+	p, err := w.PullRequest.pull()
+	if err != nil {
+		return Event{}, err
+	}
+	// A pull request of another repository than the job's is no event of this
+	// job, and its fork detection would compare the wrong two.
+	if !p.Repo.Same(e.Repo) {
+		return Event{}, fmt.Errorf("the pull request is of %s, the event of %s", p.Repo, e.Repo)
+	}
+	e.HeadSHA, e.HeadRef, e.BaseSHA, e.BaseRef = p.HeadSHA, p.HeadRef, p.BaseSHA, p.BaseRef
+	e.Pull = &p
+	return e, nil
+}
+
+func (w *wireEvent) mergeGroup(e Event) (Event, error) {
+	g := w.MergeGroup
+	if g == nil {
+		return Event{}, errors.New("merge_group is missing")
+	}
+	e.HeadSHA, e.BaseSHA = g.HeadSHA, g.BaseSHA
+	e.HeadRef, e.BaseRef = branch(g.HeadRef), branch(g.BaseRef)
+	err := errors.Join(
+		checkSHA("merge_group.head_sha", e.HeadSHA), checkSHA("merge_group.base_sha", e.BaseSHA),
+		checkRef("merge_group.head_ref", e.HeadRef), checkRef("merge_group.base_ref", e.BaseRef),
+	)
+	if err != nil {
+		return Event{}, err
+	}
+	return e, nil
+}
+
+func (w *wireEvent) push(e Event) (Event, error) {
+	e.HeadSHA, e.BaseSHA, e.HeadRef = w.After, w.Before, branch(w.Ref)
+	if w.Deleted || isZero(e.HeadSHA) {
+		return Event{}, fmt.Errorf("the push deletes %.80q: there is no commit to look at", w.Ref)
+	}
+	if isZero(e.BaseSHA) {
+		e.BaseSHA = ""
+	}
+	err := errors.Join(checkSHA("after", e.HeadSHA), checkRef("ref", e.HeadRef))
+	if e.BaseSHA != "" {
+		err = errors.Join(err, checkSHA("before", e.BaseSHA))
+	}
+	if err != nil {
+		return Event{}, err
+	}
+	return e, nil
+}
+
+func branch(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }
+
+// isZero tells whether sha is the id that forges write for "no commit".
+func isZero(sha string) bool { return sha != "" && strings.Trim(sha, "0") == "" }

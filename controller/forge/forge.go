@@ -1,0 +1,251 @@
+// Package forge reads pull requests from GitHub, GitHub Enterprise, Gitea and
+// Forgejo: the event that started a CI job ([ReadEvent]), the live state of a
+// pull request ([Client.Pull]), what its author may do ([Client.Permission]),
+// and what follows from both ([Trusted]).
+//
+// Most callers make one [Client] per credential with [New] and share it: the
+// client holds the credential, repeats requests within limits, and sends one
+// write at a time with a second between them. [Client.REST] gives the same
+// connection to whoever publishes.
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// A Config says which forge to speak to, and as whom.
+type Config struct {
+	// BaseURL is the root of the REST API, what GITHUB_API_URL holds in a job:
+	// https://api.github.com, https://HOST/api/v3 for GitHub Enterprise,
+	// https://HOST/api/v1 for Gitea and Forgejo. Defaults to GitHub.
+	BaseURL string
+	// Token is the credential. Defaults to none: public data, few requests.
+	Token Token
+	// Transport carries the requests. Defaults to a copy of
+	// [http.DefaultTransport].
+	Transport http.RoundTripper
+	// Timeout bounds one attempt of a request, body included. Defaults to 30 s.
+	Timeout time.Duration
+	// MaxWait bounds what one request may wait for limits and between attempts
+	// altogether. Defaults to 2 min.
+	MaxWait time.Duration
+	// Now is the clock. Defaults to [time.Now].
+	Now func() time.Time
+	// Wait sleeps for d or until ctx is done, whose error it returns then.
+	// Defaults to a timer.
+	Wait func(ctx context.Context, d time.Duration) error
+	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
+	Random func() float64
+}
+
+// DefaultBaseURL is GitHub's public API.
+const DefaultBaseURL = "https://api.github.com"
+
+// A Client speaks to one forge with one credential. It is safe for concurrent
+// use. Two clients with one credential would write at the same time, which
+// GitHub punishes: share one.
+type Client struct {
+	rest *github.Client
+}
+
+// New returns a Client. It sends nothing; an error means that the base URL is
+// unusable.
+func New(cfg Config) (*Client, error) {
+	base, err := parseBase(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	hc := &http.Client{Transport: newTransport(withDefaults(cfg), base), CheckRedirect: checkRedirect}
+	rest := github.NewClient(hc)
+	rest.BaseURL = base
+	rest.UserAgent = "gavel"
+	return &Client{rest: rest}, nil
+}
+
+// REST returns the typed client over this client's connection, credential and
+// limits. Its errors are go-github's, except that an exhausted rate limit is
+// always a [LimitError].
+func (c *Client) REST() *github.Client { return c.rest }
+
+func withDefaults(cfg Config) Config {
+	if cfg.Transport == nil {
+		cfg.Transport = http.DefaultTransport.(*http.Transport).Clone()
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 30 * time.Second
+	}
+	if cfg.MaxWait == 0 {
+		cfg.MaxWait = 2 * time.Minute
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Wait == nil {
+		cfg.Wait = sleep
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Float64
+	}
+	return cfg
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// parseBase never repeats the URL in its errors: somebody may have written a
+// password into it.
+func parseBase(raw string) (*url.URL, error) {
+	if raw == "" {
+		raw = DefaultBaseURL
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return nil, errors.New("forge: the base URL cannot be parsed")
+	case u.Scheme != "https" && u.Scheme != "http", u.Host == "":
+		return nil, errors.New("forge: the base URL must be http(s)://host/path, such as " + DefaultBaseURL)
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("forge: the base URL of %s must have no user, query or fragment", u.Host)
+	}
+	u.Path = strings.TrimRight(u.Path, "/") + "/"
+	return u, nil
+}
+
+// A Repo names a repository. Names are compared without regard to case, see
+// [Repo.Same].
+type Repo struct {
+	Owner string
+	Name  string
+}
+
+// Both are put into URLs as they are, so that nothing may pass that leaves its
+// path segment.
+var (
+	namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+	userPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}(\[bot\])?$`)
+)
+
+// ParseRepo reads owner/name.
+func ParseRepo(s string) (Repo, error) {
+	owner, name, _ := strings.Cut(s, "/")
+	r := Repo{Owner: owner, Name: name}
+	return r, r.check()
+}
+
+func (r Repo) check() error {
+	for _, part := range []string{r.Owner, r.Name} {
+		if !namePattern.MatchString(part) || part == "." || part == ".." {
+			return fmt.Errorf("forge: %q is no repository: want owner/name", r.String())
+		}
+	}
+	return nil
+}
+
+// String is owner/name.
+func (r Repo) String() string { return r.Owner + "/" + r.Name }
+
+// Same tells whether both names mean one repository: forges ignore their case.
+func (r Repo) Same(other Repo) bool {
+	return strings.EqualFold(r.Owner, other.Owner) && strings.EqualFold(r.Name, other.Name)
+}
+
+// Permission is what a user may do with a repository, in the forge's words.
+type Permission string
+
+// The permissions that forges answer with. PermissionUnknown is for the case
+// that nobody could be asked; it allows nothing.
+const (
+	PermissionUnknown  Permission = ""
+	PermissionNone     Permission = "none"
+	PermissionRead     Permission = "read"
+	PermissionWrite    Permission = "write"
+	PermissionMaintain Permission = "maintain"
+	PermissionAdmin    Permission = "admin"
+	PermissionOwner    Permission = "owner"
+)
+
+// CanWrite tells whether the user may push: write or more. GitHub answers with
+// write for maintain and with read for triage; Gitea adds owner.
+func (p Permission) CanWrite() bool {
+	switch p {
+	case PermissionWrite, PermissionMaintain, PermissionAdmin, PermissionOwner:
+		return true
+	}
+	return false
+}
+
+// Pull reads the live state of a pull request. It refuses an answer whose
+// commits are no commit ids. A 401, 403 or 404 is a [DeniedError].
+func (c *Client) Pull(ctx context.Context, repo Repo, number int) (Pull, error) {
+	op := fmt.Sprintf("read pull request %s#%d", repo, number)
+	if err := repo.check(); err != nil {
+		return Pull{}, err
+	}
+	var wire wirePull
+	path := fmt.Sprintf("repos/%s/%s/pulls/%d", repo.Owner, repo.Name, number)
+	if err := c.get(ctx, path, &wire); err != nil {
+		return Pull{}, explain(op, "pull-requests: read", err)
+	}
+	p, err := wire.pull()
+	if err != nil {
+		return Pull{}, fmt.Errorf("%s: %w", op, err)
+	}
+	if p.Number != number {
+		return Pull{}, fmt.Errorf("%s: the forge answered with number %d", op, p.Number)
+	}
+	return p, nil
+}
+
+// Permission asks what user may do with repo. A bot account is no
+// collaborator and has [PermissionNone] without a request: GitHub answers 404
+// for it, as it does for a missing permission of our own. Any error comes with
+// [PermissionUnknown].
+func (c *Client) Permission(ctx context.Context, repo Repo, user string) (Permission, error) {
+	op := fmt.Sprintf("read the permission of %q on %s", user, repo)
+	if err := repo.check(); err != nil {
+		return PermissionUnknown, err
+	}
+	if !userPattern.MatchString(user) {
+		return PermissionUnknown, fmt.Errorf("%s: no user name", op)
+	}
+	if strings.HasSuffix(user, "[bot]") {
+		return PermissionNone, nil
+	}
+	var wire struct {
+		Permission Permission `json:"permission"`
+	}
+	path := fmt.Sprintf("repos/%s/%s/collaborators/%s/permission", repo.Owner, repo.Name, user)
+	if err := c.get(ctx, path, &wire); err != nil {
+		return PermissionUnknown, explain(op, "metadata: read", err)
+	}
+	return wire.Permission, nil
+}
+
+// get decodes into our own small types rather than go-github's: one field of
+// an unexpected type among hundreds that nobody reads must not fail the run.
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	req, err := c.rest.NewRequest(http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	_, err = c.rest.Do(ctx, req, into)
+	return err
+}

@@ -1,0 +1,122 @@
+package forge
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A Pull is what a pull request is at one moment.
+type Pull struct {
+	Number int
+	// Repo is where the pull request stands.
+	Repo Repo
+	// HeadSHA and BaseSHA are full commit ids in lower-case hex. BaseSHA is the
+	// tip of the base branch as the forge knows it, not the merge base.
+	HeadSHA string
+	BaseSHA string
+	// HeadRef and BaseRef are branch names without refs/heads/.
+	HeadRef string
+	BaseRef string
+	// HeadRepo is where the head comes from; zero if that repository was
+	// deleted.
+	HeadRepo Repo
+	// Author is the login, "" for a deleted account.
+	Author string
+	// Fork is true unless the head is known to be in Repo itself.
+	Fork  bool
+	Open  bool
+	Draft bool
+	// Private tells whether Repo is.
+	Private bool
+}
+
+// The wire types hold what GitHub's API, its events and Gitea have in common.
+// A null leaves its field as it is, so that only the two repositories, where
+// null means something, are pointers.
+type wirePull struct {
+	Number int      `json:"number"`
+	State  string   `json:"state"`
+	Draft  bool     `json:"draft"`
+	User   wireUser `json:"user"`
+	Head   wireSide `json:"head"`
+	Base   wireSide `json:"base"`
+}
+
+type wireUser struct {
+	Login string `json:"login"`
+}
+
+type wireSide struct {
+	SHA  string    `json:"sha"`
+	Ref  string    `json:"ref"`
+	Repo *wireRepo `json:"repo"`
+}
+
+type wireRepo struct {
+	ID       int64  `json:"id"`
+	FullName string `json:"full_name"`
+	Private  bool   `json:"private"`
+}
+
+func (w wirePull) pull() (Pull, error) {
+	if w.Number <= 0 {
+		return Pull{}, errors.New("pull_request.number is missing")
+	}
+	p := Pull{
+		Number: w.Number, Author: w.User.Login, Draft: w.Draft, Open: w.State == "open",
+		HeadSHA: w.Head.SHA, HeadRef: w.Head.Ref, BaseSHA: w.Base.SHA, BaseRef: w.Base.Ref,
+	}
+	if w.Base.Repo == nil {
+		return Pull{}, errors.New("pull_request.base.repo is missing")
+	}
+	var err error
+	if p.Repo, err = ParseRepo(w.Base.Repo.FullName); err != nil {
+		return Pull{}, fmt.Errorf("pull_request.base.repo.full_name: %w", err)
+	}
+	p.Private = w.Base.Repo.Private
+	if w.Head.Repo != nil {
+		if p.HeadRepo, err = ParseRepo(w.Head.Repo.FullName); err != nil {
+			return Pull{}, fmt.Errorf("pull_request.head.repo.full_name: %w", err)
+		}
+	}
+	p.Fork = isFork(w.Head.Repo, w.Base.Repo, p)
+	return p, errors.Join(
+		checkSHA("pull_request.head.sha", p.HeadSHA), checkSHA("pull_request.base.sha", p.BaseSHA),
+		checkRef("pull_request.head.ref", p.HeadRef), checkRef("pull_request.base.ref", p.BaseRef),
+	)
+}
+
+// isFork compares ids, which survive renames, or names where there are none.
+// The repository's own field `fork` says something else: that it is a fork of
+// another one, which its own branches are not.
+func isFork(head, base *wireRepo, p Pull) bool {
+	if head == nil {
+		return true
+	}
+	if head.ID != 0 && base.ID != 0 {
+		return head.ID != base.ID
+	}
+	return !p.HeadRepo.Same(p.Repo)
+}
+
+var shaPattern = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+
+func checkSHA(field, sha string) error {
+	if !shaPattern.MatchString(sha) {
+		return fmt.Errorf("%s: %.80q is no commit id", field, sha)
+	}
+	return nil
+}
+
+// checkRef refuses what git refuses and what a command line would take for an
+// option. Names come from strangers.
+func checkRef(field, ref string) error {
+	bad := ref == "" || len(ref) > 1024 || strings.HasPrefix(ref, "-") || strings.Contains(ref, "..") ||
+		strings.ContainsAny(ref, " ~^:?*[\\") || strings.ContainsFunc(ref, func(r rune) bool { return r < ' ' || r == 0x7f })
+	if bad {
+		return fmt.Errorf("%s: %.80q is no branch name", field, ref)
+	}
+	return nil
+}

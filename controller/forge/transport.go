@@ -1,0 +1,169 @@
+package forge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	// maxAttempts is how often one request is sent at most.
+	maxAttempts = 5
+	// maxBody bounds an answer: a page of 100 comments of 65,536 characters,
+	// four bytes each, with room for the rest.
+	maxBody = 32 << 20
+	// writeGap is GitHub's rule for clients that write: one at a time, at least
+	// a second between two.
+	writeGap = time.Second
+	// minSecret keeps a very short token from eating the answers it occurs in.
+	minSecret = 8
+)
+
+// transport adds the credential, serialises writes, and repeats what may be
+// repeated. Answers are read whole, so that a connection cut in the middle of
+// a body is one more failed attempt.
+type transport struct {
+	cfg  Config
+	base *url.URL
+
+	// turn holds one token; who has taken it may write and owns lastWrite.
+	turn      chan struct{}
+	lastWrite time.Time
+}
+
+func newTransport(cfg Config, base *url.URL) *transport {
+	t := &transport{cfg: cfg, base: base, turn: make(chan struct{}, 1)}
+	t.turn <- struct{}{}
+	return t
+}
+
+// checkRedirect follows what a renamed repository answers to a read. Go turns
+// a redirected POST into a GET, which would look like success.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) > 3:
+		return errors.New("more than 3 redirects")
+	case req.Method != via[0].Method:
+		return errors.New("the forge redirects this write; was the repository renamed?")
+	}
+	return nil
+}
+
+// RoundTrip sends req until it is answered, within the limits.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := takeBody(req)
+	if err != nil {
+		return nil, err
+	}
+	// The credential goes to the forge it is for, whatever a redirect says.
+	if req.URL.Host != t.base.Host || req.URL.Scheme != t.base.Scheme {
+		return nil, fmt.Errorf("refused a redirect from %s to %s", t.base.Host, req.URL.Host)
+	}
+	if !isWrite(req.Method) {
+		return t.persist(req, body)
+	}
+	ctx := req.Context()
+	select {
+	case <-t.turn:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { t.turn <- struct{}{} }()
+	defer func() { t.lastWrite = t.cfg.Now() }()
+	if gap := t.lastWrite.Add(writeGap).Sub(t.cfg.Now()); gap > 0 {
+		if err := t.cfg.Wait(ctx, gap); err != nil {
+			return nil, err
+		}
+	}
+	return t.persist(req, body)
+}
+
+func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
+
+func takeBody(req *http.Request) ([]byte, error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	defer req.Body.Close()
+	return io.ReadAll(req.Body)
+}
+
+// persist repeats one request. A limit is waited for with every method, since
+// nothing was done; a lost or broken answer only where doing it twice is the
+// same as once. After a POST the caller has to look first.
+func (t *transport) persist(req *http.Request, body []byte) (*http.Response, error) {
+	ctx := req.Context()
+	var waited time.Duration
+	for attempt := 1; ; attempt++ {
+		resp, err := t.attempt(req, body)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		limited := err == nil && isLimited(resp)
+		broken := err != nil || resp.StatusCode >= 500
+		if !limited && (!broken || req.Method == http.MethodPost) {
+			return settle(resp), err
+		}
+		delay := t.delay(resp, attempt)
+		if attempt == maxAttempts || waited+delay > t.cfg.MaxWait {
+			if limited {
+				return nil, &LimitError{Until: t.cfg.Now().Add(delay)}
+			}
+			return settle(resp), err
+		}
+		waited += delay
+		if err := t.cfg.Wait(ctx, delay); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// settle takes away what would make go-github refuse the next request by
+// itself, by a clock that nobody gave it: limits are kept here.
+func settle(resp *http.Response) *http.Response {
+	if resp != nil {
+		resp.Header.Del(headerRemaining)
+	}
+	return resp
+}
+
+// attempt sends the request once and reads the whole answer. What it returns
+// holds no token, not even where the forge echoes it.
+func (t *transport) attempt(req *http.Request, body []byte) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), t.cfg.Timeout)
+	defer cancel()
+	out := req.Clone(ctx)
+	if body != nil {
+		out.Body = io.NopCloser(bytes.NewReader(body))
+		out.ContentLength = int64(len(body))
+	}
+	if t.cfg.Token != "" {
+		out.Header.Set("Authorization", "Bearer "+string(t.cfg.Token))
+	}
+	resp, err := t.cfg.Transport.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	if len(data) > maxBody {
+		return nil, fmt.Errorf("the answer is larger than %d MiB", maxBody>>20)
+	}
+	if secret := []byte(t.cfg.Token); len(secret) >= minSecret {
+		data = bytes.ReplaceAll(data, secret, []byte(redacted))
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(data))
+	resp.ContentLength = int64(len(data))
+	// The answer belongs to the request of the caller: the clone has the
+	// credential in its header.
+	resp.Request = req
+	return resp, nil
+}

@@ -1,0 +1,59 @@
+package forge
+
+import "fmt"
+
+// A Trust says what may be done with a head, and why.
+type Trust struct {
+	// Run allows model calls and programs. Without it a head is validated and
+	// planned only.
+	Run bool
+	// Reason is one line for the status and the log, "" where Run is true.
+	Reason string
+}
+
+// Trusted decides whether the head that an event brought may spend money and
+// run code. event is the event's name, or "" for a pull request that somebody
+// named by hand; pull is nil for merge_group and push; permission is the
+// author's on the repository.
+//
+//	event                              head       author        what happens
+//	pull_request, _target, by hand     same repo  write or more run
+//	pull_request, _target, by hand     same repo  less          plan only
+//	pull_request, _target, by hand     same repo  unknown       plan only
+//	pull_request, _target, by hand     same repo  a bot         plan only (no collaborator)
+//	pull_request, _target, by hand     same repo  deleted       plan only
+//	pull_request, _target, by hand     fork       any           plan only
+//	pull_request, _target, by hand     deleted    any           plan only
+//	merge_group                        -          -             run: queued by somebody who may merge
+//	push                               -          -             run: pushing needs write
+//	anything else                      any        any           plan only
+//
+// Whether the result can be published is another question, which only the
+// attempt answers: GitHub gives pull_request jobs of a fork, and those that
+// Dependabot starts, a token that reads; pull_request_target gives one that
+// writes, together with the secrets, which is why a fork is planned only there
+// too. A fork stays a fork when its author may write: others may push to it.
+func Trusted(event string, pull *Pull, permission Permission) Trust {
+	switch event {
+	case EventMergeGroup, EventPush:
+		return Trust{Run: true}
+	case EventPullRequest, EventPullRequestTarget, "":
+	default:
+		return Trust{Reason: fmt.Sprintf("the event %q is not trusted", event)}
+	}
+	switch {
+	case pull == nil:
+		return Trust{Reason: "no pull request is known"}
+	case pull.Fork && pull.HeadRepo == Repo{}:
+		return Trust{Reason: "the head's repository was deleted"}
+	case pull.Fork:
+		return Trust{Reason: "the head comes from the fork " + pull.HeadRepo.String()}
+	case pull.Author == "":
+		return Trust{Reason: "the author's account was deleted"}
+	case permission == PermissionUnknown:
+		return Trust{Reason: fmt.Sprintf("what %s may do here could not be read", pull.Author)}
+	case !permission.CanWrite():
+		return Trust{Reason: fmt.Sprintf("%s has no write permission", pull.Author)}
+	}
+	return Trust{Run: true}
+}
