@@ -15,15 +15,23 @@ import (
 type Class string
 
 const (
+	// Regression and Improvement mean that the verdict got worse or better in
+	// the order pass, borderline, fail.
 	Regression  Class = "regression"
 	Improvement Class = "improvement"
-	Unchanged   Class = "unchanged"
-	Unclear     Class = "unclear"
-	Flaky       Class = "flaky"
-	New         Class = "new"
-	Gone        Class = "removed"
-	Moved       Class = "moved"
-	Failed      Class = "error"
+	// Unchanged means the same verdict. A score that moved within it shows in
+	// the scores, in Diff.Delta and in the gate's max_drop.
+	Unchanged Class = "unchanged"
+	// Unclear means that base has no verdict to compare with.
+	Unclear Class = "unclear"
+	// Flaky means that the same decision digest gave another verdict.
+	Flaky Class = "flaky"
+	// New means that base does not have the case, or skips it.
+	New   Class = "new"
+	Gone  Class = "removed"
+	Moved Class = "moved"
+	// Failed means that a case that was wanted has no judgement at head.
+	Failed Class = "error"
 )
 
 // A Report is what a run found. Its JSON is what `gavel run --json` prints;
@@ -49,6 +57,21 @@ type Report struct {
 	DurationMS   int64  `json:"duration_ms"`
 	// Saved is what reused verdicts cost when they were made.
 	Saved Saved `json:"saved"`
+	// NotRun says why nothing was run although cases are affected: a plan that
+	// waits for approval. Empty for a run.
+	NotRun string `json:"not_run"`
+}
+
+// ExitCode is what a command ends with: 2 when definitions are invalid, else 1
+// when the gate did not pass, else 0.
+func (r *Report) ExitCode() int {
+	switch {
+	case schema.HasErrors(r.Problems):
+		return 2
+	case r.Gate.Result != GatePass:
+		return 1
+	}
+	return 0
 }
 
 // A Row is one case of a Report.
@@ -67,7 +90,8 @@ type Row struct {
 	Native      *Native          `json:"native"`
 	BaseVerdict *verdict.Verdict `json:"base_verdict"`
 	BaseScore   *float64         `json:"base_score"`
-	// Class is null without a base.
+	// Class is null without a base, for a case that is skipped here but was
+	// not at base, and for a case that was planned but not meant to run yet.
 	Class      *Class        `json:"class"`
 	MovedFrom  *string       `json:"moved_from"`
 	Samples    int           `json:"samples"`
@@ -152,14 +176,28 @@ type Gate struct {
 	// Result is pass, fail or undetermined.
 	Result string `json:"result"`
 	Reason string `json:"reason"`
+	// FailOn is the rule that was applied, with its default filled in.
+	FailOn string `json:"fail_on"`
 }
 
-// A Group is an aggregate of a dialect: path is domain, or domain and level.
+// The results of a Gate.
+const (
+	GatePass         = "pass"
+	GateFail         = "fail"
+	GateUndetermined = "undetermined"
+)
+
+// A Group is an aggregate of a dialect.
 type Group struct {
-	Path  []string `json:"path"`
+	Dialect string `json:"dialect"`
+	// Path is domain and level, domain, or empty for the whole dialect.
+	Path []string `json:"path"`
+	// Cases counts those at head, judged or not.
 	Cases int      `json:"cases"`
 	Score *float64 `json:"score"`
-	Base  *float64 `json:"base"`
+	// Base is null where base was judged for a part of the group only, since
+	// the two scores would not speak of the same cases.
+	Base *float64 `json:"base"`
 }
 
 // A Notice is a change that people must see before they trust a green gate.
@@ -168,6 +206,8 @@ type Notice struct {
 	Line    int    `json:"line"`
 	Case    string `json:"case"`
 	Message string `json:"message"`
+	// AtBase says that file and line are those at base.
+	AtBase bool `json:"at_base"`
 }
 
 // Saved is what reused verdicts cost when they were made.

@@ -1,0 +1,294 @@
+package reporters
+
+import (
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// An Outcome is what is known of one case on one side.
+type Outcome struct {
+	Result verdict.Result
+	// Usage and Duration are what the case took in this run; zero when it was
+	// reused.
+	Usage    verdict.Usage
+	Duration time.Duration
+	// Transcript is of the sample that explains the verdict; nil where it is
+	// not at hand.
+	Transcript *verdict.Transcript
+	// Reused says that the verdict was stored before this run, and Saved what
+	// it cost then.
+	Reused bool
+	Saved  verdict.Usage
+}
+
+// An Input is what Compare works on.
+type Input struct {
+	// Run is the identity of the run.
+	Run  string
+	Plan *plan.Plan
+	// Head holds outcomes by the key at head, Base by the key at base. A case
+	// that is not there has no known verdict on that side.
+	Head, Base map[string]Outcome
+	Problems   []schema.Problem
+	Gate       GateSettings
+	Config     ConfigChange
+	// Notices are further ones, shown before those that Compare finds.
+	Notices []Notice
+	// ConfigDigest is the digest of the gavel.yaml that decided.
+	ConfigDigest string
+	Duration     time.Duration
+	// NotRun says why nothing was run; empty when it was.
+	NotRun string
+}
+
+// Compare sets head against base. It is pure; the rows stand in the order of
+// the plan, which is by key.
+//
+// A case is a regression when its verdict worsened in the order pass,
+// borderline, fail, and an improvement when it got better. A score that moved
+// within a verdict is no class of its own. Where base has no verdict the case
+// is unclear, since it may have been as bad before.
+func Compare(in Input) *Report {
+	r := &Report{
+		Run: in.Run, Base: commit(in.Plan.Base), Head: commit(in.Plan.Head),
+		Cases:        make([]Row, 0, len(in.Plan.Rows)),
+		Problems:     append([]schema.Problem{}, in.Problems...),
+		ConfigDigest: in.ConfigDigest,
+		DurationMS:   in.Duration.Milliseconds(),
+		NotRun:       in.NotRun,
+	}
+	pairs := make([]pair, 0, len(in.Plan.Rows))
+	for i := range in.Plan.Rows {
+		p := in.pair(&in.Plan.Rows[i])
+		pairs = append(pairs, p)
+		r.Cases = append(r.Cases, in.row(p))
+	}
+	r.Summary, r.Saved = summarise(r.Cases, pairs)
+	r.Diff = diff(r.Cases, pairs)
+	r.Groups = groups(pairs)
+	r.Notices = append(append([]Notice{}, in.Notices...), notices(in.Config, pairs)...)
+	r.Gate = gate(r, pairs, in.Gate)
+	return r
+}
+
+func commit(c string) *string {
+	if c == "" {
+		return nil
+	}
+	return &c
+}
+
+// A pair is one row of the plan with the outcomes of both sides, nil where
+// there is none.
+type pair struct {
+	plan       *plan.Row
+	head, base *Outcome
+}
+
+func (in *Input) pair(row *plan.Row) pair {
+	p := pair{plan: row}
+	if o, ok := in.Head[row.Key]; ok && active(row.Head) {
+		p.head = &o
+	}
+	key := row.Key
+	if row.MovedFrom != "" {
+		key = row.MovedFrom
+	}
+	if o, ok := in.Base[key]; ok && active(row.Base) {
+		p.base = &o
+	}
+	if p.unaffected() {
+		// One decision digest has one verdict, so each side stands for the other.
+		switch {
+		case p.head == nil && p.base != nil:
+			p.head = reused(*p.base)
+		case p.base == nil && p.head != nil:
+			p.base = reused(*p.head)
+		}
+	}
+	return p
+}
+
+// reused is what a verdict of the other side means for this one: the same,
+// and nothing was spent on it here.
+func reused(o Outcome) *Outcome {
+	o.Usage, o.Duration, o.Reused = verdict.Usage{}, 0, true
+	return &o
+}
+
+func active(c *schema.Case) bool { return c != nil && c.Skip == "" }
+
+// unaffected reports whether both sides have the case under one decision
+// digest and it was not run again.
+func (p pair) unaffected() bool {
+	row := p.plan
+	return row.Action == plan.Reuse && active(row.Head) && active(row.Base) && row.HeadDigests.D == row.BaseDigests.D
+}
+
+// wanted reports whether the case had to be judged in this run.
+func (p pair) wanted() bool {
+	switch p.plan.Action {
+	case plan.Run, plan.Rejudge, plan.Redecide:
+		return true
+	}
+	return false
+}
+
+// score is the score of a judged outcome, else nil.
+func score(o *Outcome) *float64 {
+	if o == nil || rank(o.Result.Verdict) < 0 {
+		return nil
+	}
+	return o.Result.Score
+}
+
+// rank orders the verdicts that are judgements, the best last; -1 for others.
+func rank(v verdict.Verdict) int {
+	switch v {
+	case verdict.Fail:
+		return 0
+	case verdict.Borderline:
+		return 1
+	case verdict.Pass:
+		return 2
+	}
+	return -1
+}
+
+func judged(o *Outcome) bool { return o != nil && rank(o.Result.Verdict) >= 0 }
+
+func (in *Input) row(p pair) Row {
+	shown := p.plan.Head
+	if shown == nil {
+		shown = p.plan.Base
+	}
+	row := Row{
+		Key: p.plan.Key, Dialect: p.plan.Dialect, Target: p.plan.Target,
+		File: shown.Origin.File, Line: shown.Origin.Line,
+		Action: p.plan.Action, Class: in.classify(p), MovedFrom: commit(p.plan.MovedFrom),
+		Score: score(p.head), BaseScore: score(p.base),
+		Reasons: append([]plan.Reason{}, p.plan.Reasons...),
+		Groups:  append([]string{}, shown.Labels.Groups...), Weight: shown.Weight,
+	}
+	row.Verdict, row.Error = in.judgement(p)
+	if p.base != nil {
+		row.BaseVerdict = &p.base.Result.Verdict
+	}
+	if row.Score != nil {
+		scale := nativeScale(row.Dialect)
+		row.Native = &Native{Value: *row.Score * scale, Scale: scale}
+	}
+	spent := verdict.Usage{}
+	if p.head != nil {
+		row.Samples = p.head.Result.Samples
+		row.DurationMS = p.head.Duration.Milliseconds()
+		row.Reason = p.head.Result.Reason
+		spent = p.head.Usage
+	}
+	row.Calls, row.Tokens, row.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
+	if worthDetail(row) {
+		row.Detail = detail(p)
+	}
+	return row
+}
+
+// nativeScale is the highest score in the notation of a dialect.
+func nativeScale(dialect string) float64 {
+	switch dialect {
+	case schema.DialectTestcase:
+		return 5
+	case schema.DialectPromptval:
+		return 10
+	}
+	return 1
+}
+
+// judgement gives the verdict at head and, where it is none, why.
+func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {
+	skipped, failed := verdict.Skipped, verdict.Error
+	switch {
+	case p.plan.Action == plan.Removed:
+		return nil, nil
+	case p.plan.Head == nil:
+		return &skipped, reasonText(p, "the definition is invalid")
+	case p.plan.Action == plan.Skip || p.plan.Head.Skip != "":
+		return &skipped, nil
+	case p.head != nil && p.head.Result.Verdict == verdict.Error:
+		return &failed, &p.head.Result.Reason
+	case p.head != nil:
+		return &p.head.Result.Verdict, nil
+	case p.wanted() && in.NotRun == "":
+		why := "it was not run"
+		return nil, &why
+	}
+	return nil, nil
+}
+
+// reasonText is the plan's reason for the row, or other where it gives none.
+func reasonText(p pair, other string) *string {
+	if text := plan.Summarise(p.plan.Reasons); text != "" {
+		return &text
+	}
+	return &other
+}
+
+func (in *Input) classify(p pair) *Class {
+	if in.Plan.Base == "" {
+		return nil
+	}
+	is := func(c Class) *Class { return &c }
+	row := p.plan
+	switch {
+	case row.Action == plan.Removed:
+		return is(Gone)
+	case row.MovedFrom != "":
+		return is(Moved)
+	case row.Head == nil:
+		return is(Failed)
+	case row.Head.Skip != "":
+		return skippedClass(row)
+	case p.head != nil && !judged(p.head):
+		return is(Failed)
+	case p.head == nil && p.wanted() && in.NotRun == "":
+		return is(Failed)
+	case !active(row.Base):
+		return is(New)
+	case p.head == nil && p.wanted():
+		return nil
+	case p.head == nil:
+		return is(Unchanged)
+	case !judged(p.base):
+		return is(Unclear)
+	}
+	return is(compareVerdicts(p))
+}
+
+// skippedClass is the class of a case that is skipped at head. One that was
+// active at base has none: nothing was compared, and a notice says so where
+// it matters.
+func skippedClass(row *plan.Row) *Class {
+	class := New
+	switch {
+	case active(row.Base):
+		return nil
+	case row.Base != nil:
+		class = Unchanged
+	}
+	return &class
+}
+
+func compareVerdicts(p pair) Class {
+	was, is := rank(p.base.Result.Verdict), rank(p.head.Result.Verdict)
+	switch {
+	case was == is:
+		return Unchanged
+	case p.plan.BaseDigests.D == p.plan.HeadDigests.D:
+		return Flaky
+	case is < was:
+		return Regression
+	}
+	return Improvement
+}

@@ -1,0 +1,216 @@
+package reporters
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// Everything that did not come from this package passes through text or lines
+// before it stands in a comment. Nothing else in the package escapes.
+
+// gap is a zero-width space. GitHub looks for mentions, references and bare
+// addresses in the rendered text, so an entity alone does not disarm them.
+const gap = "&#8203;"
+
+// text renders foreign text on one line, at most limit characters of it, so
+// that it stays text wherever it stands: it opens no Markdown or HTML, ends no
+// table cell, mentions nobody, refers to no issue and, at the start of a line,
+// is no command of a bot. Long words may wrap.
+func text(s string, limit int) string {
+	var b strings.Builder
+	e := escaper{b: &b, s: phrase.Clip(phrase.Line(s), limit)}
+	e.run()
+	return b.String()
+}
+
+// lines renders foreign text of several lines inside one paragraph, with its
+// indentation, at most limit characters and 24 lines of it.
+func lines(s string, limit int) string {
+	const most = 24
+	all := strings.Split(strings.Trim(phrase.Clip(phrase.Clean(s), limit), "\n \t"), "\n")
+	if len(all) > most {
+		all = append(all[:most], "…")
+	}
+	out := make([]string, len(all))
+	for i, line := range all {
+		line = strings.ReplaceAll(line, "\t", "  ")
+		body := strings.TrimLeft(line, " ")
+		indent := min(len(line)-len(body), 16)
+		out[i] = strings.Repeat("&nbsp;", indent) + text(body, limit)
+	}
+	return strings.Join(out, "<br>")
+}
+
+// An escaper writes one line of cleaned text.
+type escaper struct {
+	b *strings.Builder
+	s string
+	// word counts the characters since the last place where a line may break.
+	word int
+}
+
+// Words longer than maxWord may wrap anywhere, those longer than softWord
+// behind punctuation.
+const (
+	softWord = 24
+	maxWord  = 40
+)
+
+func (e *escaper) run() {
+	for i, r := range e.s {
+		e.b.WriteString(e.escape(i, r))
+		e.word++
+		switch {
+		case r == ' ':
+			e.word = 0
+		case e.word >= maxWord, e.word >= softWord && strings.ContainsRune("/_.-#:", r):
+			e.b.WriteString("<wbr>")
+			e.word = 0
+		}
+	}
+}
+
+func (e *escaper) escape(i int, r rune) string {
+	switch r {
+	case '&':
+		return "&amp;"
+	case '<':
+		return "&lt;"
+	case '>':
+		return "&gt;"
+	case '*', '`', '[', ']', '|', '~', '\\', '$':
+		return entity(r)
+	case '_':
+		// Between letters it opens no emphasis, and most keys have it there.
+		if i > 0 && alnum(e.s[i-1]) && alnum(e.at(i+1)) {
+			return "_"
+		}
+		return entity(r)
+	case '@':
+		return "@" + gap
+	case '#':
+		if i == 0 || digit(e.at(i+1)) {
+			return entity(r) + gap
+		}
+	case ':':
+		if strings.HasPrefix(e.s[i:], "://") {
+			return ":" + gap
+		}
+	case 'w', 'W':
+		if len(e.s) >= i+4 && strings.EqualFold(e.s[i:i+4], "www.") {
+			return string(r) + gap
+		}
+	}
+	return e.escapeStart(i, r)
+}
+
+// escapeStart handles what means something at the start of a line only, and
+// GH-1, which is a reference.
+func (e *escaper) escapeStart(i int, r rune) string {
+	switch r {
+	case '/', '=', '+', '!':
+		if i == 0 {
+			return entity(r)
+		}
+	case '-':
+		if i == 0 || digit(e.at(i+1)) && i >= 2 && strings.EqualFold(e.s[i-2:i], "gh") {
+			return entity(r) + gap
+		}
+	case '.', ')':
+		if i > 0 && strings.Trim(e.s[:i], "0123456789") == "" {
+			return entity(r)
+		}
+	}
+	return string(r)
+}
+
+// at is the byte at i, or 0 past the end.
+func (e *escaper) at(i int) byte {
+	if i < len(e.s) {
+		return e.s[i]
+	}
+	return 0
+}
+
+func entity(r rune) string { return fmt.Sprintf("&#%d;", r) }
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+func alnum(c byte) bool { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// link renders a link, or only its text where there is no address.
+func link(escaped, address string) string {
+	if address == "" {
+		return escaped
+	}
+	return "[" + escaped + "](" + address + ")"
+}
+
+// address cleans an address that the caller knows, so that it can stand in
+// parentheses: empty unless it is http or https.
+func address(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return ""
+	}
+	u.User = nil
+	return strings.TrimRight(percent(u.String(), "-._~/:?#=%&+,"), "/")
+}
+
+// blob is the address of a line of a file at a commit; empty where the commit
+// or the path is none that a forge could show.
+func (o Options) blob(commit, file string, line int) string {
+	repo := address(o.RepositoryURL)
+	if repo == "" || !isCommit(commit) || file == "" || strings.HasPrefix(file, "/") {
+		return ""
+	}
+	for _, segment := range strings.Split(file, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return ""
+		}
+	}
+	out := repo + "/blob/" + commit + "/" + percent(file, "-._/")
+	if line > 0 {
+		out += fmt.Sprintf("#L%d", line)
+	}
+	return out
+}
+
+// percent escapes every byte that is no letter, digit or among keep.
+func percent(s, keep string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c < utf8.RuneSelf && (alnum(c) || strings.IndexByte(keep, c) >= 0) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+func isCommit(s string) bool {
+	return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// instance cleans a name for the marker, where it must not end the comment.
+func instance(s string) string {
+	clean := func(r rune) rune {
+		if r < utf8.RuneSelf && (alnum(byte(r)) || r == '.' || r == '_') {
+			return r
+		}
+		return '-'
+	}
+	s = strings.Trim(strings.Map(clean, phrase.Clip(s, 64)), "-")
+	for strings.Contains(s, "--") {
+		s = strings.ReplaceAll(s, "--", "-")
+	}
+	if s == "" {
+		return "default"
+	}
+	return s
+}

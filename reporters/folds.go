@@ -1,0 +1,271 @@
+package reporters
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// fold shows how a verdict came about: the decisive turns and the criteria.
+func (c *comment) fold(row *Row) {
+	if row.Detail == nil {
+		return
+	}
+	c.line("<details><summary>What happened in <b>" + text(row.Key, 200) + "</b></summary>")
+	c.line("")
+	c.turns(row.Detail.Messages)
+	c.criteria(row)
+	if row.Samples > 1 {
+		c.line(phrase.Count(row.Samples, "sample"))
+		c.line("")
+	}
+	c.line("</details>")
+	c.line("")
+}
+
+// turns quotes the last turns: what was asked, what tools were called, what
+// was answered. Earlier ones are a number.
+func (c *comment) turns(messages []schema.Message) {
+	const most = 6
+	if len(messages) == 0 {
+		return
+	}
+	var out []string
+	first := max(0, len(messages)-most)
+	if first > 0 {
+		out = append(out, "<sub>"+phrase.Count(first, "earlier turn")+"</sub>")
+	}
+	for i, m := range messages[first:] {
+		out = append(out, "**"+speaker(m.Role)+", turn "+fmt.Sprint(first+i+1)+"** — "+turn(m))
+	}
+	c.line("> " + strings.Join(out, "\n>\n> "))
+	c.line("")
+}
+
+func speaker(role string) string {
+	switch role {
+	case schema.RoleAssistant:
+		return "agent"
+	case schema.RoleUser, schema.RoleTool, schema.RoleSystem:
+		return role
+	}
+	return text(role, 20)
+}
+
+func turn(m schema.Message) string {
+	var parts []string
+	if strings.TrimSpace(m.Content) != "" {
+		parts = append(parts, lines(m.Content, 800))
+	}
+	for _, call := range m.ToolCalls {
+		parts = append(parts, "called <code>"+text(call.Function.Name+" "+call.Function.Arguments, 300)+"</code>")
+	}
+	if len(parts) == 0 {
+		return "<i>empty</i>"
+	}
+	return strings.Join(parts, "<br>")
+}
+
+// criteria is a table of those that changed or were not fully met; the others
+// are a number.
+func (c *comment) criteria(row *Row) {
+	const most = 12
+	var shown []CriterionDiff
+	others, withBase := 0, false
+	for _, cr := range row.Detail.Criteria {
+		if len(shown) < most && telling(cr) {
+			shown = append(shown, cr)
+			withBase = withBase || cr.Base != nil
+		} else {
+			others++
+		}
+	}
+	if len(shown) == 0 {
+		return
+	}
+	scale := nativeScale(row.Dialect)
+	if withBase {
+		c.line("| criterion | base | head |")
+		c.line("|:--|--:|--:|")
+	} else {
+		c.line("| criterion | head |")
+		c.line("|:--|--:|")
+	}
+	for _, cr := range shown {
+		name := text(cr.ID, 120)
+		if cr.Note != "" {
+			name += " <br> <sub>" + text(cr.Note, 200) + "</sub>"
+		}
+		base := ""
+		if withBase {
+			base = native(cr.Base, scale) + " | "
+		}
+		c.line("| " + name + " | " + base + bold(native(cr.Head, scale), worse(cr)) + " |")
+	}
+	c.line("")
+	if others > 0 {
+		c.line("<sub>" + phrase.Int(int64(others)) + " more</sub>")
+		c.line("")
+	}
+}
+
+func telling(cr CriterionDiff) bool {
+	return cr.Head == nil || *cr.Head < 1 || cr.Base != nil && *cr.Base != *cr.Head
+}
+
+func worse(cr CriterionDiff) bool {
+	return cr.Head != nil && cr.Base != nil && *cr.Head < *cr.Base
+}
+
+func bold(s string, on bool) string {
+	if on {
+		return "**" + s + "**"
+	}
+	return s
+}
+
+// native writes a score in the dialect's scale with as few decimals as it needs.
+func native(x *float64, scale float64) string {
+	if x == nil {
+		return "–"
+	}
+	v := *x * scale
+	return trimZeros(phrase.Score(&v, 2))
+}
+
+func trimZeros(s string) string {
+	if !strings.Contains(s, ".") {
+		return s
+	}
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+}
+
+// groups folds a table of scores for each dialect: a row for each outermost
+// group, a column for each name of the groups in it.
+func (c *comment) groups() {
+	if c.level == countsOnly || c.r.Summary.Score == nil && c.r.NotRun != "" {
+		return
+	}
+	for _, t := range groupTables(c.r.Groups) {
+		c.groupTable(t)
+	}
+}
+
+// A groupTable is one dialect's groups, ready to print.
+type groupTable struct {
+	dialect string
+	columns []string
+	rows    []groupRow
+	total   *Group
+}
+
+type groupRow struct {
+	group Group
+	cells map[string]Group
+}
+
+func groupTables(groups []Group) []groupTable {
+	var out []groupTable
+	for i, g := range groups {
+		if len(out) == 0 || out[len(out)-1].dialect != g.Dialect {
+			out = append(out, groupTable{dialect: g.Dialect})
+		}
+		t := &out[len(out)-1]
+		switch len(g.Path) {
+		case 0:
+			t.total = &groups[i]
+		case 1:
+			t.rows = append(t.rows, groupRow{group: g, cells: map[string]Group{}})
+		case 2:
+			name := g.Path[1]
+			t.rows[len(t.rows)-1].cells[name] = g
+			if !slices.Contains(t.columns, name) {
+				t.columns = append(t.columns, name)
+			}
+		}
+	}
+	for i := range out {
+		slices.SortFunc(out[i].columns, compareNatural)
+	}
+	return out
+}
+
+func (c *comment) groupTable(t groupTable) {
+	title := "By suite"
+	if t.dialect == schema.DialectDomain {
+		title = "By domain and level"
+	}
+	c.line("<details><summary>" + title + "</summary>")
+	c.line("")
+	head, align := "| |", "|:--|"
+	for _, name := range t.columns {
+		head += " " + text(strings.TrimPrefix(name, "level_"), 30) + " |"
+		align += "--:|"
+	}
+	c.line(head + " cases | score | Δ |")
+	c.line(align + "--:|--:|--:|")
+	shown := c.limit(len(t.rows))
+	for _, row := range t.rows[:shown] {
+		c.groupRow(text(row.group.Path[0], 80), row, t.columns)
+	}
+	if rest := len(t.rows) - shown; rest > 0 {
+		c.line("| <sub>and " + phrase.Int(int64(rest)) + " more</sub> |")
+	}
+	if t.total != nil && len(t.rows) > 1 {
+		c.groupRow("**all**", groupRow{group: *t.total}, t.columns)
+	}
+	c.line("</details>")
+	c.line("")
+}
+
+func (c *comment) groupRow(name string, row groupRow, columns []string) {
+	cells := make([]string, 0, len(columns)+4)
+	cells = append(cells, name)
+	for _, col := range columns {
+		g, ok := row.cells[col]
+		if !ok {
+			cells = append(cells, "")
+			continue
+		}
+		cells = append(cells, groupScore(g))
+	}
+	change := ""
+	if d := groupDelta(row.group); d != nil {
+		change = bold(shortNumber(phrase.Signed(*d, 2)), *d <= -0.005)
+	}
+	cells = append(cells, phrase.Int(int64(row.group.Cases)), groupScore(row.group), change)
+	c.line("| " + strings.Join(cells, " | ") + " |")
+}
+
+// groupScore is bold where it fell by what can be seen.
+func groupScore(g Group) string {
+	d := groupDelta(g)
+	return bold(shortNumber(phrase.Score(g.Score, 2)), d != nil && *d <= -0.005)
+}
+
+func groupDelta(g Group) *float64 {
+	if g.Score == nil || g.Base == nil {
+		return nil
+	}
+	d := *g.Score - *g.Base
+	return &d
+}
+
+// shortNumber drops the zero before the point and the zeros of a whole number:
+// a table of ten columns has to fit a phone.
+func shortNumber(s string) string {
+	s = strings.TrimSuffix(s, ".00")
+	sign := ""
+	for _, prefix := range []string{"+", "−"} {
+		if rest, ok := strings.CutPrefix(s, prefix); ok {
+			sign, s = prefix, rest
+		}
+	}
+	if rest, ok := strings.CutPrefix(s, "0."); ok {
+		s = "." + rest
+	}
+	return sign + s
+}

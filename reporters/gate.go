@@ -1,0 +1,297 @@
+package reporters
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// The rules of GateSettings.FailOn.
+const (
+	FailOnRegression = "regression"
+	FailOnThreshold  = "threshold"
+	FailOnAny        = "any_failure"
+	FailOnNever      = "never"
+)
+
+// GateSettings say when a change may not go on. They are read from base where
+// there is one.
+type GateSettings struct {
+	// FailOn is regression, threshold, any_failure or never. Defaults to
+	// regression with a base and any_failure without.
+	FailOn string
+	// MinScore is the least weighted mean over all judged cases, in [0,1];
+	// MaxDrop the largest loss of the mean over the pairs. nil is off; a
+	// MaxDrop of 0 allows none.
+	MinScore, MaxDrop *float64
+	// Required are globs of keys that must be there and pass. * matches within
+	// a segment, ** across them.
+	Required []string
+}
+
+// findings collect what speaks against the change.
+type findings struct{ fail, undetermined []string }
+
+func (f *findings) failed(format string, args ...any) {
+	f.fail = append(f.fail, fmt.Sprintf(format, args...))
+}
+
+func (f *findings) unknown(format string, args ...any) {
+	f.undetermined = append(f.undetermined, fmt.Sprintf(format, args...))
+}
+
+// gate applies the settings. What fails outweighs what is undetermined, and
+// the reason names all of the same kind.
+func gate(r *Report, pairs []pair, s GateSettings) Gate {
+	rule := s.FailOn
+	if rule == "" {
+		rule = FailOnRegression
+		if r.Base == nil {
+			rule = FailOnAny
+		}
+	}
+	var f findings
+	if r.NotRun != "" && affected(pairs) > 0 {
+		f.unknown("nothing was run: %s", r.NotRun)
+	} else {
+		f.unjudged(r, pairs)
+		f.rule(r, pairs, rule, s)
+		f.scores(r, pairs, s)
+		f.required(r, s.Required)
+	}
+	g := Gate{FailOn: rule}
+	switch {
+	case rule == FailOnNever:
+		g.Result, g.Reason = GatePass, "fail_on: never"
+		if all := append(f.fail, f.undetermined...); len(all) > 0 {
+			g.Reason += "; otherwise: " + strings.Join(all, "; ")
+		}
+	case len(f.fail) > 0:
+		g.Result, g.Reason = GateFail, strings.Join(f.fail, "; ")
+	case len(f.undetermined) > 0:
+		g.Result, g.Reason = GateUndetermined, strings.Join(f.undetermined, "; ")
+	default:
+		g.Result, g.Reason = GatePass, passReason(r, pairs, rule)
+	}
+	return g
+}
+
+func affected(pairs []pair) int {
+	n := 0
+	for _, p := range pairs {
+		if p.wanted() {
+			n++
+		}
+	}
+	return n
+}
+
+// unjudged finds what makes every other rule moot: nothing to judge, and
+// cases that were wanted and have no judgement.
+func (f *findings) unjudged(r *Report, pairs []pair) {
+	current, errors, unrun, invalid := 0, 0, 0, 0
+	for i, p := range pairs {
+		if active(p.plan.Head) {
+			current++
+		}
+		switch row := r.Cases[i]; {
+		case p.plan.Head == nil && row.Verdict != nil:
+			invalid++
+		case row.Error == nil:
+		case row.Verdict == nil:
+			unrun++
+		default:
+			errors++
+		}
+	}
+	switch {
+	case r.Summary.Cases == 0:
+		f.unknown("there is no case")
+	case current == 0:
+		f.unknown("no case is active, all %d are skipped", r.Summary.Cases)
+	}
+	if errors > 0 {
+		f.unknown("%s ended in an error", phrase.Count(errors, "case"))
+	}
+	if unrun > 0 {
+		f.unknown("%s %s not run", phrase.Count(unrun, "case"), was(unrun))
+	}
+	if invalid > 0 {
+		f.unknown("%s of base %s not run because the definition is invalid", phrase.Count(invalid, "case"), was(invalid))
+	}
+}
+
+func was(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// rule applies fail_on. Under never it looks as under the default, so that
+// the reason can say what would have failed.
+func (f *findings) rule(r *Report, pairs []pair, rule string, s GateSettings) {
+	if rule == FailOnNever {
+		rule = FailOnRegression
+		if r.Base == nil {
+			rule = FailOnAny
+		}
+	}
+	switch rule {
+	case FailOnThreshold:
+		if s.MinScore == nil && s.MaxDrop == nil {
+			f.unknown("fail_on: threshold needs min_score or max_drop")
+		}
+	case FailOnAny:
+		if n := r.Summary.Fail; n > 0 {
+			f.failed("%s %s (fail_on: any_failure)", phrase.Count(n, "case"), verb(n, "fails", "fail"))
+		}
+		if n := r.Summary.Borderline; n > 0 {
+			f.failed("%s %s borderline (fail_on: any_failure)", phrase.Count(n, "case"), verb(n, "is", "are"))
+		}
+	case FailOnRegression:
+		f.regressions(r, pairs)
+	}
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func (f *findings) regressions(r *Report, pairs []pair) {
+	fresh, unclear := 0, 0
+	for i, p := range pairs {
+		row := r.Cases[i]
+		if !judged(p.head) {
+			continue
+		}
+		switch v := p.head.Result.Verdict; {
+		case v == verdict.Fail && (row.Class == nil || *row.Class == New):
+			fresh++
+		case v != verdict.Pass && row.Class != nil && *row.Class == Unclear:
+			unclear++
+		}
+	}
+	if n := r.Diff.Regressions; n > 0 {
+		f.failed("%s regressed (fail_on: regression)", phrase.Count(n, "case"))
+	}
+	switch {
+	case fresh > 0 && r.Base == nil:
+		f.failed("%s %s and there is no base to compare with", phrase.Count(fresh, "case"), verb(fresh, "fails", "fail"))
+	case fresh > 0:
+		f.failed("%s %s", phrase.Count(fresh, "new case"), verb(fresh, "fails", "fail"))
+	}
+	if unclear > 0 {
+		f.unknown("%s %s without a verdict at base to compare with", phrase.Count(unclear, "case"), verb(unclear, "does not pass", "do not pass"))
+	}
+}
+
+// scores applies min_score and max_drop, which count under every rule.
+func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
+	if s.MinScore != nil {
+		switch got := r.Summary.Score; {
+		case got == nil:
+			f.unknown("min_score %v is set and nothing has a score", *s.MinScore)
+		case round9(*got) < round9(*s.MinScore):
+			f.failed("score %s is below min_score %v", phrase.Score(got, 3), *s.MinScore)
+		}
+	}
+	if s.MaxDrop == nil || r.Base == nil {
+		return
+	}
+	switch delta := r.Diff.Delta; {
+	case delta == nil && affected(pairs) > 0 && anyAtBase(pairs):
+		f.unknown("max_drop %v is set and no case was judged on both sides", *s.MaxDrop)
+	case delta != nil && round9(-*delta) > round9(*s.MaxDrop):
+		f.failed("score fell by %s, max_drop is %v", phrase.Score(abs(*delta), 3), *s.MaxDrop)
+	}
+}
+
+func abs(x float64) *float64 {
+	x = math.Abs(x)
+	return &x
+}
+
+func anyAtBase(pairs []pair) bool {
+	for _, p := range pairs {
+		if active(p.plan.Base) && active(p.plan.Head) {
+			return true
+		}
+	}
+	return false
+}
+
+// round9 rounds to 1e-9, so that a drop of 0.1 is one.
+func round9(x float64) float64 { return math.Round(x*1e9) / 1e9 }
+
+// required demands that each glob finds a case and that all it finds pass.
+func (f *findings) required(r *Report, globs []string) {
+	for _, glob := range globs {
+		found := false
+		for _, row := range r.Cases {
+			if row.Class != nil && *row.Class == Gone || !matchKey(glob, row.Key) {
+				continue
+			}
+			found = true
+			switch {
+			case row.Verdict == nil || *row.Verdict == verdict.Error:
+				f.unknown("required case %s was not judged", row.Key)
+			case *row.Verdict != verdict.Pass:
+				f.failed("required case %s did not pass: %s", row.Key, *row.Verdict)
+			}
+		}
+		if !found {
+			f.failed("required case %s is not there", glob)
+		}
+	}
+}
+
+// matchKey matches a key glob: as path.Match, and ** for any number of
+// segments. A malformed glob matches only itself.
+func matchKey(glob, key string) bool {
+	if glob == key {
+		return true
+	}
+	return matchSegments(strings.Split(glob, "/"), strings.Split(key, "/"))
+}
+
+func matchSegments(glob, key []string) bool {
+	for len(glob) > 0 {
+		if glob[0] == "**" {
+			for i := range len(key) + 1 {
+				if matchSegments(glob[1:], key[i:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if len(key) == 0 {
+			return false
+		}
+		if ok, err := path.Match(glob[0], key[0]); err != nil || !ok {
+			return false
+		}
+		glob, key = glob[1:], key[1:]
+	}
+	return len(key) == 0
+}
+
+func passReason(r *Report, pairs []pair, rule string) string {
+	n := affected(pairs)
+	switch {
+	case n == 0 && r.Base != nil && r.Diff.Regressions == 0:
+		return "no affected cases"
+	case rule == FailOnThreshold:
+		return "the scores are within the limits (fail_on: threshold)"
+	case rule == FailOnAny:
+		return "no case fails (fail_on: any_failure)"
+	}
+	return "no case regressed (fail_on: regression)"
+}

@@ -1,0 +1,400 @@
+package reporters
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// MaxCommentBytes is the default of Options.MaxBytes. GitHub takes 65,536
+// characters; the rest is room for what a server counts otherwise.
+const MaxCommentBytes = 60_000
+
+// Options say where a comment will stand.
+type Options struct {
+	// Instance names the installation, so that two of them keep two comments.
+	// Defaults to default.
+	Instance string
+	// RepositoryURL is the repository's page, https://github.com/owner/name.
+	// Without it nothing is linked.
+	RepositoryURL string
+	// HeadSHA and BaseSHA are the commits that files are linked at, 40 hex
+	// digits. They default to those of the report.
+	HeadSHA, BaseSHA string
+	// RunURL is the page of the full report; empty when there is none.
+	RunURL string
+	// MaxBytes limits the comment. Defaults to MaxCommentBytes.
+	MaxBytes int
+	// Note is said near the top: superseded by another head, a budget that was
+	// reached.
+	Note string
+	// Commands are what people may write in a comment, or run to repeat this,
+	// as they have to write it.
+	Commands []string
+}
+
+// Marker is the first line of every comment of an instance.
+func Marker(name string) string {
+	return "<!-- gavel:report instance=" + instance(name) + " -->"
+}
+
+// A level says how much of a report is told. Each is a smaller comment.
+type level int
+
+const (
+	full          level = iota
+	noTranscripts       // all rows, no folds of what happened
+	topRows             // the first 20 rows of each table
+	countsOnly          // no rows
+)
+
+// Markdown renders the comment that a pull request gets: the marker, one line
+// of judgement, what must be known before a green gate is believed, then the
+// cases. Where the comment would grow past MaxBytes it is rendered again with
+// less, never cut. It is pure: equal reports give equal comments.
+func Markdown(r *Report, o Options) string {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = MaxCommentBytes
+	}
+	if o.HeadSHA == "" && r.Head != nil {
+		o.HeadSHA = *r.Head
+	}
+	if o.BaseSHA == "" && r.Base != nil {
+		o.BaseSHA = *r.Base
+	}
+	sorted := sortRows(r)
+	var out string
+	for l := full; l <= countsOnly; l++ {
+		c := comment{r: r, o: o, level: l, rows: sorted}
+		out = c.render()
+		if len(out) <= o.MaxBytes {
+			break
+		}
+	}
+	return out
+}
+
+// A comment is one rendering at one level.
+type comment struct {
+	r     *Report
+	o     Options
+	level level
+	rows  sections
+	b     strings.Builder
+}
+
+func (c *comment) render() string {
+	c.line(Marker(c.o.Instance))
+	c.line("### " + c.headline())
+	c.line(c.scoreLine())
+	c.line("")
+	if c.o.Note != "" {
+		c.alert("NOTE", []string{text(c.o.Note, 500)})
+	}
+	c.problems()
+	c.notices()
+	if c.r.NotRun != "" {
+		c.planned()
+	}
+	c.blocking()
+	c.alsoChanged()
+	c.groups()
+	c.line(c.foot())
+	return c.b.String()
+}
+
+// line writes one line and stops growing once the comment is too long anyway.
+func (c *comment) line(s string) {
+	if c.b.Len() <= c.o.MaxBytes || c.level == countsOnly {
+		c.b.WriteString(s)
+		c.b.WriteByte('\n')
+	}
+}
+
+// limit is how many rows of n a table shows at this level.
+func (c *comment) limit(n int) int {
+	switch c.level {
+	case topRows:
+		return min(n, 20)
+	case countsOnly:
+		return 0
+	}
+	return n
+}
+
+func (c *comment) headline() string {
+	r := c.r
+	invalid := invalidFiles(r.Problems)
+	icon := "✅"
+	switch {
+	case invalid > 0 || r.Gate.Result == GateFail:
+		icon = "❌"
+	case r.NotRun != "" && r.Gate.Result == GateUndetermined:
+		icon = "⏸️"
+	case r.Gate.Result != GatePass || c.rows.regressed+c.rows.failing > 0:
+		icon = "⚠️"
+	}
+	var parts []string
+	add := func(n int, noun string) {
+		if n > 0 {
+			parts = append(parts, phrase.Count(n, noun))
+		}
+	}
+	add(invalid, "invalid definition")
+	add(c.rows.regressed, "regression")
+	switch {
+	case r.Base == nil && c.rows.failing > 0:
+		parts = append(parts, fmt.Sprintf("%s of %s", phrase.Int(int64(c.rows.failing)), phrase.Count(r.Summary.Cases, "case"))+" "+verb(c.rows.failing, "fails", "fail"))
+	default:
+		add(c.rows.failing, "failing case")
+	}
+	add(r.Summary.Error, "error")
+	add(r.Diff.Improvements, "improvement")
+	return icon + " " + c.headlineText(parts)
+}
+
+// headlineText falls back on the gate where no count says what happened.
+func (c *comment) headlineText(parts []string) string {
+	r := c.r
+	wanted := r.Summary.Run + r.Summary.Rejudged + r.Summary.Redecided
+	told := strings.Join(parts, ", ")
+	switch {
+	case r.NotRun != "" && wanted > 0:
+		parts = append(parts, phrase.Count(wanted, "case")+" would run")
+		return strings.Join(parts, ", ")
+	case told != "" && (r.Gate.Result != GatePass || c.rows.regressed+c.rows.failing > 0):
+		return told
+	case r.Gate.Result != GatePass:
+		return "Gate " + gateWord(r.Gate.Result) + ": " + text(r.Gate.Reason, 200)
+	case wanted == 0 && r.Base != nil:
+		return "No affected cases"
+	case r.Base == nil:
+		return "All " + phrase.Count(r.Summary.Pass, "judged case") + " pass"
+	case told != "":
+		return "No regressions, " + told
+	}
+	return "No regressions"
+}
+
+func gateWord(result string) string {
+	switch result {
+	case GatePass:
+		return "passed"
+	case GateFail:
+		return "failed"
+	}
+	return "undetermined"
+}
+
+// invalidFiles counts the files with an error.
+func invalidFiles(problems []schema.Problem) int {
+	files := map[string]bool{}
+	for _, p := range problems {
+		if p.Severity == schema.Error {
+			files[p.File] = true
+		}
+	}
+	return len(files)
+}
+
+func (c *comment) scoreLine() string {
+	r := c.r
+	var parts []string
+	switch d := r.Diff; {
+	case d.Delta != nil:
+		delta := phrase.Signed(*d.Delta, 3)
+		if d.CILow != nil && d.CIHigh != nil {
+			delta += fmt.Sprintf(", 95 %% CI %s … %s", phrase.Signed(*d.CILow, 3), phrase.Signed(*d.CIHigh, 3))
+		}
+		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), delta))
+	case r.Summary.Score != nil:
+		parts = append(parts, "Score **"+phrase.Score(r.Summary.Score, 3)+"**")
+	}
+	parts = append(parts, c.share(), c.commits())
+	if page := address(c.o.RunURL); page != "" {
+		parts = append(parts, link("full report", page))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// share says how many of the cases were done again.
+func (c *comment) share() string {
+	s := c.r.Summary
+	if c.r.NotRun != "" {
+		return "nothing was run of " + phrase.Count(s.Cases, "case")
+	}
+	var done []string
+	for _, part := range []struct {
+		n    int
+		word string
+	}{{s.Run, actionWord(plan.Run, c.r.Base != nil)}, {s.Rejudged, "judged again"}, {s.Redecided, "decided anew"}} {
+		if part.n > 0 {
+			done = append(done, phrase.Int(int64(part.n))+" "+part.word)
+		}
+	}
+	if len(done) == 0 {
+		return "none of " + phrase.Count(s.Cases, "case") + " rerun"
+	}
+	done[0] = strings.Replace(done[0], " ", " of "+phrase.Count(s.Cases, "case")+" ", 1)
+	return strings.Join(done, ", ")
+}
+
+func actionWord(a plan.Action, again bool) string {
+	switch a {
+	case plan.Run:
+		if again {
+			return "rerun"
+		}
+		return "run"
+	case plan.Rejudge:
+		return "judged again"
+	case plan.Redecide:
+		return "decided anew"
+	case plan.Reuse:
+		return "stored verdict"
+	}
+	return string(a)
+}
+
+func (c *comment) commits() string {
+	out := c.commit(c.r.Head, c.o.HeadSHA)
+	if c.r.Base == nil {
+		return out + " without a base"
+	}
+	return out + " against " + c.commit(c.r.Base, c.o.BaseSHA)
+}
+
+func (c *comment) commit(name *string, sha string) string {
+	if isCommit(sha) {
+		page := address(c.o.RepositoryURL)
+		if page != "" {
+			page += "/commit/" + sha
+		}
+		return link("`"+sha[:7]+"`", page)
+	}
+	if name == nil {
+		return "unknown"
+	}
+	return text(*name, 60)
+}
+
+// alert writes one of GitHub's alerts, a paragraph each.
+func (c *comment) alert(kind string, paragraphs []string) {
+	c.line("> [!" + kind + "]")
+	c.line("> " + strings.Join(paragraphs, "\n>\n> "))
+	c.line("")
+}
+
+// problems names what is wrong in the definitions; warnings are a number.
+func (c *comment) problems() {
+	var bad []schema.Problem
+	for _, p := range c.r.Problems {
+		if p.Severity == schema.Error {
+			bad = append(bad, p)
+		}
+	}
+	if len(bad) == 0 {
+		return
+	}
+	n := invalidFiles(bad)
+	out := []string{fmt.Sprintf("**%s %s invalid and %s not run**", phrase.Count(n, "definition"), verb(n, "is", "are"), was(n))}
+	shown := c.limit(len(bad))
+	for _, p := range bad[:shown] {
+		where := link(text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
+		what := text(p.Message, 300)
+		if p.Hint != "" {
+			what += "; " + text(p.Hint, 300)
+		}
+		out = append(out, where+" <br> "+what)
+	}
+	if rest := len(bad) - shown; rest > 0 {
+		out = append(out, phrase.Count(rest, "problem")+" "+more(shown))
+	}
+	c.alert("CAUTION", out)
+}
+
+// more ends the line that counts what a table or list leaves out.
+func more(shown int) string {
+	if shown > 0 {
+		return "more"
+	}
+	return "in all"
+}
+
+func (c *comment) notices() {
+	all := c.r.Notices
+	if len(all) == 0 {
+		return
+	}
+	var out []string
+	shown := c.limit(len(all))
+	for _, n := range all[:shown] {
+		name, sha := n.Case, c.o.HeadSHA
+		if name == "" {
+			name = n.File
+		}
+		if n.AtBase {
+			sha = c.o.BaseSHA
+		}
+		out = append(out, link(text(name, 200), c.o.blob(sha, n.File, n.Line))+" "+text(n.Message, 300))
+	}
+	if rest := len(all) - shown; rest > 0 {
+		out = append(out, phrase.Count(rest, "change")+" "+more(shown)+" that can hide a failure")
+	}
+	c.alert("WARNING", out)
+}
+
+func (c *comment) foot() string {
+	r := c.r
+	parts := []string{"Gate " + gateWord(r.Gate.Result) + ": " + text(r.Gate.Reason, 400), c.cost()}
+	if n := warnings(r.Problems); n > 0 {
+		parts = append(parts, phrase.Count(n, "warning")+" in the definitions")
+	}
+	if d := r.ConfigDigest; d != "" {
+		parts = append(parts, "config `"+instance(d[:min(len(d), 7)])+"`")
+	}
+	out := "<sub>" + strings.Join(parts, " · ")
+	if len(c.o.Commands) > 0 {
+		commands := make([]string, len(c.o.Commands))
+		for i, cmd := range c.o.Commands {
+			commands[i] = "<code>" + text(cmd, 100) + "</code>"
+		}
+		out += " <br> " + strings.Join(commands, " · ")
+	}
+	return out + "</sub>"
+}
+
+func warnings(problems []schema.Problem) int {
+	n := 0
+	for _, p := range problems {
+		if p.Severity == schema.Warning {
+			n++
+		}
+	}
+	return n
+}
+
+// cost says what the run took and what reuse saved, in one clause each.
+func (c *comment) cost() string {
+	s := c.r.Summary
+	took := []string{phrase.Count(s.Calls, "call")}
+	if s.CostUSD != nil && *s.CostUSD > 0 {
+		took = append(took, phrase.USD(*s.CostUSD))
+	}
+	if s.Tokens > 0 {
+		took = append(took, phrase.Int(s.Tokens)+" tokens")
+	}
+	took = append(took, phrase.Duration(time.Duration(c.r.DurationMS)*time.Millisecond))
+	out := strings.Join(took, ", ")
+	if saved := c.r.Saved; saved.Calls > 0 {
+		out += "; reuse saved " + phrase.Count(saved.Calls, "call")
+		if saved.CostUSD != nil && *saved.CostUSD > 0 {
+			out += ", " + phrase.USD(*saved.CostUSD)
+		}
+	}
+	return out
+}

@@ -1,0 +1,184 @@
+package reporters
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A ConfigChange is what happened to gavel.yaml between base and head.
+type ConfigChange struct {
+	// File is the path of gavel.yaml; empty when there is none on either side.
+	File string
+	// Files are the configuration files that differ between base and head.
+	Files []string
+	// Base and Head are the gates of both sides; nil where a side has no
+	// gavel.yaml.
+	Base, Head *GateSettings
+	// DecidedBy is base or head: whose settings this run used.
+	DecidedBy string
+}
+
+// notices finds what could hide a failure.
+func notices(config ConfigChange, pairs []pair) []Notice {
+	out := configNotices(config)
+	out = append(out, hidden(pairs)...)
+	return append(out, lowered(pairs)...)
+}
+
+func configNotices(c ConfigChange) []Notice {
+	var out []Notice
+	for _, file := range c.Files {
+		message := "the configuration is changed here"
+		if c.DecidedBy != "" {
+			message += "; this run was decided by that of " + c.DecidedBy
+		}
+		out = append(out, Notice{File: file, Message: message})
+	}
+	if c.Base == nil || c.Head == nil {
+		return out
+	}
+	for _, message := range weaker(*c.Base, *c.Head) {
+		out = append(out, Notice{File: c.File, Message: message})
+	}
+	return out
+}
+
+// weaker names every part of the gate that lets more through at head.
+func weaker(base, head GateSettings) []string {
+	var out []string
+	if base.FailOn != head.FailOn {
+		out = append(out, fmt.Sprintf("gate: fail_on %s → %s", orDefault(base.FailOn), orDefault(head.FailOn)))
+	}
+	if base.MinScore != nil && (head.MinScore == nil || *head.MinScore < *base.MinScore) {
+		out = append(out, fmt.Sprintf("gate: min_score %v → %s", *base.MinScore, orOff(head.MinScore)))
+	}
+	if base.MaxDrop != nil && (head.MaxDrop == nil || *head.MaxDrop > *base.MaxDrop) {
+		out = append(out, fmt.Sprintf("gate: max_drop %v → %s", *base.MaxDrop, orOff(head.MaxDrop)))
+	}
+	for _, glob := range base.Required {
+		if !slices.Contains(head.Required, glob) {
+			out = append(out, fmt.Sprintf("gate: %s is no longer required", glob))
+		}
+	}
+	return out
+}
+
+func orDefault(failOn string) string {
+	if failOn == "" {
+		return "(default)"
+	}
+	return failOn
+}
+
+func orOff(x *float64) string {
+	if x == nil {
+		return "off"
+	}
+	return fmt.Sprint(*x)
+}
+
+// hidden finds the cases that failed at base and are not judged at head.
+func hidden(pairs []pair) []Notice {
+	var out []Notice
+	for _, p := range pairs {
+		if p.base == nil || p.base.Result.Verdict != verdict.Fail {
+			continue
+		}
+		n := Notice{Case: p.plan.Key, File: p.plan.Base.Origin.File, Line: p.plan.Base.Origin.Line, AtBase: true}
+		switch head := p.plan.Head; {
+		case p.plan.Action == plan.Removed:
+			n.Message = "failed at base and is removed here"
+		case head == nil:
+			n.Message = "failed at base and its definition is invalid here"
+		case head.Skip != "":
+			n.Message = "failed at base and is skipped here: " + head.Skip
+			n.File, n.Line, n.AtBase = head.Origin.File, head.Origin.Line, false
+		default:
+			continue
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// lowered finds the cases whose rule lets more through. A change that comes
+// from one place and concerns many cases is one notice.
+func lowered(pairs []pair) []Notice {
+	type change struct{ file, message string }
+	cases := map[change][]pair{}
+	var order []change
+	for _, p := range pairs {
+		if !active(p.plan.Head) || !active(p.plan.Base) || p.plan.BaseDigests.D == p.plan.HeadDigests.D {
+			continue
+		}
+		for _, message := range weakerRules(p.plan.Base.Evaluators, p.plan.Head.Evaluators) {
+			c := change{ruleFile(p.plan), message}
+			if cases[c] == nil {
+				order = append(order, c)
+			}
+			cases[c] = append(cases[c], p)
+		}
+	}
+	out := make([]Notice, 0, len(order))
+	for _, c := range order {
+		first := cases[c][0].plan
+		n := Notice{File: c.file, Message: c.message}
+		if len(cases[c]) == 1 {
+			n.Case, n.Line = first.Key, first.Head.Origin.Line
+			n.File = first.Head.Origin.File
+		} else {
+			n.Message += " for " + phrase.Count(len(cases[c]), "case")
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// ruleFile is the file that the plan blames for the changed rule.
+func ruleFile(row *plan.Row) string {
+	for _, r := range row.Reasons {
+		for _, part := range []string{"threshold", "match", "required"} {
+			if strings.HasPrefix(r.Part, part) {
+				return r.File
+			}
+		}
+	}
+	return row.Head.Origin.File
+}
+
+func weakerRules(base, head []schema.Evaluator) []string {
+	var out []string
+	for _, was := range base {
+		i := slices.IndexFunc(head, func(ev schema.Evaluator) bool { return ev.Name == was.Name })
+		if i < 0 {
+			out = append(out, fmt.Sprintf("evaluator %s is dropped", was.Name))
+			continue
+		}
+		is := head[i].Rule
+		if is.Threshold < was.Rule.Threshold {
+			out = append(out, fmt.Sprintf("threshold of %s lowered %v → %v", was.Name, was.Rule.Threshold, is.Threshold))
+		}
+		if is.Need > 0 && is.Need < was.Rule.Need || was.Rule.Need == 0 && is.Need > 0 {
+			out = append(out, fmt.Sprintf("%s asks for fewer matches: %s → %d", was.Name, needed(was.Rule.Need), is.Need))
+		}
+		for _, id := range was.Rule.Required {
+			if !slices.Contains(is.Required, id) {
+				out = append(out, fmt.Sprintf("criterion %s of %s is no longer required", id, was.Name))
+			}
+		}
+	}
+	return out
+}
+
+func needed(n int) string {
+	if n == 0 {
+		return "all"
+	}
+	return fmt.Sprint(n)
+}

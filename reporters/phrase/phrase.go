@@ -1,0 +1,167 @@
+// Package phrase writes numbers, counts and foreign text for people, alike in
+// the comment, on the terminal and in XML.
+//
+// What always holds: the results of [Clean] and [Line] contain no character
+// that moves a cursor, switches a colour or reverses the reading direction.
+package phrase
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Count writes n with its noun: "1 case", "1,204 cases". Nouns that end in s,
+// x, z, ch or sh are not used in reports, so an s is enough.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Int(int64(n)) + " " + noun + "s"
+}
+
+// Int writes n with a comma between the thousands.
+func Int(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "−", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// Score writes a score of [0,1] to the given number of decimals; a dash where
+// there is none.
+func Score(x *float64, decimals int) string {
+	if x == nil {
+		return "–"
+	}
+	return strconv.FormatFloat(*x, 'f', decimals, 64)
+}
+
+// Signed writes a difference with its sign, and 0 for what rounds to zero.
+func Signed(x float64, decimals int) string {
+	s := strconv.FormatFloat(math.Abs(x), 'f', decimals, 64)
+	switch {
+	case strings.Trim(s, "0.") == "":
+		return "0"
+	case x < 0:
+		return "−" + s
+	}
+	return "+" + s
+}
+
+// USD writes an amount of money; two decimals, more below a cent.
+func USD(x float64) string {
+	switch {
+	case x == 0:
+		return "$0"
+	case x < 0.0001:
+		return "< $0.0001"
+	case x < 0.01:
+		return fmt.Sprintf("$%.4f", x)
+	}
+	return fmt.Sprintf("$%.2f", x)
+}
+
+// Duration writes d in the one or two largest units: "850 ms", "2.3 s",
+// "2 min 14 s", "1 h 5 min".
+func Duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// Clean makes text that came from outside safe to print: invalid UTF-8 and
+// control characters become visible signs, characters without a width that
+// can hide or reorder text are left out. Line breaks and tabs stay.
+func Clean(s string) string {
+	if plain(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	marks := 0
+	for _, r := range s {
+		if unicode.In(r, unicode.Mn, unicode.Me) && !unicode.Is(unicode.Variation_Selector, r) {
+			// More than three marks on a letter is paint over the lines around it.
+			if marks++; marks > 3 {
+				continue
+			}
+		} else {
+			marks = 0
+		}
+		switch {
+		case r == '\n', r == '\t':
+			b.WriteRune(r)
+		case r == '\r', r == '\u2028', r == '\u2029', r == '\u0085':
+			b.WriteByte('\n')
+		case r < 0x20:
+			b.WriteRune(0x2400 + r) // the picture of the control character
+		case r == 0x7f:
+			b.WriteRune('\u2421')
+		case unicode.IsControl(r):
+			b.WriteRune('\uFFFD')
+		case invisible(r):
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// plain reports whether Clean has nothing to do, which is nearly always so.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= 0x7f || c < 0x20 && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
+}
+
+// invisible reports whether r has no width and can mislead. The joiners that
+// scripts and emoji need stay.
+func invisible(r rune) bool {
+	switch r {
+	case '\u200C', '\u200D':
+		return false
+	case '\u115F', '\u1160', '\u3164', '\uFFA0', '\u034F', '\u17B4', '\u17B5':
+		return true
+	}
+	return unicode.Is(unicode.Cf, r)
+}
+
+// Line is Clean on a single line: white space of any kind becomes one space.
+func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
+
+// Clip shortens s to at most n characters, the last of them an ellipsis.
+func Clip(s string, n int) string {
+	if len(s) <= n || utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	runes := 0
+	for i := range s {
+		if runes == n-1 {
+			return strings.TrimRight(s[:i], " ") + "…"
+		}
+		runes++
+	}
+	return s
+}

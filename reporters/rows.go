@@ -1,0 +1,385 @@
+package reporters
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// sections are the rows that a comment shows, each row in one of them.
+type sections struct {
+	// blocking rows are regressions and cases that fail without having failed
+	// before, the worst first.
+	blocking []*Row
+	also     []*Row
+	planned  []*Row
+	// regressed and failing count the blocking rows of each sort.
+	regressed, failing int
+	// standing counts cases that fail as they did at base.
+	standing int
+}
+
+func sortRows(r *Report) sections {
+	var s sections
+	for i := range r.Cases {
+		row := &r.Cases[i]
+		kind := Blocks(r, *row)
+		switch {
+		case r.NotRun != "" && toRun(*row):
+			s.planned = append(s.planned, row)
+		case kind == Regression:
+			s.regressed++
+			s.blocking = append(s.blocking, row)
+		case kind != "":
+			s.failing++
+			s.blocking = append(s.blocking, row)
+		case changed(*row) != 0:
+			s.also = append(s.also, row)
+		case row.Verdict != nil && *row.Verdict == verdict.Fail:
+			s.standing++
+		}
+	}
+	slices.SortStableFunc(s.blocking, func(a, b *Row) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(drop(a), drop(b)))
+	})
+	slices.SortStableFunc(s.also, func(a, b *Row) int { return cmp.Compare(changed(*a), changed(*b)) })
+	return s
+}
+
+func toRun(row Row) bool {
+	return row.Action == plan.Run || row.Action == plan.Rejudge || row.Action == plan.Redecide
+}
+
+// order puts regressions before other failures.
+func order(row *Row) int {
+	if row.Class != nil && *row.Class == Regression {
+		return 0
+	}
+	return 1
+}
+
+// drop sorts by difference, then by score.
+func drop(row *Row) float64 {
+	switch {
+	case row.Score == nil:
+		return 1
+	case row.BaseScore == nil:
+		return *row.Score
+	}
+	return *row.Score - *row.BaseScore
+}
+
+// Blocks says why a row speaks against the change: Regression, New for a case
+// that fails and did not at base, Unchanged for one that fails as at base
+// where the gate asks for no failure at all. Empty for all others; cases in
+// error are not among them.
+func Blocks(r *Report, row Row) Class {
+	if row.Class != nil && *row.Class == Regression {
+		return Regression
+	}
+	if row.Verdict == nil {
+		return ""
+	}
+	strict := r.Gate.FailOn == FailOnAny
+	bad := *row.Verdict == verdict.Fail || strict && *row.Verdict == verdict.Borderline
+	switch {
+	case !bad:
+		return ""
+	case row.Class == nil, *row.Class == New, *row.Class == Unclear:
+		return New
+	case strict:
+		return Unchanged
+	}
+	return ""
+}
+
+// changed ranks the other rows that a reader wants to see; 0 for the rest.
+func changed(row Row) int {
+	if row.Class == nil {
+		switch {
+		case row.Error != nil:
+			return 1
+		case row.BaseVerdict != nil && row.Verdict != nil && *row.Verdict == verdict.Skipped:
+			return 6
+		}
+		return 0
+	}
+	switch *row.Class {
+	case Failed:
+		return 1
+	case Improvement:
+		return 2
+	case Unclear:
+		return 3
+	case Flaky:
+		return 4
+	case New:
+		return 7
+	case Gone:
+		return 8
+	case Moved:
+		return 9
+	}
+	if moved(row) {
+		return 5
+	}
+	return 0
+}
+
+// moved reports whether the score differs by what two decimals can show.
+func moved(row Row) bool {
+	return row.Score != nil && row.BaseScore != nil && math.Abs(*row.Score-*row.BaseScore) >= 0.005
+}
+
+// name is the key of a row, linked to its line at the commit that has it.
+func (c *comment) name(row *Row) string {
+	sha := c.o.HeadSHA
+	if row.Class != nil && *row.Class == Gone || row.Reasons != nil && slices.ContainsFunc(row.Reasons, func(r plan.Reason) bool { return r.Part == "invalid" }) {
+		sha = c.o.BaseSHA
+	}
+	return link(text(row.Key, 200), c.o.blob(sha, row.File, row.Line))
+}
+
+// blocking writes the table of what speaks against the change, and a fold for
+// each of its cases.
+func (c *comment) blocking() {
+	rows := c.rows.blocking
+	shown := c.limit(len(rows))
+	if shown == 0 {
+		return
+	}
+	title := "Regressions"
+	switch {
+	case c.rows.regressed == 0:
+		title = "Failing cases"
+	case c.rows.failing > 0:
+		title = "Regressions and failing cases"
+	}
+	c.line("| | " + title + " |")
+	c.line("|--:|:--|")
+	for _, row := range rows[:shown] {
+		c.line("| " + numbers(row) + " | " + c.blockingCell(row) + " |")
+	}
+	c.rest(len(rows) - shown)
+	c.line("")
+	if c.level == full {
+		for _, row := range rows {
+			c.fold(row)
+		}
+	}
+}
+
+func (c *comment) blockingCell(row *Row) string {
+	label := ""
+	if row.Class != nil && *row.Class == New {
+		label = "new · "
+	}
+	cell := []string{verdictIcon(row.Verdict) + " " + label + c.name(row)}
+	if row.Reason != "" {
+		cell = append(cell, text(row.Reason, 240))
+	}
+	if why := c.why(row); why != "" {
+		cell = append(cell, "<sub>"+why+"</sub>")
+	}
+	return strings.Join(cell, " <br> ")
+}
+
+func verdictIcon(v *verdict.Verdict) string {
+	if v != nil && *v == verdict.Borderline {
+		return "🟡"
+	}
+	return "❌"
+}
+
+// why is the plan's reason in one line.
+func (c *comment) why(row *Row) string {
+	said := plan.Summarise(row.Reasons)
+	if said == "" || row.Class == nil && row.Action == plan.Run && c.r.Base == nil {
+		return ""
+	}
+	return actionWord(row.Action, c.r.Base != nil) + ": " + text(said, 240)
+}
+
+// numbers is the left cell of a blocking row: the difference, and both scores.
+func numbers(row *Row) string {
+	switch {
+	case row.Score == nil:
+		return ""
+	case row.BaseScore == nil:
+		return "**" + phrase.Score(row.Score, 2) + "**"
+	}
+	return fmt.Sprintf("**%s** <br> <sub>%s&nbsp;→&nbsp;%s</sub>",
+		phrase.Signed(*row.Score-*row.BaseScore, 2), phrase.Score(row.BaseScore, 2), phrase.Score(row.Score, 2))
+}
+
+// rest ends a table with what it leaves out.
+func (c *comment) rest(n int) {
+	if n > 0 {
+		c.line("| | <sub>and " + phrase.Int(int64(n)) + " more</sub> |")
+	}
+}
+
+// A long list of what did not hurt is folded.
+const foldRows = 15
+
+func (c *comment) alsoChanged() {
+	rows := c.rows.also
+	shown := c.limit(len(rows))
+	if shown > 0 {
+		title := "Also changed"
+		if len(c.rows.blocking) == 0 {
+			title = "Changed"
+		}
+		if shown > foldRows {
+			c.line("<details><summary>" + title + ": " + phrase.Count(len(rows), "case") + "</summary>")
+			c.line("")
+		}
+		c.line("| | " + title + " |")
+		c.line("|--:|:--|")
+		for _, row := range rows[:shown] {
+			left, right := c.alsoCells(row)
+			c.line("| " + left + " | " + right + " |")
+		}
+		c.rest(len(rows) - shown)
+		if shown > foldRows {
+			c.line("</details>")
+		}
+		c.line("")
+	}
+	if counts := c.counts(); counts != "" {
+		c.line(counts)
+		c.line("")
+	}
+}
+
+// counts names the classes by number where the rows are not shown, and always
+// the cases that fail as they did at base.
+func (c *comment) counts() string {
+	var parts []string
+	add := func(n int, noun string) {
+		if n > 0 {
+			parts = append(parts, phrase.Count(n, noun))
+		}
+	}
+	if c.level == countsOnly {
+		d := c.r.Diff
+		add(d.Unclear, "unclear case")
+		add(d.New, "new case")
+		add(d.Removed, "removed case")
+		add(d.Moved, "moved case")
+	}
+	if n := c.rows.standing; n > 0 {
+		parts = append(parts, phrase.Count(n, "case")+" "+verb(n, "fails as it", "fail as they")+" did at base")
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (c *comment) alsoCells(row *Row) (left, right string) {
+	name, was := c.name(row), ""
+	if row.BaseScore != nil {
+		was = "<sub>was&nbsp;" + phrase.Score(row.BaseScore, 2) + "</sub>"
+	}
+	kind := Unchanged
+	if row.Class != nil {
+		kind = *row.Class
+	}
+	switch kind {
+	case Improvement:
+		return "**" + delta(row) + "**", "✅ improved · " + name + c.small(c.why(row))
+	case Unclear:
+		return scoreOf(row), "❔ unclear · " + name + c.small("base has no verdict to compare with")
+	case Flaky:
+		return delta(row), "🎲 flaky · " + name + c.small(verdictChange(row)+" under the same definition")
+	case New:
+		return scoreOf(row), "🆕 new · " + name + skippedNote(row)
+	case Gone:
+		return was, "🗑️ removed · " + name
+	case Moved:
+		return "", "↪️ moved · " + name + " <sub>from " + text(deref(row.MovedFrom), 200) + "</sub>"
+	}
+	switch {
+	case row.Error != nil:
+		return was, "⚠️ error · " + name + c.small(text(*row.Error, 240))
+	case row.Verdict != nil && *row.Verdict == verdict.Skipped:
+		return was, "⏭️ skipped · " + name + c.small(c.why(row))
+	case drop(row) < 0:
+		return delta(row), "↘️ lower · " + name + c.small(c.why(row))
+	}
+	return delta(row), "↗️ higher · " + name + c.small(c.why(row))
+}
+
+func (c *comment) small(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " <br> <sub>" + s + "</sub>"
+}
+
+func skippedNote(row *Row) string {
+	if row.Verdict != nil && *row.Verdict == verdict.Skipped {
+		return " <sub>skipped</sub>"
+	}
+	return ""
+}
+
+func delta(row *Row) string {
+	if row.Score == nil || row.BaseScore == nil {
+		return scoreOf(row)
+	}
+	return phrase.Signed(*row.Score-*row.BaseScore, 2)
+}
+
+func scoreOf(row *Row) string {
+	if row.Score == nil {
+		return ""
+	}
+	return phrase.Score(row.Score, 2)
+}
+
+func verdictChange(row *Row) string {
+	return fmt.Sprintf("%s → %s", *row.BaseVerdict, *row.Verdict)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// planned writes what would run where nothing may yet.
+func (c *comment) planned() {
+	rows := c.rows.planned
+	if len(rows) == 0 {
+		return
+	}
+	c.alert("NOTE", []string{"**Nothing was run:** " + text(c.r.NotRun, 300)})
+	shown := c.limit(len(rows))
+	if shown == 0 {
+		return
+	}
+	c.line("| | Would run |")
+	c.line("|--:|:--|")
+	for _, row := range rows[:shown] {
+		why := text(plan.Summarise(row.Reasons), 240)
+		c.line("| " + text(plannedWord(row.Action), 20) + " | " + c.name(row) + c.small(why) + " |")
+	}
+	c.rest(len(rows) - shown)
+	c.line("")
+}
+
+func plannedWord(a plan.Action) string {
+	switch a {
+	case plan.Rejudge:
+		return "judge"
+	case plan.Redecide:
+		return "decide"
+	}
+	return string(a)
+}

@@ -1,0 +1,190 @@
+package reporters
+
+import (
+	"math"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A mean is a weighted mean in the making.
+type mean struct{ sum, weights float64 }
+
+func (m *mean) add(score *float64, weight float64) {
+	if score != nil {
+		m.sum += weight * *score
+		m.weights += weight
+	}
+}
+
+// value is Σ w·s / Σ w, or nil where nothing was weighed.
+func (m *mean) value() *float64 {
+	v := m.sum / m.weights
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// summarise counts the cases of head. Removed ones are counted apart.
+func summarise(rows []Row, pairs []pair) (Summary, Saved) {
+	var s Summary
+	var total mean
+	var spent, saved verdict.Usage
+	for i, row := range rows {
+		countAction(&s, row.Action)
+		if row.Action == plan.Removed {
+			continue
+		}
+		s.Cases++
+		countVerdict(&s, row)
+		total.add(row.Score, row.Weight)
+		if o := pairs[i].head; o != nil {
+			spent = spent.Add(o.Usage)
+			if o.Reused {
+				saved = saved.Add(o.Saved)
+			}
+		}
+	}
+	s.Calls, s.Tokens, s.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
+	s.Score = total.value()
+	return s, Saved{Calls: saved.Calls, CostUSD: saved.Cost()}
+}
+
+func countAction(s *Summary, action plan.Action) {
+	switch action {
+	case plan.Run:
+		s.Run++
+	case plan.Rejudge:
+		s.Rejudged++
+	case plan.Redecide:
+		s.Redecided++
+	case plan.Reuse:
+		s.Reused++
+	case plan.Removed:
+		s.Removed++
+	}
+}
+
+// countVerdict counts a case that was wanted and not run as an error, as the
+// gate does.
+func countVerdict(s *Summary, row Row) {
+	if row.Verdict == nil {
+		if row.Error != nil {
+			s.Error++
+		}
+		return
+	}
+	switch *row.Verdict {
+	case verdict.Pass:
+		s.Pass++
+	case verdict.Borderline:
+		s.Borderline++
+	case verdict.Fail:
+		s.Fail++
+	case verdict.Error:
+		s.Error++
+	case verdict.Skipped:
+		s.Skipped++
+	}
+}
+
+// diff speaks of the cases judged on both sides. Both means use head's
+// weights, so that a changed weight alone is no difference.
+func diff(rows []Row, pairs []pair) Diff {
+	var d Diff
+	var base, head mean
+	for i, row := range rows {
+		if row.Class != nil {
+			countClass(&d, *row.Class)
+		}
+		if judged(pairs[i].base) && judged(pairs[i].head) {
+			d.Pairs++
+			base.add(row.BaseScore, row.Weight)
+			head.add(row.Score, row.Weight)
+		}
+	}
+	d.ScoreBase, d.ScoreHead = base.value(), head.value()
+	if d.ScoreBase != nil && d.ScoreHead != nil {
+		delta := *d.ScoreHead - *d.ScoreBase
+		d.Delta = &delta
+	}
+	return d
+}
+
+func countClass(d *Diff, class Class) {
+	switch class {
+	case Regression:
+		d.Regressions++
+	case Improvement:
+		d.Improvements++
+	case Unclear:
+		d.Unclear++
+	case New:
+		d.New++
+	case Gone:
+		d.Removed++
+	case Moved:
+		d.Moved++
+	}
+}
+
+// worthDetail says whether people will want to look into the case: it failed
+// or changed, and did not stand like that before.
+func worthDetail(row Row) bool {
+	if row.Verdict == nil || *row.Verdict == verdict.Skipped {
+		return false
+	}
+	if row.Class == nil {
+		return *row.Verdict != verdict.Pass
+	}
+	switch *row.Class {
+	case Regression, Flaky, Failed:
+		return true
+	case New, Unclear:
+		return *row.Verdict != verdict.Pass
+	}
+	return false
+}
+
+func detail(p pair) *Detail {
+	d := &Detail{}
+	if p.head != nil && p.head.Transcript != nil {
+		d.Messages = p.head.Transcript.Messages
+	}
+	d.Criteria = criteria(p)
+	if len(d.Messages) == 0 && len(d.Criteria) == 0 {
+		return nil
+	}
+	return d
+}
+
+// criteria joins the criteria of both sides by evaluator and id, in the order
+// of head, those of base alone last.
+func criteria(p pair) []CriterionDiff {
+	type id struct{ evaluator, criterion string }
+	var out []CriterionDiff
+	at := map[id]int{}
+	each := func(o *Outcome, use func(id, verdict.Criterion)) {
+		if !judged(o) {
+			return
+		}
+		for _, ev := range o.Result.Evaluators {
+			for _, c := range ev.Criteria {
+				use(id{ev.Name, c.ID}, c)
+			}
+		}
+	}
+	each(p.head, func(k id, c verdict.Criterion) {
+		at[k] = len(out)
+		out = append(out, CriterionDiff{Evaluator: k.evaluator, ID: k.criterion, Head: &c.Score, Note: c.Note})
+	})
+	each(p.base, func(k id, c verdict.Criterion) {
+		if i, ok := at[k]; ok {
+			out[i].Base = &c.Score
+			return
+		}
+		out = append(out, CriterionDiff{Evaluator: k.evaluator, ID: k.criterion, Base: &c.Score, Note: c.Note})
+	})
+	return out
+}
