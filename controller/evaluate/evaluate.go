@@ -1,11 +1,15 @@
 // Package evaluate measures transcripts: one file per evaluator.
 //
 // Most callers want [Measure]. Evaluators see only what they are given, keep
-// no state and decide nothing: whether a score passes is verdict.Decide's.
+// no state and decide nothing: they list criteria with scores, and whether
+// those pass is verdict.Decide's. What a model under test wrote reaches another
+// model only between delimiters that it cannot guess, and never reaches a
+// shell or a file.
 package evaluate
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -21,4 +25,67 @@ type Input struct {
 	Case       *schema.Case
 	Transcript *verdict.Transcript
 	Ask        Ask
+}
+
+// question is the last thing that the user said.
+func (in Input) question() string {
+	for i := len(in.Case.Drive.Messages) - 1; i >= 0; i-- {
+		if m := in.Case.Drive.Messages[i]; m.Role == schema.RoleUser {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+// A finding is what an evaluator saw, without the calls that it took.
+type finding struct {
+	criteria []verdict.Criterion
+	reason   string
+}
+
+// Measure runs one evaluator over a transcript. The measurement holds criteria
+// with scores in [0,1], or, when nothing could be measured, an Error that says
+// why; an error of Ask or the end of ctx is such an Error. The usage of every
+// call that was answered is in it either way.
+func Measure(ctx context.Context, ev schema.Evaluator, in Input) verdict.Measurement {
+	d := &dialogue{ask: in.Ask}
+	f, err := find(ctx, ev.Spec, in, d)
+	m := verdict.Measurement{
+		Evaluator: ev.Name, Usage: d.usage, Asked: d.asked, Answered: d.answered,
+	}
+	if err != nil {
+		m.Error = err.Error()
+		return m
+	}
+	m.Criteria, m.Reason = f.criteria, f.reason
+	return m
+}
+
+func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding, error) {
+	if err := ctx.Err(); err != nil {
+		return finding{}, err
+	}
+	switch s := spec.(type) {
+	case schema.Keyword:
+		return keyword(s, in.Transcript.Final())
+	case schema.TwoPass:
+		return twoPass(ctx, s, in, d)
+	case schema.SQLExecutor:
+		return sqlExecutor(ctx, s, in, d)
+	case schema.ToolCalls:
+		return toolCalls(s, in.Transcript)
+	case schema.Regex:
+		return regex(s, in.Transcript.Final())
+	case schema.Prompt:
+		return prompt(ctx, s, in, d)
+	}
+	return finding{}, fmt.Errorf("evaluator of type %T is not known", spec)
+}
+
+// share is 1 for what holds and 0 for what does not.
+func share(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
 }

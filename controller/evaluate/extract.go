@@ -1,0 +1,49 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const extractSystem = "You extract answers from replies. You do not answer questions yourself, correct nothing and judge nothing."
+
+var extractFormat = target.Format{
+	Name: "answer",
+	Schema: json.RawMessage(`{"type":"object","properties":{"answer":{"type":["string","null"]}},` +
+		`"required":["answer"],"additionalProperties":false}`),
+}
+
+// extract asks the extractor for the part of a reply that is wanted. It does
+// not see the expected answer, which would bias it. The result is nil when the
+// reply holds no answer.
+func extract(ctx context.Context, in Input, d *dialogue, wanted string) (*string, error) {
+	var answer *string
+	req := target.Request{
+		System: extractSystem,
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: isData + "\n\n" +
+			block("QUESTION", in.question()) + "\n\n" +
+			block("REPLY", in.Transcript.Final()) + "\n\n" +
+			"Find the final answer that REPLY gives to QUESTION: " + wanted + "\n" +
+			`Reply with one JSON object {"answer": …} whose value is that answer as a string, ` +
+			"or null if REPLY gives none. Write nothing else.",
+		}},
+		Format: &extractFormat,
+	}
+	err := d.until(ctx, schema.Extractor, req, func(reply string) error {
+		var got map[string]*string
+		if err := strictJSON(reply, &got); err != nil {
+			return err
+		}
+		a, ok := got["answer"]
+		if !ok {
+			return errors.New(`it has no key "answer"`)
+		}
+		answer = a
+		return nil
+	})
+	return answer, err
+}

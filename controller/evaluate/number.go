@@ -1,0 +1,283 @@
+package evaluate
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// readings are the values that one written number may have: 1.234 is read both
+// as a decimal and as a grouped number, 50% both as 50 and as 0.5.
+type readings []float64
+
+// near reports whether a reading of one is within the tolerance of a reading
+// of the other. The bound is inclusive after allowing 1e-9 for rounding.
+func (r readings) near(other readings, tolerance float64) bool {
+	for _, a := range r {
+		for _, b := range other {
+			if math.Abs(a-b) <= tolerance+1e-9 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// parseNumber reads the only number of a text; nil when there is none, more
+// than one, or one that is malformed. Words, units and currencies around it are
+// passed over. The rules, after Unicode compatibility folding (NFKC):
+//
+//	1,234.5  1.234,5   the last separator is the decimal one
+//	1.234.567          a separator that repeats groups by three (1,23,456 too)
+//	1.234  1,234       ambiguous: both 1.234 and 1234 (0,234 is not)
+//	1 234  1'234       a space, apostrophe or _ groups by three
+//	-5  −5  -$5  $-5   a sign counts unless a letter or digit is before it
+//	50%                50 and 0.5
+//	1.5e3  2 juta      exponents, and the words of magnitudes
+//	x2  GPT4           digits inside a word are no number; Rp105 is one
+//	1.2.3  10:30  1/2  malformed or several: no answer
+func parseNumber(text string) readings {
+	s := []rune(strings.ToLower(norm.NFKC.String(text)))
+	var found readings
+	for i := 0; i < len(s); {
+		if !startsNumber(s, i) {
+			i++
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		end := numberEnd(s, i)
+		if insideWord(s, i) {
+			i = end
+			continue
+		}
+		found = read(string(s[i:end]))
+		if found == nil {
+			return nil
+		}
+		end = found.scaled(s, end)
+		if negative(s, i) {
+			for k := range found {
+				found[k] = -found[k]
+			}
+		}
+		i = end
+	}
+	return found
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+func digitAt(s []rune, i int) bool { return i >= 0 && i < len(s) && isDigit(s[i]) }
+
+// startsNumber reports whether a digit, or a point before one, is at i.
+func startsNumber(s []rune, i int) bool {
+	return digitAt(s, i) || s[i] == '.' && digitAt(s, i+1)
+}
+
+// numberEnd is the end of the digits and separators that begin at i. A
+// separator belongs to the number only before a digit, a space only before a
+// group of exactly three.
+func numberEnd(s []rune, i int) int {
+	for i < len(s) {
+		switch {
+		case isDigit(s[i]):
+		case strings.ContainsRune(".,'’_", s[i]) && digitAt(s, i+1):
+		case s[i] == ' ' && groupOfThree(s, i+1) && shortGroup(s, i):
+		case s[i] == 'e' && exponentAt(s, i+1):
+			i++ // the sign or the first digit
+		default:
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+func groupOfThree(s []rune, i int) bool {
+	return digitAt(s, i) && digitAt(s, i+1) && digitAt(s, i+2) && !digitAt(s, i+3)
+}
+
+// shortGroup reports whether one to three digits stand before i.
+func shortGroup(s []rune, i int) bool {
+	n := 0
+	for digitAt(s, i-1-n) {
+		n++
+	}
+	return n >= 1 && n <= 3
+}
+
+func exponentAt(s []rune, i int) bool {
+	if i < len(s) && (s[i] == '-' || s[i] == '+') {
+		i++
+	}
+	return digitAt(s, i)
+}
+
+// insideWord reports whether letters that are no currency stand right before i.
+func insideWord(s []rune, i int) bool {
+	start := i
+	for start > 0 && (unicode.IsLetter(s[start-1]) || s[start-1] == '_' || start < i && isDigit(s[start-1])) {
+		start--
+	}
+	switch string(s[start:i]) {
+	case "", "rp", "idr", "usd", "eur", "gbp", "jpy", "sgd", "myr", "rm", "us", "s", "rs", "inr":
+		return false
+	}
+	return true
+}
+
+// negative reports whether a minus sign, perhaps with a currency symbol
+// between, stands before i and joins no two words or numbers.
+func negative(s []rune, i int) bool {
+	for i > 0 && (unicode.Is(unicode.Sc, s[i-1])) {
+		i--
+	}
+	if i == 0 || s[i-1] != '-' && s[i-1] != '−' && s[i-1] != '–' {
+		return false
+	}
+	return i == 1 || !unicode.IsLetter(s[i-2]) && !unicode.IsDigit(s[i-2])
+}
+
+// read gives the values of one token of digits and separators.
+func read(token string) readings {
+	exponent := ""
+	if i := strings.IndexByte(token, 'e'); i >= 0 {
+		token, exponent = token[:i], token[i:]
+	}
+	if strings.ContainsAny(token, " '’_") {
+		return values(spaced(token) + exponent)
+	}
+	points, commas := strings.Count(token, "."), strings.Count(token, ",")
+	switch {
+	case points+commas == 0:
+		return values(token + exponent)
+	case points > 0 && commas > 0:
+		return values(mixed(token) + exponent)
+	case points+commas > 1:
+		return values(grouped(token) + exponent)
+	}
+	whole, fraction, _ := strings.Cut(strings.ReplaceAll(token, ",", "."), ".")
+	decimal := whole + "." + fraction + exponent
+	ambiguous := exponent == "" && len(fraction) == 3 && len(whole) >= 1 && len(whole) <= 3 && whole[0] != '0'
+	if ambiguous {
+		return values(decimal, whole+fraction)
+	}
+	return values(decimal)
+}
+
+// values parses what is well formed and finite; nil when one is not.
+func values(texts ...string) readings {
+	var r readings
+	for _, t := range texts {
+		v, err := strconv.ParseFloat(t, 64)
+		if err != nil || math.IsInf(v, 0) {
+			return nil
+		}
+		r = append(r, v)
+	}
+	return r
+}
+
+// spaced reads a token whose digits are grouped by something else than points
+// and commas, so that one of those can only be the decimal separator.
+func spaced(token string) string {
+	whole, fraction := token, ""
+	if i := strings.IndexAny(token, ".,"); i >= 0 {
+		whole, fraction = token[:i], "."+token[i+1:]
+	}
+	parts := strings.FieldsFunc(whole, func(r rune) bool { return strings.ContainsRune(" '’_", r) })
+	for i, p := range parts {
+		if len(p) > 3 || i > 0 && len(p) != 3 {
+			return ""
+		}
+	}
+	return strings.Join(parts, "") + fraction
+}
+
+// mixed reads a token with both separators: the last is the decimal one.
+func mixed(token string) string {
+	i := strings.LastIndexAny(token, ".,")
+	if strings.Count(token, token[i:i+1]) > 1 {
+		return ""
+	}
+	whole := grouped(token[:i])
+	if whole == "" {
+		return ""
+	}
+	return whole + "." + token[i+1:]
+}
+
+// grouped removes the one kind of separator of a token that groups its digits:
+// the last group has three, those between two or three.
+func grouped(token string) string {
+	separator := "."
+	if strings.Contains(token, ",") {
+		separator = ","
+	}
+	parts := strings.Split(token, separator)
+	for i, p := range parts {
+		first, last := i == 0, i == len(parts)-1
+		good := first && len(p) >= 1 && len(p) <= 3 || last && len(p) == 3 || !first && !last && (len(p) == 2 || len(p) == 3)
+		if !good {
+			return ""
+		}
+	}
+	return strings.Join(parts, "")
+}
+
+// magnitudes in English and Indonesian.
+func magnitude(word string) float64 {
+	switch word {
+	case "thousand", "ribu", "rb":
+		return 1e3
+	case "million", "juta", "jt":
+		return 1e6
+	case "billion", "miliar", "milyar":
+		return 1e9
+	case "trillion", "triliun":
+		return 1e12
+	}
+	return 1
+}
+
+// scaled applies a percent sign or the word of a magnitude that stands at end,
+// perhaps after a space, and returns the end of what was read.
+func (r *readings) scaled(s []rune, end int) int {
+	i := end
+	for i < len(s) && s[i] == ' ' {
+		i++
+	}
+	if i < len(s) && s[i] == '%' {
+		for _, v := range *r {
+			*r = append(*r, v/100)
+		}
+		return i + 1
+	}
+	start := i
+	for i < len(s) && unicode.IsLetter(s[i]) {
+		i++
+	}
+	m := magnitude(string(s[start:i]))
+	if m == 1 {
+		return end
+	}
+	for k := range *r {
+		(*r)[k] *= m
+	}
+	return i
+}
+
+// onlyNumber reads the number of a reply that is an answer rather than a text
+// about one: at most six words, which hold one number.
+func onlyNumber(reply string) readings {
+	if utf8.RuneCountInString(reply) > shortReply || len(strings.Fields(reply)) > 6 {
+		return nil
+	}
+	return parseNumber(reply)
+}

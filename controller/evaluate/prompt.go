@@ -1,0 +1,132 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const judgeSystem = "You judge the reply of another system by the instructions of the person who tests it. You are given all there is to know; you have no tools."
+
+var judgeFormat = target.Format{
+	Name: "judgement",
+	Schema: json.RawMessage(`{"type":"object","properties":{"score":{"type":"number"},"reason":{"type":"string"}},` +
+		`"required":["score","reason"],"additionalProperties":false}`),
+}
+
+// A judgement is what the judge gave: a number, not yet divided.
+type judgement struct {
+	value  float64
+	reason string
+}
+
+// prompt asks the judge for a score: one criterion, value / max_score clamped
+// to [0,1]. Without max_score the judge gives 0–1 itself, and more is an error.
+// With a pattern (hybrid) the value is what group 1, or else the whole match,
+// finds in the judge's reply; otherwise the reply is JSON {score, reason}.
+func prompt(ctx context.Context, spec schema.Prompt, in Input, d *dialogue) (finding, error) {
+	if math.IsNaN(spec.MaxScore) || math.IsInf(spec.MaxScore, 0) || spec.MaxScore < 0 {
+		return finding{}, fmt.Errorf("config.max_score %v is no positive number", spec.MaxScore)
+	}
+	req := target.Request{
+		System:   judgeSystem,
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: fillTemplate(spec, in)}},
+	}
+	read := readJudgement
+	if spec.Pattern == "" {
+		req.Format = &judgeFormat
+	} else {
+		re, err := compile(spec.Pattern)
+		if err != nil {
+			return finding{}, err
+		}
+		read = func(reply string) (judgement, error) { return matchJudgement(re, reply) }
+	}
+	var score float64
+	var j judgement
+	err := d.until(ctx, schema.Judge, req, func(reply string) error {
+		var err error
+		if j, err = read(reply); err != nil {
+			return err
+		}
+		score, err = scale(j.value, spec.MaxScore)
+		return err
+	})
+	if err != nil {
+		return finding{}, err
+	}
+	return finding{[]verdict.Criterion{{ID: "judge", Score: score, Note: j.reason}}, j.reason}, nil
+}
+
+// fillTemplate is the judge's whole prompt. The values go in at once, so that
+// braces in one of them are not expanded again; texts that are looked at stand
+// between delimiters. A template that does not place the response gets it at
+// its end: there is nothing else to judge.
+func fillTemplate(spec schema.Prompt, in Input) string {
+	template := unmarked(spec.Template)
+	if !strings.Contains(template, "{response}") {
+		template += "\n\n{response}"
+	}
+	filled := strings.NewReplacer(
+		"{prompt}", block("PROMPT", in.question()),
+		"{response}", block("RESPONSE", in.Transcript.Final()),
+		"{expected}", unmarked(jsonText(spec.Expected)),
+		"{level}", unmarked(spec.Level),
+	).Replace(template)
+	text := isData + "\n\n" + filled
+	if spec.Pattern != "" {
+		return text
+	}
+	scoreRange := "a number from 0 (worst) to 1 (best)"
+	if spec.MaxScore > 0 {
+		scoreRange = fmt.Sprintf("a number from 0 (worst) to %v (best)", spec.MaxScore)
+	}
+	return text + "\n\n" + `Reply with one JSON object {"score": …, "reason": "…"}: score is ` + scoreRange +
+		", reason says why in one or two sentences. Write nothing else."
+}
+
+func readJudgement(reply string) (judgement, error) {
+	var got struct {
+		Score  *float64 `json:"score"`
+		Reason string   `json:"reason"`
+	}
+	if err := strictJSON(reply, &got); err != nil {
+		return judgement{}, err
+	}
+	if got.Score == nil {
+		return judgement{}, errors.New(`it has no number under "score"`)
+	}
+	return judgement{*got.Score, strings.TrimSpace(got.Reason)}, nil
+}
+
+func matchJudgement(re *regexp.Regexp, reply string) (judgement, error) {
+	match := re.FindStringSubmatch(reply)
+	if match == nil {
+		return judgement{}, errors.New("extraction_regex does not match it")
+	}
+	found := match[min(1, len(match)-1)]
+	values := parseNumber(found)
+	if len(values) == 0 {
+		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is no number", quote(found))
+	}
+	return judgement{values[0], clip(reply)}, nil
+}
+
+// scale turns what the judge gave into a score in [0,1].
+func scale(value, maxScore float64) (float64, error) {
+	if maxScore == 0 {
+		if value > 1 {
+			return 0, &finalError{fmt.Sprintf("the judge gave %v, and 1 is the best without a maximum: set config.max_score", value)}
+		}
+		maxScore = 1
+	}
+	return max(0, min(1, value/maxScore)), nil
+}

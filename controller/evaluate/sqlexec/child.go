@@ -1,0 +1,259 @@
+package sqlexec
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// ServeChild answers one query on standard input if this process was started
+// by Query, and reports whether it was; the program then has to end.
+func ServeChild() bool {
+	if os.Getenv(childEnv) == "" || len(os.Args) != 2 || os.Args[1] != childArg {
+		return false
+	}
+	// The parent kills a child that stays; this one also ends when the parent
+	// was killed.
+	time.AfterFunc(startTime+buildTime+queryTime, func() { os.Exit(3) })
+	// Base64 makes four bytes of three; names and syntax are small.
+	input, err := io.ReadAll(io.LimitReader(os.Stdin, 2*maxDatabase))
+	var req request
+	if err == nil {
+		err = json.Unmarshal(input, &req)
+	}
+	var out response
+	if err == nil {
+		out.Result, err = query(context.Background(), req)
+	}
+	if err != nil {
+		out.Error = err.Error()
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(out); err != nil {
+		os.Exit(3)
+	}
+	return true
+}
+
+func query(ctx context.Context, req request) (Result, error) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return Result{}, fmt.Errorf("open the database: %w", err)
+	}
+	defer db.Close() //nolint:errcheck // the process ends
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("open the database: %w", err)
+	}
+	defer conn.Close() //nolint:errcheck // the process ends
+	if err := build(ctx, conn, req.Files); err != nil {
+		return Result{}, err
+	}
+	if err := authorise(conn, mayQuery); err != nil {
+		return Result{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	res, err := read(ctx, conn, req.Statement)
+	if err == nil {
+		return res, nil
+	}
+	if ctx.Err() != nil {
+		return Result{Refused: fmt.Sprintf("the statement took longer than %v", queryTime)}, nil
+	}
+	return Result{Refused: clean(err)}, nil
+}
+
+// clean removes the driver's name and codes from what SQLite says.
+func clean(err error) string {
+	text := strings.TrimPrefix(err.Error(), "SQL logic error: ")
+	if i := strings.LastIndex(text, " ("); i > 0 && strings.HasSuffix(text, ")") {
+		text = text[:i]
+	}
+	const most = 500
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// read runs the statement and counts its rows.
+func read(ctx context.Context, conn *sql.Conn, statement string) (Result, error) {
+	rows, err := conn.QueryContext(ctx, statement)
+	if err != nil {
+		return Result{}, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is looked at
+	var res Result
+	if res.Columns, err = rows.Columns(); err != nil {
+		return Result{}, err
+	}
+	for i, c := range res.Columns {
+		const most = 256
+		res.Columns[i] = strings.ToValidUTF8(c[:min(len(c), most)], "")
+	}
+	for rows.Next() {
+		if res.Rows == MaxRows {
+			res.More = true
+			return res, nil
+		}
+		res.Rows++
+	}
+	return res, rows.Err()
+}
+
+// build makes the database under limits and under an authoriser of its own.
+func build(ctx context.Context, conn *sql.Conn, files []schema.File) error {
+	ctx, cancel := context.WithTimeout(ctx, buildTime)
+	defer cancel()
+	if err := limit(ctx, conn); err != nil {
+		return err
+	}
+	if bytes.HasPrefix(files[0].Data, []byte("SQLite format 3\x00")) {
+		if len(files) > 1 {
+			return fmt.Errorf("build the database: %s is a whole database, and other files stand beside it", files[0].Path)
+		}
+		return load(ctx, conn, files[0])
+	}
+	if err := authorise(conn, mayBuild); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if path.Ext(f.Path) != ".sql" {
+			return fmt.Errorf("build the database: %s is neither a .sql script nor a SQLite database", f.Path)
+		}
+		if len(f.Data) == 0 {
+			continue
+		}
+		if _, err := conn.ExecContext(ctx, string(f.Data)); err != nil {
+			if ctx.Err() != nil {
+				return fmt.Errorf("build the database: %s takes longer than %v", f.Path, buildTime)
+			}
+			return fmt.Errorf("build the database: %s: %s", f.Path, clean(err))
+		}
+	}
+	// A script may leave a transaction open; then this fails harmlessly in the
+	// usual case that it does not.
+	_, _ = conn.ExecContext(ctx, "COMMIT")
+	return nil
+}
+
+// load takes a database file's bytes as the database.
+func load(ctx context.Context, conn *sql.Conn, f schema.File) error {
+	data := bytes.Clone(f.Data)
+	if len(data) >= 100 {
+		// A database in WAL mode cannot be opened from memory; with the old
+		// format numbers (SQLite file format, bytes 18 and 19) it can.
+		data[18], data[19] = 1, 1
+	}
+	err := conn.Raw(func(c any) error {
+		d, ok := c.(interface{ Deserialize([]byte) error })
+		if !ok {
+			return errors.New("the driver cannot load databases")
+		}
+		return d.Deserialize(data)
+	})
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "SELECT count(*) FROM sqlite_master")
+	}
+	if err != nil {
+		return fmt.Errorf("build the database: %s: %s", f.Path, clean(err))
+	}
+	return nil
+}
+
+// limit sets what bounds memory and work. The pragmas come before any
+// authoriser, which refuses them.
+func limit(ctx context.Context, conn *sql.Conn) error {
+	for _, pragma := range []string{
+		"hard_heap_limit = 134217728", // 128 MiB for everything in this process
+		"temp_store = MEMORY",         // sorting must not fill a disk instead
+		"trusted_schema = OFF",        // views and triggers of a .sqlite file
+		"cell_size_check = ON",
+	} {
+		if _, err := conn.ExecContext(ctx, "PRAGMA "+pragma); err != nil {
+			return fmt.Errorf("limit the database: %w", err)
+		}
+	}
+	limits := map[int]int{
+		sqlite3.SQLITE_LIMIT_LENGTH:              1 << 20, // randomblob(900000000) heeds no deadline
+		sqlite3.SQLITE_LIMIT_SQL_LENGTH:          maxDatabase,
+		sqlite3.SQLITE_LIMIT_COLUMN:              200,
+		sqlite3.SQLITE_LIMIT_EXPR_DEPTH:          100,
+		sqlite3.SQLITE_LIMIT_COMPOUND_SELECT:     50,
+		sqlite3.SQLITE_LIMIT_VDBE_OP:             250_000,
+		sqlite3.SQLITE_LIMIT_FUNCTION_ARG:        100,
+		sqlite3.SQLITE_LIMIT_ATTACHED:            0,
+		sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1000, // LIKE is quadratic
+		sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH:       10,
+		sqlite3.SQLITE_LIMIT_WORKER_THREADS:      0,
+	}
+	for id, value := range limits {
+		if _, err := sqlite.Limit(conn, id, value); err != nil {
+			return fmt.Errorf("limit the database: %w", err)
+		}
+	}
+	return nil
+}
+
+func authorise(conn *sql.Conn, may sqlite.AuthorizerFn) error {
+	err := conn.Raw(func(c any) error {
+		r, ok := c.(sqlite.AuthorizerRegisterer)
+		if !ok {
+			return errors.New("the driver has no authoriser")
+		}
+		return r.RegisterAuthorizer(may)
+	})
+	if err != nil {
+		return fmt.Errorf("restrict the database: %w", err)
+	}
+	return nil
+}
+
+// mayQuery allows reading and nothing else.
+func mayQuery(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqlite.AuthorizerReturnCode {
+	switch action {
+	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive:
+		return sqlite.AuthorizerOK
+	case sqlite.AuthFunction:
+		if !strings.EqualFold(function, "load_extension") {
+			return sqlite.AuthorizerOK
+		}
+	}
+	return sqlite.AuthorizerDeny
+}
+
+// mayBuild allows what makes up an ordinary script: no other files, no virtual
+// tables, no settings. Settings are passed over rather than refused, because
+// dumps begin with them; foreign keys bear on the data and are heeded.
+func mayBuild(action sqlite.AuthorizerActionCode, arg, function, db, trigger string) sqlite.AuthorizerReturnCode {
+	switch action {
+	case sqlite.AuthAttach, sqlite.AuthDetach, sqlite.AuthCreateVTable, sqlite.AuthDropVTable:
+		return sqlite.AuthorizerDeny
+	case sqlite.AuthPragma:
+		if strings.EqualFold(arg, "foreign_keys") {
+			return sqlite.AuthorizerOK
+		}
+		return sqlite.AuthorizerIgnore
+	case sqlite.AuthCreateIndex, sqlite.AuthCreateTable, sqlite.AuthCreateTempIndex, sqlite.AuthCreateTempTable,
+		sqlite.AuthCreateTempTrigger, sqlite.AuthCreateTempView, sqlite.AuthCreateTrigger, sqlite.AuthCreateView,
+		sqlite.AuthDelete, sqlite.AuthInsert, sqlite.AuthUpdate, sqlite.AuthAlterTable, sqlite.AuthReindex, sqlite.AuthAnalyze,
+		sqlite.AuthDropIndex, sqlite.AuthDropTable, sqlite.AuthDropTempIndex, sqlite.AuthDropTempTable,
+		sqlite.AuthDropTempTrigger, sqlite.AuthDropTempView, sqlite.AuthDropTrigger, sqlite.AuthDropView,
+		sqlite.AuthTransaction, sqlite.AuthSavepoint:
+		return sqlite.AuthorizerOK
+	}
+	return mayQuery(action, arg, function, db, trigger)
+}

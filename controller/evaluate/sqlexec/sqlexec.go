@@ -1,0 +1,156 @@
+// Package sqlexec runs SQL that a model wrote on a database that a repository
+// supplies. Neither is trusted.
+//
+// Most callers want [Query]; main and TestMain call [ServeChild] first. Parse
+// looks at a statement without running it.
+//
+// Every query runs in a child process of the same program. In the process
+// itself, time and rights could be bounded (a deadline, the authoriser, the
+// limits), but not memory: SQLite's only bound on it holds for the whole
+// process and would fall on the ledger too, while one statement under all
+// other limits can build and sort gigabytes in its five seconds. A .sqlite file
+// is moreover untrusted input to translated C code, whose faults end the child
+// alone. The child keeps the database in memory, opens no file, gets an empty
+// environment, and is killed when its time is over.
+package sqlexec
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const (
+	// MaxRows is how many rows of a result are counted.
+	MaxRows = 10_000
+	// maxDatabase bounds the files of a database, together and in bytes.
+	maxDatabase = 32 << 20
+	// maxStatement bounds a statement in bytes.
+	maxStatement = 64 << 10
+	// buildTime and queryTime bound the child's work, startTime what it takes
+	// to come up on a busy machine.
+	buildTime = 10 * time.Second
+	queryTime = 5 * time.Second
+	startTime = 10 * time.Second
+
+	childArg = "sqlexec-child"
+	childEnv = "GAVEL_SQLEXEC_CHILD"
+)
+
+// A Result is what a statement gave.
+type Result struct {
+	// Columns are the names of the result's columns in order.
+	Columns []string `json:"columns"`
+	// Rows counts the rows, at most MaxRows; More is true when there were more.
+	Rows int  `json:"rows"`
+	More bool `json:"more"`
+	// Refused says why the statement gave no result: it is malformed, may not
+	// be run, or took too long. Empty when it ran.
+	Refused string `json:"refused"`
+}
+
+type request struct {
+	Files     []schema.File `json:"files"`
+	Statement string        `json:"statement"`
+}
+
+type response struct {
+	Result
+	// Error says why the database could not be built.
+	Error string `json:"error"`
+}
+
+// Query builds a database from the files, one .sqlite or .db file or .sql
+// scripts in their order, and runs one statement on it that may only read. What
+// is wrong with the statement is in the result; an error is about the database
+// or the child process.
+func Query(ctx context.Context, files []schema.File, statement string) (Result, error) {
+	if refused := refuse(statement); refused != "" {
+		return Result{Refused: refused}, nil
+	}
+	size := 0
+	for _, f := range files {
+		size += len(f.Data)
+	}
+	switch {
+	case len(files) == 0:
+		return Result{}, errors.New("query: no database is given")
+	case size > maxDatabase:
+		return Result{}, fmt.Errorf("query: the database has %d bytes, more than %d", size, maxDatabase)
+	}
+	input, err := json.Marshal(request{files, statement})
+	if err != nil {
+		return Result{}, fmt.Errorf("query: %w", err)
+	}
+	out, err := runChild(ctx, input)
+	if err != nil {
+		return Result{}, fmt.Errorf("query: %w", err)
+	}
+	if out.Error != "" {
+		return Result{}, errors.New(out.Error)
+	}
+	return out.Result, nil
+}
+
+// refuse says why a statement is not even sent to the database.
+func refuse(statement string) string {
+	switch st := Parse(statement); {
+	case len(statement) > maxStatement:
+		return fmt.Sprintf("the statement is longer than %d bytes", maxStatement)
+	case strings.ContainsRune(statement, 0):
+		return "the statement contains a NUL character"
+	case st.Count == 0:
+		return "there is no statement"
+	case st.Count > 1:
+		return "there is more than one statement"
+	}
+	return ""
+}
+
+func runChild(ctx context.Context, input []byte) (response, error) {
+	if os.Getenv(childEnv) != "" {
+		return response{}, errors.New("a child does not start another; main or TestMain must call sqlexec.ServeChild first")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return response{}, fmt.Errorf("find this program: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime+buildTime+queryTime)
+	defer cancel()
+	var stdout, stderr limitedBuffer
+	cmd := exec.CommandContext(ctx, program, childArg)
+	cmd.Env = []string{childEnv + "=1"}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
+	cmd.WaitDelay = time.Second
+	runErr := cmd.Run()
+	if err := ctx.Err(); err != nil {
+		return response{}, err
+	}
+	var out response
+	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil || runErr != nil {
+		return response{}, fmt.Errorf("the child process gave no result (%v): %s", errors.Join(runErr, err), firstLine(stderr.String()))
+	}
+	return out, nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+// A limitedBuffer keeps the first MiB that is written to it.
+type limitedBuffer struct{ bytes.Buffer }
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	const most = 1 << 20
+	b.Buffer.Write(p[:min(len(p), max(0, most-b.Len()))])
+	return len(p), nil
+}

@@ -1,0 +1,305 @@
+package sqlexec
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Statement is what can be seen of SQL without running it. Names are in
+// lower case and without their quotes.
+type Statement struct {
+	// Count is how many statements the text holds; the rest speaks of the first.
+	Count int
+	// Type is the verb in upper case, that of the main statement after WITH.
+	Type string
+	// Tables are those that are read from or written to, in order; the names of
+	// common table expressions are not among them.
+	Tables []string
+	// Functions are the names before an opening bracket.
+	Functions []string
+
+	words []string // unquoted words in upper case, "" for anything else
+}
+
+// HasClause reports whether the words of a clause, such as GROUP BY or LEFT
+// JOIN, stand next to each other; OUTER makes no difference.
+func (s Statement) HasClause(clause string) bool {
+	want := slices.DeleteFunc(strings.Fields(strings.ToUpper(clause)), isOuter)
+	if len(want) == 0 {
+		return false
+	}
+	have := slices.DeleteFunc(slices.Clone(s.words), isOuter)
+	for i := 0; i+len(want) <= len(have); i++ {
+		if slices.Equal(have[i:i+len(want)], want) {
+			return true
+		}
+	}
+	return false
+}
+
+func isOuter(word string) bool { return word == "OUTER" }
+
+// Parse looks at a text of SQL. It reads strings, quoted names and comments as
+// SQLite does and takes any text; what is no SQL gives an odd Type.
+func Parse(text string) Statement {
+	var s Statement
+	var first []token
+	tokens := scan(text)
+	for len(tokens) > 0 {
+		end := slices.IndexFunc(tokens, func(t token) bool { return t.is(";") })
+		if end < 0 {
+			end = len(tokens)
+		}
+		if end > 0 {
+			if s.Count++; s.Count == 1 {
+				first = tokens[:end]
+			}
+		}
+		tokens = tokens[min(end+1, len(tokens)):]
+	}
+	for _, t := range first {
+		s.words = append(s.words, t.keyword())
+	}
+	s.Type = mainVerb(first)
+	s.Tables = tables(first)
+	s.Functions = functions(first)
+	return s
+}
+
+// A token is a word, a quoted name, or anything else.
+type token struct {
+	kind tokenKind
+	text string
+}
+
+type tokenKind int
+
+const (
+	word tokenKind = iota
+	quotedName
+	other
+)
+
+func (t token) is(symbol string) bool { return t.kind == other && t.text == symbol }
+
+func (t token) keyword() string {
+	if t.kind == word {
+		return strings.ToUpper(t.text)
+	}
+	return ""
+}
+
+// name is the token as the name of something; "" when it cannot be one.
+func (t token) name() string {
+	switch t.kind {
+	case word:
+		if reserved(strings.ToUpper(t.text)) {
+			return ""
+		}
+		return strings.ToLower(t.text)
+	case quotedName:
+		return strings.ToLower(t.text)
+	}
+	return ""
+}
+
+// reserved words end a list of tables and are no functions.
+func reserved(upper string) bool {
+	switch upper {
+	case "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "BY", "HAVING", "LIMIT", "OFFSET", "UNION", "EXCEPT",
+		"INTERSECT", "ALL", "DISTINCT", "AS", "ON", "USING", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "OUTER",
+		"CROSS", "NATURAL", "AND", "OR", "NOT", "IN", "EXISTS", "BETWEEN", "LIKE", "GLOB", "CASE", "WHEN", "THEN",
+		"ELSE", "END", "VALUES", "SET", "INTO", "WITH", "RECURSIVE", "OVER", "PARTITION", "FILTER", "WINDOW",
+		"RETURNING", "IS", "NULL", "MATERIALIZED", "INDEXED", "IF", "TABLE", "ONLY":
+		return true
+	}
+	return false
+}
+
+func scan(text string) []token {
+	var tokens []token
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case unicode.IsSpace(r) || r == '\ufeff':
+		case strings.HasPrefix(text, "--"):
+			size = upTo(text, 2, "\n")
+		case strings.HasPrefix(text, "/*"):
+			size = upTo(text, 2, "*/")
+		case r == '\'':
+			size = quoted(text, '\'')
+			tokens = append(tokens, token{other, "'"})
+		case r == '"' || r == '`':
+			size = quoted(text, byte(r))
+			q := string(r)
+			inner := strings.TrimSuffix(text[1:size], q)
+			tokens = append(tokens, token{quotedName, strings.ReplaceAll(inner, q+q, q)})
+		case r == '[':
+			size = upTo(text, 1, "]")
+			tokens = append(tokens, token{quotedName, strings.TrimSuffix(text[1:size], "]")})
+		case wordRune(r):
+			size = strings.IndexFunc(text, func(r rune) bool { return !wordRune(r) })
+			if size < 0 {
+				size = len(text)
+			}
+			kind := word
+			if unicode.IsDigit(r) {
+				kind = other
+			}
+			tokens = append(tokens, token{kind, text[:size]})
+		default:
+			tokens = append(tokens, token{other, text[:size]})
+		}
+		text = text[size:]
+	}
+	return tokens
+}
+
+func wordRune(r rune) bool {
+	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+// upTo is the length of the text to the end of what closes it, or all.
+func upTo(text string, from int, closing string) int {
+	if i := strings.Index(text[from:], closing); i >= 0 {
+		return from + i + len(closing)
+	}
+	return len(text)
+}
+
+// quoted is the length of a quoted piece; its quote is doubled inside.
+func quoted(text string, q byte) int {
+	for i := 1; i < len(text); i++ {
+		if text[i] != q {
+			continue
+		}
+		if i+1 == len(text) || text[i+1] != q {
+			return i + 1
+		}
+		i++
+	}
+	return len(text)
+}
+
+// mainVerb is the first word or, after WITH, the first verb outside brackets.
+func mainVerb(tokens []token) string {
+	depth := 0
+	for i, t := range tokens {
+		switch {
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			depth--
+		case i == 0 && t.keyword() != "WITH":
+			return t.keyword()
+		case depth == 0:
+			switch verb := t.keyword(); verb {
+			case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "VALUES":
+				return verb
+			}
+		}
+	}
+	if len(tokens) > 0 {
+		return tokens[0].keyword()
+	}
+	return ""
+}
+
+// tables collects the names after FROM, JOIN, INTO, UPDATE and TABLE, and the
+// further ones of a list with commas.
+func tables(tokens []token) []string {
+	defined := commonTables(tokens)
+	var names []string
+	for i := 0; i < len(tokens); i++ {
+		switch tokens[i].keyword() {
+		case "FROM", "JOIN", "INTO", "UPDATE", "TABLE":
+		default:
+			continue
+		}
+		for at := i + 1; ; {
+			name, next := tableAt(tokens, at)
+			if name != "" && !slices.Contains(defined, name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			next = skipAlias(tokens, next)
+			if name == "" || next >= len(tokens) || !tokens[next].is(",") {
+				break
+			}
+			at = next + 1
+		}
+	}
+	return names
+}
+
+// tableAt reads [schema.]name and returns it with the index behind it.
+func tableAt(tokens []token, i int) (string, int) {
+	for i < len(tokens) && slices.Contains([]string{"IF", "NOT", "EXISTS"}, tokens[i].keyword()) {
+		i++
+	}
+	if i >= len(tokens) || tokens[i].name() == "" {
+		return "", i
+	}
+	name := tokens[i].name()
+	for i+2 < len(tokens) && tokens[i+1].is(".") && tokens[i+2].name() != "" {
+		i += 2
+		name = tokens[i].name()
+	}
+	return name, i + 1
+}
+
+func skipAlias(tokens []token, i int) int {
+	if i < len(tokens) && tokens[i].keyword() == "AS" {
+		i++
+	}
+	if i < len(tokens) && tokens[i].name() != "" {
+		i++
+	}
+	return i
+}
+
+// commonTables are the names before AS ( in a WITH.
+func commonTables(tokens []token) []string {
+	var names []string
+	if len(tokens) == 0 || tokens[0].keyword() != "WITH" {
+		return nil
+	}
+	for i, t := range tokens {
+		if t.keyword() != "AS" || i == 0 || i+1 >= len(tokens) || !(tokens[i+1].is("(") || tokens[i+1].keyword() != "" && tokens[i+1].name() == "") {
+			continue
+		}
+		if name := nameBefore(tokens, i); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// nameBefore is the name before i, past a list of columns in brackets.
+func nameBefore(tokens []token, i int) string {
+	i--
+	if i >= 0 && tokens[i].is(")") {
+		for i >= 0 && !tokens[i].is("(") {
+			i--
+		}
+		i--
+	}
+	if i < 0 {
+		return ""
+	}
+	return tokens[i].name()
+}
+
+func functions(tokens []token) []string {
+	var names []string
+	for i := 0; i+1 < len(tokens); i++ {
+		name := tokens[i].name()
+		afterInto := i > 0 && (tokens[i-1].keyword() == "INTO" || tokens[i-1].keyword() == "TABLE")
+		if name == "" || !tokens[i+1].is("(") || tokens[i].kind != word || afterInto || slices.Contains(names, name) {
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}

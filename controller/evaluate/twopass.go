@@ -1,0 +1,245 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// shortReply is the length in characters up to which a reply may be an answer
+// without any text around it.
+const shortReply = 200
+
+// An answerKind compares answers of one type.
+type answerKind struct {
+	// wanted tells the extractor what form the answer has.
+	wanted string
+	// direct judges a reply without a second call; sure is false when the reply
+	// has to be extracted from first.
+	direct func(reply string) (equal, sure bool)
+	// equal judges what the extractor found.
+	equal func(answer string) bool
+}
+
+// twoPass compares the answer in the final reply with the expected one: one
+// criterion, 1 when they are equal, else 0. Where the reply is not plainly the
+// answer, the extractor takes the answer out of it first.
+//
+//	numeric   |got − expected| ≤ tolerance, numbers as parseNumber reads them
+//	string    equal after plain: case, width, spaces, quotes and final stop
+//	contains  the answer contains the expected text, both after plain
+//	boolean   yes and no, true and false, in English and Indonesian
+//	choice    equal labels (B, "(b)", "B. Paris") or equal texts
+//	json      equal values; key order and the form of numbers do not matter
+func twoPass(ctx context.Context, spec schema.TwoPass, in Input, d *dialogue) (finding, error) {
+	kind, err := kindOf(spec)
+	if err != nil {
+		return finding{}, err
+	}
+	reply := in.Transcript.Final()
+	if strings.TrimSpace(reply) == "" {
+		return answered(false, "the reply is empty"), nil
+	}
+	expected := jsonText(spec.Answer)
+	if equal, sure := kind.direct(reply); sure {
+		return answered(equal, compared(reply, expected, equal)), nil
+	}
+	answer, err := extract(ctx, in, d, kind.wanted)
+	switch {
+	case err != nil:
+		return finding{}, err
+	case answer == nil:
+		return answered(false, "the reply gives no answer; expected "+quote(expected)), nil
+	}
+	equal := kind.equal(*answer)
+	return answered(equal, compared(*answer, expected, equal)), nil
+}
+
+func compared(got, expected string, equal bool) string {
+	if equal {
+		return "the answer is " + quote(got)
+	}
+	return fmt.Sprintf("the answer is %s, expected %s", quote(got), quote(expected))
+}
+
+func answered(equal bool, reason string) finding {
+	return finding{[]verdict.Criterion{{ID: "answer", Score: share(equal), Note: reason}}, reason}
+}
+
+func kindOf(spec schema.TwoPass) (answerKind, error) {
+	if len(spec.Answer) == 0 || string(spec.Answer) == "null" {
+		return answerKind{}, errors.New("no answer is expected")
+	}
+	expected := jsonText(spec.Answer)
+	switch spec.Type {
+	case "numeric":
+		return numericKind(expected, spec.Tolerance)
+	case "string", "text", "exact_match":
+		return stringKind(expected), nil
+	case "contains":
+		return containsKind(expected)
+	case "boolean":
+		return booleanKind(expected)
+	case "choice":
+		return choiceKind(expected), nil
+	case "json":
+		return jsonKind(spec.Answer)
+	}
+	return answerKind{}, fmt.Errorf("answer type %q is not known", spec.Type)
+}
+
+func numericKind(expected string, tolerance float64) (answerKind, error) {
+	want := parseNumber(expected)
+	if len(want) == 0 {
+		return answerKind{}, fmt.Errorf("the expected answer %s is no number", quote(expected))
+	}
+	return answerKind{
+		wanted: "a number. Copy it as it is written, with its sign, separators and percent sign, without a unit.",
+		direct: func(reply string) (bool, bool) {
+			got := onlyNumber(reply)
+			return got.near(want, tolerance), got != nil
+		},
+		equal: func(answer string) bool { return parseNumber(answer).near(want, tolerance) },
+	}, nil
+}
+
+func stringKind(expected string) answerKind {
+	want := plain(expected)
+	equal := func(s string) bool { return plain(s) == want }
+	return answerKind{
+		wanted: "a word or phrase. Copy it as it is written, without the sentence around it.",
+		direct: func(reply string) (bool, bool) { e := equal(reply); return e, e },
+		equal:  equal,
+	}
+}
+
+func containsKind(expected string) (answerKind, error) {
+	want := plain(expected)
+	if want == "" {
+		return answerKind{}, errors.New("the expected answer is empty and would always be contained")
+	}
+	contains := func(s string) bool { return strings.Contains(plain(s), want) }
+	return answerKind{
+		wanted: "the part that answers. Copy it as it is written.",
+		direct: func(reply string) (bool, bool) {
+			// No part of a reply contains what the whole does not.
+			if !contains(reply) {
+				return false, true
+			}
+			return true, len([]rune(reply)) <= shortReply
+		},
+		equal: contains,
+	}, nil
+}
+
+func booleanKind(expected string) (answerKind, error) {
+	want, ok := truth(expected)
+	if !ok {
+		return answerKind{}, fmt.Errorf("the expected answer %s is neither yes nor no", quote(expected))
+	}
+	equal := func(answer string) bool {
+		got, ok := truth(answer)
+		return ok && got == want
+	}
+	return answerKind{
+		wanted: "yes or no.",
+		direct: func(reply string) (bool, bool) {
+			_, sure := truth(reply)
+			return equal(reply), sure
+		},
+		equal: equal,
+	}, nil
+}
+
+// truth reads a text that is nothing but yes or no.
+func truth(s string) (value, ok bool) {
+	switch plain(s) {
+	case "yes", "y", "true", "correct", "right", "1", "ya", "iya", "benar", "betul":
+		return true, true
+	case "no", "n", "false", "incorrect", "not correct", "wrong", "0",
+		"tidak", "bukan", "salah", "tidak benar", "tidak betul", "nggak", "enggak", "gak":
+		return false, true
+	}
+	return false, false
+}
+
+func choiceKind(expected string) answerKind {
+	want := parseOption(expected)
+	return answerKind{
+		wanted: "one of the options in QUESTION. Give its label, such as B, if the options have labels, else its text.",
+		direct: func(reply string) (bool, bool) {
+			got := parseOption(reply)
+			return got.same(want), got.bare() && want.label != "" || got.same(want) && len([]rune(reply)) <= shortReply
+		},
+		equal: func(answer string) bool { return parseOption(answer).same(want) },
+	}
+}
+
+// An option is a choice by its label, its text, or both.
+type option struct{ label, text string }
+
+func (o option) bare() bool { return o.label != "" && o.text == "" }
+
+// same compares labels where both have one, else texts.
+func (o option) same(other option) bool {
+	if o.label != "" && other.label != "" {
+		return o.label == other.label
+	}
+	return o.text == other.text && o.text != ""
+}
+
+// parseOption reads "B", "(b)", "Option B", "B) Paris", "2. Jakarta", "Paris".
+func parseOption(s string) option {
+	t := plain(s)
+	for _, lead := range []string{"option ", "answer: ", "answer ", "choice ", "opsi ", "pilihan ", "jawaban: ", "jawaban "} {
+		t = strings.TrimPrefix(t, lead)
+	}
+	inner := strings.TrimPrefix(t, "(")
+	n := 0
+	for n < len(inner) && n < 2 && (inner[n] >= '0' && inner[n] <= '9') {
+		n++
+	}
+	if n == 0 && inner != "" && inner[0] >= 'a' && inner[0] <= 'z' {
+		n = 1
+	}
+	rest := inner[n:]
+	switch {
+	case n == 0:
+	case rest == "" || rest == ")" || rest == ":":
+		return option{label: inner[:n]}
+	case strings.IndexByte(").:", rest[0]) >= 0 && len(rest) > 1 && (rest[0] != '.' || rest[1] == ' '):
+		return option{label: inner[:n], text: plain(rest[1:])}
+	}
+	return option{text: t}
+}
+
+func jsonKind(answer json.RawMessage) (answerKind, error) {
+	// Authors also write the expected JSON as a string.
+	if inner, err := schema.Canonical([]byte(jsonText(answer))); err == nil {
+		answer = inner
+	}
+	want, err := schema.Canonical(answer)
+	if err != nil {
+		return answerKind{}, fmt.Errorf("the expected answer: %w", err)
+	}
+	parse := func(s string) (json.RawMessage, bool) {
+		got, err := schema.Canonical([]byte(unfenced(s)))
+		return got, err == nil
+	}
+	return answerKind{
+		wanted: "a JSON value. Copy it as it is written, as a string that holds the JSON text.",
+		direct: func(reply string) (bool, bool) {
+			got, sure := parse(reply)
+			return string(got) == string(want), sure
+		},
+		equal: func(answer string) bool {
+			got, ok := parse(answer)
+			return ok && string(got) == string(want)
+		},
+	}, nil
+}
