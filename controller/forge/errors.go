@@ -61,6 +61,10 @@ func (e *LimitError) Error() string {
 	return "rate limit of the forge exhausted until " + e.Until.UTC().Format(time.RFC3339)
 }
 
+// RetryAt is Until. Packages that must not import this one find it by this
+// method.
+func (e *LimitError) RetryAt() time.Time { return e.Until }
+
 // printable keeps a forge's words from moving a terminal's cursor, and short.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {

@@ -1,0 +1,258 @@
+package github
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	gh "github.com/google/go-github/v60/github"
+)
+
+const (
+	// maxComment is where a smaller level is rendered, in bytes. GitHub's limit
+	// is 65,536 characters; the rest is room for what it counts differently.
+	maxComment = 60_000
+	// maxPages bounds the search: 100 comments a page.
+	maxPages = 100
+	// writeComments is the permission that all of this needs in a workflow.
+	writeComments = "pull-requests: write"
+)
+
+// A Change says what an upsert did.
+type Change string
+
+// What happened to the comment.
+const (
+	Created   Change = "created"
+	Edited    Change = "edited"
+	Unchanged Change = "unchanged"
+)
+
+// A Comment is where the report stands. Its ID is worth keeping for the next
+// run's [Config].
+type Comment struct {
+	ID     int64
+	URL    string
+	Change Change
+}
+
+var markerPattern = regexp.MustCompile(`^<!-- gavel:[^\n]{1,200} -->$`)
+
+// Two errors after which everything is begun anew.
+var (
+	// errGone is a comment that was found and then deleted by somebody.
+	errGone = errors.New("the comment was deleted meanwhile")
+	// errLost is a create that may have been applied without our seeing it.
+	errLost = errors.New("the answer to the new comment was lost")
+)
+
+// UpsertComment makes text the one comment of this product instance on the
+// pull request. The first line of the text is its marker, the same at every
+// level: `<!-- gavel:… -->`.
+//
+// The comment is looked for by its id, else by marker and author over all
+// pages; the oldest is ours, and younger twins, left by two runs at once or a
+// crash, are deleted. A comment with our marker by another author is never
+// touched. It is written only when it says something else, made anew when
+// somebody deleted it, and rendered smaller when it is longer than 60,000
+// bytes or the forge calls it too long. A refusal is a [DeniedError].
+//
+// Our own author is who the credential belongs to. A job's token cannot ask
+// for that; then it is [Config.Login], and whatever was assumed, the author of
+// a comment that was just created is the truth from then on: the list that is
+// read after each create finds the older comment of that author and the new
+// one goes.
+func (p *Publisher) UpsertComment(ctx context.Context, text Text) (Comment, error) {
+	op := fmt.Sprintf("comment on %s/%s#%d", p.cfg.Owner, p.cfg.Name, p.cfg.Number)
+	bodies := text.from(maxComment)
+	if p.cfg.Number <= 0 || len(bodies) == 0 {
+		return Comment{}, fmt.Errorf("%s: needs a pull request and a text", op)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var err error
+	for _, body := range bodies {
+		marker := firstLine(body)
+		if !markerPattern.MatchString(marker) {
+			return Comment{}, fmt.Errorf("%s: its first line %.80q is no marker", op, marker)
+		}
+		var c Comment
+		c, err = p.upsert(ctx, marker, body)
+		if err == nil {
+			p.commentID = c.ID
+			return c, nil
+		}
+		if statusOf(err) != http.StatusUnprocessableEntity {
+			break
+		}
+	}
+	return Comment{}, explain(op, writeComments, err)
+}
+
+// upsert begins anew where the world changed under it: it looks before it
+// writes, each time.
+func (p *Publisher) upsert(ctx context.Context, marker, body string) (c Comment, err error) {
+	for range rounds {
+		c, err = p.tryUpsert(ctx, marker, body)
+		if !errors.Is(err, errGone) && !errors.Is(err, errLost) {
+			break
+		}
+	}
+	return c, err
+}
+
+func (p *Publisher) tryUpsert(ctx context.Context, marker, body string) (Comment, error) {
+	if err := p.identify(ctx); err != nil {
+		return Comment{}, err
+	}
+	found, err := p.stored(ctx)
+	if err == nil && found == nil {
+		found, err = p.search(ctx, marker)
+	}
+	switch {
+	case err != nil:
+		return Comment{}, err
+	case found != nil:
+		return p.edit(ctx, found, body)
+	}
+	created, _, err := p.cfg.REST.Issues.CreateComment(ctx, p.cfg.Owner, p.cfg.Name, p.cfg.Number, &gh.IssueComment{Body: &body})
+	if isLost(ctx, err) {
+		err = fmt.Errorf("%w: %w", errLost, err)
+	}
+	if err != nil {
+		return Comment{}, err
+	}
+	if id := created.GetUser().GetID(); id != 0 {
+		p.self = id
+	}
+	// Another run may have created one between our look and our write.
+	oldest, err := p.search(ctx, marker)
+	if err != nil {
+		return Comment{}, err
+	}
+	if oldest == nil || oldest.GetID() == created.GetID() {
+		return place(created, Created), nil
+	}
+	return p.edit(ctx, oldest, body)
+}
+
+// identify asks once who the credential is. Not being allowed to know is no
+// error.
+func (p *Publisher) identify(ctx context.Context) error {
+	if p.asked {
+		return nil
+	}
+	user, _, err := p.cfg.REST.Users.Get(ctx, "")
+	if isRefusal(err) && p.cfg.Login != "" {
+		user, _, err = p.cfg.REST.Users.Get(ctx, p.cfg.Login)
+	}
+	if err != nil && !isRefusal(err) {
+		return err
+	}
+	p.asked = true
+	p.self = user.GetID()
+	return nil
+}
+
+// isRefusal leaves 401 out: nothing will work with that credential.
+func isRefusal(err error) bool {
+	status := statusOf(err)
+	return status == http.StatusForbidden || status == http.StatusNotFound
+}
+
+// stored returns the comment with the known id, or nil if there is none, if it
+// stands elsewhere, or if somebody else wrote it.
+func (p *Publisher) stored(ctx context.Context) (*gh.IssueComment, error) {
+	if p.commentID == 0 {
+		return nil, nil
+	}
+	c, _, err := p.cfg.REST.Issues.GetComment(ctx, p.cfg.Owner, p.cfg.Name, p.commentID)
+	if err != nil && statusOf(err) != http.StatusNotFound {
+		return nil, err
+	}
+	elsewhere := c.GetIssueURL() != "" && !strings.HasSuffix(c.GetIssueURL(), "/"+strconv.Itoa(p.cfg.Number))
+	foreign := p.self != 0 && c.GetUser().GetID() != p.self
+	if err != nil || elsewhere || foreign {
+		p.commentID = 0
+		return nil, nil
+	}
+	return c, nil
+}
+
+// search returns our oldest comment with the marker, nil if there is none or
+// if we do not know who we are, and deletes its younger twins.
+func (p *Publisher) search(ctx context.Context, marker string) (*gh.IssueComment, error) {
+	if p.self == 0 {
+		return nil, nil
+	}
+	own, err := p.own(ctx, marker)
+	if err != nil || len(own) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(own, func(a, b *gh.IssueComment) int { return cmp.Compare(a.GetID(), b.GetID()) })
+	for _, twin := range own[1:] {
+		_, err := p.cfg.REST.Issues.DeleteComment(ctx, p.cfg.Owner, p.cfg.Name, twin.GetID())
+		// The other run deletes the same one.
+		if err != nil && statusOf(err) != http.StatusNotFound {
+			return nil, err
+		}
+	}
+	return own[0], nil
+}
+
+func (p *Publisher) own(ctx context.Context, marker string) ([]*gh.IssueComment, error) {
+	var own []*gh.IssueComment
+	opts := &gh.IssueListCommentsOptions{ListOptions: gh.ListOptions{PerPage: 100}}
+	for range maxPages {
+		page, resp, err := p.cfg.REST.Issues.ListComments(ctx, p.cfg.Owner, p.cfg.Name, p.cfg.Number, opts)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range page {
+			if c.GetUser().GetID() == p.self && firstLine(c.GetBody()) == marker {
+				own = append(own, c)
+			}
+		}
+		// A forge that ignores paging sends everything at once and no link.
+		if resp.NextPage <= opts.Page {
+			return own, nil
+		}
+		opts.Page = resp.NextPage
+	}
+	return nil, fmt.Errorf("more than %d comments", maxPages*opts.PerPage)
+}
+
+func (p *Publisher) edit(ctx context.Context, c *gh.IssueComment, body string) (Comment, error) {
+	if normal(c.GetBody()) == normal(body) {
+		return place(c, Unchanged), nil
+	}
+	edited, _, err := p.cfg.REST.Issues.EditComment(ctx, p.cfg.Owner, p.cfg.Name, c.GetID(), &gh.IssueComment{Body: &body})
+	if statusOf(err) == http.StatusNotFound {
+		p.commentID = 0
+		return Comment{}, fmt.Errorf("%w: %w", errGone, err)
+	}
+	if err != nil {
+		return Comment{}, err
+	}
+	return place(edited, Edited), nil
+}
+
+func place(c *gh.IssueComment, change Change) Comment {
+	return Comment{ID: c.GetID(), URL: c.GetHTMLURL(), Change: change}
+}
+
+func firstLine(body string) string {
+	line, _, _ := strings.Cut(body, "\n")
+	return strings.TrimRight(line, "\r")
+}
+
+// normal undoes what forges do to a stored text.
+func normal(body string) string {
+	return strings.TrimSpace(strings.ReplaceAll(body, "\r\n", "\n"))
+}

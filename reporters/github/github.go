@@ -1,0 +1,164 @@
+// Package github publishes a report on a pull request: one sticky comment
+// ([Publisher.UpsertComment]), two commit statuses ([Publisher.SetStatus],
+// [StatusFor]), and the summary of a CI job ([JobSummary]) where the credential
+// may not write.
+//
+// It decides nothing about a verdict, and its failure changes none. Credential,
+// limits and the pace of writing belong to the client that it is given; what it
+// adds is that a write whose answer was lost is looked up before it is
+// repeated.
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	gh "github.com/google/go-github/v60/github"
+)
+
+// A Config says where to publish, and as whom.
+type Config struct {
+	// REST is the connection to the forge, with credential, retries and limits.
+	REST *gh.Client
+	// Owner and Name of the repository, as the forge gave them.
+	Owner string
+	Name  string
+	// Number of the pull request. Defaults to none: statuses only.
+	Number int
+	// CommentID is where the comment was last time. Defaults to unknown: it is
+	// searched.
+	CommentID int64
+	// Login is the account that the credential writes as, for credentials that
+	// cannot ask: the token of a job answers 403 to "who am I", and writes as
+	// github-actions[bot]. Defaults to unknown: learned from the first comment
+	// that is created, which costs one more write a run.
+	Login string
+}
+
+// rounds is how often a publication is begun anew because an answer was lost
+// or somebody deleted what was just found.
+const rounds = 3
+
+// A Publisher writes to one pull request. It is safe for concurrent use;
+// comments are written one after another.
+type Publisher struct {
+	cfg Config
+
+	// mu is held while the comment is looked up and written; it guards the
+	// fields below.
+	mu sync.Mutex
+	// commentID is the comment of the last success, or 0.
+	commentID int64
+	// self is our own user id, 0 while unknown; asked tells whether the forge
+	// was asked already.
+	self  int64
+	asked bool
+}
+
+// New returns a Publisher. It sends nothing.
+func New(cfg Config) *Publisher {
+	return &Publisher{cfg: cfg, commentID: cfg.CommentID}
+}
+
+// A Text is one report that can be rendered at several sizes, so that it is
+// made shorter where it does not fit, and never cut.
+type Text struct {
+	// Levels from the fullest to the shortest; at least one.
+	Levels []string
+	// Render returns the text at one of the Levels.
+	Render func(level string) string
+}
+
+// from renders the levels from the first that fits limit bytes on. Where none
+// does there is still the last: the server may know better.
+func (t Text) from(limit int) []string {
+	var fitting []string
+	last := ""
+	for _, level := range t.Levels {
+		last = t.Render(level)
+		if len(fitting) > 0 || len(last) <= limit {
+			fitting = append(fitting, last)
+		}
+	}
+	if len(fitting) == 0 && len(t.Levels) > 0 {
+		return []string{last}
+	}
+	return fitting
+}
+
+// A DeniedError means that the forge refused the credential: 401, 403, or 404,
+// with which forges hide what a credential may not see. The job summary and
+// the exit code have to carry the verdict then.
+type DeniedError struct {
+	// Op is what was tried, such as "comment on octo/demo#7".
+	Op string
+	// Status is the HTTP status: 401, 403 or 404.
+	Status int
+	// Permission is the line that a workflow's permissions need:
+	// "pull-requests: write" or "statuses: write".
+	Permission string
+	// Message is the forge's own explanation.
+	Message string
+}
+
+// Error says what to write where.
+func (e *DeniedError) Error() string {
+	if e.Status == http.StatusUnauthorized {
+		return fmt.Sprintf("%s: 401 %s: the token is missing, wrong or expired", e.Op, e.Message)
+	}
+	return fmt.Sprintf("%s: %d %s: it is not there, or the token may not do this; in a workflow add\n  permissions:\n    %s",
+		e.Op, e.Status, e.Message, e.Permission)
+}
+
+// explain says in an error what was tried, and makes a refusal a DeniedError.
+func explain(op, permission string, err error) error {
+	if err == nil {
+		return nil
+	}
+	switch status := statusOf(err); status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		var answer *gh.ErrorResponse
+		errors.As(err, &answer)
+		return &DeniedError{Op: op, Status: status, Permission: permission, Message: oneLine(answer.Message)}
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}
+
+// statusOf is the HTTP status of the forge's refusal, 0 for other errors.
+func statusOf(err error) int {
+	var answer *gh.ErrorResponse
+	if errors.As(err, &answer) && answer.Response != nil {
+		return answer.Response.StatusCode
+	}
+	return 0
+}
+
+// isLost tells whether a write may have been applied although its answer did
+// not arrive. A rate limit is no such error: it says when to come back, and
+// nothing was written.
+func isLost(ctx context.Context, err error) bool {
+	var limit interface{ RetryAt() time.Time }
+	if err == nil || ctx.Err() != nil || errors.As(err, &limit) {
+		return false
+	}
+	status := statusOf(err)
+	return status == 0 || status >= 500
+}
+
+// oneLine replaces what is no printable character: a forge's words and a
+// report's end up in terminals.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
