@@ -1,0 +1,299 @@
+package forgetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// GitHub's limits that the fake keeps.
+const (
+	maxCommentRunes     = 65536
+	maxDescriptionRunes = 140
+	maxContextRunes     = 255
+)
+
+// gitea is the base path under which the fake behaves as Gitea does.
+const gitea = "/api/v1"
+
+// routes serves the same paths at the root and under both base paths.
+func (f *Forge) routes() http.Handler {
+	mux := http.NewServeMux()
+	for _, base := range []string{"", "/api/v3", gitea} {
+		repo := base + "/repos/{owner}/{repo}"
+		for pattern, handle := range map[string]http.HandlerFunc{
+			"GET " + base + "/user":                             f.getUser,
+			"GET " + base + "/users/{login}":                    f.getUser,
+			"GET " + repo + "/pulls/{number}":                   f.getPull,
+			"GET " + repo + "/collaborators/{login}/permission": f.getPermission,
+			repo + "/issues/{first}/{second}":                   f.issue,
+			"GET " + repo + "/commits/{sha}/status":             f.combinedStatus,
+			"POST " + repo + "/statuses/{sha}":                  f.createStatus,
+		} {
+			mux.HandleFunc(pattern, f.locked(handle))
+		}
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
+	return mux
+}
+
+// locked gives a handler the state for itself and hides other repositories.
+func (f *Forge) locked(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		name := r.PathValue("owner") + "/" + r.PathValue("repo")
+		if name != "/" && !strings.EqualFold(name, Repository) {
+			notFound(w)
+			return
+		}
+		next(w, r)
+	}
+}
+
+func notFound(w http.ResponseWriter) { refuse(w, http.StatusNotFound, "Not Found") }
+
+func isGitea(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, gitea+"/") }
+
+func number(r *http.Request, name string) int {
+	n, err := strconv.Atoi(r.PathValue(name))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+func (f *Forge) user(login string) any {
+	if login == "-" {
+		return nil
+	}
+	kind := "User"
+	if strings.HasSuffix(login, "[bot]") {
+		kind = "Bot"
+	}
+	return map[string]any{"login": login, "id": f.userID(login), "type": kind}
+}
+
+func (f *Forge) getUser(w http.ResponseWriter, r *http.Request) {
+	login := r.PathValue("login")
+	if login == "" {
+		login = caller(r)
+	}
+	reply(w, http.StatusOK, f.user(login))
+}
+
+func repository(name string) any {
+	if name == "-" {
+		return nil
+	}
+	id := 1
+	if !strings.EqualFold(name, Repository) {
+		id = 2
+	}
+	return map[string]any{"id": id, "full_name": name, "private": false, "fork": id == 2}
+}
+
+func (f *Forge) getPull(w http.ResponseWriter, r *http.Request) {
+	p, ok := f.pulls[number(r, "number")]
+	if !ok {
+		notFound(w)
+		return
+	}
+	state := "open"
+	if p.Closed {
+		state = "closed"
+	}
+	reply(w, http.StatusOK, map[string]any{
+		"number": p.Number, "state": state, "draft": p.Draft, "user": f.user(p.Author),
+		"head": map[string]any{"sha": p.HeadSHA, "ref": p.HeadRef, "repo": repository(p.HeadRepo)},
+		"base": map[string]any{"sha": p.BaseSHA, "ref": p.BaseRef, "repo": repository(Repository)},
+	})
+}
+
+func (f *Forge) getPermission(w http.ResponseWriter, r *http.Request) {
+	login := r.PathValue("login")
+	if strings.HasSuffix(login, "[bot]") {
+		refuse(w, http.StatusNotFound, login+" is not a user")
+		return
+	}
+	permission, ok := f.permissions[login]
+	if !ok {
+		permission = "read"
+	}
+	reply(w, http.StatusOK, map[string]any{"permission": permission, "role_name": permission, "user": f.user(login)})
+}
+
+func (f *Forge) commentJSON(r *http.Request, c Comment) map[string]any {
+	base := "http://" + r.Host + "/repos/" + Repository
+	return map[string]any{
+		"id": c.ID, "body": c.Body, "user": f.user(c.Login),
+		"url":       fmt.Sprintf("%s/issues/comments/%d", base, c.ID),
+		"issue_url": fmt.Sprintf("%s/issues/%d", base, c.Number),
+		"html_url":  fmt.Sprintf("http://%s/%s/pull/%d#issuecomment-%d", r.Host, Repository, c.Number, c.ID),
+	}
+}
+
+// issue tells issues/{number}/comments from issues/comments/{id}, which the
+// mux takes for ambiguous.
+func (f *Forge) issue(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.PathValue("first") == "comments":
+		r.SetPathValue("id", r.PathValue("second"))
+		f.oneComment(w, r)
+	case r.PathValue("second") != "comments":
+		notFound(w)
+	default:
+		r.SetPathValue("number", r.PathValue("first"))
+		if r.Method == http.MethodPost {
+			f.createComment(w, r)
+			return
+		}
+		f.listComments(w, r)
+	}
+}
+
+func (f *Forge) listComments(w http.ResponseWriter, r *http.Request) {
+	n := number(r, "number")
+	if _, ok := f.pulls[n]; !ok {
+		notFound(w)
+		return
+	}
+	values := []any{}
+	for _, c := range f.commentsOf(n) {
+		values = append(values, f.commentJSON(r, c))
+	}
+	reply(w, http.StatusOK, page(w, r, values))
+}
+
+// page cuts a list as GitHub does and links to the rest. Gitea sends all.
+func page(w http.ResponseWriter, r *http.Request, all []any) []any {
+	if isGitea(r) {
+		return all
+	}
+	query := r.URL.Query()
+	size, current := 30, 1
+	if n, err := strconv.Atoi(query.Get("per_page")); err == nil {
+		size = min(max(n, 1), 100)
+	}
+	if n, err := strconv.Atoi(query.Get("page")); err == nil {
+		current = max(n, 1)
+	}
+	last := max((len(all)+size-1)/size, 1)
+	if current < last {
+		link := func(n int, rel string) string {
+			query.Set("page", strconv.Itoa(n))
+			return fmt.Sprintf(`<http://%s%s?%s>; rel="%s"`, r.Host, r.URL.Path, query.Encode(), rel)
+		}
+		w.Header().Set("Link", link(current+1, "next")+", "+link(last, "last"))
+	}
+	from := min((current-1)*size, len(all))
+	return all[from:min(from+size, len(all))]
+}
+
+// text reads the body of a comment and refuses what GitHub refuses.
+func text(w http.ResponseWriter, r *http.Request) (string, bool) {
+	var in struct{ Body string }
+	problem := ""
+	switch err := json.NewDecoder(r.Body).Decode(&in); {
+	case err != nil || strings.TrimSpace(in.Body) == "":
+		problem = "body can't be blank"
+	case utf8.RuneCountInString(in.Body) > maxCommentRunes:
+		problem = "body is too long (maximum is 65536 characters)"
+	}
+	if problem != "" {
+		invalid(w, "IssueComment", problem)
+		return "", false
+	}
+	return in.Body, true
+}
+
+func invalid(w http.ResponseWriter, resource, problem string) {
+	reply(w, http.StatusUnprocessableEntity, map[string]any{
+		"message": "Validation Failed",
+		"errors":  []any{map[string]any{"resource": resource, "code": "custom", "message": problem}},
+	})
+}
+
+func (f *Forge) createComment(w http.ResponseWriter, r *http.Request) {
+	n := number(r, "number")
+	if _, ok := f.pulls[n]; !ok {
+		notFound(w)
+		return
+	}
+	if body, ok := text(w, r); ok {
+		reply(w, http.StatusCreated, f.commentJSON(r, f.addComment(n, caller(r), body)))
+	}
+}
+
+// oneComment reads, edits or deletes. Whoever may write may do that with any
+// comment, as on GitHub: only the client's own care protects other people's.
+func (f *Forge) oneComment(w http.ResponseWriter, r *http.Request) {
+	id := int64(number(r, "id"))
+	i := slices.IndexFunc(f.comments, func(c Comment) bool { return c.ID == id })
+	if i < 0 {
+		notFound(w)
+		return
+	}
+	switch r.Method {
+	case http.MethodDelete:
+		f.comments = slices.Delete(f.comments, i, i+1)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case http.MethodPatch:
+		body, ok := text(w, r)
+		if !ok {
+			return
+		}
+		f.comments[i].Body = body
+		f.comments[i].Edits++
+	}
+	reply(w, http.StatusOK, f.commentJSON(r, f.comments[i]))
+}
+
+func statusJSON(r *http.Request, s Status) map[string]any {
+	name := "state"
+	if isGitea(r) {
+		name = "status"
+	}
+	var target any
+	if s.TargetURL != "" {
+		target = s.TargetURL
+	}
+	return map[string]any{name: s.State, "context": s.Context, "description": s.Description, "target_url": target}
+}
+
+// combinedStatus lists the newest status of each context.
+func (f *Forge) combinedStatus(w http.ResponseWriter, r *http.Request) {
+	seen := map[string]bool{}
+	values := []any{}
+	for _, s := range slices.Backward(f.statuses) {
+		key := strings.ToLower(s.Context)
+		if s.SHA == r.PathValue("sha") && !seen[key] {
+			seen[key] = true
+			values = append(values, statusJSON(r, s))
+		}
+	}
+	reply(w, http.StatusOK, map[string]any{"total_count": len(values), "statuses": page(w, r, values)})
+}
+
+func (f *Forge) createStatus(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		State, Context, Description string
+		TargetURL                   string `json:"target_url"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		refuse(w, http.StatusBadRequest, "Problems parsing JSON")
+		return
+	}
+	if utf8.RuneCountInString(in.Description) > maxDescriptionRunes || utf8.RuneCountInString(in.Context) > maxContextRunes {
+		invalid(w, "Status", "description or context is too long")
+		return
+	}
+	s := Status{SHA: r.PathValue("sha"), Context: in.Context, State: in.State, Description: in.Description, TargetURL: in.TargetURL}
+	f.statuses = append(f.statuses, s)
+	reply(w, http.StatusCreated, statusJSON(r, s))
+}

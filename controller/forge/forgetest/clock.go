@@ -1,0 +1,44 @@
+package forgetest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Clock is for clients that wait: waiting takes no time and moves the clock.
+// It is safe for concurrent use; its zero value starts at the first second of
+// 2026.
+type Clock struct {
+	// mu guards the fields below.
+	mu    sync.Mutex
+	moved time.Duration
+	waits []time.Duration
+}
+
+// Now is the clock's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(c.moved)
+}
+
+// Wait moves the clock by d at once, or returns the error of a done ctx.
+func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moved += d
+	c.waits = append(c.waits, d)
+	return nil
+}
+
+// Waits returns what was waited, in that order.
+func (c *Clock) Waits() []time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.waits)
+}

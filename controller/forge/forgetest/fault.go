@@ -1,0 +1,137 @@
+package forgetest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Fault is how the forge misbehaves, for the requests that it matches. What
+// it does is the first that is set of Hang, Gather, Cut and Status.
+type Fault struct {
+	// Method is the HTTP method. Defaults to any.
+	Method string
+	// Path is a part of the path. Defaults to any.
+	Path string
+	// Skip is how many matching requests are answered well before.
+	Skip int
+	// Times is how many requests fail; negative is all. Defaults to one.
+	Times int
+
+	// Apply does what was asked before Cut or Status answers: a lost reply.
+	Apply bool
+	// Status is the answer, with Header and Body. The body defaults to an
+	// error as GitHub words it.
+	Status int
+	Header map[string]string
+	Body   string
+	// Cut closes the connection without an answer.
+	Cut bool
+	// Hang answers nothing until the client gives up.
+	Hang bool
+	// Gather holds the requests until so many have come, then answers them
+	// well: two runs that look at the same moment.
+	Gather int
+}
+
+// Faults that GitHub is known for.
+
+// TooManyRequests is the primary limit as a 429 with Retry-After.
+func TooManyRequests(retryAfter time.Duration) Fault {
+	return Fault{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": strconv.Itoa(int(retryAfter.Seconds()))}}
+}
+
+// RateLimit is the primary limit as a 403: nothing remains until reset.
+func RateLimit(reset time.Time) Fault {
+	return Fault{Status: http.StatusForbidden, Header: map[string]string{
+		"X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": strconv.FormatInt(reset.Unix(), 10),
+	}, Body: `{"message":"API rate limit exceeded"}`}
+}
+
+// SecondaryLimit is a 403 that only its body explains.
+func SecondaryLimit() Fault {
+	return Fault{Status: http.StatusForbidden,
+		Body: `{"message":"You have exceeded a secondary rate limit.","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`}
+}
+
+// LostReply applies a request of that method and cuts the connection.
+func LostReply(method string) Fault { return Fault{Method: method, Apply: true, Cut: true} }
+
+// On returns the fault for requests of that method whose path has that part.
+func (f Fault) On(method, path string) Fault {
+	f.Method, f.Path = method, path
+	return f
+}
+
+// A fault is an injected Fault with what is left of it.
+type fault struct {
+	Fault
+	// waiting counts those that Gather holds; full is closed for them.
+	waiting int
+	full    chan struct{}
+}
+
+// Inject makes the forge misbehave. Faults are tried in the order in which
+// they were injected.
+func (f *Forge) Inject(what Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if what.Times == 0 {
+		what.Times = max(1, what.Gather)
+	}
+	f.faults = append(f.faults, &fault{Fault: what, full: make(chan struct{})})
+}
+
+// hit takes the first fault that is due for r, nil if there is none.
+func (f *Forge) hit(r *http.Request) *fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, x := range f.faults {
+		if x.Times == 0 || x.Method != "" && x.Method != r.Method || !strings.Contains(r.URL.Path, x.Path) {
+			continue
+		}
+		if x.Skip > 0 {
+			x.Skip--
+			continue
+		}
+		if x.Times > 0 {
+			x.Times--
+		}
+		if x.waiting++; x.waiting == x.Gather {
+			close(x.full)
+		}
+		return x
+	}
+	return nil
+}
+
+func (x *fault) serve(w http.ResponseWriter, r *http.Request, api http.Handler) {
+	if x.Apply {
+		api.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	switch {
+	case x.Hang:
+		<-r.Context().Done()
+	case x.Gather > 0:
+		select {
+		case <-x.full:
+			api.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	case x.Cut:
+		// The server recovers from this very panic and closes the connection.
+		panic(http.ErrAbortHandler)
+	default:
+		for name, value := range x.Header {
+			w.Header().Set(name, value)
+		}
+		if x.Body == "" {
+			refuse(w, x.Status, http.StatusText(x.Status))
+			return
+		}
+		w.WriteHeader(x.Status)
+		_, _ = w.Write([]byte(x.Body))
+	}
+}

@@ -1,0 +1,310 @@
+// Package forgetest is a forge for tests: a real server on loopback that
+// speaks the few paths of GitHub's REST API which this program uses, with
+// paging, permissions and limits, and that misbehaves on request.
+//
+// Make one with [New], fill it with [Forge.AddPull] and [Forge.AddComment],
+// let the code under test speak to [Forge.URL] with one of the tokens, and look
+// at [Forge.Comments], [Forge.Statuses] and [Forge.Requests]. When the test
+// ends, every request that does not conform to GitHub's published description
+// fails it.
+package forgetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Repository is the only one that exists here; forges ignore case.
+const Repository = "octo/demo"
+
+// Tokens that the forge knows. Any other is answered with 401.
+const (
+	// TokenUser is the personal token of the user "maintainer", an admin.
+	TokenUser = "test-token-of-maintainer"
+	// TokenActions is the token of a job, which writes as github-actions[bot]
+	// and may not ask who it is.
+	TokenActions = "test-token-of-a-job"
+	// TokenFork is the token of a job for a fork: as TokenActions, but it only
+	// reads.
+	TokenFork = "test-token-of-a-fork-job"
+)
+
+// An account is who a token belongs to.
+type account struct {
+	login string
+	// app accounts are refused at GET /user.
+	app      bool
+	readOnly bool
+}
+
+var accounts = map[string]account{
+	TokenUser:    {login: "maintainer"},
+	TokenActions: {login: "github-actions[bot]", app: true},
+	TokenFork:    {login: "github-actions[bot]", app: true, readOnly: true},
+}
+
+// A Pull is a pull request of the fake.
+type Pull struct {
+	Number  int
+	HeadSHA string
+	HeadRef string
+	// HeadRepo defaults to Repository; "-" is a deleted one, which is null.
+	HeadRepo string
+	BaseSHA  string
+	// BaseRef defaults to main.
+	BaseRef string
+	// Author defaults to maintainer; "-" is a deleted account, which is null.
+	Author string
+	Draft  bool
+	Closed bool
+}
+
+// A Comment is one that stands on a pull request.
+type Comment struct {
+	ID     int64
+	Number int
+	Login  string
+	Body   string
+	// Edits counts how often it was changed.
+	Edits int
+}
+
+// A Status is one that was written, the same context possibly many times.
+type Status struct {
+	SHA         string
+	Context     string
+	State       string
+	Description string
+	TargetURL   string
+}
+
+// A Request is one that arrived.
+type Request struct {
+	Method string
+	// Path is what was asked for, with /api/v3 or /api/v1 where that was used.
+	Path  string
+	Query url.Values
+	Body  []byte
+	// Header is complete, Authorization included.
+	Header http.Header
+}
+
+// IsWrite tells whether the request may change anything.
+func (r Request) IsWrite() bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
+
+// String is the method and the path.
+func (r Request) String() string { return r.Method + " " + r.Path }
+
+// A Forge is the fake. It is safe for concurrent use.
+type Forge struct {
+	// URL is the base of the API. With /api/v3 behind it the forge is GitHub
+	// Enterprise; with /api/v1 it is Gitea, which ignores paging and says
+	// `status` where GitHub says `state`.
+	URL string
+
+	// mu guards the fields below.
+	mu          sync.Mutex
+	pulls       map[int]Pull
+	comments    []Comment
+	statuses    []Status
+	users       []string
+	permissions map[string]string
+	requests    []Request
+	faults      []*fault
+	lastID      int64
+}
+
+// New starts a forge that ends with the test.
+func New(tb testing.TB) *Forge {
+	tb.Helper()
+	f := &Forge{
+		pulls:       map[int]Pull{},
+		permissions: map[string]string{"maintainer": "admin"},
+		lastID:      1000,
+	}
+	server := httptest.NewServer(f.handler())
+	f.URL = server.URL
+	tb.Cleanup(func() {
+		server.Close()
+		for _, r := range f.Requests() {
+			if err := Conforms(r); err != nil {
+				tb.Errorf("%s does not conform to GitHub's REST description: %v", r, err)
+			}
+		}
+	})
+	return f
+}
+
+// AddPull makes a pull request, or replaces the one with its number.
+func (f *Forge) AddPull(p Pull) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p.HeadRepo == "" {
+		p.HeadRepo = Repository
+	}
+	if p.BaseRef == "" {
+		p.BaseRef = "main"
+	}
+	if p.Author == "" {
+		p.Author = "maintainer"
+	}
+	f.pulls[p.Number] = p
+}
+
+// SetPermission says what a user may do: admin, write, read or none, which is
+// the default. Of a public repository everybody may read.
+func (f *Forge) SetPermission(login, permission string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.permissions[login] = permission
+}
+
+// AddComment writes a comment as login and returns its id.
+func (f *Forge) AddComment(number int, login, body string) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.addComment(number, login, body).ID
+}
+
+func (f *Forge) addComment(number int, login, body string) Comment {
+	f.lastID++
+	c := Comment{ID: f.lastID, Number: number, Login: login, Body: body}
+	f.comments = append(f.comments, c)
+	return c
+}
+
+// DeleteComment removes a comment, as somebody with a browser would.
+func (f *Forge) DeleteComment(id int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.comments = slices.DeleteFunc(f.comments, func(c Comment) bool { return c.ID == id })
+}
+
+// Comments returns what stands on a pull request, oldest first.
+func (f *Forge) Comments(number int) []Comment {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.commentsOf(number)
+}
+
+func (f *Forge) commentsOf(number int) []Comment {
+	var found []Comment
+	for _, c := range f.comments {
+		if c.Number == number {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// Statuses returns all that were written to a commit, oldest first.
+func (f *Forge) Statuses(sha string) []Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []Status
+	for _, s := range f.statuses {
+		if s.SHA == sha {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// Requests returns all that arrived, in that order.
+func (f *Forge) Requests() []Request {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.requests)
+}
+
+// Writes returns the requests that may change anything.
+func (f *Forge) Writes() []Request {
+	return slices.DeleteFunc(f.Requests(), func(r Request) bool { return !r.IsWrite() })
+}
+
+// UserID is the id of an account, the same for the same login.
+func (f *Forge) UserID(login string) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.userID(login)
+}
+
+func (f *Forge) userID(login string) int64 {
+	i := slices.Index(f.users, login)
+	if i < 0 {
+		i = len(f.users)
+		f.users = append(f.users, login)
+	}
+	return int64(100 + i)
+}
+
+// maxRequest bounds what the fake reads of a body.
+const maxRequest = 1 << 20
+
+// handler records, applies faults and authenticates before the API answers.
+func (f *Forge) handler() http.Handler {
+	api := f.routes()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(io.LimitReader(r.Body, maxRequest))
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		f.mu.Lock()
+		f.requests = append(f.requests, Request{
+			Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Body: body, Header: r.Header.Clone(),
+		})
+		f.mu.Unlock()
+		w.Header().Set("X-Ratelimit-Limit", "5000")
+		w.Header().Set("X-Ratelimit-Remaining", "4999")
+		authenticated := f.authenticate(api)
+		if hit := f.hit(r); hit != nil {
+			hit.serve(w, r, authenticated)
+			return
+		}
+		authenticated.ServeHTTP(w, r)
+	})
+}
+
+func (f *Forge) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, known := accounts[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		isRead := r.Method == http.MethodGet
+		switch {
+		case !known:
+			refuse(w, http.StatusUnauthorized, "Bad credentials")
+		case who.readOnly && !isRead, who.app && strings.HasSuffix(r.URL.Path, "/user"):
+			refuse(w, http.StatusForbidden, "Resource not accessible by integration")
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func caller(r *http.Request) string {
+	return accounts[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")].login
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	reply(w, status, map[string]any{"message": message, "documentation_url": "https://docs.github.com/rest"})
+}
+
+func reply(w http.ResponseWriter, status int, value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("forgetest: encode a reply: %v", err))
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	// A client that has gone away is none of the fake's business.
+	_, _ = w.Write(data)
+}
