@@ -12,12 +12,15 @@ import (
 	"strings"
 
 	gh "github.com/google/go-github/v60/github"
+
+	"github.com/gavel-evals/gavel/reporters"
 )
 
+// sizes are tried from the first on, in bytes: the next is for a server that
+// calls the one before too long.
+var sizes = [...]int{reporters.MaxCommentBytes, 30_000, 10_000, 3_000}
+
 const (
-	// maxComment is where a smaller level is rendered, in bytes. GitHub's limit
-	// is 65,536 characters; the rest is room for what it counts differently.
-	maxComment = 60_000
 	// maxPages bounds the search: 100 comments a page.
 	maxPages = 100
 	// writeComments is the permission that all of this needs in a workflow.
@@ -60,8 +63,8 @@ var (
 // pages; the oldest is ours, and younger twins, left by two runs at once or a
 // crash, are deleted. A comment with our marker by another author is never
 // touched. It is written only when it says something else, made anew when
-// somebody deleted it, and rendered smaller when it is longer than 60,000
-// bytes or the forge calls it too long. A refusal is a [DeniedError].
+// somebody deleted it, and rendered smaller when the forge calls it too long.
+// A refusal is a [DeniedError].
 //
 // Our own author is who the credential belongs to. A job's token cannot ask
 // for that; then it is [Config.Login], and whatever was assumed, the author of
@@ -70,21 +73,25 @@ var (
 // one goes.
 func (p *Publisher) UpsertComment(ctx context.Context, text Text) (Comment, error) {
 	op := fmt.Sprintf("comment on %s/%s#%d", p.cfg.Owner, p.cfg.Name, p.cfg.Number)
-	bodies := text.from(maxComment)
-	if p.cfg.Number <= 0 || len(bodies) == 0 {
-		return Comment{}, fmt.Errorf("%s: needs a pull request and a text", op)
+	if p.cfg.Number <= 0 {
+		return Comment{}, fmt.Errorf("%s: no pull request", op)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var err error
-	for _, body := range bodies {
-		marker := firstLine(body)
+	body := ""
+	for _, size := range sizes {
+		smaller := text(size)
+		marker := firstLine(smaller)
 		if !markerPattern.MatchString(marker) {
 			return Comment{}, fmt.Errorf("%s: its first line %.80q is no marker", op, marker)
 		}
+		if smaller == body {
+			continue
+		}
+		body = smaller
 		var c Comment
-		c, err = p.upsert(ctx, marker, body)
-		if err == nil {
+		if c, err = p.upsert(ctx, marker, body); err == nil {
 			p.commentID = c.ID
 			return c, nil
 		}

@@ -14,12 +14,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	gh "github.com/google/go-github/v60/github"
+
+	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
 // A Config says where to publish, and as whom.
@@ -45,6 +45,9 @@ type Config struct {
 // or somebody deleted what was just found.
 const rounds = 3
 
+// maxMessage bounds what is repeated of a forge's words, in characters.
+const maxMessage = 300
+
 // A Publisher writes to one pull request. It is safe for concurrent use;
 // comments are written one after another.
 type Publisher struct {
@@ -66,31 +69,10 @@ func New(cfg Config) *Publisher {
 	return &Publisher{cfg: cfg, commentID: cfg.CommentID}
 }
 
-// A Text is one report that can be rendered at several sizes, so that it is
-// made shorter where it does not fit, and never cut.
-type Text struct {
-	// Levels from the fullest to the shortest; at least one.
-	Levels []string
-	// Render returns the text at one of the Levels.
-	Render func(level string) string
-}
-
-// from renders the levels from the first that fits limit bytes on. Where none
-// does there is still the last: the server may know better.
-func (t Text) from(limit int) []string {
-	var fitting []string
-	last := ""
-	for _, level := range t.Levels {
-		last = t.Render(level)
-		if len(fitting) > 0 || len(last) <= limit {
-			fitting = append(fitting, last)
-		}
-	}
-	if len(fitting) == 0 && len(t.Levels) > 0 {
-		return []string{last}
-	}
-	return fitting
-}
+// A Text renders one report in at most maxBytes where it can, by telling less
+// and never by cutting. Its first line is the marker at every size, see
+// [Publisher.UpsertComment].
+type Text func(maxBytes int) string
 
 // A DeniedError means that the forge refused the credential: 401, 403, or 404,
 // with which forges hide what a credential may not see. The job summary and
@@ -125,7 +107,7 @@ func explain(op, permission string, err error) error {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
 		var answer *gh.ErrorResponse
 		errors.As(err, &answer)
-		return &DeniedError{Op: op, Status: status, Permission: permission, Message: oneLine(answer.Message)}
+		return &DeniedError{Op: op, Status: status, Permission: permission, Message: phrase.Clip(phrase.Line(answer.Message), maxMessage)}
 	}
 	return fmt.Errorf("%s: %w", op, err)
 }
@@ -149,16 +131,4 @@ func isLost(ctx context.Context, err error) bool {
 	}
 	status := statusOf(err)
 	return status == 0 || status >= 500
-}
-
-// oneLine replaces what is no printable character: a forge's words and a
-// report's end up in terminals.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
 }

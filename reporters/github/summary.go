@@ -11,7 +11,7 @@ import (
 const maxSummary = 1 << 20
 
 // JobSummary appends text to the file at path, what GITHUB_STEP_SUMMARY names,
-// at the first level for which the file stays within 1 MiB.
+// rendered so that the file stays within 1 MiB.
 func JobSummary(path string, text Text) (err error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -26,21 +26,17 @@ func JobSummary(path string, text Text) (err error) {
 	if err != nil {
 		return fmt.Errorf("job summary: %w", err)
 	}
-	room := maxSummary - int(info.Size()) - 2
-	for _, level := range text.Levels {
-		body := text.Render(level)
-		if len(body) > room {
-			continue
-		}
-		// An earlier part may end within a line, which would become one line
-		// with our heading.
-		if info.Size() > 0 {
-			body = "\n" + body
-		}
-		if _, err := f.WriteString(body + "\n"); err != nil {
-			return fmt.Errorf("job summary: %w", err)
-		}
-		return nil
+	body := text(maxSummary - int(info.Size()) - 2)
+	if int(info.Size())+len(body)+2 > maxSummary {
+		return errors.New("job summary: the report does not fit what is left of 1 MiB")
 	}
-	return errors.New("job summary: no level of the report fits what is left of 1 MiB")
+	// An earlier part may end within a line, which would become one line with
+	// ours.
+	if info.Size() > 0 {
+		body = "\n" + body
+	}
+	if _, err := f.WriteString(body + "\n"); err != nil {
+		return fmt.Errorf("job summary: %w", err)
+	}
+	return nil
 }

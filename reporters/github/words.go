@@ -2,44 +2,42 @@ package github
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // StatusFor says a report in two statuses, without target URLs. A gate that
 // passed is success; one that failed, or any invalid definition, is failure;
-// an undetermined gate is error, which is not green either.
-func StatusFor(r reporters.Report) (validate, verdict Status) {
+// an undetermined gate is error, which is not green either: so is a plan that
+// waits for approval.
+func StatusFor(r *reporters.Report) (validate, verdict Status) {
 	invalid := invalidFiles(r.Problems)
 	validate = Status{Context: ContextValidate, State: Success, Description: validWords(r.Problems, invalid)}
 	verdict = Status{Context: ContextVerdict}
-	reason := oneLine(r.Gate.Reason)
-	parts := []string{changeWords(r), rerunWords(r.Summary), scoreWords(r)}
+	reason := phrase.Line(r.Gate.Reason)
+	parts := []string{changeWords(r), rerunWords(r), scoreWords(r)}
 	switch {
 	case invalid > 0:
 		validate.State, verdict.State = Failure, Failure
-		parts = append([]string{invalidWords(invalid)}, parts...)
-	case r.Gate.Result == "pass":
+		parts = append([]string{phrase.Count(invalid, "invalid definition")}, parts...)
+	case r.Gate.Result == reporters.GatePass:
 		verdict.State = Success
-	case r.Gate.Result == "fail":
+	case r.Gate.Result == reporters.GateFail:
 		verdict.State = Failure
 		parts = append([]string{parts[0], reason}, parts[1:]...)
 	default:
 		verdict.State = Error
 		parts = append([]string{reason}, parts...)
+		if r.NotRun != "" {
+			parts[0] = phrase.Line(r.NotRun)
+		}
 	}
 	verdict.Description = fit(maxDescription, parts...)
 	return validate, verdict
-}
-
-// Waiting is the last state of a head that may not run before somebody
-// approves it; reason is one line.
-func Waiting(reason string) Status {
-	return Status{Context: ContextVerdict, State: Error, Description: fit(maxDescription, "waiting for approval: "+oneLine(reason))}
 }
 
 func validWords(problems []schema.Problem, invalid int) string {
@@ -51,10 +49,10 @@ func validWords(problems []schema.Problem, invalid int) string {
 	}
 	words := "all definitions are valid"
 	if invalid > 0 {
-		words = invalidWords(invalid)
+		words = phrase.Count(invalid, "invalid definition")
 	}
 	if warnings > 0 {
-		words += ", " + count(warnings, "warning")
+		words += ", " + phrase.Count(warnings, "warning")
 	}
 	return words
 }
@@ -71,56 +69,60 @@ func invalidFiles(problems []schema.Problem) int {
 	return len(files)
 }
 
-func invalidWords(n int) string { return count(n, "invalid definition") }
+// affected is how many cases had to be done again, in whole or in part.
+func affected(s reporters.Summary) int { return s.Run + s.Rejudged + s.Redecided }
 
 // changeWords says what changed against base, or how the cases stand where
-// there is no base.
-func changeWords(r reporters.Report) string {
+// there is no base. Of a plan that was not run there is nothing to say.
+func changeWords(r *reporters.Report) string {
 	s, d := r.Summary, r.Diff
-	if s.Run+s.Rejudged+s.Redecided+s.Removed+d.Moved == 0 {
+	switch {
+	case affected(s)+s.Removed+d.Moved == 0:
 		return "no affected cases"
-	}
-	if r.Base == nil {
-		words := fmt.Sprintf("%s of %s pass", thousands(s.Pass), count(s.Cases, "case"))
+	case r.NotRun != "" && affected(s) > 0:
+		return ""
+	case r.Base == nil:
+		words := fmt.Sprintf("%s of %s pass", phrase.Int(int64(s.Pass)), phrase.Count(s.Cases, "case"))
 		if s.Error > 0 {
-			words += ", " + count(s.Error, "error")
+			words += ", " + phrase.Count(s.Error, "error")
 		}
 		return words
 	}
 	var words []string
-	add := func(n int, one, many string) {
-		switch {
-		case n == 1:
-			words = append(words, "1 "+one)
-		case n > 1:
-			words = append(words, thousands(n)+" "+many)
+	add := func(n int, noun string) {
+		if n > 0 {
+			words = append(words, phrase.Count(n, noun))
 		}
 	}
-	add(d.Regressions, "regression", "regressions")
-	add(d.Improvements, "improvement", "improvements")
-	add(d.Unclear, "unclear", "unclear")
-	add(s.Error, "error", "errors")
-	add(d.New, "new case", "new cases")
-	add(d.Removed, "removed case", "removed cases")
+	add(d.Regressions, "regression")
+	add(s.Error, "error")
+	add(d.Improvements, "improvement")
+	add(d.Unclear, "unclear case")
+	add(d.New, "new case")
+	add(d.Removed, "removed case")
 	if len(words) == 0 {
 		return "no regressions"
 	}
 	return strings.Join(words, ", ")
 }
 
-func rerunWords(s reporters.Summary) string {
-	if n := s.Run + s.Rejudged + s.Redecided; n > 0 {
-		return fmt.Sprintf("%s of %s rerun", thousands(n), count(s.Cases, "case"))
+func rerunWords(r *reporters.Report) string {
+	n := affected(r.Summary)
+	switch {
+	case n == 0:
+		return ""
+	case r.NotRun != "":
+		return phrase.Count(n, "case") + " would run"
 	}
-	return ""
+	return fmt.Sprintf("%s of %s rerun", phrase.Int(int64(n)), phrase.Count(r.Summary.Cases, "case"))
 }
 
-func scoreWords(r reporters.Report) string {
+func scoreWords(r *reporters.Report) string {
 	if base, head := r.Diff.ScoreBase, r.Diff.ScoreHead; base != nil && head != nil {
-		return fmt.Sprintf("score %.3f → %.3f", *base, *head)
+		return "score " + phrase.Score(base, 3) + " → " + phrase.Score(head, 3)
 	}
 	if r.Summary.Score != nil {
-		return fmt.Sprintf("score %.3f", *r.Summary.Score)
+		return "score " + phrase.Score(r.Summary.Score, 3)
 	}
 	return ""
 }
@@ -139,24 +141,5 @@ func fit(limit int, parts ...string) string {
 			line = joined
 		}
 	}
-	if runes := []rune(line); len(runes) > limit {
-		return strings.TrimRight(string(runes[:limit-1]), " ") + "…"
-	}
-	return line
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return thousands(n) + " " + noun + "s"
-}
-
-// thousands groups digits: 1204 is 1,204.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return phrase.Clip(line, limit)
 }
