@@ -1,0 +1,190 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// Changed lists the paths of files, links and submodules that differ between
+// two commits: added, removed, or with other bytes or another mode. It is
+// sorted and nil when nothing differs. Folders whose hash is equal on both
+// sides are not looked into, so its cost follows the change and not the size
+// of the repository.
+func (r *Repository) Changed(ctx context.Context, base, head string) ([]string, error) {
+	from, err := r.rootTree(base)
+	if err != nil {
+		return nil, err
+	}
+	to, err := r.rootTree(head)
+	if err != nil {
+		return nil, err
+	}
+	d := differ{repo: r}
+	if err := d.compare(ctx, "", from, to); err != nil {
+		return nil, fmt.Errorf("comparing %.12s with %.12s: %w", base, head, err)
+	}
+	slices.Sort(d.paths)
+	return d.paths, nil
+}
+
+type differ struct {
+	repo  *Repository
+	paths []string
+	depth int
+}
+
+// compare walks two trees, of which one may be missing, side by side.
+func (d *differ) compare(ctx context.Context, dir string, from, to plumbing.Hash) error {
+	if from == to {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d.depth++; d.depth > maxDepth {
+		return fmt.Errorf("%s %w", dir, errTooDeep)
+	}
+	defer func() { d.depth-- }()
+	old, err := d.entries(from)
+	if err != nil {
+		return err
+	}
+	now, err := d.entries(to)
+	if err != nil {
+		return err
+	}
+	for len(old) > 0 || len(now) > 0 {
+		a, b := step(&old, &now)
+		if err := d.pair(ctx, dir, a, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries are none for the zero hash, which stands for a missing folder.
+func (d *differ) entries(tree plumbing.Hash) ([]entry, error) {
+	if tree.IsZero() {
+		return nil, nil
+	}
+	return d.repo.dir(tree)
+}
+
+// step takes the next name from the front of both lists; the side that does
+// not have it gives the zero entry.
+func step(old, now *[]entry) (a, b entry) {
+	order := 0
+	switch {
+	case len(*old) == 0:
+		order = 1
+	case len(*now) == 0:
+		order = -1
+	default:
+		order = strings.Compare((*old)[0].name, (*now)[0].name)
+	}
+	if order <= 0 {
+		a, *old = (*old)[0], (*old)[1:]
+	}
+	if order >= 0 {
+		b, *now = (*now)[0], (*now)[1:]
+	}
+	return a, b
+}
+
+// pair compares what stands under one name on both sides. A file that became a
+// folder is a removed file and added ones.
+func (d *differ) pair(ctx context.Context, dir string, a, b entry) error {
+	if a == b {
+		return nil
+	}
+	name := path.Join(dir, a.name)
+	if a.name == "" {
+		name = path.Join(dir, b.name)
+	}
+	var from, to plumbing.Hash
+	file := false
+	for _, side := range []struct {
+		entry
+		into *plumbing.Hash
+	}{{a, &from}, {b, &to}} {
+		if side.isDir() {
+			*side.into = side.hash
+		} else if side.mode != filemode.Empty {
+			file = true
+		}
+	}
+	if file {
+		d.paths = append(d.paths, name)
+	}
+	return d.compare(ctx, name, from, to)
+}
+
+// ChangedWork lists the files below the folders that differ between a commit
+// and the working tree, untracked ones included. It is sorted and nil when
+// nothing differs. Folders are relative to the root; "." means everything.
+// Modes are not compared, since not every file system has them.
+func (r *Repository) ChangedWork(ctx context.Context, base string, folders []string) ([]string, error) {
+	commit, err := r.FS(base)
+	if err != nil {
+		return nil, err
+	}
+	work, err := r.WorkFS()
+	if err != nil {
+		return nil, err
+	}
+	defer work.Close()
+	var paths []string
+	for _, folder := range folders {
+		was, err := hashes(ctx, commit, folder)
+		if err != nil {
+			return nil, fmt.Errorf("comparing %s with the working tree: %w", folder, err)
+		}
+		is, err := hashes(ctx, work, folder)
+		if err != nil {
+			return nil, fmt.Errorf("comparing %s with the working tree: %w", folder, err)
+		}
+		for name, hash := range is {
+			if was[name] != hash {
+				paths = append(paths, name)
+			}
+			delete(was, name)
+		}
+		for name := range was {
+			paths = append(paths, name)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
+}
+
+// hashes gives the blob hash of every regular file below a folder; none when
+// the folder is not there. A link counts by being one.
+func hashes(ctx context.Context, fsys FileSystem, folder string) (map[string]string, error) {
+	found := map[string]string{}
+	err := fs.WalkDir(fsys, path.Clean(folder), func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && name == path.Clean(folder):
+			return fs.SkipAll // not there on this side
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case e.IsDir():
+			return nil
+		case !e.Type().IsRegular():
+			found[name] = e.Type().String()
+			return nil
+		}
+		found[name], err = fsys.Hash(name)
+		return err
+	})
+	return found, err
+}

@@ -1,0 +1,197 @@
+// Package gitrepo reads a git repository: its commits as file systems, its
+// working tree beside them, and which paths differ between two of them.
+//
+// Most callers want [Open], then [Repository.Resolve] and [Repository.FS].
+// Nothing is ever checked out and nothing in the user's repository is written
+// but refs below refs/gavel and the objects that they need. What stands in a
+// commit is a stranger's: links are never followed and submodules never
+// entered, neither in a commit nor in the working tree.
+//
+// It is the only package that imports go-git.
+package gitrepo
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+)
+
+var (
+	// ErrNoRepository says that a folder is in no git repository.
+	ErrNoRepository = errors.New("no git repository")
+	// ErrBare says that a repository has no working tree.
+	ErrBare = errors.New("the repository is bare and has no working tree")
+	// ErrShallow says that the history that is needed was not cloned.
+	ErrShallow = errors.New("the clone is shallow")
+)
+
+const gitDirName = ".git"
+
+// A Repository is an open git repository. It is safe for concurrent use: the
+// object store beneath it is not, so every access to it holds the lock.
+type Repository struct {
+	root  string // of the working tree; empty in a bare repository
+	gitIn string // the repository's own folder
+
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	git   *git.Repository
+	store *filesystem.Storage
+	// dirs are decoded trees by hash, shared by all commits; entries counts
+	// what they hold.
+	dirs    map[plumbing.Hash][]entry
+	entries int
+}
+
+// Open finds the repository that dir is in and opens it. It understands linked
+// worktrees, bare repositories, shallow clones and alternates. The error wraps
+// [ErrNoRepository] when dir is in none. The caller closes the repository.
+func Open(dir string) (*Repository, error) {
+	place, err := find(dir)
+	if err != nil {
+		return nil, err
+	}
+	common, err := commonDir(place.git)
+	if err != nil {
+		return nil, err
+	}
+	r := &Repository{root: place.work, gitIn: place.git, dirs: map[plumbing.Hash][]entry{}}
+	layout := dotgit.NewRepositoryFilesystem(bound(place.git), bound(common))
+	r.store = filesystem.NewStorageWithOptions(layout, cache.NewObjectLRUDefault(), filesystem.Options{
+		// Reopening the pack for every object doubles the time of a full read.
+		KeepDescriptors: true,
+		AlternatesFS:    bound(string(filepath.Separator)),
+	})
+	if r.git, err = git.Open(r.store, nil); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the repository at %s: %w", dir, err), r.store.Close())
+	}
+	return r, nil
+}
+
+// Close releases the open pack files. File systems of the repository must not
+// be used afterwards.
+func (r *Repository) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store.Close()
+}
+
+// Root is the absolute path of the working tree, or of the repository itself
+// where it is bare.
+func (r *Repository) Root() string {
+	if r.root == "" {
+		return r.gitIn
+	}
+	return r.root
+}
+
+// Shallow reports whether the clone lacks a part of its history.
+func (r *Repository) Shallow() (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	edge, err := r.store.Shallow()
+	if err != nil {
+		return false, fmt.Errorf("reading the edge of the shallow clone: %w", err)
+	}
+	return len(edge) > 0, nil
+}
+
+// bound is a file system that no path or link leaves.
+func bound(dir string) *osfs.BoundOS { return osfs.New(dir, osfs.WithBoundOS()).(*osfs.BoundOS) }
+
+// A place is where a repository lies.
+type place struct {
+	git, work string // work is empty where it is bare
+}
+
+// find walks from dir upwards to the first folder that is a repository.
+func find(dir string) (place, error) {
+	start, err := filepath.Abs(dir)
+	if err != nil {
+		return place{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
+	}
+	// The folder may be reached through a link; its repository is where it is.
+	if start, err = filepath.EvalSymlinks(start); err != nil {
+		return place{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
+	}
+	for at := start; ; at = filepath.Dir(at) {
+		found, err := look(at)
+		if err != nil || found.git != "" {
+			return found, err
+		}
+		if at == filepath.Dir(at) {
+			return place{}, fmt.Errorf("%s: %w here or in a folder above; run `git init` or name one", dir, ErrNoRepository)
+		}
+	}
+}
+
+// look says whether dir is the root of a working tree or a bare repository;
+// the zero place means neither.
+func look(dir string) (place, error) {
+	dot := filepath.Join(dir, gitDirName)
+	info, err := os.Stat(dot)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+		if isGitDir(dir) {
+			return place{git: dir}, nil
+		}
+		return place{}, nil
+	case err != nil:
+		return place{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
+	case !info.IsDir():
+		git, err := pointer(dot, "gitdir: ")
+		return place{git: git, work: dir}, err
+	case isGitDir(dot):
+		return place{git: dot, work: dir}, nil
+	}
+	return place{}, nil
+}
+
+// isGitDir knows a repository by the three entries that git looks for.
+func isGitDir(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// commonDir is the folder with objects and refs: of a linked worktree that of
+// the main one, else the repository's own.
+func commonDir(gitDir string) (string, error) {
+	dir, err := pointer(filepath.Join(gitDir, "commondir"), "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return gitDir, nil
+	}
+	return dir, err
+}
+
+// pointer reads a file that names a folder, relative to its own.
+func pointer(file, prefix string) (string, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", file, err)
+	}
+	line, _, _ := bytes.Cut(raw, []byte("\n"))
+	path, ok := strings.CutPrefix(string(line), prefix)
+	if path = filepath.FromSlash(strings.TrimSpace(path)); !ok || path == "" {
+		return "", fmt.Errorf("reading %s: it does not name a git folder", file)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(file), path)
+	}
+	return path, nil
+}

@@ -1,0 +1,254 @@
+package gitrepo
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Resolve gives the 40 hex digits of the commit that ref names: a commit (or
+// at least its first seven digits), HEAD, a branch, a tag, or one of these with
+// ~n and ^n behind it. A branch that only origin has is found without
+// "origin/". A name that git does not allow, such as one that begins with a
+// dash, is refused before it is looked up.
+func (r *Repository) Resolve(ctx context.Context, ref string) (string, error) {
+	if err := checkRef(ref); err != nil {
+		return "", err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	for _, name := range []string{ref, "refs/remotes/origin/" + ref} {
+		var hash *plumbing.Hash
+		if hash, err = r.git.ResolveRevision(plumbing.Revision(name)); err == nil {
+			return hash.String(), nil
+		}
+	}
+	return "", r.unresolved(ref, err)
+}
+
+func (r *Repository) unresolved(ref string, cause error) error {
+	base := ref
+	if i := strings.IndexAny(ref, "~^"); i >= 0 {
+		base = ref[:i]
+	}
+	if base != ref {
+		if _, err := r.git.ResolveRevision(plumbing.Revision(base)); err == nil {
+			return r.missing(fmt.Errorf("%s: the history of %s does not go back that far", ref, base))
+		}
+	}
+	if !errors.Is(cause, plumbing.ErrReferenceNotFound) && !errors.Is(cause, io.EOF) {
+		return fmt.Errorf("resolving %s: %w", ref, cause)
+	}
+	names, err := r.refNames()
+	if err != nil {
+		return err
+	}
+	if hint := schema.DidYouMean(base, names); hint != "" {
+		return fmt.Errorf("there is no commit, branch or tag %q; %s", ref, hint)
+	}
+	return fmt.Errorf("there is no commit, branch or tag %q", ref)
+}
+
+// missing adds that the clone is shallow to an error about absent history.
+func (r *Repository) missing(err error) error {
+	if edge, e := r.store.Shallow(); e == nil && len(edge) > 0 {
+		return fmt.Errorf("%w; %w", err, ErrShallow)
+	}
+	return err
+}
+
+// refNames are the short names of all branches and tags.
+func (r *Repository) refNames() ([]string, error) {
+	refs, err := r.store.IterReferences()
+	if err != nil {
+		return nil, fmt.Errorf("listing branches: %w", err)
+	}
+	var names []string
+	err = refs.ForEach(func(ref *plumbing.Reference) error {
+		if n := ref.Name(); n.IsBranch() || n.IsRemote() || n.IsTag() {
+			names = append(names, n.Short())
+		}
+		return nil
+	})
+	return names, err
+}
+
+// maxRef is longer than any file system lets a branch be.
+const maxRef = 512
+
+// checkRef refuses what git does not allow in the name of a ref, and revision
+// syntax beyond ~ and ^.
+func checkRef(ref string) error {
+	odd := func(c rune) bool {
+		return unicode.IsSpace(c) || !unicode.IsPrint(c) || strings.ContainsRune(`:?*[\{}`, c)
+	}
+	switch {
+	case ref == "":
+		return errors.New("resolving a ref: the name is empty")
+	case len(ref) > maxRef:
+		return fmt.Errorf("resolving a ref: the name is longer than %d bytes", maxRef)
+	case strings.HasPrefix(ref, "-"):
+		return fmt.Errorf("ref %q begins with a dash", ref)
+	case strings.ContainsFunc(ref, odd) || strings.Contains(ref, ".."):
+		return fmt.Errorf("ref %q holds characters that no branch, tag or commit has", ref)
+	}
+	return nil
+}
+
+// MergeBase gives the best common ancestor of two commits, named by 40 hex
+// digits. Where there are several, it is the latest. The error wraps
+// [ErrShallow] when none was found but the clone lacks history.
+func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w, err := r.newWalk()
+	if err != nil {
+		return "", err
+	}
+	for i, name := range []string{a, b} {
+		if err := w.mark(plumbing.NewHash(name), fromA<<i); err != nil {
+			return "", fmt.Errorf("commit %s: %w", name, err)
+		}
+	}
+	var common []*object.Commit
+	for w.live > 0 {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		c, marks := w.next()
+		if marks&both == both {
+			common = append(common, c)
+			// What lies below a common ancestor is common, but not the best.
+			marks |= stale
+		}
+		if err := w.parents(c, marks); err != nil {
+			return "", err
+		}
+	}
+	// One that was met first may turn out to lie below another.
+	common = slices.DeleteFunc(common, func(c *object.Commit) bool { return w.marks[c.Hash]&stale != 0 })
+	if len(common) == 0 {
+		return "", r.missing(fmt.Errorf("%.12s and %.12s have no common ancestor", a, b))
+	}
+	return slices.MinFunc(common, latestFirst).Hash.String(), nil
+}
+
+const (
+	fromA  = 1 << iota // reachable from the first commit
+	fromB              // reachable from the second
+	stale              // below a common ancestor
+	queued             // waiting in the queue
+
+	both = fromA | fromB
+)
+
+// A walk goes through history from the latest commit backwards.
+type walk struct {
+	store storer.EncodedObjectStorer
+	edge  map[plumbing.Hash]bool // commits whose parents were not cloned
+	marks map[plumbing.Hash]int
+	queue byDate
+	live  int // commits in the queue that are not stale
+}
+
+func (r *Repository) newWalk() (*walk, error) {
+	w := &walk{store: r.store, edge: map[plumbing.Hash]bool{}, marks: map[plumbing.Hash]int{}}
+	edge, err := r.store.Shallow()
+	if err != nil {
+		return nil, fmt.Errorf("reading the edge of the shallow clone: %w", err)
+	}
+	for _, h := range edge {
+		w.edge[h] = true
+	}
+	return w, nil
+}
+
+// mark adds marks to a commit and queues it when that changed it.
+func (w *walk) mark(h plumbing.Hash, marks int) error {
+	old := w.marks[h]
+	now := old | marks
+	switch {
+	case now == old:
+		return nil
+	case old&queued != 0:
+		if old&stale == 0 && now&stale != 0 {
+			w.live--
+		}
+		w.marks[h] = now
+		return nil
+	}
+	c, err := object.GetCommit(w.store, h)
+	if err != nil {
+		return err
+	}
+	w.marks[h] = now | queued
+	heap.Push(&w.queue, c)
+	if now&stale == 0 {
+		w.live++
+	}
+	return nil
+}
+
+// next takes the latest commit from the queue.
+func (w *walk) next() (*object.Commit, int) {
+	c := heap.Pop(&w.queue).(*object.Commit)
+	marks := w.marks[c.Hash] &^ queued
+	w.marks[c.Hash] = marks
+	if marks&stale == 0 {
+		w.live--
+	}
+	return c, marks
+}
+
+func (w *walk) parents(c *object.Commit, marks int) error {
+	if w.edge[c.Hash] {
+		return nil
+	}
+	for _, p := range c.ParentHashes {
+		if err := w.mark(p, marks); err != nil {
+			return fmt.Errorf("commit %s, a parent of %s: %w", p, c.Hash, err)
+		}
+	}
+	return nil
+}
+
+// byDate is a heap of commits, the latest first.
+type byDate []*object.Commit
+
+func (q byDate) Len() int           { return len(q) }
+func (q byDate) Less(i, j int) bool { return latestFirst(q[i], q[j]) < 0 }
+func (q byDate) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *byDate) Push(c any)        { *q = append(*q, c.(*object.Commit)) }
+
+func (q *byDate) Pop() any {
+	last := len(*q) - 1
+	c := (*q)[last]
+	*q = (*q)[:last]
+	return c
+}
+
+// latestFirst orders commits by date, and those of one date by hash, so that
+// the order never depends on chance.
+func latestFirst(a, b *object.Commit) int {
+	return cmp.Or(
+		b.Committer.When.Compare(a.Committer.When),
+		bytes.Compare(a.Hash[:], b.Hash[:]),
+	)
+}

@@ -1,0 +1,353 @@
+package gitrepo
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+const (
+	// MaxFile is how many bytes a file may have that is read as a whole.
+	MaxFile = 64 << 20
+	// maxDepth is how many folders a path may be deep.
+	maxDepth = 256
+	// maxEntries is how many entries of folders are kept decoded.
+	maxEntries = 1 << 20
+)
+
+var (
+	errLink      = errors.New("is a symbolic link, which is not followed")
+	errSubmodule = errors.New("is a submodule, which is not entered")
+	errTooLarge  = fmt.Errorf("has more than %d MiB", MaxFile>>20)
+	errTooDeep   = fmt.Errorf("is more than %d folders deep", maxDepth)
+	errFolder    = errors.New("is a folder")
+	errTree      = errors.New("the folder holds a name that no file can have")
+)
+
+// A FileSystem is the content of a commit or of the working tree. It gives
+// beside the files the hashes that git
+// keeps of them.
+type FileSystem interface {
+	fs.ReadDirFS
+	fs.ReadFileFS
+	fs.StatFS
+	// Hash gives the hash of the blob that holds the file, as 40 hex digits,
+	// in a commit without reading it. Equal hashes mean equal bytes.
+	Hash(name string) (string, error)
+}
+
+// FS is the tree of a commit, named by 40 hex digits. Nothing is checked out;
+// files are read when they are asked for. Links show as [fs.ModeSymlink] and
+// submodules as [fs.ModeIrregular], and neither can be read.
+func (r *Repository) FS(commit string) (FileSystem, error) {
+	root, err := r.rootTree(commit)
+	if err != nil {
+		return nil, err
+	}
+	return treeFS{repo: r, root: root}, nil
+}
+
+// rootTree is the hash of the tree of a commit.
+func (r *Repository) rootTree(commit string) (plumbing.Hash, error) {
+	if !plumbing.IsHash(commit) {
+		return plumbing.ZeroHash, fmt.Errorf("reading a commit: %q is not a commit's 40 hex digits", commit)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, err := object.GetCommit(r.store, plumbing.NewHash(commit))
+	if err != nil {
+		return plumbing.ZeroHash, r.missing(fmt.Errorf("reading commit %s: %w", commit, err))
+	}
+	return c.TreeHash, nil
+}
+
+// An entry is one name in a folder of a commit.
+type entry struct {
+	name string
+	mode filemode.FileMode
+	hash plumbing.Hash
+}
+
+func (e entry) isDir() bool { return e.mode == filemode.Dir }
+
+// dir gives the entries of a tree, sorted by name. They are shared and must
+// not be changed.
+func (r *Repository) dir(tree plumbing.Hash) ([]entry, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if entries, ok := r.dirs[tree]; ok {
+		return entries, nil
+	}
+	t, err := object.GetTree(r.store, tree)
+	if err != nil {
+		return nil, fmt.Errorf("tree %s: %w", tree, err)
+	}
+	entries := make([]entry, len(t.Entries))
+	for i, e := range t.Entries {
+		// A hand-made tree may hold names that lead out of the folder.
+		if e.Name == "" || e.Name == "." || e.Name == ".." || strings.ContainsAny(e.Name, "/\x00") {
+			return nil, fmt.Errorf("tree %s: %w", tree, errTree)
+		}
+		entries[i] = entry{e.Name, e.Mode, e.Hash}
+	}
+	// Git sorts a folder as if its name ended with a slash.
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	if r.entries += len(entries); r.entries > maxEntries {
+		clear(r.dirs)
+		r.entries = len(entries)
+	}
+	r.dirs[tree] = entries
+	return entries, nil
+}
+
+// blob reads the bytes of a blob.
+func (r *Repository) blob(h plumbing.Hash) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	size, err := r.store.EncodedObjectSize(h)
+	if err != nil {
+		return nil, err
+	}
+	if size > MaxFile {
+		return nil, errTooLarge
+	}
+	o, err := r.store.EncodedObject(plumbing.BlobObject, h)
+	if err != nil {
+		return nil, err
+	}
+	in, err := o.Reader()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	_, err = io.ReadFull(in, data)
+	return data, errors.Join(err, in.Close())
+}
+
+func (r *Repository) size(h plumbing.Hash) (int64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store.EncodedObjectSize(h)
+}
+
+// treeFS is the tree of a commit.
+type treeFS struct {
+	repo *Repository
+	root plumbing.Hash
+}
+
+// find walks down to name.
+func (t treeFS) find(op, name string) (entry, error) {
+	at := entry{".", filemode.Dir, t.root}
+	if !fs.ValidPath(name) {
+		return at, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	if name == "." {
+		return at, nil
+	}
+	if strings.Count(name, "/") > maxDepth {
+		return at, &fs.PathError{Op: op, Path: name, Err: errTooDeep}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if err := enterable(at); err != nil {
+			return at, &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%s %w", at.name, err)}
+		}
+		entries, err := t.repo.dir(at.hash)
+		if err != nil {
+			return at, &fs.PathError{Op: op, Path: name, Err: err}
+		}
+		i, ok := slices.BinarySearchFunc(entries, part, func(e entry, s string) int { return cmp.Compare(e.name, s) })
+		if !ok {
+			return at, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+		}
+		at = entries[i]
+	}
+	return at, nil
+}
+
+// enterable says why an entry is no folder.
+func enterable(e entry) error {
+	switch e.mode {
+	case filemode.Dir:
+		return nil
+	case filemode.Symlink:
+		return errLink
+	case filemode.Submodule:
+		return errSubmodule
+	}
+	return fs.ErrNotExist
+}
+
+// file finds a name that must be a regular file.
+func (t treeFS) file(op, name string) (entry, error) {
+	e, err := t.find(op, name)
+	if err != nil {
+		return e, err
+	}
+	if err := regular(treeInfo{entry: e}.Mode()); err != nil {
+		return e, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return e, nil
+}
+
+// Open opens a file or folder.
+func (t treeFS) Open(name string) (fs.File, error) {
+	e, err := t.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	if e.isDir() {
+		entries, err := t.ReadDir(name)
+		return &openDir{info: treeInfo{repo: t.repo, entry: e}, rest: entries}, err
+	}
+	data, err := t.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return &openFile{bytes.NewReader(data), treeInfo{repo: t.repo, entry: e}}, nil
+}
+
+// ReadFile reads a regular file of at most [MaxFile] bytes.
+func (t treeFS) ReadFile(name string) ([]byte, error) {
+	e, err := t.file("open", name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := t.repo.blob(e.hash)
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
+	}
+	return data, nil
+}
+
+// ReadDir lists a folder, sorted by name.
+func (t treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	e, err := t.find("readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	if err := enterable(e); err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
+	}
+	entries, err := t.repo.dir(e.hash)
+	if err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
+	}
+	list := make([]fs.DirEntry, len(entries))
+	for i, e := range entries {
+		list[i] = treeInfo{repo: t.repo, entry: e}
+	}
+	return list, nil
+}
+
+// Stat describes a file, folder, link or submodule itself.
+func (t treeFS) Stat(name string) (fs.FileInfo, error) {
+	e, err := t.find("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	e.name = path.Base(name)
+	return treeInfo{repo: t.repo, entry: e}.Info()
+}
+
+// Hash is the hash that the tree holds for a file.
+func (t treeFS) Hash(name string) (string, error) {
+	e, err := t.file("hash", name)
+	if err != nil {
+		return "", err
+	}
+	return e.hash.String(), nil
+}
+
+// treeInfo describes an entry. Its size is known only after Info.
+type treeInfo struct {
+	repo  *Repository
+	entry entry
+	size  int64
+}
+
+func (i treeInfo) Name() string       { return i.entry.name }
+func (i treeInfo) IsDir() bool        { return i.entry.isDir() }
+func (i treeInfo) Type() fs.FileMode  { return i.Mode().Type() }
+func (i treeInfo) Size() int64        { return i.size }
+func (i treeInfo) ModTime() time.Time { return time.Time{} } // git keeps none
+func (i treeInfo) Sys() any           { return nil }
+
+func (i treeInfo) Mode() fs.FileMode {
+	switch i.entry.mode {
+	case filemode.Dir:
+		return fs.ModeDir | 0o755
+	case filemode.Symlink:
+		return fs.ModeSymlink | 0o777
+	case filemode.Submodule:
+		return fs.ModeIrregular
+	case filemode.Executable:
+		return 0o755
+	}
+	return 0o644
+}
+
+// Info adds the size, which takes a look into the object store.
+func (i treeInfo) Info() (fs.FileInfo, error) {
+	if !i.Mode().IsRegular() {
+		return i, nil
+	}
+	size, err := i.repo.size(i.entry.hash)
+	if err != nil {
+		return nil, &fs.PathError{Op: "stat", Path: i.entry.name, Err: err}
+	}
+	i.size = size
+	return i, nil
+}
+
+// openFile is a file whose bytes are read.
+type openFile struct {
+	*bytes.Reader
+	info treeInfo
+}
+
+func (f *openFile) Close() error { return nil }
+
+func (f *openFile) Stat() (fs.FileInfo, error) {
+	f.info.size = f.Reader.Size()
+	return f.info, nil
+}
+
+// openDir is a folder that is being listed.
+type openDir struct {
+	info fs.FileInfo
+	rest []fs.DirEntry
+}
+
+func (d *openDir) Close() error               { return nil }
+func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
+
+func (d *openDir) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: d.info.Name(), Err: errFolder}
+}
+
+func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n <= 0 {
+		list := d.rest
+		d.rest = nil
+		return list, nil
+	}
+	if len(d.rest) == 0 {
+		return nil, io.EOF
+	}
+	n = min(n, len(d.rest))
+	list := d.rest[:n]
+	d.rest = d.rest[n:]
+	return list, nil
+}

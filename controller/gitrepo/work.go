@@ -1,0 +1,192 @@
+package gitrepo
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// A WorkTree is the working tree as a file system, read when it is asked for.
+// What is not followed in a commit is not followed here: links, and submodules
+// and other repositories inside. The .git folder does not show. It remembers
+// which folders are real ones, so a WorkTree serves one look at the files, not
+// a process's whole life.
+type WorkTree struct {
+	root  *os.Root
+	files fs.FS
+	// real holds the folders that are neither links nor repositories.
+	real sync.Map
+}
+
+// WorkFS opens the working tree. The caller closes it.
+func (r *Repository) WorkFS() (*WorkTree, error) {
+	if r.root == "" {
+		return nil, fmt.Errorf("opening the working tree of %s: %w", r.gitIn, ErrBare)
+	}
+	root, err := os.OpenRoot(r.root)
+	if err != nil {
+		return nil, fmt.Errorf("opening the working tree: %w", err)
+	}
+	return &WorkTree{root: root, files: root.FS()}, nil
+}
+
+// Close releases the folder.
+func (w *WorkTree) Close() error { return w.root.Close() }
+
+// check refuses names that lead through links, submodules or .git.
+func (w *WorkTree) check(op, name string) error {
+	if !fs.ValidPath(name) {
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	if strings.Count(name, "/") > maxDepth {
+		return &fs.PathError{Op: op, Path: name, Err: errTooDeep}
+	}
+	if strings.EqualFold(path.Base(name), gitDirName) {
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	}
+	if err := w.enterable(path.Dir(name)); err != nil {
+		return &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return nil
+}
+
+// enterable says why a folder, or one above it, is not entered.
+func (w *WorkTree) enterable(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if _, known := w.real.Load(dir); known {
+		return nil
+	}
+	if err := w.enterable(path.Dir(dir)); err != nil {
+		return err
+	}
+	info, err := w.root.Lstat(filepath.FromSlash(dir))
+	switch {
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s %w", dir, errLink)
+	case !info.IsDir() || strings.EqualFold(path.Base(dir), gitDirName):
+		return fs.ErrNotExist
+	case w.isRepository(dir):
+		return fmt.Errorf("%s %w", dir, errSubmodule)
+	}
+	w.real.Store(dir, true)
+	return nil
+}
+
+func (w *WorkTree) isRepository(dir string) bool {
+	_, err := w.root.Lstat(filepath.Join(filepath.FromSlash(dir), gitDirName))
+	return err == nil
+}
+
+// Stat describes a file or folder, and a link itself.
+func (w *WorkTree) Stat(name string) (fs.FileInfo, error) {
+	if err := w.check("stat", name); err != nil {
+		return nil, err
+	}
+	info, err := w.root.Lstat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() && name != "." && w.isRepository(name) {
+		return submodule{info}, nil
+	}
+	return info, nil
+}
+
+// Open opens a regular file or a folder.
+func (w *WorkTree) Open(name string) (fs.File, error) {
+	info, err := w.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		list, err := w.ReadDir(name)
+		return &openDir{info: info, rest: list}, err
+	}
+	if err := regular(info.Mode()); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return w.files.Open(name)
+}
+
+// ReadFile reads a regular file of at most [MaxFile] bytes.
+func (w *WorkTree) ReadFile(name string) ([]byte, error) {
+	f, err := w.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(data) > MaxFile {
+		err = &fs.PathError{Op: "read", Path: name, Err: errTooLarge}
+	}
+	return data, err
+}
+
+// ReadDir lists a folder, sorted by name.
+func (w *WorkTree) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := w.check("readdir", name); err != nil {
+		return nil, err
+	}
+	if err := w.enterable(name); err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
+	}
+	list, err := fs.ReadDir(w.files, name)
+	kept := list[:0]
+	for _, e := range list {
+		switch {
+		case strings.EqualFold(e.Name(), gitDirName):
+			continue
+		case e.IsDir() && w.enterable(path.Join(name, e.Name())) != nil:
+			info, err := e.Info()
+			if err != nil {
+				continue // gone since it was listed
+			}
+			e = fs.FileInfoToDirEntry(submodule{info})
+		}
+		kept = append(kept, e)
+	}
+	return kept, err
+}
+
+// Hash is the hash that git would give to the blob of the file's bytes.
+func (w *WorkTree) Hash(name string) (string, error) {
+	data, err := w.ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	return plumbing.ComputeHash(plumbing.BlobObject, data).String(), nil
+}
+
+// regular says why something cannot be read as a file.
+func regular(m fs.FileMode) error {
+	switch {
+	case m.IsRegular():
+		return nil
+	case m&fs.ModeSymlink != 0:
+		return errLink
+	case m&fs.ModeIrregular != 0:
+		return errSubmodule
+	case m.IsDir():
+		return errFolder
+	}
+	return errors.New("is a device, pipe or socket, which is not read")
+}
+
+// submodule describes a folder that is a repository of its own as a commit
+// shows a submodule.
+type submodule struct{ fs.FileInfo }
+
+func (submodule) Mode() fs.FileMode { return fs.ModeIrregular }
+func (submodule) IsDir() bool       { return false }
