@@ -1,0 +1,113 @@
+package github_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+func problem(file string, severity schema.Severity) schema.Problem {
+	return schema.Problem{Position: schema.Position{File: file, Line: 1}, Severity: severity}
+}
+
+func TestStatusFor(t *testing.T) {
+	base, before, after := sha, 0.914, 0.887
+	regressed := reporters.Report{
+		Base:    &base,
+		Summary: reporters.Summary{Cases: 1204, Run: 40, Rejudged: 1, Score: &after},
+		Diff:    reporters.Diff{Regressions: 2, Improvements: 1, ScoreBase: &before, ScoreHead: &after},
+		Gate:    reporters.Gate{Result: reporters.GateFail, Reason: "2 cases regressed"},
+	}
+	with := func(change func(*reporters.Report)) reporters.Report { r := regressed; change(&r); return r }
+	const valid = "all definitions are valid"
+	tests := []struct {
+		name              string
+		report            reporters.Report
+		validate, verdict github.State
+		valid, words      string
+	}{
+		{
+			"nothing affected", reporters.Report{Base: &base, Summary: reporters.Summary{Cases: 9}, Gate: reporters.Gate{Result: "pass"}},
+			github.Success, github.Success, valid, "no affected cases",
+		},
+		{
+			"regressions", regressed, github.Success, github.Failure, valid,
+			"2 regressions, 1 improvement · 2 cases regressed · 41 of 1,204 cases rerun · score 0.914 → 0.887",
+		},
+		{
+			"pass", with(func(r *reporters.Report) {
+				r.Diff.Regressions, r.Diff.Improvements, r.Gate = 0, 0, reporters.Gate{Result: "pass", Reason: "no regression"}
+			}),
+			github.Success, github.Success, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914 → 0.887",
+		},
+		{
+			"without base", with(func(r *reporters.Report) {
+				r.Base, r.Diff, r.Summary.Pass, r.Summary.Error = nil, reporters.Diff{}, 1200, 4
+				r.Gate = reporters.Gate{Result: "undetermined", Reason: "4 cases ended in an error"}
+			}),
+			github.Success, github.Error, valid,
+			"4 cases ended in an error · 1,200 of 1,204 cases pass, 4 errors · 41 of 1,204 cases rerun · score 0.887",
+		},
+		{
+			"invalid outweighs pass", with(func(r *reporters.Report) {
+				r.Gate = reporters.Gate{Result: "pass"}
+				r.Problems = []schema.Problem{problem("a.json", schema.Error), problem("a.json", schema.Error), problem("b.json", schema.Warning)}
+			}),
+			github.Failure, github.Failure, "1 invalid definition, 1 warning",
+			"1 invalid definition · 2 regressions, 1 improvement · 41 of 1,204 cases rerun · score 0.914 → 0.887",
+		},
+		{
+			"warnings are no failure", with(func(r *reporters.Report) {
+				r.Problems = []schema.Problem{problem("b.json", schema.Warning), problem("c.json", schema.Note)}
+			}),
+			github.Success, github.Failure, valid + ", 1 warning",
+			"2 regressions, 1 improvement · 2 cases regressed · 41 of 1,204 cases rerun · score 0.914 → 0.887",
+		},
+		{
+			"planned only", with(func(r *reporters.Report) {
+				r.Diff, r.Summary.Score = reporters.Diff{}, nil
+				r.NotRun = "waits for approval:\nthe head comes from\x1b[31m the fork stranger/demo"
+				r.Gate = reporters.Gate{Result: "undetermined", Reason: "41 cases were not run"}
+			}),
+			github.Success, github.Error, valid,
+			"waits for approval: the head comes from␛[31m the fork stranger/demo · 41 cases would run",
+		},
+		{
+			"planned only, nothing affected", reporters.Report{
+				Base: &base, NotRun: "waits for approval", Summary: reporters.Summary{Cases: 9}, Gate: reporters.Gate{Result: "pass"},
+			},
+			github.Success, github.Success, valid, "no affected cases",
+		},
+		{
+			"too much to say", with(func(r *reporters.Report) { r.Gate.Reason = strings.Repeat("reason ", 15) }),
+			github.Success, github.Failure, valid,
+			"2 regressions, 1 improvement · " + strings.TrimSpace(strings.Repeat("reason ", 15)),
+		},
+		{
+			"a reason that is too long by itself is left out", with(func(r *reporters.Report) { r.Gate.Reason = strings.Repeat("reason ", 30) }),
+			github.Success, github.Failure, valid,
+			"2 regressions, 1 improvement · 41 of 1,204 cases rerun · score 0.914 → 0.887",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			validate, verdict := github.StatusFor(&tt.report)
+			want := []github.Status{
+				{Context: "gavel/validate", State: tt.validate, Description: tt.valid},
+				{Context: "gavel/verdict", State: tt.verdict, Description: tt.words},
+			}
+			if diff := cmp.Diff(want, []github.Status{validate, verdict}); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if n := utf8.RuneCountInString(verdict.Description); n > 140 {
+				t.Errorf("%d characters", n)
+			}
+		})
+	}
+}
