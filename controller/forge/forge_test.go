@@ -253,6 +253,25 @@ func TestPatienceEnds(t *testing.T) {
 	}
 }
 
+// TestLastRequestOfTheHour: an answer after which nothing remains is no reason
+// to refuse the next request without asking, nor is a refusal that says so
+// about something else.
+func TestLastRequestOfTheHour(t *testing.T) {
+	f := newForge(t)
+	c := newClient(t, f.URL, new(forgetest.Clock))
+	for _, status := range []int{http.StatusOK, http.StatusNotFound} {
+		f.Inject(forgetest.Fault{Status: status, Body: `{"permission":"read"}`, Header: map[string]string{
+			"X-Ratelimit-Limit": "60", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "99999999999",
+		}})
+		if _, err := c.Permission(t.Context(), demo, "mona"); (err == nil) != (status == http.StatusOK) {
+			t.Fatalf("%d: got %v", status, err)
+		}
+		if _, err := c.Pull(t.Context(), demo, 7); err != nil {
+			t.Errorf("after %d: %v", status, err)
+		}
+	}
+}
+
 func TestTimeoutAndCancel(t *testing.T) {
 	f := newForge(t)
 	f.Inject(forgetest.Fault{Hang: true, Times: -1})

@@ -124,10 +124,12 @@ func (t *transport) persist(req *http.Request, body []byte) (*http.Response, err
 }
 
 // settle takes away what would make go-github refuse the next request by
-// itself, by a clock that nobody gave it: limits are kept here.
+// itself, by a clock that nobody gave it: limits are kept here. Without a time
+// of reset it knows of no limit; without a remainder alone it would take that
+// for zero.
 func settle(resp *http.Response) *http.Response {
 	if resp != nil {
-		resp.Header.Del(headerRemaining)
+		resp.Header.Del(headerReset)
 	}
 	return resp
 }

@@ -247,6 +247,9 @@ func (f *Forge) userID(login string) int64 {
 	return int64(100 + i)
 }
 
+// resetFar is in the year 2100: no test outlives the window of its limit.
+const resetFar = "4102444800"
+
 // maxRequest bounds what the fake reads of a body.
 const maxRequest = 1 << 20
 
@@ -266,6 +269,7 @@ func (f *Forge) handler() http.Handler {
 		f.mu.Unlock()
 		w.Header().Set("X-Ratelimit-Limit", "5000")
 		w.Header().Set("X-Ratelimit-Remaining", "4999")
+		w.Header().Set("X-Ratelimit-Reset", resetFar)
 		authenticated := f.authenticate(api)
 		if hit := f.hit(r); hit != nil {
 			hit.serve(w, r, authenticated)
