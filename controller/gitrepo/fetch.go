@@ -1,0 +1,171 @@
+package gitrepo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	"github.com/go-git/go-git/v5/plumbing/transport/http"
+)
+
+// A Source says what to fetch.
+type Source struct {
+	// Refs are full names at the remote: refs/heads/main, refs/pull/7/head.
+	Refs []string
+	// Token gives the credential for an http or https remote; nil for none.
+	// It is a function so that no print of a Source shows it. It is not sent
+	// over an unencrypted connection, except to this machine.
+	Token func() string
+	// Store is the folder of the bare repository that Fetch keeps beside a
+	// shallow clone. It is made where it is missing, and worth keeping: the
+	// next fetch then brings only what is new.
+	Store string
+	// Timeout bounds the whole fetch. Defaults to 5 minutes.
+	Timeout time.Duration
+}
+
+const (
+	fetchTimeout = 5 * time.Minute
+	// Fetched refs stand apart from the user's own.
+	fetchedRefs = "refs/gavel/"
+)
+
+// Fetch brings refs of the remote origin and all history below them. It gives
+// the commits by ref, in the order of src.Refs, and a repository that has them,
+// which the caller closes. That is this repository opened again where it is
+// complete. A shallow clone is left as it is and the history goes to src.Store
+// instead, because go-git cannot deepen: it never takes a commit off the edge,
+// and a second shallow fetch downloads everything again.
+func (r *Repository) Fetch(ctx context.Context, src Source) (*Repository, []string, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(src.Timeout, fetchTimeout))
+	defer cancel()
+	from, err := r.origin()
+	if err != nil {
+		return nil, nil, fmt.Errorf("fetching: %w", err)
+	}
+	specs, err := refSpecs(src.Refs)
+	if err != nil {
+		return nil, nil, fmt.Errorf("fetching from %s: %w", from.show, err)
+	}
+	dir, err := r.fetchInto(src.Store)
+	if err != nil {
+		return nil, nil, fmt.Errorf("fetching from %s: %w", from.show, err)
+	}
+	into, err := Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := into.fetch(ctx, from, src, specs); err != nil {
+		return nil, nil, errors.Join(err, into.Close())
+	}
+	// A store that is open does not see packs that arrive.
+	if err := into.Close(); err != nil {
+		return nil, nil, err
+	}
+	if into, err = Open(dir); err != nil {
+		return nil, nil, err
+	}
+	commits, err := into.fetched(specs)
+	if err != nil {
+		return nil, nil, errors.Join(err, into.Close())
+	}
+	return into, commits, nil
+}
+
+// fetchInto is the folder of the repository that takes what is fetched.
+func (r *Repository) fetchInto(store string) (string, error) {
+	shallow, err := r.Shallow()
+	if err != nil || !shallow {
+		return r.Root(), err
+	}
+	if store == "" {
+		return "", fmt.Errorf("%w and there is no folder for its history", ErrShallow)
+	}
+	if err := os.MkdirAll(store, 0o700); err != nil {
+		return "", fmt.Errorf("making the object store: %w", err)
+	}
+	if _, err := git.PlainInit(store, true); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
+		return "", fmt.Errorf("making the object store: %w", err)
+	}
+	return store, nil
+}
+
+// refSpecs says where each ref goes.
+func refSpecs(refs []string) ([]config.RefSpec, error) {
+	specs := make([]config.RefSpec, len(refs))
+	for i, ref := range refs {
+		if err := checkRef(ref); err != nil {
+			return nil, err
+		}
+		name, ok := strings.CutPrefix(ref, "refs/")
+		if !ok || strings.ContainsAny(ref, "~^") {
+			return nil, fmt.Errorf("ref %q is not a full name such as refs/heads/main", ref)
+		}
+		specs[i] = config.RefSpec("+" + ref + ":" + fetchedRefs + name)
+	}
+	return specs, nil
+}
+
+func (r *Repository) fetch(ctx context.Context, from remote, src Source, specs []config.RefSpec) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	opts := &git.FetchOptions{RefSpecs: specs, Tags: git.NoTags, Force: true}
+	token := ""
+	if src.Token != nil && from.private() {
+		token = src.Token()
+		// The forges take a token as the password of any user.
+		opts.Auth = &http.BasicAuth{Username: "x-access-token", Password: token}
+	}
+	origin := git.NewRemote(r.store, &config.RemoteConfig{Name: git.DefaultRemoteName, URLs: []string{from.url}})
+	err := origin.FetchContext(ctx, opts)
+	if err == nil || errors.Is(err, git.NoErrAlreadyUpToDate) {
+		return nil
+	}
+	return fmt.Errorf("fetching from %s: %w", from.show, explain(ctx, err, from, token))
+}
+
+// explain says what may be done about an error of a fetch, and takes
+// credentials out of it.
+func explain(ctx context.Context, err error, from remote, token string) error {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return errors.New("no answer within the time limit")
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
+		if token == "" {
+			return errors.New("the remote asks for a credential and none was given")
+		}
+		return errors.New("the remote refuses the credential; it must be allowed to read contents")
+	case errors.Is(err, transport.ErrRepositoryNotFound):
+		return errors.New("there is no such repository, or the credential may not see it")
+	}
+	if missing, ok := errors.AsType[git.NoMatchingRefSpecError](err); ok {
+		return errors.New(strings.TrimPrefix(missing.Error(), "couldn't find remote ref ") + " is not there")
+	}
+	return errors.New(from.redact(err.Error(), token))
+}
+
+// fetched reads the commits that the refs of a fetch lead to.
+func (r *Repository) fetched(specs []config.RefSpec) ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	commits := make([]string, len(specs))
+	for i, spec := range specs {
+		name := spec.Dst(plumbing.ReferenceName(spec.Src()))
+		hash, err := r.git.ResolveRevision(plumbing.Revision(name))
+		if err != nil {
+			return nil, fmt.Errorf("reading the fetched %s: %w", spec.Src(), err)
+		}
+		commits[i] = hash.String()
+	}
+	return commits, nil
+}

@@ -1,0 +1,162 @@
+package gitrepo
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/google/go-cmp/cmp"
+)
+
+func (b *builder) work() *WorkTree {
+	b.t.Helper()
+	w, err := b.open().WorkFS()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func TestWorkFS(t *testing.T) {
+	b := newBuilder(t)
+	b.write("a.json", "{}")
+	b.write("defs/sub/two.yaml", "22")
+	w := b.work()
+	if err := fstest.TestFS(w, "a.json", "defs/sub/two.yaml"); err != nil {
+		t.Error(err)
+	}
+	want := plumbing.ComputeHash(plumbing.BlobObject, []byte("22")).String()
+	if got, err := w.Hash("defs/sub/two.yaml"); err != nil || got != want {
+		t.Errorf("Hash = %s, %v; want %s", got, err, want)
+	}
+}
+
+func TestWorkFSFollowsNothing(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.Mkdir(outside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := newBuilder(t)
+	b.write("real/x", "1")
+	b.write("module/.git", "gitdir: ../.git/modules/module\n")
+	b.write("module/x", "1")
+	b.write("real/.GIT/x", "1")
+	for link, to := range map[string]string{
+		"tofile": "real/x", "tofolder": "real", "loop": "loop", "out": outside, "up": "..",
+	} {
+		if err := os.Symlink(to, filepath.Join(b.dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := b.work()
+	list, err := w.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]fs.FileMode{}
+	for _, e := range list {
+		got[e.Name()] = e.Type()
+	}
+	want := map[string]fs.FileMode{
+		"real": fs.ModeDir, "module": fs.ModeIrregular,
+		"tofile": fs.ModeSymlink, "tofolder": fs.ModeSymlink, "loop": fs.ModeSymlink, "out": fs.ModeSymlink, "up": fs.ModeSymlink,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for name, want := range map[string]string{
+		"tofile": "symbolic link", "tofolder/x": "symbolic link", "loop": "symbolic link", "loop/x": "symbolic link",
+		"out/x": "symbolic link", "up/x": "symbolic link",
+		"module": "submodule", "module/x": "submodule", ".git/HEAD": "not exist", "real/.GIT/x": "not exist",
+		"real": "is a folder", "real/x/y": "not exist", "nothing": "no such file",
+		"../x": "invalid argument", "/etc/passwd": "invalid argument",
+		strings.Repeat("a/", 300) + "a": "deep",
+	} {
+		if _, err := w.ReadFile(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ReadFile(%.20q) = %v; want an error with %q", name, err, want)
+		}
+	}
+	if list, err := w.ReadDir("real"); err != nil || len(list) != 1 {
+		t.Errorf("ReadDir(real) = %v, %v; want x alone", list, err)
+	}
+	if info, err := w.Stat("module"); err != nil || info.Mode() != fs.ModeIrregular {
+		t.Errorf("Stat(module) = %v, %v; want a submodule", info, err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	b := newBuilder(t)
+	commit := b.commit(b.tree(b.file("a", "1")))
+	b.ref("refs/heads/main", commit)
+	b.write("deep/er/x", "1")
+	root, err := filepath.EvalSymlinks(b.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	linked := t.TempDir()
+	b.write(".git/worktrees/l/commondir", "../..\n")
+	b.write(".git/worktrees/l/HEAD", commit+"\n")
+	if err := os.WriteFile(filepath.Join(linked, ".git"), []byte("gitdir: "+filepath.Join(root, ".git/worktrees/l")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, dir, root string }{
+		{"root", b.dir, root},
+		{"folder inside", filepath.Join(b.dir, "deep", "er"), root},
+		{"git folder", filepath.Join(b.dir, ".git"), filepath.Join(root, ".git")},
+		{"linked worktree", linked, linked},
+	} {
+		r, err := Open(test.dir)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if got, err := r.Resolve(t.Context(), "HEAD"); err != nil || got != commit {
+			t.Errorf("%s: HEAD = %s, %v; want %s", test.name, got, err, commit)
+		}
+		if r.Root() != test.root {
+			t.Errorf("%s: Root = %s; want %s", test.name, r.Root(), test.root)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpenBare(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := git.PlainInit(dir, true); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := r.WorkFS(); !errors.Is(err, ErrBare) {
+		t.Errorf("WorkFS of a bare repository = %v; want ErrBare", err)
+	}
+}
+
+func TestOpenNothing(t *testing.T) {
+	if _, err := Open(t.TempDir()); !errors.Is(err, ErrNoRepository) || !strings.Contains(err.Error(), "git init") {
+		t.Errorf("Open of a plain folder = %v; want ErrNoRepository with a hint", err)
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open of a missing folder = %v; want fs.ErrNotExist", err)
+	}
+	broken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, ".git"), []byte("nonsense"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(broken); err == nil || !strings.Contains(err.Error(), "does not name a git folder") {
+		t.Errorf("Open of a broken .git file = %v", err)
+	}
+}
