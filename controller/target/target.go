@@ -48,6 +48,10 @@ type Request struct {
 	// the digest and these two.
 	Sample     int
 	Occurrence int
+	// Root is the digest of the first request that the sample sent to its
+	// target; a recording keeps it, so that a plan knows which of its lines a
+	// case can be answered from.
+	Root string
 }
 
 // A Format is a JSON Schema that a reply must follow.
@@ -88,7 +92,8 @@ type Error struct {
 	After time.Duration
 	// Message says what happened, scrubbed of credentials.
 	Message string
-	// Err is the cause; may be nil.
+	// Err is the cause where it is the end of the context, else nil: what the
+	// outside says stands only in Message, which is scrubbed.
 	Err error
 }
 

@@ -1,0 +1,177 @@
+package target
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A turn is what an http or command agent is asked: the conversation so far
+// and the system prompt, which an agent may ignore. Tools are not in it; such
+// an agent runs its own.
+type turn struct {
+	Messages     []schema.Message `json:"messages"`
+	SystemPrompt string           `json:"system_prompt,omitempty"`
+	Metadata     turnMetadata     `json:"metadata"`
+}
+
+type turnMetadata struct {
+	TestCaseID string `json:"test_case_id"`
+	TurnIndex  int    `json:"turn_index"`
+}
+
+// agentRequest encodes a request for an agent.
+func agentRequest(req Request) ([]byte, error) {
+	messages := req.Messages
+	if messages == nil {
+		messages = []schema.Message{}
+	}
+	raw, err := json.Marshal(turn{messages, req.System, turnMetadata{req.Case, req.Turn}})
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	return raw, nil
+}
+
+// agentTurn is what an agent answers.
+type agentTurn struct {
+	Messages []agentMessage             `json:"messages"`
+	Model    string                     `json:"model"`
+	Usage    agentUsage                 `json:"usage"`
+	Metadata map[string]json.RawMessage `json:"metadata"`
+	Revision string                     `json:"revision"`
+}
+
+type agentMessage struct {
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	ToolCalls  []agentCall     `json:"tool_calls"`
+	ToolCallID string          `json:"tool_call_id"`
+	Name       string          `json:"name"`
+}
+
+type agentCall struct {
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+// agentUsage takes the names of either of the common forms.
+type agentUsage struct {
+	InputTokens      int64 `json:"input_tokens"`
+	OutputTokens     int64 `json:"output_tokens"`
+	PromptTokens     int64 `json:"prompt_tokens"`
+	CompletionTokens int64 `json:"completion_tokens"`
+}
+
+// hasMessages reports whether a text is a JSON object with the key messages,
+// and so is meant to be an agent's reply.
+func hasMessages(data []byte) bool {
+	var probe struct {
+		Messages json.RawMessage `json:"messages"`
+	}
+	return json.Unmarshal(data, &probe) == nil && probe.Messages != nil
+}
+
+// agentReply reads `{messages, model?, usage?, metadata?}`. The revision that
+// the agent runs is metadata.revision, or else revision beside it;
+// metadata.end is true when the conversation is over.
+func agentReply(data []byte) (Reply, error) {
+	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' {
+		return Reply{}, fmt.Errorf("the reply is no JSON object with messages: %s", data)
+	}
+	var in agentTurn
+	if err := json.Unmarshal(data, &in); err != nil {
+		return Reply{}, fmt.Errorf("the reply is not of the form {messages, model, usage, metadata}: %w", err)
+	}
+	reply := Reply{
+		Messages: make([]schema.Message, 0, len(in.Messages)),
+		Model:    in.Model,
+		Revision: cmp.Or(plain(in.Metadata["revision"]), in.Revision),
+		End:      string(in.Metadata["end"]) == "true",
+		Traced:   true,
+		Usage: verdict.Usage{
+			Calls:        1,
+			InputTokens:  max(cmp.Or(in.Usage.InputTokens, in.Usage.PromptTokens), 0),
+			OutputTokens: max(cmp.Or(in.Usage.OutputTokens, in.Usage.CompletionTokens), 0),
+		},
+	}
+	if len(in.Messages) == 0 && !reply.End {
+		return Reply{}, errors.New("the reply has no messages")
+	}
+	for i, m := range in.Messages {
+		message, err := m.read()
+		if err != nil {
+			return Reply{}, fmt.Errorf("the reply's message %d: %w", i+1, err)
+		}
+		reply.Messages = append(reply.Messages, message)
+	}
+	return reply, nil
+}
+
+func (m agentMessage) read() (schema.Message, error) {
+	out := schema.Message{Role: m.Role, ToolCallID: m.ToolCallID, Name: m.Name}
+	if m.Role != schema.RoleAssistant && m.Role != schema.RoleTool {
+		return out, fmt.Errorf("its role is %q; a reply holds only what the agent added, of roles assistant and tool", m.Role)
+	}
+	var err error
+	if out.Content, err = content(m.Content); err != nil {
+		return out, err
+	}
+	for _, c := range m.ToolCalls {
+		if c.Function.Name == "" {
+			return out, errors.New("a tool call has no function name")
+		}
+		arguments := cmp.Or(plain(c.Function.Arguments), "{}")
+		out.ToolCalls = append(out.ToolCalls, functionCall(c.ID, c.Function.Name, arguments))
+	}
+	return out, nil
+}
+
+// content reads a message's content: a string, null, or a list of blocks
+// {type, value}, whose texts are joined by line breaks. JSON blocks and other
+// values stand as JSON.
+func content(raw json.RawMessage) (string, error) {
+	if len(raw) == 0 || raw[0] != '[' {
+		return plain(raw), nil
+	}
+	var blocks []json.RawMessage
+	if err := json.Unmarshal(raw, &blocks); err != nil {
+		return "", err
+	}
+	parts := make([]string, 0, len(blocks))
+	for _, b := range blocks {
+		var block struct {
+			Value json.RawMessage `json:"value"`
+			// Text is what OpenAI's blocks call it.
+			Text json.RawMessage `json:"text"`
+		}
+		if err := json.Unmarshal(b, &block); err != nil {
+			parts = append(parts, plain(b))
+			continue
+		}
+		parts = append(parts, cmp.Or(plain(block.Value), plain(block.Text)))
+	}
+	return strings.Join(parts, "\n"), nil
+}
+
+// plain is the text of a JSON string, nothing for null or no value, and else
+// the JSON without white space.
+func plain(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var compact bytes.Buffer
+	// It was parsed before, as a part of the whole.
+	_ = json.Compact(&compact, raw)
+	return compact.String()
+}

@@ -1,0 +1,129 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"time"
+	"unicode"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// An Env is what a target needs of the outside.
+type Env struct {
+	// Lookup gives the value of an environment variable. Defaults to none set.
+	Lookup func(name string) (string, bool)
+	// Files is the repository at the commit in question; replay targets read
+	// their recording from it.
+	Files fs.FS
+	// Dir is the folder that command targets run in: an export of the
+	// repository, or the working tree.
+	Dir string
+	// Scratch is where command targets get a folder of their own for each call.
+	// Defaults to the system's folder for temporary files.
+	Scratch string
+	// Commit and PullRequest fill {sha} and {pr} of a url_template; empty where
+	// there is none.
+	Commit, PullRequest string
+	// Transport carries HTTP. Defaults to a [Transport] for each target; one
+	// that is shared and closed by the caller leaves no idle connection behind.
+	Transport http.RoundTripper
+	// Now is the clock of latencies and of Retry-After. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Transport returns a transport that keeps as many connections to one host as
+// targets use at once. Its owner calls CloseIdleConnections at the end.
+func Transport() *http.Transport {
+	t := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          256,
+		MaxIdleConnsPerHost:   64,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		// What a server may make the client hold before the body's own limit.
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+	return t
+}
+
+// New opens a configured target. It reads the target's recording and
+// credential and checks what the configuration's own schema cannot, but sends
+// nothing. The error names the target and what to change.
+func New(cfg config.Target, env Env) (Target, error) {
+	if env.Lookup == nil {
+		env.Lookup = func(string) (string, bool) { return "", false }
+	}
+	if env.Transport == nil {
+		env.Transport = Transport()
+	}
+	if env.Now == nil {
+		env.Now = time.Now
+	}
+	t, err := open(cfg, env)
+	if err != nil {
+		return nil, fmt.Errorf("open target %s: %w", cfg.Name, err)
+	}
+	return t, nil
+}
+
+func open(cfg config.Target, env Env) (Target, error) {
+	b := base{name: cfg.Name, hide: Scrub([]config.Target{cfg}, env.Lookup), now: env.Now}
+	switch cfg.Provider {
+	case "openai":
+		return newOpenAI(cfg, env, b)
+	case "http":
+		return newHTTP(cfg, env, b)
+	case "command":
+		return newCommand(cfg, env, b)
+	case "replay":
+		return newReplay(cfg, env, b)
+	case "mock":
+		return newMock(cfg, b)
+	}
+	known := []string{"openai", "http", "command", "replay", "mock"}
+	msg := fmt.Sprintf("there is no provider %q", cfg.Provider)
+	if hint := schema.DidYouMean(cfg.Provider, known); hint != "" {
+		msg += "; " + hint
+	}
+	return nil, errors.New(msg)
+}
+
+// base is what all targets have: a name, a clock, and the care for their
+// secrets in errors.
+type base struct {
+	name string
+	hide func(string) string
+	now  func() time.Time
+}
+
+// fail completes an error: it gets the target's name, and its message loses
+// credentials, control characters and excess length.
+func (b base) fail(e Error) error {
+	e.Target = b.name
+	e.Message = printable(b.hide(e.Message))
+	return &e
+}
+
+const maxMessage = 1000
+
+// printable keeps words from outside from moving a terminal's cursor, and
+// short.
+func printable(s string) string {
+	runes := []rune(s)
+	for i, r := range runes {
+		if !unicode.IsPrint(r) {
+			runes[i] = ' '
+		}
+	}
+	if len(runes) > maxMessage {
+		runes = append(slices.Clip(runes[:maxMessage]), '…')
+	}
+	return string(runes)
+}

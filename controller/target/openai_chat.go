@@ -1,0 +1,113 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/shared"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// askChat uses the Chat Completions API.
+func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
+	params, err := o.chatParams(req)
+	if err != nil {
+		return Reply{}, err
+	}
+	res, err := o.completions.New(ctx, params)
+	if err != nil {
+		return Reply{}, err
+	}
+	if len(res.Choices) == 0 {
+		// Gateways answer so when the provider behind them failed.
+		return Reply{}, o.fail(Error{Retry: true, Message: "the reply has no choices: " + res.RawJSON()})
+	}
+	choice := res.Choices[0]
+	a := answer{text: choice.Message.Content, refusal: choice.Message.Refusal, cut: choice.FinishReason}
+	for _, c := range choice.Message.ToolCalls {
+		a.calls = append(a.calls, functionCall(c.ID, c.Function.Name, c.Function.Arguments))
+	}
+	messages, err := o.message(req, a)
+	return Reply{
+		Messages: messages,
+		Model:    res.Model,
+		Usage:    verdict.Usage{InputTokens: res.Usage.PromptTokens, OutputTokens: res.Usage.CompletionTokens},
+	}, err
+}
+
+func functionCall(id, name, arguments string) schema.ToolCall {
+	return schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: name, Arguments: arguments}}
+}
+
+func (o *openAI) chatParams(req Request) (openai.ChatCompletionNewParams, error) {
+	params := openai.ChatCompletionNewParams{
+		Model:    o.model,
+		Messages: make([]openai.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1),
+	}
+	if req.System != "" {
+		params.Messages = append(params.Messages, openai.SystemMessage(req.System))
+	}
+	for _, m := range req.Messages {
+		message, err := chatMessage(m)
+		if err != nil {
+			return params, err
+		}
+		params.Messages = append(params.Messages, message)
+	}
+	for _, t := range req.Tools {
+		def := shared.FunctionDefinitionParam{Name: t.Name}
+		if t.Description != "" {
+			def.Description = openai.String(t.Description)
+		}
+		if len(t.Parameters) > 0 {
+			def.SetExtraFields(map[string]any{"parameters": t.Parameters})
+		}
+		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(def))
+	}
+	if req.Format != nil {
+		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
+			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
+				Name: req.Format.Name, Strict: openai.Bool(true), Schema: json.RawMessage(req.Format.Schema),
+			},
+		}
+	}
+	if req.Temperature != nil && !o.temperature {
+		params.Temperature = openai.Float(*req.Temperature)
+	}
+	params.SetExtraFields(o.parameters)
+	return params, nil
+}
+
+func chatMessage(m schema.Message) (openai.ChatCompletionMessageParamUnion, error) {
+	switch m.Role {
+	case schema.RoleSystem:
+		return openai.SystemMessage(m.Content), nil
+	case schema.RoleUser:
+		return openai.UserMessage(m.Content), nil
+	case schema.RoleTool:
+		return openai.ToolMessage(m.Content, m.ToolCallID), nil
+	case schema.RoleAssistant:
+	default:
+		return openai.ChatCompletionMessageParamUnion{}, fmt.Errorf("a message has the role %q", m.Role)
+	}
+	var said openai.ChatCompletionAssistantMessageParam
+	// Beside tool calls providers want no content rather than an empty one.
+	if m.Content != "" || len(m.ToolCalls) == 0 {
+		said.Content.OfString = openai.String(m.Content)
+	}
+	for _, c := range m.ToolCalls {
+		said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
+			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
+				ID: c.ID,
+				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
+					Name: c.Function.Name, Arguments: c.Function.Arguments,
+				},
+			},
+		})
+	}
+	return openai.ChatCompletionMessageParamUnion{OfAssistant: &said}, nil
+}

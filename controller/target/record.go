@@ -1,0 +1,163 @@
+package target
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Recorder collects replies and writes them as the recording of a replay
+// target. It is safe for concurrent use.
+type Recorder struct {
+	path  string
+	scrub func(string) string
+
+	mu sync.Mutex
+	// lines are those of the file and the new ones; fresh counts the latter.
+	// Both are guarded by mu.
+	lines map[recordedKey]recorded
+	fresh int
+}
+
+type recordedKey struct {
+	slot
+	key string
+}
+
+// NewRecorder reads the recording at path, of which nothing is lost, if there
+// is one. It refuses a recording that cannot be read before any call is paid
+// for. The scrub function takes secrets out of every text that is written; nil
+// leaves the texts as they are.
+func NewRecorder(path string, scrub func(string) string) (*Recorder, error) {
+	if scrub == nil {
+		scrub = func(s string) string { return s }
+	}
+	r := &Recorder{path: path, scrub: scrub, lines: map[recordedKey]recorded{}}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("recording: %w", err)
+	}
+	defer f.Close()
+	lines, err := readRecording(path, f)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lines {
+		r.lines[recordedKey{l.slot(), l.Case}] = l
+	}
+	return r, nil
+}
+
+// Record takes one live reply in, in the place of an older one to the same
+// request, sample and occurrence of the case. The digest is that of the
+// request before its delimiter was put in. Prices are not recorded: they are
+// those of the day of the replay.
+func (r *Recorder) Record(digest string, req Request, reply Reply) {
+	l := recorded{
+		Request: digest, Sample: req.Sample, Occurrence: req.Occurrence, Root: req.Root,
+		Reply: r.clean(reply), Case: r.scrub(req.Case), About: r.about(req),
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines[recordedKey{l.slot(), l.Case}] = l
+	r.fresh++
+}
+
+// clean takes the secrets out of a reply and what the run adds to its usage.
+func (r *Recorder) clean(reply Reply) Reply {
+	reply = reply.clone()
+	reply.Model, reply.Revision = r.scrub(reply.Model), r.scrub(reply.Revision)
+	reply.Usage.CostUSD, reply.Usage.Unpriced = 0, 0
+	for i := range reply.Messages {
+		m := &reply.Messages[i]
+		m.Content, m.Name, m.ToolCallID = r.scrub(m.Content), r.scrub(m.Name), r.scrub(m.ToolCallID)
+		for j := range m.ToolCalls {
+			c := &m.ToolCalls[j]
+			c.ID, c.Function.Name = r.scrub(c.ID), r.scrub(c.Function.Name)
+			c.Function.Arguments = r.scrub(c.Function.Arguments)
+		}
+	}
+	return reply
+}
+
+// about is the beginning of a request's last message on one line. Secrets are
+// taken out before the end is cut off, which might leave half of one.
+func (r *Recorder) about(req Request) string {
+	if len(req.Messages) == 0 {
+		return ""
+	}
+	const length = 100
+	m := req.Messages[len(req.Messages)-1]
+	words := []rune(strings.Join(strings.Fields(r.scrub(strings.ReplaceAll(m.Content, Mark, ""))), " "))
+	if len(words) > length {
+		words = append(words[:length], '…')
+	}
+	return m.Role + ": " + string(words)
+}
+
+// Close writes the recording as a whole, sorted, so that the same replies give
+// the same file. It writes nothing when nothing was recorded.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fresh == 0 {
+		return nil
+	}
+	lines := make([]recorded, 0, len(r.lines))
+	for _, l := range r.lines {
+		lines = append(lines, l)
+	}
+	sortRecording(lines)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	for _, l := range lines {
+		if err := enc.Encode(l); err != nil {
+			return fmt.Errorf("recording %s: %w", r.path, err)
+		}
+	}
+	if err := replaceFile(r.path, out.Bytes()); err != nil {
+		return fmt.Errorf("recording: %w", err)
+	}
+	r.fresh = 0
+	return nil
+}
+
+func sortRecording(lines []recorded) {
+	slices.SortFunc(lines, func(a, b recorded) int {
+		return cmp.Or(
+			cmp.Compare(a.Case, b.Case), cmp.Compare(a.Sample, b.Sample),
+			cmp.Compare(a.Request, b.Request), cmp.Compare(a.Occurrence, b.Occurrence),
+		)
+	})
+}
+
+// replaceFile puts data in the place of a file at once: whoever reads it sees
+// the old or the new one.
+func replaceFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,36 @@
+package target
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Recorded gives, for a recording, the digest of all lines that can answer
+// conversations which begin with a request, by the digest of that request.
+// Lines that do not say how their conversation began stand under the empty
+// key. For whom and about what a line was recorded does not count.
+func Recorded(name string, from io.Reader) (map[string]string, error) {
+	lines, err := readRecording(name, from)
+	if err != nil {
+		return nil, err
+	}
+	sortRecording(lines)
+	hashes := map[string][]byte{}
+	for _, l := range lines {
+		l.Case, l.About = "", ""
+		raw, err := json.Marshal(l)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		sum := sha256.Sum256(append(hashes[l.Root], raw...))
+		hashes[l.Root] = sum[:]
+	}
+	out := make(map[string]string, len(hashes))
+	for root, sum := range hashes {
+		out[root] = hex.EncodeToString(sum)
+	}
+	return out, nil
+}

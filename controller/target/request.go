@@ -1,0 +1,84 @@
+package target
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// digested is the part of a request that its digest covers.
+type digested struct {
+	System      string           `json:"system,omitempty"`
+	Messages    []schema.Message `json:"messages,omitempty"`
+	Tools       []schema.Tool    `json:"tools,omitempty"`
+	Format      *Format          `json:"format,omitempty"`
+	Temperature *float64         `json:"temperature,omitempty"`
+}
+
+// Digest is the hex SHA-256 of what a request asks: the canonical JSON, see
+// [schema.Canonical], of system, messages, tools without their mocks, format
+// and temperature, those that are empty left out. It is taken before a
+// delimiter is put in, so that the same question has the same digest in every
+// run. Recordings hold it: changing it makes them useless.
+func Digest(req Request) string {
+	d := digested{
+		System: req.System, Messages: req.Messages, Tools: slices.Clone(req.Tools),
+		Format: req.Format, Temperature: req.Temperature,
+	}
+	for i := range d.Tools {
+		d.Tools[i].Mock = nil
+	}
+	raw, err := json.Marshal(d)
+	if err == nil {
+		raw, err = schema.Canonical(raw)
+	}
+	if err != nil {
+		// A schema that is not JSON reaches no provider. The bytes still tell
+		// such requests apart.
+		raw = unencodable(d)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// unencodable is a stand-in for the canonical form of a request whose schemas
+// are not JSON: they are taken as text.
+func unencodable(d digested) []byte {
+	quote := func(raw json.RawMessage) json.RawMessage {
+		// A string always encodes.
+		quoted, _ := json.Marshal(string(raw))
+		return quoted
+	}
+	for i := range d.Tools {
+		d.Tools[i].Parameters = quote(d.Tools[i].Parameters)
+	}
+	if d.Format != nil {
+		d.Format = &Format{Name: d.Format.Name, Schema: quote(d.Format.Schema)}
+	}
+	// What remains cannot fail but for a temperature that is no number, which
+	// every provider refuses.
+	raw, _ := json.Marshal(d)
+	return raw
+}
+
+// WithDelimiter puts a delimiter in the place of every [Mark] in the system
+// prompt and the messages. The request that came in stays as it is.
+func WithDelimiter(req Request, delimiter string) Request {
+	req.System = strings.ReplaceAll(req.System, Mark, delimiter)
+	for i, m := range req.Messages {
+		if !strings.Contains(m.Content, Mark) {
+			continue
+		}
+		messages := slices.Clone(req.Messages)
+		for j := i; j < len(messages); j++ {
+			messages[j].Content = strings.ReplaceAll(messages[j].Content, Mark, delimiter)
+		}
+		req.Messages = messages
+		break
+	}
+	return req
+}

@@ -1,0 +1,219 @@
+package target
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/config"
+)
+
+// maxReply bounds a reply in bytes, unpacked. The longest that models write is
+// about half a megabyte; the rest is room for agents' tool results.
+const maxReply = 8 << 20
+
+// A wire carries the HTTP exchanges of one target.
+type wire struct {
+	base
+	client *http.Client
+	key    secret
+	keyEnv string
+}
+
+// newWire looks up the credential of a target that has one.
+func newWire(cfg config.Target, env Env, b base) (wire, error) {
+	w := wire{
+		base: b, keyEnv: cfg.APIKeyEnv,
+		client: &http.Client{Transport: env.Transport, CheckRedirect: checkRedirect},
+	}
+	if cfg.APIKeyEnv == "" {
+		return w, nil
+	}
+	v, _ := env.Lookup(cfg.APIKeyEnv)
+	if w.key = secret(strings.TrimSpace(v)); w.key == "" {
+		return w, fmt.Errorf("environment variable %s (api_key_env) is not set", cfg.APIKeyEnv)
+	}
+	return w, nil
+}
+
+// checkEndpoint refuses what no request can be sent to.
+func checkEndpoint(key, endpoint string) error {
+	u, err := url.Parse(endpoint)
+	switch {
+	case err != nil:
+		// The parser's message repeats the URL, which may hold a password.
+		return fmt.Errorf("%s is no URL", key)
+	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+		return fmt.Errorf("%s is no http or https URL with a host", key)
+	}
+	return nil
+}
+
+// A redirectError is a redirect that is not followed.
+type redirectError string
+
+func (e redirectError) Error() string { return string(e) }
+
+// checkRedirect follows a redirect only to where the operator sent the request
+// and the credential: the same host by the same scheme. Go turns a redirected
+// POST into a GET for most statuses, which would ask for something else.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	from, to := via[0].URL, req.URL
+	switch {
+	case !strings.EqualFold(from.Host, to.Host) || from.Scheme != to.Scheme:
+		return redirectError(fmt.Sprintf("refused a redirect from %s://%s to %s://%s", from.Scheme, from.Host, to.Scheme, to.Host))
+	case req.Method != via[0].Method:
+		return redirectError(fmt.Sprintf("%s redirects without the request; name the final address in gavel.yaml", from.Host))
+	case len(via) > 3:
+		return redirectError(fmt.Sprintf("more than 3 redirects at %s", from.Host))
+	}
+	return nil
+}
+
+// exchange sends a request and reads the whole reply, so that a connection cut
+// in its middle is a transport error like any other. What is no success is an
+// *Error.
+func (w *wire) exchange(req *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	resp, err := send(req)
+	if err != nil {
+		return nil, w.broken(req, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	if err != nil {
+		return nil, w.broken(req, fmt.Errorf("read the reply: %w", err))
+	}
+	if len(body) > maxReply {
+		return nil, w.fail(Error{Status: resp.StatusCode, Message: tooLong})
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, w.refused(resp, body)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+var tooLong = fmt.Sprintf("the reply is longer than %d MiB", maxReply>>20)
+
+// broken is the error of an exchange that brought no whole reply.
+func (w *wire) broken(req *http.Request, err error) error {
+	if ctx := req.Context(); ctx.Err() != nil {
+		return w.ended(ctx)
+	}
+	var redirect redirectError
+	if errors.As(err, &redirect) {
+		return w.fail(Error{Message: redirect.Error()})
+	}
+	var inner *url.Error
+	if errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return w.fail(Error{Retry: true, Message: req.URL.Host + ": " + err.Error()})
+}
+
+// ended is the error of a call whose context is over.
+func (b base) ended(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return b.fail(Error{Retry: true, Message: "no reply in time", Err: ctx.Err()})
+	}
+	return b.fail(Error{Message: "the call was cancelled", Err: ctx.Err()})
+}
+
+// refused is the error of a reply that is no success.
+func (w *wire) refused(resp *http.Response, body []byte) error {
+	status := resp.StatusCode
+	said, code := complaint(body)
+	text := cmp.Or(http.StatusText(status), "unknown status")
+	e := Error{
+		Status: status,
+		Retry: status == http.StatusRequestTimeout || status >= 500 ||
+			// A quota that is used up does not come back by waiting.
+			(status == http.StatusTooManyRequests && code != "insufficient_quota"),
+		Message: fmt.Sprintf("%d %s", status, text),
+	}
+	switch {
+	case status != http.StatusUnauthorized:
+		if said != "" {
+			e.Message += ": " + said
+		}
+	// Providers repeat parts of a wrong key, so what they say is left out.
+	case w.keyEnv != "":
+		e.Message += ": the key in " + w.keyEnv + " is not accepted"
+	default:
+		e.Message += ": a key is asked for; name its environment variable as api_key_env"
+	}
+	if e.Retry {
+		e.After = after(resp.Header, w.now())
+	}
+	return w.fail(e)
+}
+
+// complaint finds what a provider says is wrong, and its code for that, in the
+// forms that are in use; else it gives the text itself.
+func complaint(body []byte) (message, code string) {
+	var form struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &form) != nil {
+		return string(bytes.TrimSpace(body)), ""
+	}
+	var inner struct {
+		Message string `json:"message"`
+		Code    any    `json:"code"`
+	}
+	if json.Unmarshal(form.Error, &inner) == nil && inner.Message != "" {
+		code, _ = inner.Code.(string)
+		return inner.Message, code
+	}
+	return cmp.Or(plain(form.Error), form.Message, plain(form.Detail), string(body)), ""
+}
+
+// after is how long the headers of a reply ask to wait; 0 where they do not.
+// Retry-After wins; without it the resets of those limits count of which
+// nothing remains.
+func after(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return seconds(ms / 1000)
+	}
+	if v := h.Get("Retry-After"); v != "" {
+		if at, err := http.ParseTime(v); err == nil {
+			return max(at.Sub(now), 0)
+		}
+		return parseWait(v)
+	}
+	var wait time.Duration
+	for _, limit := range []string{"Requests", "Tokens"} {
+		if h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
+			wait = max(wait, parseWait(h.Get("X-Ratelimit-Reset-"+limit)))
+		}
+	}
+	return wait
+}
+
+// parseWait reads a number of seconds or a duration such as 6m0s.
+func parseWait(s string) time.Duration {
+	if n, err := strconv.ParseFloat(s, 64); err == nil && n > 0 {
+		return seconds(n)
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0
+	}
+	return d
+}
+
+// seconds converts without overflow: nobody waits longer than a day.
+func seconds(n float64) time.Duration {
+	return time.Duration(min(n, (24*time.Hour).Seconds()) * float64(time.Second))
+}
