@@ -11,6 +11,28 @@ import (
 	"time"
 )
 
+// The providers of a Target.
+const (
+	OpenAI  = "openai"  // any endpoint that speaks OpenAI's protocol
+	HTTP    = "http"    // an agent behind a URL
+	Command = "command" // a program that is started for every turn
+	Replay  = "replay"  // recorded replies
+	Mock    = "mock"    // replies that stand in gavel.yaml
+)
+
+// The kinds of a Target.
+const (
+	Model = "model"
+	Agent = "agent"
+)
+
+// What is known of the revision that a deployed agent runs.
+const (
+	RevisionNone     = "none"         // nothing
+	RevisionReply    = "reply"        // it says so in its replies
+	RevisionTemplate = "url_template" // the URL names it
+)
+
 // A Config is a checked gavel.yaml with its defaults filled in. Fields of
 // time and number that the file may leave out are 0 where it does.
 type Config struct {

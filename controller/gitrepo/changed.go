@@ -171,8 +171,8 @@ func hashes(ctx context.Context, fsys FileSystem, folder string) (map[string]str
 	found := map[string]string{}
 	err := fs.WalkDir(fsys, path.Clean(folder), func(name string, e fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && name == path.Clean(folder):
-			return fs.SkipAll // not there on this side
+		case name == path.Clean(folder) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLink) || errors.Is(err, errSubmodule)):
+			return fs.SkipAll // not there on this side, or out of reach
 		case err != nil:
 			return err
 		case ctx.Err() != nil:

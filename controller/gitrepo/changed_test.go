@@ -3,6 +3,8 @@ package gitrepo
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,14 +83,19 @@ func TestChangedWork(t *testing.T) {
 	} {
 		b.write(name, text)
 	}
+	if err := os.Symlink("defs", filepath.Join(b.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
 	r := b.open()
 	for _, test := range []struct{ folders, want string }{
+		{"link/same", "[]"},
+		{"link", "[link]"},
 		{"defs", "[defs/edited defs/gone defs/new]"},
 		{"left", "[left/all]"},
 		{"right right/", "[right/new]"},
 		{"nowhere", "[]"},
 		{"defs/edited", "[defs/edited]"},
-		{".", "[defs/edited defs/gone defs/new left/all other/edited right/new]"},
+		{".", "[defs/edited defs/gone defs/new left/all link other/edited right/new]"},
 	} {
 		got, err := r.ChangedWork(t.Context(), base, strings.Fields(test.folders))
 		if err != nil || fmt.Sprint(got) != test.want {

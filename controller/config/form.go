@@ -1,0 +1,300 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// form is gavel.yaml as it is written.
+type form struct {
+	Definitions   list                  `json:"definitions"`
+	DefaultTarget string                `json:"default_target"`
+	Targets       map[string]targetForm `json:"targets"`
+	Roles         struct {
+		Judge     string            `json:"judge"`
+		Simulator string            `json:"simulator"`
+		Extractor string            `json:"extractor"`
+		Editors   map[string]string `json:"editors"`
+	} `json:"roles"`
+	Aliases  map[string]string `json:"aliases"`
+	Defaults struct {
+		Iterations   int                `json:"iterations"`
+		Timeout      duration           `json:"timeout"`
+		MaxTurnsCap  *int               `json:"max_turns_cap"`
+		Difficulties map[string]float64 `json:"difficulties"`
+	} `json:"defaults"`
+	Thresholds map[string]float64 `json:"thresholds"`
+	Reuse      *reuseForm         `json:"reuse"`
+	Gate       struct {
+		FailOn   string   `json:"fail_on"`
+		MinScore *float64 `json:"min_score"`
+		MaxDrop  *float64 `json:"max_drop"`
+		Required []string `json:"required"`
+	} `json:"gate"`
+	Budget struct {
+		Calls  *int64   `json:"calls"`
+		Tokens *int64   `json:"tokens"`
+		USD    *float64 `json:"usd"`
+	} `json:"budget"`
+	Dialects map[string]string `json:"dialects"`
+	Tools    []string          `json:"tools"`
+	Comment  string            `json:"comment"`
+}
+
+type targetForm struct {
+	Provider    string                     `json:"provider"`
+	Kind        string                     `json:"kind"`
+	URL         string                     `json:"url"`
+	Model       string                     `json:"model"`
+	BaseURL     string                     `json:"base_url"`
+	API         string                     `json:"api"`
+	APIKeyEnv   string                     `json:"api_key_env"`
+	Temperature json.RawMessage            `json:"temperature"`
+	TopP        json.RawMessage            `json:"top_p"`
+	Seed        json.RawMessage            `json:"seed"`
+	MaxTokens   json.RawMessage            `json:"max_tokens"`
+	Parameters  map[string]json.RawMessage `json:"parameters"`
+	Argv        []string                   `json:"argv"`
+	Env         []string                   `json:"env"`
+	Path        string                     `json:"path"`
+	Replies     []struct {
+		Match     string `json:"match"`
+		Reply     string `json:"reply"`
+		ToolCalls []struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"tool_calls"`
+	} `json:"replies"`
+	Timeout           duration `json:"timeout"`
+	Concurrency       int      `json:"concurrency"`
+	RequestsPerMinute int      `json:"requests_per_minute"`
+	TokensPerMinute   int      `json:"tokens_per_minute"`
+	Price             *struct {
+		Input  float64 `json:"input"`
+		Output float64 `json:"output"`
+	} `json:"price"`
+	Inputs      []string `json:"inputs"`
+	Revision    string   `json:"revision"`
+	URLTemplate string   `json:"url_template"`
+	WaitFor     duration `json:"wait_for"`
+	Tools       []string `json:"tools"`
+	Mocks       map[string][]struct {
+		Params   map[string]json.RawMessage `json:"params"`
+		Response json.RawMessage            `json:"response"`
+	} `json:"mocks"`
+	EndsConversation []string   `json:"ends_conversation"`
+	AcceptsPrompt    *bool      `json:"accepts_prompt"`
+	Reuse            *reuseForm `json:"reuse"`
+}
+
+// list is one text or several.
+type list []string
+
+// UnmarshalJSON reads either form.
+func (l *list) UnmarshalJSON(raw []byte) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		*l = list{one}
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(l))
+}
+
+// duration is a time such as 60s or 1h30m. Text that is none stays zero here;
+// the checks of values report it with its place.
+type duration time.Duration
+
+// UnmarshalJSON reads the text form.
+func (d *duration) UnmarshalJSON(raw []byte) error {
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return err
+	}
+	if v, err := time.ParseDuration(text); err == nil {
+		*d = duration(v)
+	}
+	return nil
+}
+
+// reuseForm is on, off, true, false, or a mode with a greatest age.
+type reuseForm struct {
+	on     bool
+	maxAge duration
+}
+
+// UnmarshalJSON reads any of the forms.
+func (r *reuseForm) UnmarshalJSON(raw []byte) error {
+	full := struct {
+		Mode   json.RawMessage `json:"mode"`
+		MaxAge duration        `json:"max_age"`
+	}{Mode: raw}
+	if raw[0] == '{' {
+		full.Mode = json.RawMessage("true")
+		if err := json.Unmarshal(raw, &full); err != nil {
+			return err
+		}
+	}
+	switch mode := strings.Trim(string(full.Mode), `"`); mode {
+	case "on", "true":
+		r.on = true
+	case "off", "false":
+	default:
+		return fmt.Errorf("reuse is on or off, not %s", mode)
+	}
+	r.maxAge = full.MaxAge
+	return nil
+}
+
+func (r reuseForm) value() Reuse { return Reuse{On: r.on, MaxAge: time.Duration(r.maxAge)} }
+
+// openAIBase is what a target of provider openai speaks to by default.
+const openAIBase = "https://api.openai.com/v1"
+
+// config fills in the defaults.
+func (f form) config() *Config {
+	c := &Config{
+		DefaultTarget: f.DefaultTarget,
+		Targets:       make(map[string]Target, len(f.Targets)),
+		Roles:         Roles{f.Roles.Judge, f.Roles.Simulator, f.Roles.Extractor, f.Roles.Editors},
+		Aliases:       f.Aliases,
+		Defaults: Defaults{
+			f.Defaults.Iterations, time.Duration(f.Defaults.Timeout), f.Defaults.MaxTurnsCap, f.Defaults.Difficulties,
+		},
+		Thresholds: f.Thresholds,
+		Reuse:      Reuse{On: true},
+		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required},
+		Budget:     Budget{f.Budget.Calls, f.Budget.Tokens, f.Budget.USD},
+		Comment:    f.Comment,
+	}
+	for _, dir := range f.Definitions {
+		c.Definitions = append(c.Definitions, path.Clean(dir))
+	}
+	for _, dir := range f.Tools {
+		c.Tools = append(c.Tools, path.Clean(dir))
+	}
+	for name, t := range f.Targets {
+		c.Targets[name] = t.target(name)
+	}
+	for _, glob := range slices.Sorted(maps.Keys(f.Dialects)) {
+		c.Dialects = append(c.Dialects, Pin{glob, f.Dialects[glob]})
+	}
+	if f.Reuse != nil {
+		c.Reuse = f.Reuse.value()
+	}
+	c.fill()
+	return c
+}
+
+// fill puts defaults where nothing is set.
+func (c *Config) fill() {
+	if len(c.Definitions) == 0 {
+		c.Definitions = []string{"test_definitions"}
+	}
+	if c.DefaultTarget == "" && len(c.Targets) == 1 {
+		for name := range c.Targets {
+			c.DefaultTarget = name
+		}
+	}
+	if c.Comment == "" {
+		c.Comment = "edit"
+	}
+	c.Digest = c.digest()
+}
+
+// Default is what a repository without a gavel.yaml gets: one definitions
+// folder, no targets and every default.
+func Default() *Config { return form{}.config() }
+
+func (f targetForm) target(name string) Target {
+	t := Target{
+		Name: name, Provider: f.Provider, Kind: f.Kind,
+		URL: f.URL, Model: f.Model, BaseURL: strings.TrimRight(f.BaseURL, "/"), API: f.API, APIKeyEnv: f.APIKeyEnv,
+		Parameters: f.parameters(), Argv: f.Argv, Env: f.Env, Path: f.Path,
+		Timeout: time.Duration(f.Timeout), Concurrency: f.Concurrency,
+		RequestsPerMinute: f.RequestsPerMinute, TokensPerMinute: f.TokensPerMinute,
+		Inputs: f.Inputs, Revision: f.Revision, URLTemplate: f.URLTemplate, WaitFor: time.Duration(f.WaitFor),
+		Tools: f.Tools, EndsConversation: f.EndsConversation, AcceptsPrompt: f.AcceptsPrompt,
+	}
+	for _, r := range f.Replies {
+		reply := MockReply{Match: r.Match, Reply: r.Reply}
+		for _, call := range r.ToolCalls {
+			reply.ToolCalls = append(reply.ToolCalls, MockCall{call.Name, call.Arguments})
+		}
+		t.Replies = append(t.Replies, reply)
+	}
+	if f.Price != nil {
+		t.Price = &Price{f.Price.Input, f.Price.Output}
+	}
+	if len(f.Mocks) > 0 {
+		t.Mocks = make(map[string][]ToolMock, len(f.Mocks))
+	}
+	for tool, mocks := range f.Mocks {
+		for _, m := range mocks {
+			t.Mocks[tool] = append(t.Mocks[tool], ToolMock{m.Params, m.Response})
+		}
+	}
+	if f.Reuse != nil {
+		reuse := f.Reuse.value()
+		t.Reuse = &reuse
+	}
+	t.fill()
+	return t
+}
+
+// parameters joins the parameters that have a field of their own with the
+// free-form ones. Null stands for the provider's default and is not sent.
+func (f targetForm) parameters() map[string]json.RawMessage {
+	all := maps.Clone(f.Parameters)
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	for name, raw := range map[string]json.RawMessage{
+		"temperature": f.Temperature, "top_p": f.TopP, "seed": f.Seed, "max_tokens": f.MaxTokens,
+	} {
+		if raw != nil {
+			all[name] = raw
+		}
+	}
+	maps.DeleteFunc(all, func(_ string, raw json.RawMessage) bool { return string(raw) == "null" })
+	return all
+}
+
+// fill puts the provider's defaults where nothing is set.
+func (t *Target) fill() {
+	agent := t.Provider == HTTP || t.Provider == Command
+	if t.Kind == "" {
+		t.Kind = Model
+		if agent {
+			t.Kind = Agent
+		}
+	}
+	if t.Provider == OpenAI && t.BaseURL == "" {
+		t.BaseURL = openAIBase
+	}
+	if t.Provider == OpenAI && t.API == "" {
+		t.API = "chat"
+	}
+	if t.Revision == "" && t.Provider == HTTP {
+		t.Revision = RevisionNone
+	}
+	if t.Provider == Command {
+		// What the command line names in the repository is a part of the program:
+		// ./planner, or agent.py behind python3. What is no file counts nothing.
+		for _, arg := range t.Argv {
+			if file := path.Clean(arg); isLocal(file) && !strings.ContainsAny(arg, "*?[\\") && !slices.Contains(t.Inputs, file) {
+				t.Inputs = append(t.Inputs, file)
+			}
+		}
+	}
+}
+
+// isLocal reports whether a clean path lies in the repository and is not all
+// of it.
+func isLocal(clean string) bool {
+	return clean != "." && clean != ".." && !strings.HasPrefix(clean, "../") && !path.IsAbs(clean) && !strings.HasPrefix(clean, "-")
+}

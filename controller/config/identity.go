@@ -1,0 +1,111 @@
+package config
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Property is one thing of a target that bears on what it answers.
+type Property struct {
+	// Name is readable: model, parameter temperature, mock get_weather.
+	Name string
+	// Value is the text itself, or canonical JSON, or a hash of a secret.
+	Value string
+	// Tool limits the property to cases that are offered the tool of this name.
+	Tool string
+}
+
+// Identity lists what of the target enters the execution digest, sorted by
+// name: where it is reached, what is asked of it and what answers instead of
+// it. Its name, timeouts, rates, prices and the name of its key variable are
+// not among it, and neither are the bytes of a recording or of a program, which
+// are not in the configuration.
+//
+// The values of declared environment variables enter as an HMAC-SHA-256 under
+// the salt, so that digests may be shown without giving away what they hide.
+func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) []Property {
+	var list []Property
+	add := func(name, value string) {
+		if value != "" {
+			list = append(list, Property{Name: name, Value: value})
+		}
+	}
+	add("provider", t.Provider)
+	add("kind", t.Kind)
+	add("model", t.Model)
+	add("base url", t.BaseURL)
+	add("api", t.API)
+	add("revision", t.Revision)
+	// The template is reached in place of the URL.
+	add("url", cmp.Or(t.URLTemplate, t.URL))
+	for name, raw := range t.Parameters {
+		add("parameter "+name, canonical(raw))
+	}
+	if len(t.Argv) > 0 {
+		add("argv", encode(t.Argv))
+	}
+	for _, name := range t.Env {
+		add("environment "+name, hide(name, lookup, salt))
+	}
+	if len(t.Replies) > 0 {
+		add("replies", encode(t.Replies))
+	}
+	if t.Kind != Agent { // an agent runs its own tools
+		for tool, mocks := range t.Mocks {
+			list = append(list, Property{Name: "mock " + tool, Value: encode(mocks), Tool: tool})
+		}
+	}
+	slices.SortFunc(list, func(a, b Property) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// hide gives what may be known of the value of an environment variable. One
+// that is not set differs from every one that is.
+func hide(name string, lookup func(string) (string, bool), salt []byte) string {
+	value, ok := "", false
+	if lookup != nil {
+		value, ok = lookup(name)
+	}
+	if !ok {
+		return "not set"
+	}
+	mac := hmac.New(sha256.New, salt)
+	// The name goes in, so that equal values of two variables do not show.
+	fmt.Fprintf(mac, "%d:%s%s", len(name), name, value)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// encode gives canonical JSON.
+func encode(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		// The values hold only strings and JSON that was parsed before.
+		panic(fmt.Sprintf("encoding a configured value: %v", err))
+	}
+	return canonical(raw)
+}
+
+func canonical(raw json.RawMessage) string {
+	out, err := schema.Canonical(raw)
+	if err != nil {
+		// Only a number out of range comes here; its text is as good.
+		return string(raw)
+	}
+	return string(out)
+}
+
+// digest is the hex SHA-256 of everything that a Config says, whatever the
+// form of the file it was read from.
+func (c *Config) digest() string {
+	all := *c
+	all.Digest = ""
+	sum := sha256.Sum256([]byte(encode(all)))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,40 @@
+package config
+
+import "github.com/gavel-evals/gavel/schema"
+
+// Settings are the values that loading definitions needs. Its Targets are nil
+// where the file declares none, since then no name can be checked.
+func (c *Config) Settings() schema.Settings {
+	s := schema.Settings{
+		Definitions:   c.Definitions,
+		Tools:         c.Tools,
+		Dialects:      make(map[string]string, len(c.Dialects)),
+		DefaultTarget: c.DefaultTarget,
+		Aliases:       c.Aliases,
+		Thresholds:    c.Thresholds,
+		Iterations:    c.Defaults.Iterations,
+		Timeout:       c.Defaults.Timeout,
+	}
+	for _, pin := range c.Dialects {
+		s.Dialects[pin.Glob] = pin.Dialect
+	}
+	if len(c.Targets) > 0 {
+		s.Targets = make(map[string]schema.TargetSettings, len(c.Targets))
+	}
+	for name, t := range c.Targets {
+		mocks := make(map[string]bool, len(t.Mocks))
+		for tool := range t.Mocks {
+			mocks[tool] = true
+		}
+		s.Targets[name] = schema.TargetSettings{Timeout: t.Timeout, Mocks: mocks}
+	}
+	return s
+}
+
+// tokensPerPrice is the number of tokens that a Price is for.
+const tokensPerPrice = 1e6
+
+// Cost is what a call with so many tokens costs, in USD.
+func (p *Price) Cost(input, output int64) float64 {
+	return (float64(input)*p.Input + float64(output)*p.Output) / tokensPerPrice
+}
