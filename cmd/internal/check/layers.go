@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A room is a folder of packages with the other rooms that it may import. All
+// dependencies point down this way; what a room may not see it cannot come to
+// rely on.
+type room struct {
+	dir string
+	// alone means that folders below dir are rooms of their own.
+	alone bool
+	// sees are the rooms that may be imported; "*" means every one.
+	sees []string
+	// reason says why no more.
+	reason string
+}
+
+// rooms stand from the bottom to the top. Packages of one room may import each
+// other.
+var rooms = []room{
+	{dir: "schema", reason: "it is the leaf that everything rests on"},
+	{dir: "controller/verdict", sees: []string{"schema"}, reason: "a verdict follows from samples and rules alone"},
+	{dir: "controller/plan", sees: []string{"schema", "controller/verdict"}, reason: "planning is pure: it is told what changed and what is stored"},
+	{dir: "controller/config", sees: []string{"schema"}, reason: "settings are values; they open nothing"},
+	{dir: "controller/gitrepo", sees: []string{"schema"}, reason: "it reads git and knows nothing of cases"},
+	{dir: "controller/forge", sees: []string{"schema"}, reason: "it reads a forge and knows nothing of cases"},
+	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config"}, reason: "a target answers and judges nothing"},
+	{dir: "controller/evaluate", sees: []string{"schema", "controller/verdict", "controller/target"}, reason: "an evaluator measures and decides nothing"},
+	{dir: "controller/ledger", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it stores what it is given and starts nothing"},
+	{
+		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan"},
+		reason: "a report is rendered from what was found, whoever found it",
+	},
+	{
+		dir: "controller/run", sees: []string{
+			"schema", "controller/verdict", "controller/plan",
+			"controller/config", "controller/target", "controller/evaluate", "controller/ledger",
+		},
+		reason: "a run does the same from every door, so it knows neither git nor forge nor report",
+	},
+	{dir: "controller", alone: true, sees: []string{
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
+		"controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "reporters",
+	}, reason: "it is the pipeline below every command"},
+	{dir: "cmd", sees: []string{"*"}, reason: "it wires all of them"},
+}
+
+// A confined library may be imported in some rooms only.
+type confined struct {
+	library string
+	in      []string
+	reason  string
+}
+
+var libraries = []confined{
+	{"cuelang.org/go", []string{"schema"}, "what CUE keeps in its contexts and hides in its errors is known in one place"},
+	{"github.com/go-git", []string{"controller/gitrepo"}, "nothing else may check out, follow a link or lock a store"},
+	{"github.com/google/go-github", []string{"controller/forge", "reporters/github"}, "its traps with limits and payloads are handled there"},
+	{"modernc.org/sqlite", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
+	{"database/sql", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
+	{"github.com/openai/openai-go", []string{"controller/target"}, "a provider's wire format ends at its target"},
+	{"github.com/spf13", []string{"cmd"}, "flags are read in one place"},
+	{"os/exec", []string{"controller/target", "controller/evaluate", "cmd"}, "every program that is started needs a limit and a trust decision"},
+}
+
+// checkLayers finds the imports that go against the rooms. Tests may import
+// what they set something up with.
+func checkLayers(files []source) []finding {
+	var found []finding
+	for _, f := range files {
+		if _, ok := roomOf(f.dir); !ok {
+			found = append(found, finding{f.path, 0, "package " + f.dir + " is in no room; add it to the table of rooms with what it may import and why"})
+			continue
+		}
+		if f.test() {
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				continue // the parser accepts only quoted paths
+			}
+			if message := forbidden(f, path); message != "" {
+				found = append(found, finding{f.path, f.line(spec.Pos()), message})
+			}
+		}
+	}
+	return found
+}
+
+// forbidden says why a file may not import a package, or nothing.
+func forbidden(f source, path string) string {
+	if inner, ok := strings.CutPrefix(path, module+"/"); ok {
+		from, _ := roomOf(f.dir)
+		to, known := roomOf(inner)
+		if known && from.dir != to.dir && !slices.Contains(from.sees, to.dir) && !slices.Contains(from.sees, "*") {
+			return fmt.Sprintf("%s imports %s: %s", from.dir, inner, from.reason)
+		}
+		return ""
+	}
+	for _, lib := range libraries {
+		allowed := slices.ContainsFunc(lib.in, func(dir string) bool { return below(f.dir, dir) })
+		if below(path, lib.library) && !allowed {
+			return fmt.Sprintf("%s imports %s, which only %s may: %s", f.dir, path, strings.Join(lib.in, " and "), lib.reason)
+		}
+	}
+	return ""
+}
+
+// roomOf finds the room of a folder.
+func roomOf(dir string) (room, bool) {
+	for _, r := range rooms {
+		if dir == r.dir || !r.alone && below(dir, r.dir) {
+			return r, true
+		}
+	}
+	return room{}, false
+}
+
+// below reports whether path is dir or lies in it.
+func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }

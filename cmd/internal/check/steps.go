@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"go/format"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// A step is one thing that a change has to pass. An error is a finding or what
+// kept the step from looking.
+type step struct {
+	name string
+	run  func(ctx context.Context, root string, out io.Writer) error
+}
+
+// steps stand in the order in which they run: the quick ones first.
+var steps = []step{
+	{"gofmt", overSource(formatted)},
+	{"layers", overSource(checkLayers)},
+	{"sizes", overSource(checkSizes)},
+	{"words", words},
+	{"tidy", tool("mod", "tidy", "-diff")},
+	{"generate", generate},
+	{"vet", tool("vet", "./...")},
+	{"staticcheck", tool("tool", "staticcheck", "./...")},
+	{"test", test},
+}
+
+// overSource is a step that looks at every Go file of the module.
+func overSource(find func([]source) []finding) func(context.Context, string, io.Writer) error {
+	return func(_ context.Context, root string, _ io.Writer) error {
+		files, err := readSource(root)
+		if err != nil {
+			return err
+		}
+		return report(find(files))
+	}
+}
+
+// tool is a step that runs the go command and shows what it says when it is
+// not content.
+func tool(args ...string) func(context.Context, string, io.Writer) error {
+	return func(ctx context.Context, root string, _ io.Writer) error {
+		_, err := output(ctx, root, "go", args...)
+		return err
+	}
+}
+
+// test shows the lines of go test as they come, since it takes the longest.
+func test(ctx context.Context, root string, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, "go", "test", "-race", "-shuffle=on", "./...")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = root, out, out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go test: %w", err)
+	}
+	return nil
+}
+
+// generate runs the generators and demands that they write what is there.
+func generate(ctx context.Context, root string, _ io.Writer) error {
+	before, err := state(ctx, root)
+	if err != nil {
+		return err
+	}
+	if _, err := output(ctx, root, "go", "generate", "./..."); err != nil {
+		return err
+	}
+	after, err := state(ctx, root)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(before, after) {
+		return fmt.Errorf("generated files were not current; they are now:\n%s", after)
+	}
+	return nil
+}
+
+// state tells two contents of the working tree apart.
+func state(ctx context.Context, root string) ([]byte, error) {
+	status, err := output(ctx, root, "git", "status", "--porcelain")
+	if err != nil {
+		return nil, err
+	}
+	diff, err := output(ctx, root, "git", "diff", "HEAD")
+	return append(status, diff...), err
+}
+
+// output runs a program in the module's root.
+func output(ctx context.Context, root, program string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = root
+	var said, complained bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &complained
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s %s: %w\n%s%s", program, strings.Join(args, " "), err, &said, &complained)
+	}
+	return said.Bytes(), nil
+}
+
+// moduleRoot is the folder of the go.mod that the command was started in.
+func moduleRoot() (string, error) {
+	file, err := output(context.Background(), ".", "go", "env", "GOMOD")
+	if err != nil {
+		return "", err
+	}
+	path := strings.TrimSpace(string(file))
+	if filepath.Base(path) != "go.mod" {
+		return "", errors.New("started outside of the module")
+	}
+	return filepath.Dir(path), nil
+}
+
+func formatted(files []source) []finding {
+	var found []finding
+	for _, f := range files {
+		tidy, err := format.Source(f.data)
+		if err == nil && !bytes.Equal(tidy, f.data) {
+			found = append(found, finding{f.path, 0, "is not formatted; run gofmt -w"})
+		}
+	}
+	return found
+}
