@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"modernc.org/libc"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -47,7 +48,27 @@ func ServeChild() bool {
 	return true
 }
 
+// boundMemory makes SQLite count its memory, which this build of it otherwise
+// does not, so that hard_heap_limit holds. It can be done only once a process
+// and before the first database is opened.
+func boundMemory() error {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	args := libc.NewVaList(int32(1))
+	if args == 0 {
+		return errors.New("limit the database: no memory")
+	}
+	defer libc.Xfree(tls, args)
+	if rc := sqlite3.Xsqlite3_config(tls, sqlite3.SQLITE_CONFIG_MEMSTATUS, args); rc != sqlite3.SQLITE_OK {
+		return fmt.Errorf("limit the database: counting memory gives code %d", rc)
+	}
+	return nil
+}
+
 func query(ctx context.Context, req request) (Result, error) {
+	if err := boundMemory(); err != nil {
+		return Result{}, err
+	}
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return Result{}, fmt.Errorf("open the database: %w", err)
@@ -64,14 +85,14 @@ func query(ctx context.Context, req request) (Result, error) {
 	if err := authorise(conn, mayQuery); err != nil {
 		return Result{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	ctx, cancel := context.WithTimeout(ctx, req.Within)
 	defer cancel()
 	res, err := read(ctx, conn, req.Statement)
 	if err == nil {
 		return res, nil
 	}
 	if ctx.Err() != nil {
-		return Result{Refused: fmt.Sprintf("the statement took longer than %v", queryTime)}, nil
+		return Result{Refused: fmt.Sprintf("the statement took longer than %v", req.Within)}, nil
 	}
 	return Result{Refused: clean(err)}, nil
 }
@@ -178,7 +199,7 @@ func load(ctx context.Context, conn *sql.Conn, f schema.File) error {
 // authoriser, which refuses them.
 func limit(ctx context.Context, conn *sql.Conn) error {
 	for _, pragma := range []string{
-		"hard_heap_limit = 134217728", // 128 MiB for everything in this process
+		"hard_heap_limit = 134217728", // 128 MiB for all of SQLite in this process
 		"temp_store = MEMORY",         // sorting must not fill a disk instead
 		"trusted_schema = OFF",        // views and triggers of a .sqlite file
 		"cell_size_check = ON",

@@ -291,15 +291,30 @@ func nameBefore(tokens []token, i int) string {
 	return tokens[i].name()
 }
 
+// functions are the unquoted names before a bracket that do not name a table
+// with its columns there.
 func functions(tokens []token) []string {
+	defined := commonTables(tokens)
 	var names []string
 	for i := 0; i+1 < len(tokens); i++ {
 		name := tokens[i].name()
-		afterInto := i > 0 && (tokens[i-1].keyword() == "INTO" || tokens[i-1].keyword() == "TABLE")
-		if name == "" || !tokens[i+1].is("(") || tokens[i].kind != word || afterInto || slices.Contains(names, name) {
+		if name == "" || tokens[i].kind != word || !tokens[i+1].is("(") || slices.Contains(defined, name) {
 			continue
 		}
-		names = append(names, name)
+		if i > 0 && (tokens[i-1].is(".") || beforeTable(tokens[i-1].keyword())) {
+			continue
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return names
+}
+
+func beforeTable(keyword string) bool {
+	switch keyword {
+	case "INTO", "TABLE", "EXISTS", "REFERENCES":
+		return true
+	}
+	return false
 }
