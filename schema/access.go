@@ -1,0 +1,143 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Decode fills v, a pointer to a struct with json tags, from the document. It
+// is meant for documents that passed Check; what does not fit is an error.
+func (d *Document) Decode(v any) error {
+	if err := json.Unmarshal(d.JSON(), v); err != nil {
+		return fmt.Errorf("decode %s: %w", d.File, err)
+	}
+	return nil
+}
+
+// JSON gives the value at the path in canonical form, or nil if there is none.
+// A step is a field name (string) or an index (int).
+func (d *Document) JSON(path ...any) json.RawMessage {
+	n := d.find(path)
+	if n == nil {
+		return nil
+	}
+	var buf bytes.Buffer
+	n.write(&buf)
+	raw, err := Canonical(buf.Bytes())
+	if err != nil {
+		return buf.Bytes()
+	}
+	return raw
+}
+
+// Has reports whether there is a value other than null at the path.
+func (d *Document) Has(path ...any) bool {
+	n := d.find(path)
+	return n != nil && n.kind != nullNode
+}
+
+// Text gives the string at the path, or "" where there is none.
+func (d *Document) Text(path ...any) string {
+	n := d.find(path)
+	if n == nil || n.kind != stringNode {
+		return ""
+	}
+	var s string
+	if json.Unmarshal([]byte(n.scalar), &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// Keys gives the names of the fields at the path, in the order of the file.
+func (d *Document) Keys(path ...any) []string {
+	n := d.find(path)
+	if n == nil {
+		return nil
+	}
+	var names []string
+	for _, f := range n.fields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// At gives the place of the value at the path; of its key where the last step
+// is a field. Where the path ends early, the place of what is nearest.
+func (d *Document) At(path ...any) Position {
+	n, pos := d.root, d.root.pos
+	for _, step := range path {
+		switch s := step.(type) {
+		case string:
+			i := slices.IndexFunc(n.fields, func(f field) bool { return f.name == s })
+			if i < 0 {
+				return pos
+			}
+			n, pos = n.fields[i].value, n.fields[i].pos
+		case int:
+			if s < 0 || s >= len(n.items) {
+				return pos
+			}
+			n, pos = n.items[s], n.items[s].pos
+		}
+	}
+	return pos
+}
+
+// Problem makes an error at the place of a path.
+func (d *Document) Problem(rule, message, hint string, path ...any) Problem {
+	return Problem{d.At(path...), Error, rule, message, hint}
+}
+
+func (d *Document) find(path []any) *node {
+	n := d.root
+	for _, step := range path {
+		switch s := step.(type) {
+		case string:
+			i := slices.IndexFunc(n.fields, func(f field) bool { return f.name == s })
+			if i < 0 {
+				return nil
+			}
+			n = n.fields[i].value
+		case int:
+			if s < 0 || s >= len(n.items) {
+				return nil
+			}
+			n = n.items[s]
+		}
+	}
+	return n
+}
+
+func (n *node) write(buf *bytes.Buffer) {
+	switch n.kind {
+	case objectNode:
+		buf.WriteByte('{')
+		for i, f := range n.fields {
+			if i > 0 {
+				buf.WriteByte(',')
+			}
+			name, err := json.Marshal(f.name)
+			if err != nil {
+				name = []byte(`""`)
+			}
+			buf.Write(name)
+			buf.WriteByte(':')
+			f.value.write(buf)
+		}
+		buf.WriteByte('}')
+	case listNode:
+		buf.WriteByte('[')
+		for i, item := range n.items {
+			if i > 0 {
+				buf.WriteByte(',')
+			}
+			item.write(buf)
+		}
+		buf.WriteByte(']')
+	default:
+		buf.WriteString(n.scalar)
+	}
+}

@@ -1,0 +1,242 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"cuelang.org/go/cue"
+	cueerrors "cuelang.org/go/cue/errors"
+)
+
+// Check compares a document with a definition of the built-in schemas, such
+// as #Test, and gives every problem that it finds, sorted by place. A field
+// that the definition does not know is an error when it is near to one that it
+// knows, or when extra is Error; else it has the severity extra.
+func (d *Document) Check(def string, extra Severity) []Problem {
+	return d.CheckPart(def, extra)
+}
+
+// CheckPart checks the value at a path of the document.
+func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem {
+	c := checkers.Get().(*Checker)
+	defer checkers.Put(c)
+	n := d.find(path)
+	if n == nil {
+		return nil
+	}
+	w := walker{extra: extra}
+	at := d.At(path...)
+	w.value(n, c.shape(def), name(path), at)
+	if len(w.problems) == 0 {
+		w.problems = append(w.problems, d.evaluate(c, def, n, at)...)
+	}
+	return SortProblems(w.problems)
+}
+
+func name(path []any) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if s, ok := path[i].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// evaluate lets CUE itself have the last word.
+func (d *Document) evaluate(c *Checker, def string, n *node, at Position) []Problem {
+	if n != d.root {
+		return nil // parts are covered by their shapes
+	}
+	v := c.root.LookupPath(cue.ParsePath(def)).Unify(c.ctx.BuildExpr(d.expr))
+	err := v.Validate(cue.All(), cue.Concrete(true), cue.Final())
+	var problems []Problem
+	for _, e := range cueerrors.Errors(err) {
+		format, args := e.Msg()
+		pos := at
+		for _, p := range cueerrors.Positions(e) {
+			if p.Filename() == d.File {
+				pos = Position{d.File, p.Line(), max(p.Column(), 1)}
+				break
+			}
+		}
+		where := strings.Join(e.Path(), ".")
+		problems = append(problems, Problem{pos, Error, "schema", strings.TrimPrefix(where+": ", ": ") + fmt.Sprintf(format, args...), "see the schema of the dialect"})
+	}
+	return problems
+}
+
+// A walker compares nodes with shapes.
+type walker struct {
+	extra    Severity
+	problems []Problem
+}
+
+func (w *walker) add(pos Position, severity Severity, rule, message, hint string) {
+	w.problems = append(w.problems, Problem{pos, severity, rule, message, hint})
+}
+
+// value checks one value; at is where its key stands.
+func (w *walker) value(n *node, s *shape, name string, at Position) {
+	if len(s.kinds) > 0 && !slices.Contains(s.kinds, n.kind) {
+		w.add(n.pos, Error, "wrong-type", fmt.Sprintf("%s must be %s, not %s", quoteName(name), oneOf(s.kinds), n.kind), writeInstead(n, s))
+		return
+	}
+	switch n.kind {
+	case objectNode:
+		w.object(n, s, at)
+	case listNode:
+		for _, item := range n.items {
+			if s.elem != nil {
+				w.value(item, s.elem, "an item of "+name, item.pos)
+			}
+		}
+	case stringNode:
+		w.word(n, s, name)
+	case numberNode:
+		w.number(n, s, name)
+	}
+}
+
+func (w *walker) object(n *node, s *shape, at Position) {
+	if s.fields == nil {
+		return
+	}
+	for _, f := range n.fields {
+		if known, ok := s.fields[f.name]; ok {
+			w.value(f.value, known, f.name, f.pos)
+			continue
+		}
+		if s.open {
+			if s.rest != nil {
+				w.value(f.value, s.rest, f.name, f.pos)
+			}
+			continue
+		}
+		w.unknown(f, s, n)
+	}
+	for _, must := range s.must {
+		if !slices.ContainsFunc(n.fields, func(f field) bool { return f.name == must }) {
+			w.add(at, Error, "missing-field", fmt.Sprintf("the field `%s` is missing", must), fmt.Sprintf("add %q: …", must))
+		}
+	}
+}
+
+func (w *walker) unknown(f field, s *shape, n *node) {
+	missing := slices.DeleteFunc(slices.Clone(s.names), func(name string) bool {
+		return slices.ContainsFunc(n.fields, func(f field) bool { return f.name == name })
+	})
+	message := fmt.Sprintf("unknown field `%s`", f.name)
+	if near := DidYouMean(f.name, missing); near != "" {
+		w.add(f.pos, Error, "unknown-field", message, near)
+		return
+	}
+	hint := "it is ignored; remove it"
+	if w.extra == Error {
+		hint = "known are " + strings.Join(s.names, ", ")
+	}
+	w.add(f.pos, w.extra, "unknown-field", message, hint)
+}
+
+func (w *walker) word(n *node, s *shape, name string) {
+	text, err := strconv.Unquote(n.scalar)
+	if err != nil {
+		text = strings.Trim(n.scalar, `"`)
+	}
+	if len(s.enum) > 0 && !slices.Contains(s.enum, text) {
+		hint := "write one of " + strings.Join(s.enum, ", ")
+		if near := DidYouMean(text, s.enum); near != "" {
+			hint = near + " " + hint
+		}
+		w.add(n.pos, Error, "wrong-value", fmt.Sprintf("%s is %q", quoteName(name), clip(text)), hint)
+	}
+}
+
+func (w *walker) number(n *node, s *shape, name string) {
+	x, err := strconv.ParseFloat(n.scalar, 64)
+	if err != nil {
+		return
+	}
+	if s.whole && strings.ContainsAny(n.scalar, ".eE") {
+		w.add(n.pos, Error, "wrong-type", fmt.Sprintf("%s must be a whole number, not %s", quoteName(name), n.scalar), "write it without a fraction")
+		return
+	}
+	for _, b := range s.bounds {
+		if !b.holds(x) {
+			w.add(n.pos, Error, "out-of-range", fmt.Sprintf("%s is %s", quoteName(name), n.scalar), fmt.Sprintf("it must be %s", b))
+		}
+	}
+}
+
+func (b bound) holds(x float64) bool {
+	switch b.op {
+	case cue.GreaterThanEqualOp:
+		return x >= b.limit
+	case cue.GreaterThanOp:
+		return x > b.limit
+	case cue.LessThanEqualOp:
+		return x <= b.limit
+	}
+	return x < b.limit
+}
+
+func (b bound) String() string {
+	words := map[cue.Op]string{
+		cue.GreaterThanEqualOp: "at least", cue.GreaterThanOp: "more than",
+		cue.LessThanEqualOp: "at most", cue.LessThanOp: "less than",
+	}
+	return words[b.op] + " " + strconv.FormatFloat(b.limit, 'g', -1, 64)
+}
+
+func quoteName(name string) string {
+	switch {
+	case name == "":
+		return "the file"
+	case strings.HasPrefix(name, "an item of "):
+		return name
+	}
+	return "`" + name + "`"
+}
+
+func oneOf(kinds []nodeKind) string {
+	var words []string
+	for _, k := range kinds {
+		if k != nullNode || len(kinds) == 1 {
+			words = append(words, string(k))
+		}
+	}
+	return strings.Join(words, " or ")
+}
+
+// writeInstead shows the value as it would be right where that can be told.
+func writeInstead(n *node, s *shape) string {
+	first := s.kinds[0]
+	switch {
+	case first == stringNode && (n.kind == numberNode || n.kind == boolNode):
+		return fmt.Sprintf("write %q", n.scalar)
+	case first == listNode && (n.kind == stringNode || n.kind == numberNode):
+		return fmt.Sprintf("write [%s]", clip(n.scalar))
+	case first == numberNode && n.kind == stringNode:
+		if text := strings.Trim(n.scalar, `"`); isNumber(text) {
+			return "write " + text + " without quotes"
+		}
+	case first == boolNode:
+		return "write true or false without quotes"
+	}
+	return "write " + oneOf(s.kinds)
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+func clip(s string) string {
+	if utf8.RuneCountInString(s) <= 40 {
+		return s
+	}
+	return string([]rune(s)[:39]) + "…"
+}

@@ -1,0 +1,186 @@
+package schema
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
+)
+
+//go:embed *.cue
+var sources embed.FS
+
+// A Checker holds the compiled schemas. It is not safe for concurrent use,
+// since a CUE context is not: every goroutine takes one of its own.
+type Checker struct {
+	ctx    *cue.Context
+	root   cue.Value
+	shapes map[string]*shape
+}
+
+// checkers keeps Checkers that are not in use: compiling takes far longer than
+// checking a file.
+var checkers = sync.Pool{New: func() any { return newChecker() }}
+
+func newChecker() *Checker {
+	c := &Checker{ctx: cuecontext.New(), shapes: map[string]*shape{}}
+	names, err := fs.Glob(sources, "*.cue")
+	if err != nil {
+		panic(err) // the pattern is constant
+	}
+	var text strings.Builder
+	for _, name := range names {
+		src, err := sources.ReadFile(name)
+		if err != nil {
+			panic(err) // the files are embedded
+		}
+		text.WriteString(strings.TrimPrefix(string(src), "package schema\n"))
+	}
+	c.root = c.ctx.CompileString(text.String())
+	if err := c.root.Err(); err != nil {
+		panic(fmt.Sprintf("the built-in schemas do not compile: %v", err))
+	}
+	return c
+}
+
+// Source gives the CUE text of a built-in schema file, such as domain.cue.
+func Source(name string) (string, error) {
+	src, err := sources.ReadFile(name)
+	return string(src), err
+}
+
+// A shape is what a schema says of one value, read off CUE once, so that the
+// common mistakes are found and explained without evaluating anything.
+type shape struct {
+	kinds  []nodeKind
+	whole  bool // a number must be an integer
+	fields map[string]*shape
+	names  []string // of fields
+	must   []string // names of required fields
+	open   bool     // fields that are not listed are free
+	rest   *shape   // what unlisted fields look like; nil when free
+	elem   *shape   // of list items; nil when free
+	enum   []string
+	bounds []bound
+}
+
+// A bound is a limit of a number, or of the length of a string.
+type bound struct {
+	op    cue.Op
+	limit float64
+}
+
+func (c *Checker) shape(def string) *shape {
+	s, ok := c.shapes[def]
+	if !ok {
+		s = shapeOf(c.root.LookupPath(cue.ParsePath(def)))
+		c.shapes[def] = s
+	}
+	return s
+}
+
+func shapeOf(v cue.Value) *shape {
+	kind := v.IncompleteKind()
+	s := &shape{kinds: kindsOf(kind), whole: kind&cue.NumberKind == cue.IntKind}
+	s.read(v)
+	return s
+}
+
+func kindsOf(k cue.Kind) []nodeKind {
+	var kinds []nodeKind
+	for _, pair := range []struct {
+		k cue.Kind
+		n nodeKind
+	}{
+		{cue.StringKind, stringNode}, {cue.NumberKind, numberNode}, {cue.BoolKind, boolNode},
+		{cue.ListKind, listNode}, {cue.StructKind, objectNode}, {cue.NullKind, nullNode},
+	} {
+		if k&pair.k != 0 {
+			kinds = append(kinds, pair.n)
+		}
+	}
+	return kinds
+}
+
+// read takes over what an expression says, branch by branch.
+func (s *shape) read(v cue.Value) {
+	op, args := v.Expr()
+	switch op {
+	case cue.OrOp:
+		s.readEnum(args)
+		for _, a := range args {
+			s.read(a)
+		}
+		return
+	case cue.AndOp:
+		for _, a := range args {
+			s.read(a)
+		}
+		return
+	case cue.GreaterThanEqualOp, cue.GreaterThanOp, cue.LessThanEqualOp, cue.LessThanOp:
+		if limit, err := args[0].Float64(); err == nil {
+			s.bounds = append(s.bounds, bound{op, limit})
+		}
+		return
+	case cue.SelectorOp, cue.NoOp:
+	}
+	switch v.IncompleteKind() {
+	case cue.StructKind:
+		s.readStruct(v)
+	case cue.ListKind:
+		if elem := v.LookupPath(cue.MakePath(cue.AnyIndex)); elem.Exists() {
+			s.elem = shapeOf(elem)
+		}
+	default:
+		if v.IncompleteKind() != cue.BottomKind && op == cue.SelectorOp {
+			if d := cue.Dereference(v); d != v {
+				s.read(d)
+			}
+		}
+	}
+}
+
+func (s *shape) readStruct(v cue.Value) {
+	if s.fields == nil {
+		s.fields = map[string]*shape{}
+	}
+	iter, err := v.Fields(cue.Optional(true))
+	if err != nil {
+		s.open = true
+		return
+	}
+	for iter.Next() {
+		sel := iter.Selector()
+		name := sel.Unquoted()
+		s.fields[name] = shapeOf(iter.Value())
+		s.names = append(s.names, name)
+		if sel.ConstraintType() == cue.RequiredConstraint {
+			s.must = append(s.must, name)
+		}
+	}
+	if v.Allows(cue.AnyString) {
+		s.open = true
+		if rest := v.LookupPath(cue.MakePath(cue.AnyString)); rest.Exists() {
+			s.rest = shapeOf(rest)
+		}
+	}
+}
+
+func (s *shape) readEnum(args []cue.Value) {
+	var words []string
+	for _, a := range args {
+		if a.Kind() == cue.NullKind {
+			continue
+		}
+		w, err := a.String()
+		if err != nil {
+			return
+		}
+		words = append(words, w)
+	}
+	s.enum = words
+}
