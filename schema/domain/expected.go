@@ -1,0 +1,277 @@
+package domain
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// defaultThreshold is the share of keywords, or the score of a configured
+// evaluator, that passes.
+const defaultThreshold = 0.7
+
+// evaluators compiles the evaluator of the test. A reason to skip says that it
+// does not exist here.
+func (c *compiler) evaluators() ([]schema.Evaluator, string) {
+	id := cmp.Or(c.test.EvaluatorID, c.domain.EvaluatorID)
+	switch {
+	case id == "":
+		c.fail("missing-evaluator", "neither the test nor its domain names an evaluator", `add "evaluator_id": "keyword" or another`)
+		return nil, ""
+	case !c.hasEvaluator(id):
+		c.problems = append(c.problems, c.unknownEvaluator(c.doc, id))
+		return nil, ""
+	}
+	e := c.evaluator(id)
+	if e.broken {
+		c.fail("evaluator-invalid", e.file+" is invalid", "mend it first: the test is judged by it", "evaluator_id")
+		return nil, ""
+	}
+	if e.file != "" {
+		c.input(e.file, "evaluator")
+	}
+	kind := c.kind(e)
+	if kind == "" {
+		reason := fmt.Sprintf("evaluator not available: %s has neither a prompt nor a regex", id)
+		c.warn("evaluator-not-available", reason, "give it an eval_prompt or an extraction_regex", "evaluator_id")
+		return nil, reason
+	}
+	spec, rule := c.spec(kind, e)
+	if spec == nil {
+		return nil, ""
+	}
+	return []schema.Evaluator{{Name: id, File: e.file, Weight: 1, Spec: spec, Rule: rule}}, ""
+}
+
+// evaluator gives the file of an evaluator, or a stand-in for a built-in one.
+func (t *tree) evaluator(id string) *evaluatorFile {
+	if e := t.evaluators[id]; e != nil {
+		return e
+	}
+	return &evaluatorFile{ID: id, Type: "predefined"}
+}
+
+// kind says how a configured evaluator measures: by a built-in, or by what is
+// present in its file.
+func (c *compiler) kind(e *evaluatorFile) string {
+	switch {
+	case slices.Contains(builtins, e.ID) && (e.Type == "predefined" || e.Type == "builtin" || e.Type == "" || e.Type == e.ID) && e.Prompt == "" && e.Regex == "":
+		return e.ID
+	case e.Prompt != "":
+		return "prompt"
+	case e.Regex != "" || e.Config.AsPattern:
+		return "regex"
+	}
+	return ""
+}
+
+func (c *compiler) spec(kind string, e *evaluatorFile) (schema.Spec, schema.Rule) {
+	threshold := defaultThreshold
+	if t, ok := c.Settings.Thresholds[schema.DialectDomain]; ok {
+		threshold = t
+	}
+	if e.Config.Threshold != nil {
+		threshold = *e.Config.Threshold
+	}
+	whole := schema.Rule{Threshold: 1}
+	switch kind {
+	case "keyword":
+		return c.keyword(e, threshold)
+	case "two_pass":
+		return c.twoPass(e), whole
+	case "sql_executor":
+		return c.sql(e), whole
+	case "tool_call":
+		return c.toolCalls(), whole
+	case "regex":
+		return c.regex(e), schema.Rule{Threshold: threshold}
+	}
+	return c.prompt(e), schema.Rule{Threshold: threshold}
+}
+
+// expected checks and decodes the expected object. false means that there are
+// problems.
+func (c *compiler) expected(def string, into any) bool {
+	if !c.doc.Has("expected") {
+		c.fail("missing-field", "the field `expected` is missing", "the evaluator needs it")
+		return false
+	}
+	found := c.doc.CheckPart(def, schema.Warning, "expected")
+	c.problems = append(c.problems, found...)
+	if schema.HasErrors(found) {
+		return false
+	}
+	if err := json.Unmarshal(c.doc.JSON("expected"), into); err != nil {
+		c.fail("decode", "expected: "+err.Error(), "", "expected")
+		return false
+	}
+	return true
+}
+
+func (c *compiler) keyword(e *evaluatorFile, threshold float64) (schema.Spec, schema.Rule) {
+	var x struct {
+		Keywords, Forbidden []string
+		Match               json.RawMessage
+	}
+	if !c.expected("#KeywordExpected", &x) {
+		return nil, schema.Rule{}
+	}
+	if len(x.Keywords)+len(x.Forbidden) == 0 {
+		c.fail("no-check", "expected has neither keywords nor forbidden", `add "keywords": ["…"]`, "expected")
+		return nil, schema.Rule{}
+	}
+	rule := schema.Rule{Threshold: threshold}
+	match := x.Match
+	if len(match) == 0 || string(match) == "null" {
+		match = e.Config.Match
+	}
+	switch word := strings.Trim(string(match), `"`); word {
+	case "", "null":
+	case "all":
+		rule = schema.Rule{Threshold: 1}
+	case "any":
+		rule = schema.Rule{Need: 1, Threshold: 1}
+	default:
+		rule.Threshold = 1
+		if _, err := fmt.Sscan(word, &rule.Need); err != nil || rule.Need > len(x.Keywords) && len(x.Keywords) > 0 {
+			c.fail("out-of-range", fmt.Sprintf("match asks for %s of %d keywords", word, len(x.Keywords)), "write a number that can be reached, all or any", "expected", "match")
+		}
+	}
+	return schema.Keyword{Keywords: x.Keywords, Forbidden: x.Forbidden, WholeWords: e.Config.WholeWords}, rule
+}
+
+func (c *compiler) twoPass(e *evaluatorFile) schema.Spec {
+	var x struct {
+		Answer    json.RawMessage
+		Type      string
+		Tolerance *float64
+	}
+	if !c.expected("#TwoPassExpected", &x) {
+		return nil
+	}
+	spec := schema.TwoPass{Answer: x.Answer, Type: x.Type}
+	switch spec.Type {
+	case "":
+		spec.Type = inferType(x.Answer)
+	case "text", "exact_match":
+		spec.Type = "string"
+	}
+	if spec.Type == "numeric" {
+		spec.Tolerance = 0.01
+		if e.Config.Tolerance != nil {
+			spec.Tolerance = *e.Config.Tolerance
+		}
+		if x.Tolerance != nil {
+			spec.Tolerance = *x.Tolerance
+		}
+	}
+	return spec
+}
+
+var numeric = regexp.MustCompile(`^"?[-+]?[0-9][0-9.,]*"?$`)
+
+// inferType tells what kind of answer is expected from how it is written.
+func inferType(answer json.RawMessage) string {
+	text := string(answer)
+	switch {
+	case numeric.MatchString(text):
+		return "numeric"
+	case text == "true" || text == "false":
+		return "boolean"
+	case strings.HasPrefix(text, "{") || strings.HasPrefix(text, "["):
+		return "json"
+	}
+	return "string"
+}
+
+func (c *compiler) toolCalls() schema.Spec {
+	var x struct {
+		Tools []string
+		Tool  string
+		Args  json.RawMessage
+		Chain json.RawMessage
+	}
+	if !c.expected("#ToolCallExpected", &x) {
+		return nil
+	}
+	var spec schema.ToolCalls
+	var chain []string
+	if json.Unmarshal(x.Chain, &chain) == nil && len(chain) > 0 {
+		x.Tools, spec.Chain = chain, true
+	}
+	spec.Chain = spec.Chain || string(x.Chain) == "true"
+	for _, name := range x.Tools {
+		spec.Expected = append(spec.Expected, schema.ExpectedCall{Tool: name})
+	}
+	args := x.Args
+	if string(args) == "null" {
+		args = nil
+	}
+	if x.Tool != "" {
+		i := slices.IndexFunc(spec.Expected, func(e schema.ExpectedCall) bool { return e.Tool == x.Tool })
+		if i < 0 {
+			spec.Expected = append(spec.Expected, schema.ExpectedCall{Tool: x.Tool})
+			i = len(spec.Expected) - 1
+		}
+		spec.Expected[i].Args = args
+	}
+	if len(spec.Expected) == 0 {
+		c.fail("no-check", "expected names no tool", `add "tools": ["…"]`, "expected")
+		return nil
+	}
+	return spec
+}
+
+func (c *compiler) regex(e *evaluatorFile) schema.Spec {
+	spec := schema.Regex{Pattern: e.Regex, Comparison: e.Config.Comparison}
+	if spec.Comparison == "text" {
+		spec.Comparison = ""
+	}
+	expected := c.doc.JSON("expected")
+	if e.Config.AsPattern {
+		if json.Unmarshal(expected, &spec.Pattern) != nil {
+			c.fail("wrong-type", "`expected` must be a pattern, since the evaluator has use_expected_as_pattern", "write a string", "expected")
+			return nil
+		}
+		if err := checkPattern(spec.Pattern); err != nil {
+			c.fail("regex", err.Error(), "write an RE2 pattern", "expected")
+			return nil
+		}
+		return spec
+	}
+	if c.doc.Has("expected") {
+		spec.Expected = expected
+	}
+	return spec
+}
+
+// maxPattern bounds a pattern, whose compiled form grows with it.
+const maxPattern = 4096
+
+func checkPattern(pattern string) error {
+	if len(pattern) > maxPattern {
+		return fmt.Errorf("the pattern has %d bytes; %d are allowed", len(pattern), maxPattern)
+	}
+	if _, err := regexp.Compile("(?is)" + pattern); err != nil {
+		return fmt.Errorf("the pattern does not compile: %w", err)
+	}
+	return nil
+}
+
+// prompt keeps of the test only what the template shows, so that nothing else
+// counts for the judgement.
+func (c *compiler) prompt(e *evaluatorFile) schema.Spec {
+	spec := schema.Prompt{Template: e.Prompt, Pattern: e.Regex, MaxScore: e.Config.MaxScore}
+	if strings.Contains(e.Prompt, "{expected}") {
+		spec.Expected = c.doc.JSON("expected")
+	}
+	if strings.Contains(e.Prompt, "{level}") {
+		spec.Level = c.number
+	}
+	return spec
+}

@@ -1,0 +1,174 @@
+package domain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// builtins are the evaluators that need no file.
+var builtins = []string{"keyword", "two_pass", "sql_executor", "tool_call"}
+
+// evaluatorFile is what an evaluators/*.json says.
+type evaluatorFile struct {
+	file   string
+	broken bool
+
+	ID     string           `json:"id"`
+	Type   string           `json:"type"`
+	Prompt string           `json:"eval_prompt"`
+	Regex  string           `json:"extraction_regex"`
+	Config evaluatorOptions `json:"config"`
+}
+
+type evaluatorOptions struct {
+	Match      json.RawMessage `json:"match"`
+	WholeWords bool            `json:"whole_words"`
+	Threshold  *float64        `json:"threshold"`
+	Tolerance  *float64        `json:"tolerance"`
+	Database   string          `json:"database"`
+	MaxScore   float64         `json:"max_score"`
+	Comparison string          `json:"comparison"`
+	AsPattern  bool            `json:"use_expected_as_pattern"`
+}
+
+func (t *tree) loadEvaluator(file string) {
+	e := &evaluatorFile{file: file, broken: true, ID: strings.TrimSuffix(path.Base(file), path.Ext(file))}
+	doc := open(t.FS, file, "#Evaluator", &t.problems)
+	if doc != nil {
+		if err := doc.Decode(e); err != nil {
+			t.problems = append(t.problems, doc.Problem("decode", err.Error(), ""))
+		} else {
+			e.broken = false
+		}
+		if err := checkPattern(e.Regex); err != nil {
+			t.problems = append(t.problems, doc.Problem("regex", err.Error(), "write an RE2 pattern", "extraction_regex"))
+			e.broken = true
+		}
+		if first, ok := t.evaluators[e.ID]; ok {
+			t.problems = append(t.problems, doc.Problem("duplicate-id", fmt.Sprintf("the evaluator %q is defined twice", e.ID), "the other is "+first.file, "id"))
+			return
+		}
+	}
+	t.evaluators[e.ID] = e
+}
+
+func (t *tree) hasEvaluator(id string) bool {
+	return t.evaluators[id] != nil || slices.Contains(builtins, id)
+}
+
+func (t *tree) unknownEvaluator(doc *schema.Document, id string) schema.Problem {
+	known := slices.Concat(builtins, slices.Collect(maps.Keys(t.evaluators)))
+	hint := schema.DidYouMean(id, known)
+	if hint == "" {
+		hint = fmt.Sprintf("add evaluators/%s.json or use one of %s", id, strings.Join(slices.Sorted(slices.Values(known)), ", "))
+	}
+	return doc.Problem("unknown-evaluator", fmt.Sprintf("there is no evaluator %q", id), hint, "evaluator_id")
+}
+
+// toolFile is what a tools/*.json says.
+type toolFile struct {
+	file   string
+	broken bool
+	tool   schema.Tool
+
+	ID          string `json:"id"`
+	Description string `json:"description"`
+	Function    struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+	Response json.RawMessage `json:"mock_response"`
+	Kind     string          `json:"mock_response_type"`
+	NoMock   bool            `json:"no_mock"`
+}
+
+func (t *tree) loadTool(file string) {
+	tf := &toolFile{file: file, broken: true, ID: strings.TrimSuffix(path.Base(file), path.Ext(file))}
+	doc := open(t.FS, file, "#Tool", &t.problems)
+	if doc != nil {
+		if err := doc.Decode(tf); err != nil {
+			t.problems = append(t.problems, doc.Problem("decode", err.Error(), ""))
+		} else {
+			tf.broken = false
+			tf.tool = tf.compile()
+		}
+		if first, ok := t.tools[tf.ID]; ok {
+			t.problems = append(t.problems, doc.Problem("duplicate-id", fmt.Sprintf("the tool %q is defined twice", tf.ID), "the other is "+first.file, "id"))
+			return
+		}
+	}
+	t.tools[tf.ID] = tf
+}
+
+func (tf *toolFile) compile() schema.Tool {
+	tool := schema.Tool{
+		Name: tf.Function.Name, Description: tf.Function.Description,
+		Parameters: tf.Function.Parameters, File: tf.file,
+	}
+	if tool.Description == "" {
+		tool.Description = tf.Description
+	}
+	if tf.NoMock || len(tf.Response) == 0 || string(tf.Response) == "null" {
+		return tool
+	}
+	mock := schema.Mock{Kind: tf.Kind, Body: string(tf.Response)}
+	var text string
+	isText := json.Unmarshal(tf.Response, &text) == nil
+	if mock.Kind == "" {
+		mock.Kind = "json"
+		if isText {
+			mock.Kind = "text"
+		}
+	}
+	if isText {
+		mock.Body = text
+		// A json mock may be written as a string that holds JSON.
+		if canonical, err := schema.Canonical([]byte(text)); mock.Kind == "json" && err == nil {
+			mock.Body = string(canonical)
+		}
+	}
+	tool.Mock = &mock
+	return tool
+}
+
+// loadOtherTools reads the tool folders beside the definitions folder and
+// those that gavel.yaml names.
+func (t *tree) loadOtherTools() {
+	folders := append([]string{path.Join(path.Dir(t.Root), "tools")}, t.Settings.Tools...)
+	for _, dir := range folders {
+		entries, err := fs.ReadDir(t.FS, path.Clean(dir))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		for _, e := range entries {
+			if slices.Contains(extensions, path.Ext(e.Name())) && e.Type().IsRegular() {
+				t.loadTool(path.Join(dir, e.Name()))
+			}
+		}
+	}
+}
+
+func (t *tree) unknownTools(doc *schema.Document, ids []string) []schema.Problem {
+	var out []schema.Problem
+	for i, id := range ids {
+		if t.tools[id] != nil {
+			continue
+		}
+		known := slices.Collect(maps.Keys(t.tools))
+		hint := schema.DidYouMean(id, known)
+		if hint == "" {
+			hint = fmt.Sprintf("add tools/%s.json", id)
+		}
+		out = append(out, doc.Problem("unknown-tool", fmt.Sprintf("there is no tool %q", id), hint, "tool_ids", i))
+	}
+	return out
+}

@@ -1,0 +1,230 @@
+package domain
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const (
+	// defaultTimeout of a test, as the format says.
+	defaultTimeout = 30 * time.Second
+	// maxToolRounds ends the tool loop.
+	maxToolRounds = 16
+)
+
+// testFile is what a test says, expected aside.
+type testFile struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Prompt      string   `json:"prompt"`
+	EvaluatorID string   `json:"evaluator_id"`
+	System      string   `json:"system_prompt"`
+	Mode        string   `json:"system_prompt_mode"`
+	ToolIDs     []string `json:"tool_ids"`
+	TimeoutMS   int      `json:"timeout_ms"`
+	Weight      *float64 `json:"weight"`
+	Enabled     *bool    `json:"enabled"`
+	Difficulty  string   `json:"difficulty"`
+}
+
+// A compiler makes a case of one test.
+type compiler struct {
+	*tree
+	file   string
+	doc    *schema.Document
+	test   testFile
+	domain *folder
+	level  *folder // nil without a level.json
+	number string  // of the level
+
+	inputs   []schema.Input
+	problems []schema.Problem
+}
+
+// test loads one test file. Where it has errors the definition has no case.
+func (t *tree) test(file string) (Definition, []schema.Problem) {
+	c := &compiler{tree: t, file: file}
+	def := Definition{File: file}
+	c.doc = open(t.FS, file, "#Test", &c.problems)
+	if c.doc == nil {
+		return def, c.problems
+	}
+	if err := c.doc.Decode(&c.test); err != nil {
+		return def, append(c.problems, c.doc.Problem("decode", err.Error(), ""))
+	}
+	def.ID, def.IDAt = c.test.ID, c.doc.At("id")
+	if !c.place() {
+		return def, c.problems
+	}
+	kase := c.compile()
+	if !schema.HasErrors(c.problems) {
+		def.Case = kase
+	}
+	return def, c.problems
+}
+
+// place finds the domain and level of the test and checks that what the file
+// says of them agrees.
+func (c *compiler) place() bool {
+	dir := path.Dir(c.file)
+	c.number = levelFolder.FindStringSubmatch(path.Base(dir))[1]
+	c.level = c.levels[dir]
+	for up := path.Dir(dir); c.domain == nil && len(up) >= len(c.Root) && up != "."; up = path.Dir(up) {
+		c.domain = c.domains[up]
+	}
+	switch {
+	case c.domain == nil:
+		c.fail("domain-missing", "domain.json is missing", fmt.Sprintf("add %s/domain.json", path.Dir(dir)))
+		return false
+	case c.domain.broken:
+		c.fail("domain-invalid", c.domain.file+" is invalid", "mend it first: the test builds on it")
+		return false
+	case c.level != nil && c.level.broken:
+		c.fail("level-invalid", c.level.file+" is invalid", "mend it first: the test builds on it")
+		return false
+	}
+	if id := c.doc.Text("domain_id"); id != "" && id != c.domain.ID {
+		c.fail("path-disagrees", fmt.Sprintf("domain_id is %q, but the file is in %s", id, c.domain.ID), "make them agree", "domain_id")
+	}
+	if said := strings.Trim(string(c.doc.JSON("level")), `"`); said != "" && said != "null" && said != c.number {
+		c.fail("path-disagrees", fmt.Sprintf("level is %s, but the file is in level_%s", said, c.number), "make them agree", "level")
+	}
+	return true
+}
+
+func (c *compiler) fail(rule, message, hint string, path ...any) {
+	c.problems = append(c.problems, c.doc.Problem(rule, message, hint, path...))
+}
+
+func (c *compiler) warn(rule, message, hint string, path ...any) {
+	p := c.doc.Problem(rule, message, hint, path...)
+	p.Severity = schema.Warning
+	c.problems = append(c.problems, p)
+}
+
+func (c *compiler) compile() *schema.Case {
+	kase := &schema.Case{
+		Key: c.key(), Dialect: schema.DialectDomain,
+		Origin: schema.Position{File: c.file, Line: 1, Column: 1},
+		Labels: schema.Labels{
+			Name: c.test.Name, Description: c.test.Description, Difficulty: c.test.Difficulty,
+			Groups: []string{c.domain.ID, c.number},
+		},
+		Drive:  schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: c.test.Prompt}}},
+		Policy: c.policy(), Weight: 1,
+	}
+	if c.test.Weight != nil {
+		kase.Weight = *c.test.Weight
+	}
+	c.input(c.file, "definition")
+	c.input(c.domain.file, "domain")
+	c.levelInputs()
+	kase.System, kase.Layers = c.system()
+	kase.Tools = c.offered()
+	kase.Evaluators, kase.Skip = c.evaluators()
+	switch {
+	case c.domain.Enabled != nil && !*c.domain.Enabled:
+		kase.Skip = "the domain is not enabled"
+	case c.test.Enabled != nil && !*c.test.Enabled:
+		kase.Skip = "the test is not enabled"
+	}
+	slices.SortFunc(c.inputs, func(a, b schema.Input) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role))
+	})
+	kase.Inputs = slices.Compact(c.inputs)
+	return kase
+}
+
+func (c *compiler) key() string {
+	rel := strings.TrimSuffix(c.file, path.Ext(c.file))
+	return strings.TrimPrefix(rel, c.KeyRoot+"/")
+}
+
+// policy follows the precedence: written in the case, its target, gavel.yaml's
+// defaults, the dialect's default.
+func (c *compiler) policy() schema.Policy {
+	p := schema.Policy{Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds, Timeout: defaultTimeout}
+	target := c.Settings.Targets[c.Settings.DefaultTarget]
+	p.Timeout = cmp.Or(time.Duration(c.test.TimeoutMS)*time.Millisecond, target.Timeout, c.Settings.Timeout, defaultTimeout)
+	return p
+}
+
+func (c *compiler) input(file, role string) {
+	c.inputs = append(c.inputs, schema.Input{File: file, Role: role})
+}
+
+func (c *compiler) absent(file, role string) {
+	c.inputs = append(c.inputs, schema.Input{File: file, Role: role, Absent: true})
+}
+
+// levelInputs names the level.json that is there, or those that could be.
+func (c *compiler) levelInputs() {
+	if c.level != nil {
+		c.input(c.level.file, "level")
+		return
+	}
+	for _, ext := range extensions {
+		c.absent(path.Join(path.Dir(c.file), "level"+ext), "level")
+	}
+}
+
+// system builds the system prompt: the nearest layer that is not empty says
+// by its mode whether it stands alone or after those above it.
+func (c *compiler) system() (string, []schema.Layer) {
+	var layers []schema.Layer
+	add := func(file, text, mode string) {
+		if strings.TrimSpace(text) == "" {
+			return
+		}
+		if mode != "append" {
+			layers = nil
+		}
+		layers = append(layers, schema.Layer{File: file, Text: text})
+	}
+	add(c.domain.file, c.domain.Prompt, c.domain.Mode)
+	if c.level != nil {
+		add(c.level.file, c.level.Prompt, c.level.Mode)
+	}
+	add(c.file, c.test.System, c.test.Mode)
+	texts := make([]string, len(layers))
+	for i, l := range layers {
+		texts[i] = l.Text
+	}
+	return strings.Join(texts, "\n\n"), layers
+}
+
+// offered are the tools of all layers by function name, the nearest winning,
+// sorted so that the order in which they are listed does not matter.
+func (c *compiler) offered() []schema.Tool {
+	c.problems = append(c.problems, c.unknownTools(c.doc, c.test.ToolIDs)...)
+	byName := map[string]schema.Tool{}
+	ids := slices.Clone(c.domain.ToolIDs)
+	if c.level != nil {
+		ids = append(ids, c.level.ToolIDs...)
+	}
+	for _, id := range append(ids, c.test.ToolIDs...) {
+		tf := c.tools[id]
+		switch {
+		case tf == nil:
+			continue
+		case tf.broken:
+			c.fail("tool-invalid", tf.file+" is invalid", "mend it first: the test offers it", "tool_ids")
+			continue
+		}
+		byName[tf.tool.Name] = tf.tool
+		c.input(tf.file, "tool")
+	}
+	var tools []schema.Tool
+	for _, tool := range byName {
+		tools = append(tools, tool)
+	}
+	slices.SortFunc(tools, func(a, b schema.Tool) int { return cmp.Compare(a.Name, b.Name) })
+	return tools
+}
