@@ -152,6 +152,11 @@ func (d *digester) facts(layer Layer, role string, t Target) {
 		}
 		d.text(layer, role+" "+f.Name, f.Value, show, file)
 	}
+	if t.Recorded != nil && d.env.Root != nil {
+		agent := d.env.Targets[d.targetName()].Agent
+		lines := t.Recorded[d.env.Root(d.c, agent)] + " " + t.Recorded[""]
+		d.text(layer, role+" recording", lines, "", t.RecordedFile)
+	}
 }
 
 // value adds a part by its canonical JSON.

@@ -53,6 +53,12 @@ type Target struct {
 	// case are not sent to it.
 	Agent bool
 	Facts []Fact
+	// Recorded holds, for a target that replays a recording, the digest of the
+	// lines that a case can be answered from, by the digest of its first
+	// request; those under the empty key serve every case. RecordedFile is
+	// the recording.
+	Recorded     map[string]string
+	RecordedFile string
 }
 
 // An Environment is what cases run in besides their own files.
@@ -64,6 +70,9 @@ type Environment struct {
 	Targets       map[string]Target
 	// Roles name the target of each role.
 	Roles map[schema.Role]string
+	// Root gives the digest of the first request that a case sends to its
+	// target; nil where no target is a recording.
+	Root func(c *schema.Case, agent bool) string
 }
 
 // Digests are the three nested digests of a case, hex SHA-256.

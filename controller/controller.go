@@ -1,0 +1,243 @@
+// Package controller is the pipeline that every door leads to: load both
+// sides of a change, plan, ask the ledger, run what is left, compare.
+//
+// Most callers want [Prepare], which plans without a call, and then
+// [Prepared.Execute], which carries the plan out and returns the report.
+package controller
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// A State is the repository at one moment, with the configuration that
+// decides there.
+type State struct {
+	// Commit is 40 hex digits or worktree.
+	Commit string
+	FS     fs.FS
+	Config *config.Config
+	// Dir is the folder on disk that holds the files, in which programs run;
+	// empty where there is none.
+	Dir string
+}
+
+// A Request says what to plan.
+type Request struct {
+	Head State
+	// Base is nil when head is compared with nothing.
+	Base *State
+	// Changed gives the files that differ between base and head. Where only
+	// some folders are compared, outside are the other files that matter.
+	Changed func(ctx context.Context, outside []string) ([]string, error)
+	// ConfigFile is the path of gavel.yaml, for reasons.
+	ConfigFile string
+	// Select keeps the cases that are asked for; nil keeps all.
+	Select func(*schema.Case) bool
+	// All makes every case count as affected.
+	All bool
+
+	// Ledger is nil where nothing is stored: then nothing is known.
+	Ledger *ledger.Ledger
+	// HeadTrust and BaseTrust are written into what the sides judge, and say
+	// what each may read.
+	HeadTrust, BaseTrust ledger.Trust
+	// LookupEnv finds the environment variables that targets declare.
+	LookupEnv func(string) (string, bool)
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Prepared is a plan with what it takes to carry it out.
+type Prepared struct {
+	Request
+	Plan *plan.Plan
+	// Loaded is what head's definitions are.
+	Loaded *load.Result
+	// Stored are the decisions that the ledger has, by decision digest, for
+	// both sides.
+	headStored, baseStored map[string]ledger.Decision
+}
+
+// Prepare loads, digests, compares and asks the ledger. Bad definitions are
+// problems in Loaded; an error means that a side or the ledger could not be
+// read at all.
+func Prepare(ctx context.Context, req Request) (*Prepared, error) {
+	if req.Now == nil {
+		req.Now = time.Now
+	}
+	p := &Prepared{Request: req}
+	head, loaded, err := p.side(ctx, req.Head, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.Loaded = loaded
+	opts := plan.Options{Always: p.always}
+	var base *plan.Side
+	if req.Base != nil {
+		files, err := req.Changed(ctx, outside(loaded.Cases, req.Head.Config.Definitions))
+		if err != nil {
+			return nil, fmt.Errorf("compare %s with %s: %w", req.Base.Commit, req.Head.Commit, err)
+		}
+		changed := setOf(files)
+		opts.Changed = func(file string) bool { return changed[file] }
+		// With one configuration for both sides, what the changed files cannot
+		// affect is at base as it is at head.
+		opts.Scoped = req.Base.Config.Digest == req.Head.Config.Digest
+		var scope []string
+		if opts.Scoped {
+			scope = append([]string{}, files...)
+		}
+		side, _, err := p.side(ctx, *req.Base, scope)
+		if err != nil {
+			return nil, err
+		}
+		base = &side
+	}
+	p.Plan = plan.Compare(base, head, opts)
+	return p, p.ask(ctx)
+}
+
+// outside lists the inputs of the cases that lie in no definition folder.
+func outside(cases []*schema.Case, folders []string) []string {
+	set := map[string]bool{}
+	for _, c := range cases {
+		for _, in := range c.Inputs {
+			if !slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(in.File, dir+"/") }) {
+				set[in.File] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// side loads one state and computes its digests. A scope that is not nil
+// limits it to what these files can affect.
+func (p *Prepared) side(ctx context.Context, s State, scope []string) (plan.Side, *load.Result, error) {
+	loaded, err := load.Load(ctx, s.FS, load.Options{Settings: s.Config.Settings(), Changed: scope})
+	if err != nil {
+		return plan.Side{}, nil, fmt.Errorf("load the definitions of %s: %w", s.Commit, err)
+	}
+	env, err := p.environment(s)
+	if err != nil {
+		return plan.Side{}, nil, err
+	}
+	cases := loaded.Cases
+	if p.Select != nil {
+		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.Select(c) })
+	}
+	side := plan.NewSide(s.Commit, cases, env)
+	for _, problem := range loaded.Problems {
+		if problem.Severity == schema.Error {
+			side.Invalid[problem.File] = true
+		}
+	}
+	return side, loaded, nil
+}
+
+// always says which cases are judged although base has them unchanged.
+func (p *Prepared) always(key string) (plan.Reason, bool) {
+	if p.All {
+		return plan.Reason{Part: "all", Message: "all cases were asked for"}, true
+	}
+	for _, glob := range p.Head.Config.Gate.Required {
+		if MatchKey(glob, key) {
+			return plan.Reason{Part: "required", File: p.ConfigFile, Message: "the gate requires " + glob}, true
+		}
+	}
+	return plan.Reason{}, false
+}
+
+// ask takes into account what the ledger knows.
+func (p *Prepared) ask(ctx context.Context) error {
+	known := make([]plan.Known, len(p.Plan.Rows))
+	p.headStored, p.baseStored = map[string]ledger.Decision{}, map[string]ledger.Decision{}
+	if p.Ledger == nil {
+		plan.Settle(p.Plan, known)
+		return nil
+	}
+	for target, rows := range p.rowsByTarget() {
+		scope := p.readScope(p.HeadTrust, p.Head.Config, target)
+		digests := make([]plan.Digests, len(rows))
+		for i, r := range rows {
+			digests[i] = p.Plan.Rows[r].HeadDigests
+		}
+		found, err := p.Ledger.Known(ctx, scope, digests)
+		if err != nil {
+			return err
+		}
+		for i, r := range rows {
+			known[r] = found[i]
+		}
+		if err := p.decisions(ctx, target, rows); err != nil {
+			return err
+		}
+	}
+	plan.Settle(p.Plan, known)
+	return nil
+}
+
+// decisions collects the stored decisions of both sides of the rows.
+func (p *Prepared) decisions(ctx context.Context, target string, rows []int) error {
+	var head, base []string
+	for _, r := range rows {
+		row := p.Plan.Rows[r]
+		head = append(head, row.HeadDigests.D)
+		base = append(base, row.BaseDigests.D)
+	}
+	found, err := p.Ledger.Decided(ctx, p.readScope(p.HeadTrust, p.Head.Config, target), head)
+	if err != nil {
+		return err
+	}
+	maps.Copy(p.headStored, found)
+	if p.Base == nil {
+		return nil
+	}
+	found, err = p.Ledger.Decided(ctx, p.readScope(p.BaseTrust, p.Base.Config, target), base)
+	if err != nil {
+		return err
+	}
+	maps.Copy(p.baseStored, found)
+	return nil
+}
+
+func (p *Prepared) rowsByTarget() map[string][]int {
+	out := map[string][]int{}
+	for i, r := range p.Plan.Rows {
+		out[r.Target] = append(out[r.Target], i)
+	}
+	return out
+}
+
+// readScope says which entries of the ledger serve a target: the target's own
+// reuse setting wins over the general one.
+func (p *Prepared) readScope(trust ledger.Trust, cfg *config.Config, target string) ledger.Scope {
+	reuse := cfg.Reuse
+	if own := cfg.Targets[target].Reuse; own != nil {
+		reuse = *own
+	}
+	scope := ledger.Scope{Trust: trust, Nothing: !reuse.On}
+	if reuse.MaxAge > 0 {
+		scope.NotBefore = p.Now().Add(-reuse.MaxAge)
+	}
+	return scope
+}
+
+func setOf(files []string) map[string]bool {
+	set := make(map[string]bool, len(files))
+	for _, f := range files {
+		set[f] = true
+	}
+	return set
+}

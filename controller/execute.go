@@ -1,0 +1,269 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// An Execution says how a plan is carried out.
+type Execution struct {
+	// ID names the run in the ledger and in reports.
+	ID string
+	// Scrub removes secrets from what is kept.
+	Scrub func(string) string
+	// Record is told every live reply; nil records nothing.
+	Record func(name, requestDigest string, req target.Request, reply target.Reply)
+	// Observe is told how the run goes on; nil hears nothing. Calls do not
+	// overlap.
+	Observe func(Progress)
+	// Open opens a target. Defaults to target.New with the process's
+	// environment.
+	Open func(t config.Target, s State) (target.Target, error)
+	// Repository is the name under which the run is stored.
+	Repository  string
+	PullRequest int
+	Notices     []reporters.Notice
+	ConfigDiff  reporters.ConfigChange
+	// NotRun, when set, says why nothing may be run: the report is a plan.
+	NotRun string
+}
+
+// Progress tells how many cases are done.
+type Progress struct {
+	Done, Total int
+	// Key is the case that ended, with its outcome; nil at the start.
+	Outcome *run.Outcome
+	// Base is true while base is measured.
+	Base bool
+}
+
+// Execute judges what the plan leaves to be judged, base where it has to be
+// compared with and is not known, and returns the report. When ctx ends, what
+// is done is kept and in the report; the rest is an error there.
+func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report, error) {
+	start := p.Now()
+	in := reporters.Input{
+		Run: e.ID, Plan: p.Plan, Problems: p.Loaded.Problems,
+		Gate: GateSettings(p.Head.Config.Gate), ConfigDigest: p.Head.Config.Digest,
+		Notices: e.Notices, Config: e.ConfigDiff, NotRun: e.NotRun,
+		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},
+	}
+	if err := p.recall(ctx, &in); err != nil {
+		return nil, err
+	}
+	if e.NotRun == "" {
+		if err := p.judge(ctx, e, &in); err != nil {
+			return nil, err
+		}
+	}
+	in.Duration = p.Now().Sub(start)
+	return reporters.Compare(in), nil
+}
+
+// judge runs base's cases and then head's.
+func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) error {
+	headJobs, baseJobs := p.headJobs(), p.baseJobs(in.Base)
+	progress := Progress{Total: len(headJobs) + len(baseJobs)}
+	observe := func(base bool) func(run.Event) {
+		return func(ev run.Event) {
+			if e.Observe == nil || ev.Outcome == nil {
+				return
+			}
+			progress.Done++
+			progress.Outcome, progress.Base = ev.Outcome, base
+			e.Observe(progress)
+		}
+	}
+	if len(baseJobs) > 0 {
+		outcomes, err := p.run(ctx, e, *p.Base, baseJobs, observe(true))
+		if err != nil {
+			return fmt.Errorf("judge base: %w", err)
+		}
+		collect(in.Base, outcomes)
+	}
+	outcomes, err := p.run(ctx, e, p.Head, headJobs, observe(false))
+	if err != nil {
+		return fmt.Errorf("judge head: %w", err)
+	}
+	collect(in.Head, outcomes)
+	return nil
+}
+
+func (p *Prepared) headJobs() []run.Job {
+	var jobs []run.Job
+	for _, r := range p.Plan.Rows {
+		switch r.Action {
+		case plan.Run, plan.Rejudge, plan.Redecide:
+			jobs = append(jobs, run.Job{
+				Case: r.Head, Digests: r.HeadDigests, Target: r.Target,
+				Scope: p.readScope(p.HeadTrust, p.Head.Config, r.Target),
+			})
+		}
+	}
+	return jobs
+}
+
+// baseJobs are the cases of base that head's are compared with and whose
+// verdict is not known. An agent that cannot be had in base's revision is not
+// measured: what is stored of it is all there is.
+func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
+	if p.Base == nil {
+		return nil
+	}
+	var jobs []run.Job
+	for _, r := range p.Plan.Rows {
+		if r.Head == nil || r.Head.Skip != "" || r.Base == nil || r.Base.Skip != "" || len(r.Reasons) == 0 {
+			continue
+		}
+		name := r.Base.Target
+		if name == "" {
+			name = p.Base.Config.DefaultTarget
+		}
+		key := r.Base.Key
+		if _, ok := known[key]; ok || r.MovedFrom != "" || !measurable(p.Base.Config.Targets[name]) {
+			continue
+		}
+		jobs = append(jobs, run.Job{
+			Case: r.Base, Digests: r.BaseDigests, Target: name,
+			Scope: p.readScope(p.BaseTrust, p.Base.Config, name),
+		})
+	}
+	return jobs
+}
+
+// measurable reports whether a target answers as it did at base.
+func measurable(t config.Target) bool {
+	return t.Provider != config.HTTP && t.Provider != config.Command
+}
+
+func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job, observe func(run.Event)) ([]run.Outcome, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	targets, err := openTargets(e, s, jobs)
+	if err != nil {
+		return nil, err
+	}
+	trust := p.HeadTrust
+	if p.Base != nil && s.Commit == p.Base.Commit {
+		trust = p.BaseTrust
+	}
+	return run.Run(ctx, run.Config{
+		Ledger: p.Ledger, Trust: trust, Targets: targets, Roles: RoleTargets(s.Config.Roles),
+		Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Now: p.Now,
+	}, jobs)
+}
+
+// revision is what a deployed agent has to run; a working tree has none.
+func revision(commit string) string {
+	if commit == Worktree {
+		return ""
+	}
+	return commit
+}
+
+// Worktree is the commit of a state that is not committed.
+const Worktree = "worktree"
+
+// openTargets opens the targets that the jobs and their judges need.
+func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, error) {
+	roles := RoleTargets(s.Config.Roles)
+	names := map[string]bool{}
+	for _, j := range jobs {
+		names[j.Target] = true
+		for _, ev := range j.Case.Evaluators {
+			for _, role := range ev.Spec.Roles() {
+				if roles[role] != "" {
+					names[roles[role]] = true
+				}
+			}
+		}
+	}
+	targets := map[string]run.Target{}
+	for name := range names {
+		cfg, ok := s.Config.Targets[name]
+		if !ok {
+			return nil, fmt.Errorf("target %q is not configured: add it under targets: in gavel.yaml", name)
+		}
+		t, err := e.Open(cfg, s)
+		if err != nil {
+			return nil, fmt.Errorf("open target %s: %w", name, err)
+		}
+		targets[name] = run.Target{Target: t, Config: cfg}
+	}
+	return targets, nil
+}
+
+func collect(into map[string]reporters.Outcome, outcomes []run.Outcome) {
+	for _, o := range outcomes {
+		out := reporters.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration}
+		if len(o.Transcripts) > 0 {
+			out.Transcript = &o.Transcripts[0]
+		}
+		into[o.Key] = out
+	}
+}
+
+// recall fills in what the ledger knows of both sides, with the transcripts of
+// the cases that people will look into.
+func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
+	for _, r := range p.Plan.Rows {
+		if d, ok := p.headStored[r.HeadDigests.D]; ok && r.Head != nil && r.Action == plan.Reuse {
+			out, err := p.stored(ctx, d, r.HeadDigests, r)
+			if err != nil {
+				return err
+			}
+			in.Head[r.Key] = out
+		}
+		if r.Base == nil {
+			continue
+		}
+		if d, ok := p.baseStored[r.BaseDigests.D]; ok {
+			out, err := p.stored(ctx, d, r.BaseDigests, r)
+			if err != nil {
+				return err
+			}
+			in.Base[r.Base.Key] = out
+		}
+	}
+	return nil
+}
+
+func (p *Prepared) stored(ctx context.Context, d ledger.Decision, digests plan.Digests, r plan.Row) (reporters.Outcome, error) {
+	out := reporters.Outcome{Result: d.Result, Reused: true, Saved: d.Usage}
+	if len(r.Reasons) == 0 {
+		return out, nil
+	}
+	executions, _, err := p.Ledger.Executions(ctx, ledger.Scope{Trust: p.HeadTrust}, digests.E)
+	if err != nil || len(executions) == 0 {
+		return out, err
+	}
+	out.Transcript = &executions[0].Transcript
+	return out, nil
+}
+
+// GateSettings hands the gate of a gavel.yaml to the reporters.
+func GateSettings(g config.Gate) reporters.GateSettings {
+	return reporters.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required}
+}
+
+// Store writes the run with its report to the ledger.
+func (p *Prepared) Store(ctx context.Context, e Execution, report *reporters.Report, started time.Time) error {
+	body, err := json.Marshal(report)
+	if err != nil {
+		return fmt.Errorf("store the report: %w", err)
+	}
+	return p.Ledger.SaveRun(ctx, ledger.Run{
+		ID: e.ID, Repository: e.Repository, PullRequest: e.PullRequest,
+		Base: p.Plan.Base, Head: p.Plan.Head, Started: started, Finished: p.Now(), Report: body,
+	})
+}

@@ -1,0 +1,367 @@
+// Package run carries a plan out: it drives targets, has the transcripts
+// measured, decides, and writes everything to the ledger before it is used.
+//
+// Most callers want [Run]. A provider's failure makes a case an error, never a
+// fail, and leaves the verdicts of the other cases as they are. A run that is
+// cancelled keeps what was done: the next one repeats only the calls that were
+// under way.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Job is one case that has to be judged.
+type Job struct {
+	Case    *schema.Case
+	Digests plan.Digests
+	// Target is the resolved name of the case's target.
+	Target string
+	// Scope says which entries of the ledger may be used.
+	Scope ledger.Scope
+}
+
+// A Target is an opened target with its configuration.
+type Target struct {
+	target.Target
+	Config config.Target
+}
+
+// A Config says with what cases are run.
+type Config struct {
+	Ledger *ledger.Ledger
+	// Trust is written into every entry.
+	Trust   ledger.Trust
+	Targets map[string]Target
+	// Roles name the targets that judge and extract.
+	Roles map[schema.Role]string
+	// Revision is the commit that a deployed agent must name where its target
+	// asks for that; empty for a working tree.
+	Revision string
+	// Scrub removes secrets from replies before they are kept. Defaults to
+	// keeping them as they are.
+	Scrub func(string) string
+	// Record, when set, is told every live reply of the target of that name. It
+	// may be called by several goroutines at once.
+	Record func(name, requestDigest string, req target.Request, reply target.Reply)
+	// Observe, when set, is told what happens. Calls do not overlap.
+	Observe func(Event)
+
+	// Now defaults to time.Now.
+	Now func() time.Time
+	// Sleep waits or returns ctx's error. Defaults to a timer.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Jitter gives numbers in [0,1). Defaults to math/rand/v2.
+	Jitter func() float64
+}
+
+// An Event tells how a run goes on.
+type Event struct {
+	// Key is the case that was started or, when Outcome is set, ended.
+	Key     string
+	Outcome *Outcome
+}
+
+// An Outcome is what became of one job.
+type Outcome struct {
+	Key    string
+	Result verdict.Result
+	// Spent is what the calls of this run cost; Made is what the result cost
+	// in all, stored samples included.
+	Spent, Made verdict.Usage
+	// Duration is the time that the samples of the result took.
+	Duration time.Duration
+	// Transcripts are those of the samples, in order.
+	Transcripts []verdict.Transcript
+	// Stopped is true when the run was cancelled before the case ended.
+	Stopped bool
+}
+
+// Run judges the jobs and returns their outcomes in the same order. It returns
+// an error only when the ledger cannot be written or read; everything that
+// goes wrong with a single case is in its outcome. When ctx ends, the calls
+// under way are given up and the outcomes of unfinished jobs are Stopped.
+func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
+	r := newRunner(cfg, jobs)
+	outcomes := make([]Outcome, len(jobs))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(r.workers)
+	for i, job := range jobs {
+		if gctx.Err() != nil {
+			outcomes[i] = stopped(job)
+			continue
+		}
+		group.Go(func() error {
+			out, err := r.job(gctx, job)
+			if err != nil {
+				outcomes[i] = stopped(job)
+				return err
+			}
+			outcomes[i] = out
+			return nil
+		})
+	}
+	err := group.Wait()
+	if ctx.Err() != nil {
+		// The ledger gives up too when the run is cancelled; that is no fault.
+		err = nil
+	}
+	return outcomes, err
+}
+
+func stopped(job Job) Outcome {
+	return Outcome{
+		Key: job.Case.Key, Stopped: true,
+		Result: verdict.Result{Verdict: verdict.Error, Reason: "the run was stopped before the case was judged"},
+	}
+}
+
+// A runner holds what the jobs of one run share.
+type runner struct {
+	Config
+	limits  map[string]*limiter
+	workers int
+
+	mu sync.Mutex // serialises Observe
+}
+
+func newRunner(cfg Config, jobs []Job) *runner {
+	r := &runner{Config: cfg, limits: map[string]*limiter{}}
+	r.applyDefaults()
+	inUse := map[string]bool{}
+	for _, j := range jobs {
+		inUse[j.Target] = true
+	}
+	for name, t := range cfg.Targets {
+		r.limits[name] = newLimiter(t.Config)
+		if inUse[name] {
+			r.workers += r.limits[name].size()
+		}
+	}
+	// Twice as many cases as calls, so that a target stays busy while the
+	// answers of others are judged and stored.
+	r.workers = max(2*r.workers, 1)
+	return r
+}
+
+func (r *runner) observe(e Event) {
+	if r.Observe == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Observe(e)
+}
+
+// job judges one case. Its error is the ledger's.
+func (r *runner) job(ctx context.Context, job Job) (Outcome, error) {
+	r.observe(Event{Key: job.Case.Key})
+	w := work{runner: r, job: job, trials: make([]trial, job.Case.Policy.Iterations)}
+	if err := w.load(ctx); err != nil {
+		return Outcome{}, err
+	}
+	var group errgroup.Group
+	for i := range w.trials {
+		group.Go(func() error { return w.take(ctx, i) })
+	}
+	if err := group.Wait(); err != nil {
+		return Outcome{}, err
+	}
+	out := w.outcome(ctx)
+	if err := w.save(ctx, out); err != nil {
+		return Outcome{}, err
+	}
+	r.observe(Event{Key: job.Case.Key, Outcome: &out})
+	return out, nil
+}
+
+// work is the state of one job.
+type work struct {
+	*runner
+	job    Job
+	trials []trial
+}
+
+// A trial is one sample on its way.
+type trial struct {
+	execution *ledger.Execution
+	sample    verdict.Sample
+	judged    bool // sample came from the ledger
+	spent     verdict.Usage
+	made      verdict.Usage
+	stopped   bool
+	fresh     bool // execution was made by this run
+}
+
+// load takes over what is stored for the job.
+func (w *work) load(ctx context.Context) error {
+	executions, next, err := w.Ledger.Executions(ctx, w.job.Scope, w.job.Digests.E)
+	if err != nil {
+		return err
+	}
+	samples, err := w.Ledger.Judgements(ctx, w.job.Scope, w.job.Digests.J)
+	if err != nil {
+		return err
+	}
+	for i := range w.trials {
+		t := &w.trials[i]
+		if i < len(executions) {
+			t.execution = &executions[i]
+		} else {
+			t.execution = &ledger.Execution{Ordinal: next}
+			t.fresh = true
+			next++
+		}
+		for _, s := range samples {
+			if !t.fresh && s.Sample.Ordinal == t.execution.Ordinal {
+				t.sample, t.made, t.judged = s.Sample, s.Usage, true
+			}
+		}
+	}
+	return nil
+}
+
+// take drives and measures the i-th sample as far as it is not stored.
+func (w *work) take(ctx context.Context, i int) error {
+	t := &w.trials[i]
+	if t.judged {
+		return nil
+	}
+	if t.fresh {
+		if err := w.execute(ctx, i, t); err != nil || t.sample.Error != "" {
+			return err
+		}
+	}
+	return w.judge(ctx, i, t)
+}
+
+// execute drives the target through the case.
+func (w *work) execute(ctx context.Context, i int, t *trial) error {
+	s, err := w.open(ctx, i, w.job.Digests.E, t.execution.Ordinal)
+	if err != nil {
+		return err
+	}
+	s.left = w.job.Case.Policy.Timeout
+	start := w.Now()
+	transcript, err := drive(ctx, s, w.Targets[w.job.Target], w.job)
+	t.spent = t.spent.Add(s.spent)
+	if err != nil {
+		return t.fail(ctx, err)
+	}
+	t.execution.Transcript = *transcript
+	t.execution.Usage = transcript.Usage
+	t.execution.Duration = w.Now().Sub(start)
+	return nil
+}
+
+// judge has every evaluator measure the transcript, one after the other, so
+// that the order of their calls is the same each time.
+func (w *work) judge(ctx context.Context, i int, t *trial) error {
+	s, err := w.open(ctx, i, w.job.Digests.J, t.execution.Ordinal)
+	if err != nil {
+		return err
+	}
+	t.sample.Ordinal = t.execution.Ordinal
+	for _, ev := range w.job.Case.Evaluators {
+		m, err := s.measure(ctx, ev, &t.execution.Transcript)
+		if err != nil {
+			return t.fail(ctx, err)
+		}
+		t.made = t.made.Add(m.Usage)
+		t.sample.Measurements = append(t.sample.Measurements, m)
+	}
+	t.spent = t.spent.Add(s.spent)
+	t.stopped = ctx.Err() != nil
+	return nil
+}
+
+// fail keeps a fault of the outside world with the sample and hands a fault of
+// the ledger up.
+func (t *trial) fail(ctx context.Context, err error) error {
+	var store *storeError
+	if errors.As(err, &store) {
+		return store.err
+	}
+	t.sample.Error = err.Error()
+	t.stopped = ctx.Err() != nil
+	return nil
+}
+
+// outcome decides over the samples.
+func (w *work) outcome(ctx context.Context) Outcome {
+	out := Outcome{Key: w.job.Case.Key}
+	samples := make([]verdict.Sample, len(w.trials))
+	for i, t := range w.trials {
+		samples[i] = t.sample
+		out.Spent = out.Spent.Add(t.spent)
+		out.Made = out.Made.Add(t.execution.Usage).Add(t.made)
+		out.Duration += t.execution.Duration
+		out.Stopped = out.Stopped || t.stopped
+		if len(t.execution.Transcript.Messages) > 0 {
+			out.Transcripts = append(out.Transcripts, t.execution.Transcript)
+		}
+	}
+	out.Result = verdict.Decide(w.job.Case.Evaluators, samples)
+	if out.Result.Verdict != verdict.Error && out.Result.Samples < len(w.trials) {
+		out.Result.Reason = fmt.Sprintf("%s (%d of %d samples ended in an error)",
+			out.Result.Reason, len(w.trials)-out.Result.Samples, len(w.trials))
+	}
+	if out.Stopped {
+		out.Result = stopped(w.job).Result
+	}
+	return out
+}
+
+// save writes what is new of the job in one transaction.
+func (w *work) save(ctx context.Context, out Outcome) error {
+	o := ledger.Outcome{Trust: w.Trust, Digests: w.job.Digests}
+	complete := !out.Stopped && out.Result.Verdict != verdict.Error
+	for i := range w.trials {
+		t := &w.trials[i]
+		if t.fresh && len(t.execution.Transcript.Messages) > 0 {
+			o.Executions = append(o.Executions, *t.execution)
+		}
+		if sampleFailed(t.sample) {
+			complete = false
+			continue
+		}
+		if !t.judged {
+			o.Samples = append(o.Samples, ledger.Judgement{Sample: t.sample, Usage: t.made})
+		}
+	}
+	if complete {
+		o.Decision = &ledger.Decision{
+			Result: out.Result, Usage: out.Made, Duration: out.Duration, Samples: out.Result.Samples,
+		}
+	}
+	if len(o.Executions) == 0 && len(o.Samples) == 0 && o.Decision == nil {
+		return nil
+	}
+	// What was paid for is kept even if the run is being cancelled.
+	return w.Ledger.Save(context.WithoutCancel(ctx), o)
+}
+
+func sampleFailed(s verdict.Sample) bool {
+	if s.Error != "" || len(s.Measurements) == 0 {
+		return true
+	}
+	for _, m := range s.Measurements {
+		if m.Error != "" {
+			return true
+		}
+	}
+	return false
+}

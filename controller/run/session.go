@@ -1,0 +1,278 @@
+package run
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const (
+	// maxAttempts bounds how often one call is tried.
+	maxAttempts = 4
+	// firstBackoff doubles with every attempt, up to maxBackoff.
+	firstBackoff = 500 * time.Millisecond
+	maxBackoff   = 30 * time.Second
+	// maxPause bounds what a provider may ask us to wait.
+	maxPause = 2 * time.Minute
+	// roleTimeout bounds a call to a judge or extractor whose target sets none.
+	roleTimeout = 120 * time.Second
+)
+
+func (r *runner) applyDefaults() {
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	if r.Sleep == nil {
+		r.Sleep = sleep
+	}
+	if r.Jitter == nil {
+		r.Jitter = rand.Float64
+	}
+	if r.Scrub == nil {
+		r.Scrub = func(s string) string { return s }
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// A storeError is a fault of the ledger, which ends the run, as opposed to one
+// of the outside world, which ends a sample.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return e.err.Error() }
+func (e *storeError) Unwrap() error { return e.err }
+
+// A session is the sequence of calls of one sample under one digest. Calls
+// that the journal has are answered from it as long as they are the same.
+type session struct {
+	*work
+	digest  string
+	ordinal int
+	sample  int
+	root    string // see target.Request
+	stored  []ledger.Call
+	seq     int
+	seen    map[string]int
+	// left is what remains of the case's timeout. Waiting for a free place or
+	// for a provider to recover does not count.
+	left  time.Duration
+	spent verdict.Usage
+}
+
+func (w *work) open(ctx context.Context, i int, digest string, ordinal int) (*session, error) {
+	s := &session{work: w, digest: digest, ordinal: ordinal, sample: i, seen: map[string]int{}}
+	s.root = target.Digest(firstRequest(w.job.Case, w.Targets[w.job.Target]))
+	var err error
+	s.stored, err = w.Ledger.Calls(ctx, w.job.Scope, digest, ordinal)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// measure runs one evaluator over the transcript.
+func (s *session) measure(ctx context.Context, ev schema.Evaluator, tr *verdict.Transcript) (verdict.Measurement, error) {
+	var fault error
+	m := evaluate.Measure(ctx, ev, evaluate.Input{
+		Case: s.job.Case, Transcript: tr,
+		Ask: func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+			name := s.Roles[role]
+			if name == "" {
+				return target.Reply{}, fmt.Errorf("no model has the role %s; set roles: %s in gavel.yaml", role, role)
+			}
+			req.Case = s.job.Case.Key
+			s.left = s.Targets[name].Config.Timeout
+			if s.left == 0 {
+				s.left = roleTimeout
+			}
+			reply, err := s.ask(ctx, string(role), name, req)
+			var store *storeError
+			if errors.As(err, &store) {
+				fault = err
+			}
+			return reply, err
+		},
+	})
+	return m, fault
+}
+
+// ask answers a request from the journal or, past its end, from the target,
+// and writes the reply down before it is used.
+func (s *session) ask(ctx context.Context, role, name string, req target.Request) (target.Reply, error) {
+	digest := target.Digest(req)
+	req.Sample, req.Occurrence, req.Root = s.sample, s.seen[digest], s.root
+	s.seen[digest]++
+	key := ledger.CallKey{Digest: s.digest, Ordinal: s.ordinal, Role: role, Seq: s.seq}
+	s.seq++
+	if reply, ok := s.recall(key, digest); ok {
+		return reply, nil
+	}
+	if err := s.forget(ctx, key); err != nil {
+		return target.Reply{}, err
+	}
+	reply, err := s.call(ctx, name, target.WithDelimiter(req, s.delimiter(key)))
+	if err != nil {
+		return target.Reply{}, err
+	}
+	if reply, err = s.scrubbed(reply); err != nil {
+		return target.Reply{}, err
+	}
+	if price := s.Targets[name].Config.Price; price != nil {
+		reply.Usage.CostUSD = price.Cost(reply.Usage.InputTokens, reply.Usage.OutputTokens)
+	} else {
+		reply.Usage.Unpriced = reply.Usage.Calls
+	}
+	s.spent = s.spent.Add(reply.Usage)
+	if s.Record != nil {
+		s.Record(name, digest, req, reply)
+	}
+	return reply, s.journal(ctx, key, digest, req, reply)
+}
+
+// recall finds the stored reply of the call if it was the same request.
+func (s *session) recall(key ledger.CallKey, digest string) (target.Reply, bool) {
+	var reply target.Reply
+	if key.Seq >= len(s.stored) {
+		return reply, false
+	}
+	call := s.stored[key.Seq]
+	if call.Key.Role != key.Role || call.RequestDigest != digest {
+		return reply, false
+	}
+	return reply, json.Unmarshal(call.Reply, &reply) == nil
+}
+
+// forget drops the rest of the journal once a request differs from it.
+func (s *session) forget(ctx context.Context, key ledger.CallKey) error {
+	if key.Seq >= len(s.stored) {
+		return nil
+	}
+	s.stored = nil
+	if err := s.Ledger.DropCalls(ctx, s.Trust, key); err != nil {
+		return &storeError{err}
+	}
+	return nil
+}
+
+func (s *session) journal(ctx context.Context, key ledger.CallKey, digest string, req target.Request, reply target.Reply) error {
+	asked, err := json.Marshal(struct {
+		System   string           `json:"system,omitempty"`
+		Messages []schema.Message `json:"messages"`
+		Tools    []schema.Tool    `json:"tools,omitempty"`
+	}{req.System, req.Messages, req.Tools})
+	if err != nil {
+		return fmt.Errorf("journal the request of %s: %w", s.job.Case.Key, err)
+	}
+	answered, err := json.Marshal(reply)
+	if err != nil {
+		return fmt.Errorf("journal the reply to %s: %w", s.job.Case.Key, err)
+	}
+	// A reply that was paid for is kept even if the run is being cancelled.
+	err = s.Ledger.SaveCall(context.WithoutCancel(ctx), s.Trust, ledger.Call{
+		Key: key, RequestDigest: digest, Request: []byte(s.Scrub(string(asked))), Reply: answered, At: s.Now(),
+	})
+	if err != nil {
+		return &storeError{err}
+	}
+	return nil
+}
+
+// delimiter is what a judge's request sets subject text apart with: nobody who
+// does not know the ledger's secret can guess it.
+func (s *session) delimiter(key ledger.CallKey) string {
+	mac := hmac.New(sha256.New, s.Ledger.Secret())
+	fmt.Fprintf(mac, "%s %d %s %d %d", key.Digest, key.Ordinal, key.Role, key.Attempt, key.Seq)
+	return hex.EncodeToString(mac.Sum(nil)[:12])
+}
+
+// scrubbed removes secrets from everything that a reply says.
+func (s *session) scrubbed(reply target.Reply) (target.Reply, error) {
+	for i := range reply.Messages {
+		m := &reply.Messages[i]
+		m.Content = s.Scrub(m.Content)
+		for j := range m.ToolCalls {
+			m.ToolCalls[j].Function.Arguments = s.Scrub(m.ToolCalls[j].Function.Arguments)
+		}
+	}
+	reply.Model = s.Scrub(reply.Model)
+	return reply, nil
+}
+
+// call sends one request, again after transport errors, within what is left
+// of the timeout.
+func (s *session) call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
+	t, limit, whole := s.Targets[name], s.limits[name], s.left
+	if t.Target == nil {
+		return target.Reply{}, fmt.Errorf("there is no target %s", name)
+	}
+	for attempt := 1; ; attempt++ {
+		release, err := limit.acquire(ctx, s.Sleep)
+		if err != nil {
+			return target.Reply{}, err
+		}
+		callCtx, cancel := context.WithTimeout(ctx, s.left)
+		start := s.Now()
+		reply, err := t.Respond(callCtx, req)
+		s.left -= s.Now().Sub(start)
+		late := callCtx.Err() != nil && ctx.Err() == nil
+		cancel()
+		release(reply.Usage.Tokens())
+		var fault *target.Error
+		switch {
+		case err == nil:
+			return reply, nil
+		case ctx.Err() != nil:
+			return target.Reply{}, ctx.Err()
+		case late || s.left <= 0:
+			return target.Reply{}, fmt.Errorf("target %s timed out after %s%s", name, whole, attempts(attempt))
+		case !errors.As(err, &fault) || !fault.Retry:
+			return target.Reply{}, err
+		case attempt == maxAttempts:
+			return target.Reply{}, fmt.Errorf("%w%s", err, attempts(attempt))
+		}
+		if err := s.backoff(ctx, limit, attempt, fault); err != nil {
+			return target.Reply{}, err
+		}
+	}
+}
+
+func attempts(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", %d attempts", n)
+}
+
+// backoff waits before the next attempt: as long as the provider asks, else
+// exponentially with jitter. A wait that the provider asks for holds up all
+// calls to the target.
+func (s *session) backoff(ctx context.Context, limit *limiter, attempt int, fault *target.Error) error {
+	wait := min(firstBackoff<<(attempt-1), maxBackoff)
+	wait = wait/2 + time.Duration(s.Jitter()*float64(wait)/2)
+	if fault.After > 0 {
+		wait = min(fault.After, maxPause)
+		limit.pause(s.Now().Add(wait))
+	}
+	return s.Sleep(ctx, wait)
+}
