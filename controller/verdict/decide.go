@@ -12,21 +12,23 @@ import (
 //
 // The score of the case is Σ w·s / Σ w over the evaluators, where s is the
 // mean over the samples. It passes when every evaluator passes. Samples that
-// ended in an error are left out; when none remains the verdict is [Error].
+// ended in an error, or that do not fit the evaluators, are left out; when none
+// remains, or when the weights give no mean, the verdict is [Error]. The reason
+// is that of the first evaluator that failed, else of the first.
 func Decide(evaluators []schema.Evaluator, samples []Sample) Result {
+	if len(evaluators) == 0 {
+		return Result{Verdict: Error, Reason: "the case has no evaluator"}
+	}
 	judged := make([]Sample, 0, len(samples))
-	var problem string
+	problem := "no sample was taken"
 	for _, s := range samples {
-		if e := sampleError(s); e != "" {
+		if e := sampleError(evaluators, s); e != "" {
 			problem = e
 			continue
 		}
 		judged = append(judged, s)
 	}
 	if len(judged) == 0 {
-		if problem == "" {
-			problem = "no sample was taken"
-		}
 		return Result{Verdict: Error, Reason: problem}
 	}
 	res := Result{Verdict: Pass, Samples: len(judged)}
@@ -35,23 +37,25 @@ func Decide(evaluators []schema.Evaluator, samples []Sample) Result {
 		er := decideEvaluator(ev, i, judged)
 		sum += ev.Weight * er.Score
 		weights += ev.Weight
+		if i == 0 || !er.Pass && res.Verdict == Pass {
+			res.Reason = er.Reason
+		}
 		if !er.Pass {
 			res.Verdict = Fail
-		}
-		if res.Reason == "" || (!er.Pass && res.Verdict == Fail) {
-			res.Reason = er.Reason
 		}
 		res.Evaluators = append(res.Evaluators, er)
 	}
 	score := sum / weights
-	if math.IsNaN(score) || math.IsInf(score, 0) {
-		return Result{Verdict: Error, Samples: len(judged), Reason: "the weights of the evaluators sum to 0"}
+	if !(score >= 0 && score < 1+1e-9) {
+		return Result{Verdict: Error, Samples: len(judged), Reason: "the weights of the evaluators or of their criteria give no mean: they must be numbers ≥ 0 with a sum above 0"}
 	}
+	score = math.Min(1, score)
 	res.Score = &score
 	return res
 }
 
-func sampleError(s Sample) string {
+// sampleError says why a sample cannot be judged; empty when it can.
+func sampleError(evaluators []schema.Evaluator, s Sample) string {
 	if s.Error != "" {
 		return s.Error
 	}
@@ -59,18 +63,24 @@ func sampleError(s Sample) string {
 		if m.Error != "" {
 			return fmt.Sprintf("%s: %s", m.Evaluator, m.Error)
 		}
+		if len(m.Criteria) == 0 {
+			return fmt.Sprintf("%s: nothing was measured", m.Evaluator)
+		}
 		for _, c := range m.Criteria {
 			if math.IsNaN(c.Score) || c.Score < 0 || c.Score > 1 {
 				return fmt.Sprintf("%s: criterion %s has the score %v, which is not in [0,1]", m.Evaluator, c.ID, c.Score)
 			}
 		}
 	}
+	if len(s.Measurements) != len(evaluators) {
+		return fmt.Sprintf("the sample has %d measurements, and the case has %d evaluators", len(s.Measurements), len(evaluators))
+	}
 	return ""
 }
 
 // decideEvaluator sums up the i-th measurement of every sample.
 func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) EvaluatorResult {
-	er := EvaluatorResult{Name: ev.Name, Pass: true}
+	er := EvaluatorResult{Name: ev.Name, Criteria: meanCriteria(i, judged)}
 	held := map[string]int{}
 	for _, s := range judged {
 		m := s.Measurements[i]
@@ -81,21 +91,56 @@ func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) EvaluatorResul
 			}
 		}
 	}
-	er.Criteria = meanCriteria(i, judged)
-	for _, c := range er.Criteria {
-		demanded := c.Veto || slices.Contains(ev.Rule.Required, c.ID)
-		if demanded && 2*held[c.ID] <= len(judged) {
+	er.Pass = round9(er.Score) >= round9(ev.Rule.Threshold)
+	for _, id := range demands(ev.Rule, er.Criteria) {
+		if 2*held[id] <= len(judged) {
 			er.Pass = false
 		}
 	}
-	if round9(er.Score) < round9(ev.Rule.Threshold) {
-		er.Pass = false
-	}
 	er.Reason = firstReason(ev.Rule, i, judged, er.Pass)
+	if !er.Pass {
+		er.Reason += hint(ev, er.Criteria)
+	}
 	return er
 }
 
-// scoreOnce is the score of one measurement under the rule, in [0,1].
+// demands are the criteria that have to hold in more than half of the samples.
+// One that was required and never measured does not hold.
+func demands(rule schema.Rule, criteria []Criterion) []string {
+	ids := slices.Clone(rule.Required)
+	for _, c := range criteria {
+		if c.Veto {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// hint names the way out of the commonest surprise: lists of keywords are
+// often meant as alternatives, and all of them are wanted.
+func hint(ev schema.Evaluator, criteria []Criterion) string {
+	if _, ok := ev.Spec.(schema.Keyword); !ok || ev.Rule.Need > 0 {
+		return ""
+	}
+	found, missing := false, false
+	for _, c := range criteria {
+		switch {
+		case c.Veto:
+		case c.Score > 0:
+			found = true
+		default:
+			missing = true
+		}
+	}
+	if found && missing {
+		return " (if the keywords are alternatives, set `match: any`)"
+	}
+	return ""
+}
+
+// scoreOnce is the score of one measurement under the rule, in [0,1], or NaN
+// when the weights of its criteria give no mean. Vetoes that hold do not count;
+// where there is nothing else, that is the full score.
 func scoreOnce(rule schema.Rule, criteria []Criterion) float64 {
 	var sum, weights float64
 	counted := 0
@@ -144,12 +189,16 @@ func meanCriteria(i int, judged []Sample) []Criterion {
 	return out
 }
 
-// firstReason is the reason of the first sample that agrees with the outcome,
-// so that a failing case explains its failure.
+// firstReason is the reason of the first sample that by itself agrees with the
+// outcome, so that a failing case explains its failure.
 func firstReason(rule schema.Rule, i int, judged []Sample, pass bool) string {
 	for _, s := range judged {
 		m := s.Measurements[i]
-		if (round9(scoreOnce(rule, m.Criteria)) >= round9(rule.Threshold)) == pass {
+		held := round9(scoreOnce(rule, m.Criteria)) >= round9(rule.Threshold)
+		for _, id := range demands(rule, m.Criteria) {
+			held = held && slices.ContainsFunc(m.Criteria, func(c Criterion) bool { return c.ID == id && c.Score > 0 })
+		}
+		if held == pass {
 			return m.Reason
 		}
 	}
