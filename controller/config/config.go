@@ -50,7 +50,7 @@ type Config struct {
 	Reuse      Reuse
 	Gate       Gate
 	Budget     Budget
-	// Dialects pin files to a dialect by glob, in the file's order.
+	// Dialects pin files to a dialect by glob, sorted by glob.
 	Dialects []Pin
 	// Tools are further folders with tool definitions.
 	Tools []string
@@ -100,6 +100,7 @@ type Target struct {
 	// Price is nil where it is not known.
 	Price *Price
 	// Inputs are globs of the repository's files that the agent is built from.
+	// Of a command target they hold what its arguments name, too.
 	Inputs []string
 	// Revision is none, reply or url_template.
 	Revision    string

@@ -1,0 +1,135 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// check goes through everything that the schema leaves open.
+func (k *checker) check() {
+	c := k.config
+	k.folders("definitions", c.Definitions)
+	k.folders("tools", c.Tools)
+	k.duration("defaults", "timeout")
+	k.duration("reuse", "max_age")
+	k.references()
+	for _, name := range slices.Sorted(maps.Keys(c.Targets)) {
+		k.target(c.Targets[name])
+	}
+	k.gate()
+	k.budget()
+	for _, pin := range c.Dialects {
+		k.glob(pin.Glob, "dialects", pin.Glob)
+	}
+}
+
+// references demands that every name of a target means one.
+func (k *checker) references() {
+	c := k.config
+	k.reference(c.DefaultTarget, "default_target")
+	if c.DefaultTarget == "" && len(c.Targets) > 1 {
+		k.fail("missing-field", "`default_target` is missing and there are several targets",
+			"add default_target: "+k.names()[0], "targets")
+	}
+	k.reference(c.Roles.Judge, "roles", "judge")
+	k.reference(c.Roles.Simulator, "roles", "simulator")
+	k.reference(c.Roles.Extractor, "roles", "extractor")
+	for model, name := range c.Roles.Editors {
+		k.reference(name, "roles", "editors", model)
+	}
+	for alias, name := range c.Aliases {
+		k.reference(name, "aliases", alias)
+		if _, hides := c.Targets[alias]; hides {
+			k.fail("ambiguous-name", fmt.Sprintf("%q is a target and an alias", alias), "rename the alias", "aliases", alias)
+		}
+	}
+}
+
+func (k *checker) reference(name string, where ...any) {
+	if _, ok := k.config.Targets[name]; ok || name == "" {
+		return
+	}
+	hint := schema.DidYouMean(name, k.names())
+	switch {
+	case hint != "":
+	case len(k.config.Targets) == 0:
+		hint = "add it under targets"
+	default:
+		hint = "there are " + strings.Join(k.names(), ", ")
+	}
+	k.fail("unknown-target", fmt.Sprintf("there is no target %q", name), hint, where...)
+}
+
+func (k *checker) names() []string { return slices.Sorted(maps.Keys(k.config.Targets)) }
+
+func (k *checker) gate() {
+	g := k.config.Gate
+	if g.FailOn == "threshold" && g.MinScore == nil && g.MaxDrop == nil {
+		k.fail("missing-field", "`fail_on: threshold` needs a threshold", "add min_score or max_drop beside it", "gate", "fail_on")
+	}
+	for i, glob := range g.Required {
+		k.glob(glob, "gate", "required", i)
+	}
+}
+
+// budget refuses a limit in money that could not be kept.
+func (k *checker) budget() {
+	if k.config.Budget.USD == nil {
+		return
+	}
+	for _, name := range k.names() {
+		t := k.config.Targets[name]
+		if t.Price == nil && t.Provider != Replay && t.Provider != Mock {
+			k.fail("unknown-price", fmt.Sprintf("a budget in usd cannot be kept: target %q has no price", name),
+				"add price: {input: …, output: …} to the target, or limit calls or tokens", "budget", "usd")
+		}
+	}
+}
+
+// folders demands folders of the repository, none inside another.
+func (k *checker) folders(field string, dirs []string) {
+	for i, dir := range dirs {
+		at := []any{field, i}
+		if k.doc.Text(field) != "" {
+			at = at[:1]
+		}
+		k.inside(dir, at...)
+		for _, other := range dirs[:i] {
+			if dir == other || strings.HasPrefix(dir, other+"/") || strings.HasPrefix(other, dir+"/") {
+				k.fail("overlapping-folders", fmt.Sprintf("%s and %s overlap", other, dir), "name each folder once", at...)
+			}
+		}
+	}
+}
+
+// inside demands a path that does not leave the repository.
+func (k *checker) inside(name string, where ...any) {
+	if !fs.ValidPath(path.Clean(name)) {
+		k.fail("path-escapes", fmt.Sprintf("%q lies outside of the repository", name), "write it relative to the repository root", where...)
+	}
+}
+
+func (k *checker) glob(pattern string, where ...any) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		k.fail("bad-glob", fmt.Sprintf("the glob %q is malformed", pattern), "close every [ and escape with \\", where...)
+	}
+}
+
+// duration demands a time with a unit that is more than nothing.
+func (k *checker) duration(where ...any) {
+	if !k.doc.Has(where...) {
+		return
+	}
+	text := k.doc.Text(where...)
+	if d, err := time.ParseDuration(text); err != nil || d <= 0 {
+		k.fail("bad-duration", fmt.Sprintf("`%s` is %q, which is no time", where[len(where)-1], text),
+			"write it with a unit, such as 60s, 5m or 720h", where...)
+	}
+}

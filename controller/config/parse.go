@@ -1,0 +1,77 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Parse checks the bytes of a gavel.yaml and gives its values with all
+// defaults filled in. file is the name that problems carry. The Config is
+// never nil; where a problem has severity Error, it is fit for showing what
+// else is wrong and not for running.
+func Parse(file string, data []byte) (*Config, []schema.Problem) {
+	doc, problems := schema.Parse(file, data)
+	if doc == nil {
+		return Default(), problems
+	}
+	k := checker{doc: doc}
+	k.literalSecrets()
+	for _, p := range doc.Check("#Config", schema.Error) {
+		if !k.has(p.Position) {
+			k.problems = append(k.problems, p)
+		}
+	}
+	if schema.HasErrors(k.problems) {
+		return Default(), schema.SortProblems(k.problems)
+	}
+	var f form
+	if err := doc.Decode(&f); err != nil {
+		k.fail("wrong-type", err.Error(), "")
+		return Default(), k.problems
+	}
+	k.config = f.config()
+	k.check()
+	return k.config, schema.SortProblems(k.problems)
+}
+
+// A checker finds what the schema cannot say: what must agree across fields.
+type checker struct {
+	doc      *schema.Document
+	config   *Config
+	problems []schema.Problem
+}
+
+func (k *checker) fail(rule, message, hint string, path ...any) {
+	k.problems = append(k.problems, k.doc.Problem(rule, message, hint, path...))
+}
+
+func (k *checker) warn(rule, message, hint string, path ...any) {
+	p := k.doc.Problem(rule, message, hint, path...)
+	p.Severity = schema.Warning
+	k.problems = append(k.problems, p)
+}
+
+// has reports whether a problem stands at the place already.
+func (k *checker) has(at schema.Position) bool {
+	return slices.ContainsFunc(k.problems, func(p schema.Problem) bool { return p.Position == at })
+}
+
+// secretNames are keys, without regard to case and separators, whose values
+// would be credentials.
+var secretNames = []string{"accesstoken", "apikey", "apitoken", "authorization", "bearer", "key", "password", "secret", "token"}
+
+// literalSecrets refuses credentials in the file before the schema calls them
+// mere unknown fields. It never shows a value.
+func (k *checker) literalSecrets() {
+	fold := strings.NewReplacer("-", "", "_", "")
+	for _, name := range k.doc.Keys("targets") {
+		for _, key := range k.doc.Keys("targets", name) {
+			if slices.Contains(secretNames, fold.Replace(strings.ToLower(key))) {
+				k.fail("literal-secret", "`"+key+"` would put a secret into the repository",
+					"name the environment variable that holds it: api_key_env: OPENAI_API_KEY", "targets", name, key)
+			}
+		}
+	}
+}

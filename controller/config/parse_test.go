@@ -1,0 +1,265 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+const full = `version: 1
+definitions: evals/
+default_target: support-agent
+targets:
+  support-agent: {provider: http, url: "https://example.com/agent/respond", concurrency: 8, inputs: ["agent/**"], revision: reply}
+  small: {provider: openai, model: m, base_url: "https://example.com/v1/", api_key_env: OPENAI_API_KEY, temperature: 0, parameters: {top_k: 5, seed: null}, price: {input: 0.1, output: 0.4}}
+  planner: {provider: command, kind: agent, argv: [python3, ./planner.py, --fast], env: [LANG], timeout: 60s, reuse: off}
+  recorded: {provider: replay, path: recordings/a.jsonl}
+  fake:
+    provider: mock
+    replies:
+      - {match: "(?i)weather", reply: "", tool_calls: [{name: get_weather, arguments: {city: Oslo}}]}
+      - {reply: "I do not know"}
+    mocks: {get_weather: [{params: {city: Oslo}, response: {degrees: 3}}]}
+roles: {judge: small, editors: {gemini: small}}
+aliases: {azure_base: small}
+defaults: {iterations: 3, timeout: 2m, max_turns_cap: 0, difficulties: {hard: 2}}
+thresholds: {domain: 0.8}
+reuse: {mode: on, max_age: 720h}
+gate: {fail_on: threshold, min_score: 0, required: ["math/**"]}
+budget: {calls: 100}
+dialects: {"legacy/*.json": domain}
+tools: [shared/tools]
+comment: new
+`
+
+func pointer[T any](v T) *T { return &v }
+
+func TestParse(t *testing.T) {
+	got, problems := Parse("gavel.yaml", []byte(full))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := &Config{
+		Definitions: []string{"evals"}, DefaultTarget: "support-agent",
+		Targets: map[string]Target{
+			"support-agent": {
+				Name: "support-agent", Provider: HTTP, Kind: Agent, URL: "https://example.com/agent/respond",
+				Concurrency: 8, Inputs: []string{"agent/**"}, Revision: RevisionReply,
+			},
+			"small": {
+				Name: "small", Provider: OpenAI, Kind: Model, Model: "m", BaseURL: "https://example.com/v1", API: "chat", APIKeyEnv: "OPENAI_API_KEY",
+				Parameters: map[string]json.RawMessage{"temperature": json.RawMessage("0"), "top_k": json.RawMessage("5")},
+				Price:      &Price{0.1, 0.4},
+			},
+			"planner": {
+				Name: "planner", Provider: Command, Kind: Agent, Argv: []string{"python3", "./planner.py", "--fast"}, Env: []string{"LANG"},
+				Timeout: time.Minute, Inputs: []string{"python3", "planner.py"}, Reuse: &Reuse{},
+			},
+			"recorded": {Name: "recorded", Provider: Replay, Kind: Model, Path: "recordings/a.jsonl"},
+			"fake": {
+				Name: "fake", Provider: Mock, Kind: Model,
+				Replies: []MockReply{
+					{Match: "(?i)weather", ToolCalls: []MockCall{{"get_weather", json.RawMessage(`{"city":"Oslo"}`)}}},
+					{Reply: "I do not know"},
+				},
+				Mocks: map[string][]ToolMock{"get_weather": {{
+					Params: map[string]json.RawMessage{"city": json.RawMessage(`"Oslo"`)}, Response: json.RawMessage(`{"degrees":3}`),
+				}}},
+			},
+		},
+		Roles:      Roles{Judge: "small", Editors: map[string]string{"gemini": "small"}},
+		Aliases:    map[string]string{"azure_base": "small"},
+		Defaults:   Defaults{Iterations: 3, Timeout: 2 * time.Minute, MaxTurnsCap: pointer(0), Difficulties: map[string]float64{"hard": 2}},
+		Thresholds: map[string]float64{"domain": 0.8},
+		Reuse:      Reuse{On: true, MaxAge: 720 * time.Hour},
+		Gate:       Gate{FailOn: "threshold", MinScore: pointer(0.0), Required: []string{"math/**"}},
+		Budget:     Budget{Calls: pointer[int64](100)},
+		Dialects:   []Pin{{"legacy/*.json", "domain"}},
+		Tools:      []string{"shared/tools"}, Comment: "new",
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Config{}, "Digest")); diff != "" {
+		t.Errorf("Parse (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	least, problems := Parse("gavel.yaml", []byte("version: 1\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for name, c := range map[string]*Config{"least": least, "none": Default()} {
+		if c.Definitions[0] != "test_definitions" || c.Comment != "edit" || !c.Reuse.On || len(c.Targets) != 0 || len(c.Digest) != 64 {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if s := c.Settings(); s.Targets != nil {
+			t.Errorf("%s: Settings().Targets = %v, want nil: no name can be checked", name, s.Targets)
+		}
+	}
+	if least.Digest != Default().Digest {
+		t.Error("a file that says nothing differs from none")
+	}
+	one, problems := Parse("gavel.yaml", []byte("version: 1\ntargets: {a: {provider: openai, model: m}}\n"))
+	if len(problems) > 0 || one.DefaultTarget != "a" || one.Targets["a"].BaseURL != openAIBase || one.Targets["a"].API != "chat" {
+		t.Errorf("one target: %+v, %v", one, problems)
+	}
+}
+
+func TestReuseForms(t *testing.T) {
+	for text, want := range map[string]Reuse{
+		"on": {On: true}, "off": {}, "true": {On: true}, "false": {}, `"on"`: {On: true}, `"off"`: {},
+		"{}": {On: true}, "{mode: off}": {}, "{mode: true}": {On: true}, "{mode: off, max_age: 1h}": {MaxAge: time.Hour}, "{max_age: 2h}": {On: true, MaxAge: 2 * time.Hour},
+	} {
+		c, problems := Parse("gavel.yaml", []byte("version: 1\nreuse: "+text+"\n"))
+		if len(problems) > 0 || c.Reuse != want {
+			t.Errorf("reuse: %s = %+v, %v; want %+v", text, c.Reuse, problems, want)
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	digest := func(text string) string {
+		c, problems := Parse("gavel.yaml", []byte(text))
+		if schema.HasErrors(problems) {
+			t.Fatalf("%s: %v", text, problems)
+		}
+		return c.Digest
+	}
+	base := digest("version: 1\ntargets: {a: {provider: openai, model: m, temperature: 1}}\n")
+	same := digest("# a comment\ntargets:\n  a: {temperature: 1.0, model: \"m\", provider: openai}\nversion: 1\n")
+	other := digest("version: 1\ntargets: {a: {provider: openai, model: m, temperature: 2}}\n")
+	if base != same || base == other {
+		t.Errorf("digests: %s, reordered %s, changed %s", base, same, other)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	c, problems := Parse("gavel.yaml", []byte(full))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := schema.Settings{
+		Definitions: []string{"evals"}, Tools: []string{"shared/tools"}, Dialects: map[string]string{"legacy/*.json": "domain"},
+		DefaultTarget: "support-agent", Aliases: map[string]string{"azure_base": "small"}, Thresholds: map[string]float64{"domain": 0.8},
+		Iterations: 3, Timeout: 2 * time.Minute,
+		Targets: map[string]schema.TargetSettings{
+			"support-agent": {}, "small": {}, "planner": {Timeout: time.Minute}, "recorded": {}, "fake": {Mocks: map[string]bool{"get_weather": true}},
+		},
+	}
+	if diff := cmp.Diff(want, c.Settings(), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Each row is the text behind "version: 1" and, as line:column rule, what is
+// wrong with it, then words that the message and the hint hold.
+func TestProblems(t *testing.T) {
+	const two = "\ntargets:\n  one: {provider: mock, replies: [{reply: x}]}\n  two: {provider: replay, path: p}\n"
+	target := func(fields string) string { return "\ntargets:\n  t: {" + fields + "}\n" }
+	for _, test := range []struct{ text, at, words string }{
+		{two, "2:1 missing-field", "default_target|add default_target: one"},
+		{two + "default_target: tow", "5:1 unknown-target", `"tow"|did you mean` + " `two`?"},
+		{two + "default_target: zzzzzz", "5:1 unknown-target", "there are one, two"},
+		{"\ndefault_target: x", "2:1 unknown-target", "add it under targets"},
+		{two + "default_target: one\nroles: {judge: tow}", "6:9 unknown-target", "`two`"},
+		{two + "default_target: one\nroles: {editors: {claude: oen}}", "6:19 unknown-target", "`one`"},
+		{two + "default_target: one\naliases: {x: tow}", "6:11 unknown-target", "`two`"},
+		{two + "default_target: one\naliases: {one: two}", "6:11 ambiguous-name", "target and an alias"},
+		{"\ngate: {fail_on: threshold}", "2:8 missing-field", "min_score or max_drop"},
+		{"\ngate: {required: [\"a[\"]}", "2:19 bad-glob", `"a["`},
+		{"\ngate: {min_score: 1.5}", "2:19 out-of-range", "at most 1"},
+		{"\ndialects: {\"a[\": domain}", "2:12 bad-glob", "malformed"},
+		{"\ndefinitions: [a, a/b]", "2:18 overlapping-folders", "a and a/b"},
+		{"\ndefinitions: ../a", "2:1 path-escapes", "outside"},
+		{"\ntools: [/etc]", "2:9 path-escapes", "relative to the repository root"},
+		{"\ndefaults: {timeout: \"60\"}", "2:12 bad-duration", `"60"|60s`},
+		{"\ndefaults: {timeout: -5s}", "2:12 bad-duration", "-5s"},
+		{"\nreuse: {max_age: forever}", "2:9 bad-duration", "720h"},
+		{"\ndefinitons: a", "2:1 unknown-field", "`definitions`?"},
+		{target("provider: openai"), "3:3 missing-field", "needs `model`"},
+		{target("provider: http"), "3:3 missing-field", "needs `url`"},
+		{target("provider: command, argv: []"), "3:3 missing-field", "needs `argv`"},
+		{target("provider: replay"), "3:3 missing-field", "needs `path`"},
+		{target("provider: mock, replies: []"), "3:3 missing-field", "needs `replies`"},
+		{target("provider: openia, model: m"), "3:17 wrong-value", "`openai`?"},
+		{target("provider: openai, model: m, argv: [x]"), "3:35 foreign-field", "`argv`|field of command"},
+		{target("provider: http, url: https://h, temperature: 1"), "3:39 foreign-field", "field of openai"},
+		{target("provider: replay, path: ../p"), "3:25 path-escapes", "../p"},
+		{target("provider: http, url: ftp://h"), "3:23 bad-url", "https://host/path"},
+		{target("provider: http, url: example.com"), "3:23 bad-url", "no http or https URL"},
+		{target("provider: http, url: \"https://me:pw@h\""), "3:23 literal-secret", "api_key_env"},
+		{target("provider: openai, model: m, base_url: \"http://\""), "3:35 bad-url", "base_url"},
+		{target("provider: openai, model: m, api_key: sk-1"), "3:35 literal-secret", "api_key_env: OPENAI_API_KEY"},
+		{target("provider: openai, model: m, Api-Token: sk-1"), "3:35 literal-secret", "secret into the repository"},
+		{target("provider: openai, model: m, api_key_env: sk-abc-123"), "3:35 bad-variable", "stays out of the file"},
+		{target("provider: command, argv: [x], env: [\"A=b\"]"), "3:43 bad-variable", "name of an environment variable"},
+		{target("provider: mock, replies: [{match: \"(?=x)\"}]"), "3:34 bad-regex", "reply 1|RE2"},
+		{target("provider: mock, replies: [{reply: x}], timeout: 5"), "", ""},
+		{target("provider: mock, replies: [{reply: x}], timeout: \"5\""), "3:46 bad-duration", "60s"},
+		{target("provider: mock, replies: [{reply: x}], reuse: {max_age: x}"), "3:54 bad-duration", "720h"},
+		{target("provider: mock, replies: [{reply: x}], concurrency: -1"), "3:59 out-of-range", "at least 1"},
+		{target("provider: openai, model: m, price: {input: -1, output: 0}"), "3:50 out-of-range", "at least 0"},
+		{target("provider: openai, model: m, seed: 1, parameters: {seed: 2}"), "3:57 duplicate-key", "twice"},
+		{target("provider: http, url: https://h, mocks: {f: [{response: 1}]}"), "3:39 mocks-unused", "kind: model"},
+		{target("provider: command, argv: [x], inputs: [../y]"), "3:46 path-escapes", "../y"},
+		{target("provider: openai, model: m") + "budget: {usd: 1}", "4:10 unknown-price", `"t"|price:`},
+		{"\nbudget: {calls: -1}", "2:17 out-of-range", "at least 0"},
+	} {
+		_, problems := Parse("gavel.yaml", []byte("version: 1"+test.text+"\n"))
+		if len(problems) != 1 {
+			t.Errorf("%s\n\tgave %d problems, want 1: %v", test.text, len(problems), problems)
+			continue
+		}
+		p := problems[0]
+		if got := fmt.Sprintf("%d:%d %s", p.Line, p.Column, p.Rule); test.at != "" && got != test.at {
+			t.Errorf("%s\n\tgave %s (%s), want %s", test.text, got, p.Message, test.at)
+		}
+		for word := range strings.SplitSeq(test.words, "|") {
+			if !strings.Contains(p.Message+" "+p.Hint, word) {
+				t.Errorf("%s\n\tgave %q and %q without %q", test.text, p.Message, p.Hint, word)
+			}
+		}
+		for _, secret := range []string{"sk-", "pw@", "A=b"} {
+			if strings.Contains(p.String(), secret) {
+				t.Errorf("%s\n\tshows a secret: %s", test.text, p)
+			}
+		}
+	}
+}
+
+// Several problems are reported at once, in the order of the file.
+func TestProblemsAtOnce(t *testing.T) {
+	text := "version: 1\ngate: {fail_on: threshold}\ntargets:\n  a: {provider: http, url: nope, api_key_env: x-y}\nroles: {judge: b}\n"
+	c, problems := Parse("gavel.yaml", []byte(text))
+	var rules []string
+	for _, p := range problems {
+		rules = append(rules, p.Rule)
+	}
+	if got := strings.Join(rules, " "); got != "missing-field bad-url bad-variable unknown-target" {
+		t.Errorf("problems: %v", problems)
+	}
+	if c == nil || c.Targets["a"].Provider != HTTP {
+		t.Errorf("Config beside problems = %+v; want what could be read", c)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(full))
+	f.Add([]byte("version: 1\nreuse: {mode: {}}\n"))
+	f.Add([]byte("version: 1\ntargets: {a: {provider: command, argv: [\"\"], inputs: ['']}}\n"))
+	f.Add([]byte("a: &a [*a]"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, problems := Parse("gavel.yaml", data)
+		if c == nil || len(c.Definitions) == 0 {
+			t.Fatalf("Parse gave an unusable Config and %v", problems)
+		}
+		for _, target := range c.Targets {
+			target.Identity(nil, nil)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// providers says which fields a provider must have and may have beside those
+// that every target may have.
+var providers = map[string]struct{ must, may []string }{
+	OpenAI:  {must: []string{"model"}, may: []string{"base_url", "api", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters"}},
+	HTTP:    {must: []string{"url"}, may: []string{"api_key_env", "revision", "url_template", "wait_for"}},
+	Command: {must: []string{"argv"}, may: []string{"env"}},
+	Replay:  {must: []string{"path"}},
+	Mock:    {must: []string{"replies"}},
+}
+
+// target checks what the schema leaves open in one target.
+func (k *checker) target(t Target) {
+	at := func(path ...any) []any { return append([]any{"targets", t.Name}, path...) }
+	k.fields(t)
+	k.duration(at("timeout")...)
+	k.duration(at("wait_for")...)
+	k.duration(at("reuse", "max_age")...)
+	k.url(t.URL, at("url")...)
+	k.url(t.BaseURL, at("base_url")...)
+	k.url(strings.NewReplacer("{sha}", "sha", "{pr}", "1").Replace(t.URLTemplate), at("url_template")...)
+	if t.APIKeyEnv != "" {
+		k.variable(t.APIKeyEnv, at("api_key_env")...)
+	}
+	for i, name := range t.Env {
+		k.variable(name, at("env", i)...)
+	}
+	for i, r := range t.Replies {
+		if _, err := regexp.Compile(r.Match); err != nil {
+			k.fail("bad-regex", fmt.Sprintf("`match` of reply %d is no regular expression: %s", i+1, reason(err)),
+				"write it in RE2, which has no look-around and no back-references", at("replies", i, "match")...)
+		}
+	}
+	if t.Path != "" {
+		k.inside(t.Path, at("path")...)
+	}
+	for i, glob := range t.Inputs {
+		k.inside(glob, at("inputs", i)...)
+		k.glob(glob, at("inputs", i)...)
+	}
+	if t.Kind == Agent && len(t.Mocks) > 0 {
+		k.warn("mocks-unused", fmt.Sprintf("target %q is an agent and runs its own tools, so its mocks are never used", t.Name),
+			"remove them, or write kind: model", at("mocks")...)
+	}
+	for name := range t.Parameters {
+		if k.doc.Has(at(name)...) && k.doc.Has(at("parameters", name)...) {
+			k.fail("duplicate-key", fmt.Sprintf("`%s` is set twice", name), "remove one of them", at("parameters", name)...)
+		}
+	}
+}
+
+// fields demands the fields of the target's provider and refuses those of
+// others.
+func (k *checker) fields(t Target) {
+	own := providers[t.Provider]
+	for _, name := range own.must {
+		replaced := name == "url" && k.doc.Has("targets", t.Name, "url_template")
+		if !replaced && !k.filled("targets", t.Name, name) {
+			k.fail("missing-field", fmt.Sprintf("a target of provider %s needs `%s`", t.Provider, name),
+				fmt.Sprintf("add %s: …", name), "targets", t.Name)
+		}
+	}
+	for _, name := range k.doc.Keys("targets", t.Name) {
+		if slices.Contains(own.must, name) || slices.Contains(own.may, name) {
+			continue
+		}
+		if of := providersWith(name); len(of) > 0 {
+			k.fail("foreign-field", fmt.Sprintf("`%s` means nothing to provider %s; it is a field of %s", name, t.Provider, strings.Join(of, " and ")),
+				"remove it, or correct the provider", "targets", t.Name, name)
+		}
+	}
+}
+
+// filled reports whether a field holds something.
+func (k *checker) filled(where ...any) bool {
+	switch string(k.doc.JSON(where...)) {
+	case "", "null", `""`, "[]", `[""]`:
+		return false
+	}
+	return true
+}
+
+// providersWith lists the providers that have a field of their own.
+func providersWith(field string) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(providers)) {
+		p := providers[name]
+		if slices.Contains(p.must, field) || slices.Contains(p.may, field) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// url demands an address that is spoken to over HTTP and holds no credential.
+func (k *checker) url(text string, where ...any) {
+	if text == "" {
+		return
+	}
+	field := where[len(where)-1]
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+		// The text is not shown: it may hold a credential.
+		k.fail("bad-url", fmt.Sprintf("`%s` is no http or https URL", field), "write it as https://host/path", where...)
+	case u.User != nil:
+		k.fail("literal-secret", fmt.Sprintf("`%s` holds a credential", field), "take it out and name its variable as api_key_env", where...)
+	}
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+
+// variable demands the name of an environment variable. What is none may well
+// be the secret itself, so it is not shown.
+func (k *checker) variable(name string, where ...any) {
+	if !variableName.MatchString(name) {
+		k.fail("bad-variable", "this is not the name of an environment variable", "write a name such as OPENAI_API_KEY; the value stays out of the file", where...)
+	}
+}
+
+// reason is what a regular expression's error says besides the expression.
+func reason(err error) string {
+	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+}
