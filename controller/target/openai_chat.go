@@ -16,7 +16,7 @@ import (
 func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 	params, err := o.chatParams(req)
 	if err != nil {
-		return Reply{}, err
+		return Reply{}, o.fail(Error{Message: "the request cannot be sent: " + err.Error()})
 	}
 	res, err := o.completions.New(ctx, params)
 	if err != nil {

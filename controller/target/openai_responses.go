@@ -18,7 +18,7 @@ import (
 func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 	params, err := o.responseParams(req)
 	if err != nil {
-		return Reply{}, err
+		return Reply{}, o.fail(Error{Message: "the request cannot be sent: " + err.Error()})
 	}
 	res, err := o.responses.New(ctx, params)
 	if err != nil {

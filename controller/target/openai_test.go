@@ -309,6 +309,8 @@ func TestOpenAIErrors(t *testing.T) {
 		{name: "429, milliseconds", handler: status(429, "", "Retry-After-Ms", "250", "Retry-After", "1"), want: Error{Status: 429, Retry: true, After: 250 * time.Millisecond, Message: "429"}},
 		{name: "429, limits", handler: status(429, "", "X-Ratelimit-Remaining-Requests", "5", "X-Ratelimit-Reset-Requests", "1h", "X-Ratelimit-Remaining-Tokens", "0", "X-Ratelimit-Reset-Tokens", "1m30s"), want: Error{Status: 429, Retry: true, After: 90 * time.Second, Message: "429"}},
 		{name: "429, nonsense", handler: status(429, "", "Retry-After", "soon"), want: Error{Status: 429, Retry: true, Message: "429"}},
+		{name: "429, far date", handler: status(429, "", "Retry-After", "Sun, 01 Mar 2037 12:00:00 GMT"), want: Error{Status: 429, Retry: true, After: 24 * time.Hour, Message: "429"}},
+		{name: "429, negative", handler: status(429, "", "Retry-After", "-5"), want: Error{Status: 429, Retry: true, Message: "429"}},
 		{name: "429, huge", handler: status(429, "", "Retry-After", "1e300"), want: Error{Status: 429, Retry: true, After: 24 * time.Hour, Message: "429"}},
 		{name: "429, no money", handler: status(429, `{"error":{"message":"quota","code":"insufficient_quota"}}`, "Retry-After", "7"), want: Error{Status: 429, Message: "quota"}},
 		{name: "500", handler: status(500, complains("boom")), want: Error{Status: 500, Retry: true, Message: "500 Internal Server Error: boom"}},
@@ -329,11 +331,11 @@ func TestOpenAIErrors(t *testing.T) {
 		{name: "no choices", handler: status(200, `{"choices":[],"error":{"message":"upstream"}}`), want: Error{Retry: true, Message: "upstream"}},
 		{name: "refusal of JSON", req: format, handler: status(200, choice(`{"refusal":"I won't."}`, "stop")), want: Error{Message: "the model refused: I won't."}},
 		{name: "filtered", handler: status(200, choice(`{"content":""}`, "content_filter")), want: Error{Message: "content filter"}},
-		{name: "unknown role", req: Request{Messages: []schema.Message{{Role: "robot"}}}, handler: status(200, chatReply), want: Error{Message: `role "robot"`}},
+		{name: "unknown role", req: Request{Messages: []schema.Message{{Role: "robot"}}}, handler: status(200, chatReply), want: Error{Message: `the request cannot be sent: a message has the role "robot"`}},
 		{name: "responses failed", api: "responses", handler: status(200, `{"status":"failed","error":{"code":"server_error","message":"oops"},"output":[]}`), want: Error{Retry: true, Message: "oops"}},
 		{name: "responses without output", api: "responses", handler: status(200, `{"status":"completed","output":[]}`), want: Error{Retry: true, Message: "no output"}},
 		{name: "responses filtered", api: "responses", handler: status(200, `{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[]}`), want: Error{Message: "content filter"}},
-		{name: "responses, unknown role", api: "responses", req: Request{Messages: []schema.Message{{Role: "robot"}}}, handler: status(200, responsesReply), want: Error{Message: `role "robot"`}},
+		{name: "responses, unknown role", api: "responses", req: Request{Messages: []schema.Message{{Role: "robot"}}}, handler: status(200, responsesReply), want: Error{Message: `the request cannot be sent: a message has the role "robot"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

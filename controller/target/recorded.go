@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
 // Recorded gives, for a recording, the digest of all lines that can answer
@@ -17,20 +19,21 @@ func Recorded(name string, from io.Reader) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	sortRecording(lines)
-	hashes := map[string][]byte{}
+	byRoot := map[string][]string{}
 	for _, l := range lines {
 		l.Case, l.About = "", ""
 		raw, err := json.Marshal(l)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		sum := sha256.Sum256(append(hashes[l.Root], raw...))
-		hashes[l.Root] = sum[:]
+		byRoot[l.Root] = append(byRoot[l.Root], string(raw))
 	}
-	out := make(map[string]string, len(hashes))
-	for root, sum := range hashes {
-		out[root] = hex.EncodeToString(sum)
+	out := make(map[string]string, len(byRoot))
+	for root, replies := range byRoot {
+		// Sorted by what is left of them, so that a renamed case changes nothing.
+		slices.Sort(replies)
+		sum := sha256.Sum256([]byte(strings.Join(replies, "\n")))
+		out[root] = hex.EncodeToString(sum[:])
 	}
 	return out, nil
 }

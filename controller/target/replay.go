@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
 // A recorded is one line of a recording.
@@ -68,6 +69,9 @@ func newReplay(cfg config.Target, env Env, b base) (*replay, error) {
 	r := &replay{base: b, path: name, replies: make(map[slot][]recorded, len(lines))}
 	sortRecording(lines)
 	for _, l := range lines {
+		// Every reply was one call, whatever the line says; prices are the run's.
+		u := l.Reply.Usage
+		l.Reply.Usage = verdict.Usage{Calls: 1, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens}
 		r.replies[l.slot()] = append(r.replies[l.slot()], l)
 	}
 	return r, nil

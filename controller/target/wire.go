@@ -179,41 +179,42 @@ func complaint(body []byte) (message, code string) {
 	return cmp.Or(plain(form.Error), form.Message, plain(form.Detail), string(body)), ""
 }
 
+// maxAfter bounds what a provider may ask to wait.
+const maxAfter = 24 * time.Hour
+
 // after is how long the headers of a reply ask to wait; 0 where they do not.
 // Retry-After wins; without it the resets of those limits count of which
 // nothing remains.
 func after(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return seconds(ms / 1000)
-	}
-	if v := h.Get("Retry-After"); v != "" {
-		if at, err := http.ParseTime(v); err == nil {
-			return max(at.Sub(now), 0)
-		}
-		return parseWait(v)
-	}
 	var wait time.Duration
-	for _, limit := range []string{"Requests", "Tokens"} {
-		if h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
-			wait = max(wait, parseWait(h.Get("X-Ratelimit-Reset-"+limit)))
+	switch ms, s := h.Get("Retry-After-Ms"), h.Get("Retry-After"); {
+	case ms != "":
+		wait = parseWait(ms + "ms")
+	case s != "":
+		wait = parseWait(s)
+		if at, err := http.ParseTime(s); err == nil {
+			wait = at.Sub(now)
+		}
+	default:
+		for _, limit := range []string{"Requests", "Tokens"} {
+			if h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
+				wait = max(wait, parseWait(h.Get("X-Ratelimit-Reset-"+limit)))
+			}
 		}
 	}
-	return wait
+	return min(max(wait, 0), maxAfter)
 }
 
-// parseWait reads a number of seconds or a duration such as 6m0s.
+// parseWait reads a number of seconds or a duration such as 6m0s; 0 if it is
+// neither.
 func parseWait(s string) time.Duration {
-	if n, err := strconv.ParseFloat(s, 64); err == nil && n > 0 {
-		return seconds(n)
+	if n, err := strconv.ParseFloat(s, 64); err == nil {
+		// Compared first, since what does not fit a Duration converts to anything.
+		return time.Duration(min(n, maxAfter.Seconds()) * float64(time.Second))
 	}
 	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
+	if err != nil {
 		return 0
 	}
 	return d
-}
-
-// seconds converts without overflow: nobody waits longer than a day.
-func seconds(n float64) time.Duration {
-	return time.Duration(min(n, (24*time.Hour).Seconds()) * float64(time.Second))
 }

@@ -1,0 +1,352 @@
+package target
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const agentHi = `{"messages":[{"role":"assistant","content":"Hi."}]}`
+
+// agentTurns are replies that the http and the command target read alike.
+var agentTurns = []struct {
+	name, body string
+	want       Reply
+	err        string
+}{
+	{
+		name: "all fields",
+		body: `{"messages":[
+			{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"get","arguments":"{\"a\":1}"}},
+				{"id":"c2","function":{"name":"put","arguments":{"b": [1, 2]}}},{"id":"c3","function":{"name":"now"}}]},
+			{"role":"tool","tool_call_id":"c1","name":"get","content":{"found": true}},
+			{"role":"assistant","content":[{"type":"text","value":"One"},"two",{"type":"json","value":{"n": 3}},{"type":"text","text":"four"}]}],
+			"model":"m-1","provider":"p","usage":{"input_tokens":5,"output_tokens":6},"metadata":{"end":true,"revision":"abc","other":1},"revision":"no"}`,
+		want: Reply{
+			Messages: []schema.Message{
+				{Role: "assistant", ToolCalls: []schema.ToolCall{
+					functionCall("c1", "get", `{"a":1}`), functionCall("c2", "put", `{"b":[1,2]}`), functionCall("c3", "now", "{}"),
+				}},
+				{Role: "tool", ToolCallID: "c1", Name: "get", Content: `{"found":true}`},
+				{Role: "assistant", Content: "One\ntwo\n{\"n\":3}\nfour"},
+			},
+			Model: "m-1", Revision: "abc", End: true, Traced: true,
+			Usage: verdict.Usage{Calls: 1, InputTokens: 5, OutputTokens: 6},
+		},
+	},
+	{
+		name: "other names of usage and place of revision",
+		body: ` {"messages":[{"role":"assistant","content":"null"}],"usage":{"prompt_tokens":5,"completion_tokens":6},"revision":"abc","metadata":null}`,
+		want: Reply{
+			Messages: []schema.Message{{Role: "assistant", Content: "null"}}, Revision: "abc", Traced: true,
+			Usage: verdict.Usage{Calls: 1, InputTokens: 5, OutputTokens: 6},
+		},
+	},
+	{
+		name: "an end without a word",
+		body: `{"messages":[],"metadata":{"end":true}}`,
+		want: Reply{Messages: []schema.Message{}, End: true, Traced: true, Usage: verdict.Usage{Calls: 1}},
+	},
+	{name: "no messages", body: `{"messages":[]}`, err: "the reply has no messages"},
+	{name: "messages of another shape", body: `{"messages":"Hi"}`, err: "not of the form {messages"},
+	{name: "the whole conversation", body: `{"messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hi."}]}`, err: `message 1: its role is "user"`},
+	{name: "call without a name", body: `{"messages":[{"role":"assistant","tool_calls":[{"id":"c"}]}]}`, err: "message 1: a tool call has no function name"},
+}
+
+func agentRequestJSON() string {
+	return `{"messages":[{"role":"user","content":"Weather in Bern and Rome?"},
+		{"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"get_weather","arguments":"{\"city\":\"Bern\"}"}},
+			{"id":"c2","type":"function","function":{"name":"get_weather","arguments":"{\"city\":\"Rome\"}"}}]},
+		{"role":"tool","content":"rain","tool_call_id":"c1","name":"get_weather"},{"role":"tool","content":"sun","tool_call_id":"c2","name":"get_weather"},
+		{"role":"assistant","content":"Rain and sun."},{"role":"user","content":"As JSON."}],
+		"system_prompt":"Be brief.","metadata":{"test_case_id":"shop/weather","turn_index":2}}`
+}
+
+func agentRequestValue() Request {
+	req := conversation()
+	req.Case, req.Turn = "shop/weather", 2
+	return req
+}
+
+func TestHTTP(t *testing.T) {
+	for _, tt := range agentTurns {
+		t.Run(tt.name, func(t *testing.T) {
+			srv, env := serve(t, status(200, tt.body, "Content-Type", "text/plain"))
+			got, err := openTest(t, config.Target{Provider: "http", URL: srv.URL}, env).Respond(t.Context(), user("Hello"))
+			if tt.err != "" {
+				checkError(t, err, Error{Status: 200, Message: tt.err})
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestHTTPSends(t *testing.T) {
+	var got []byte
+	srv, env := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/0a1b/7" || r.Header.Get("Authorization") != "Bearer "+testKey ||
+			r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("got %s %s with %v", r.Method, r.URL.Path, r.Header)
+		}
+		got, _ = io.ReadAll(r.Body)
+		io.WriteString(w, agentHi)
+	})
+	env.Commit, env.PullRequest = "0a1b", "7"
+	target := openTest(t, config.Target{Provider: "http", URLTemplate: srv.URL + "/{sha}/{pr}", APIKeyEnv: testKeyEnv}, env)
+	if _, err := target.Respond(t.Context(), agentRequestValue()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(canonical(t, []byte(agentRequestJSON())), canonical(t, got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHTTPErrors(t *testing.T) {
+	tests := []struct {
+		name    string
+		handler http.HandlerFunc
+		want    Error
+	}{
+		{"error page", status(200, "<html>"), Error{Status: 200, Message: "no JSON object with messages: <html>"}},
+		{"empty", status(200, ""), Error{Status: 200, Message: "no JSON object"}},
+		{"list", status(200, "[]"), Error{Status: 200, Message: "no JSON object"}},
+		{"cut", cut, Error{Retry: true, Message: "unexpected EOF"}},
+		{"too long", endless, Error{Status: 200, Message: "longer than 8 MiB"}},
+		{"503", status(503, "busy", "Retry-After", "3"), Error{Status: 503, Retry: true, After: 3 * time.Second, Message: "503 Service Unavailable: busy"}},
+		{"401 without a key", status(401, "who?"), Error{Status: 401, Message: "name its environment variable as api_key_env"}},
+		{"to a metadata address", status(307, "", "Location", "http://169.254.169.254/latest"), Error{Message: "refused a redirect"}},
+		{"in circles", status(307, "", "Location", "/"), Error{Message: "more than 3 redirects"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			srv, env := serve(t, tt.handler)
+			_, err := openTest(t, config.Target{Provider: "http", URL: srv.URL}, env).Respond(t.Context(), user("Hello"))
+			checkError(t, err, tt.want)
+		})
+	}
+}
+
+func TestHTTPFollowsItsHost(t *testing.T) {
+	srv, env := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/new" {
+			http.Redirect(w, r, "/new", http.StatusPermanentRedirect)
+			return
+		}
+		if body, _ := io.ReadAll(r.Body); !strings.Contains(string(body), "Hello") || r.Header.Get("Authorization") == "" {
+			t.Errorf("the request did not follow: %s", body)
+		}
+		io.WriteString(w, agentHi)
+	})
+	target := openTest(t, config.Target{Provider: "http", URL: srv.URL + "/old", APIKeyEnv: testKeyEnv}, env)
+	if _, err := target.Respond(t.Context(), user("Hello")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHTTPUnreachable(t *testing.T) {
+	srv, env := serve(t, status(200, agentHi))
+	srv.Close()
+	_, err := openTest(t, config.Target{Provider: "http", URL: srv.URL}, env).Respond(t.Context(), user("Hello"))
+	checkError(t, err, Error{Retry: true, Message: "connection refused"})
+}
+
+// shell opens a command target that runs a script in a folder of its own.
+func shell(t testing.TB, script string, env ...string) Target {
+	t.Helper()
+	return openTest(t, config.Target{Provider: "command", Argv: []string{"sh", "-c", script}, Env: env},
+		Env{Lookup: lookup, Dir: t.TempDir(), Scratch: t.TempDir(), Now: clock})
+}
+
+func TestCommand(t *testing.T) {
+	for _, tt := range agentTurns {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := shell(t, "cat >/dev/null; cat <<'END'\n"+tt.body+"\nEND").Respond(t.Context(), user("Hello"))
+			if tt.err != "" {
+				checkError(t, err, Error{Message: tt.err})
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCommandPlainText(t *testing.T) {
+	tests := []struct{ name, script, want string }{
+		{"lines", `printf 'One\n two \r\n\n'`, "One\n two "},
+		{"JSON without messages", `echo '{"answer": 42}'`, `{"answer": 42}`},
+		{"JSON list", `echo '["messages"]'`, `["messages"]`},
+		{"not UTF-8", `printf 'a\377b'`, "a\uFFFDb"},
+		{"does not read", `echo done`, "done"},
+		{"stderr is no part", `echo warn >&2; echo ok`, "ok"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := shell(t, tt.script).Respond(t.Context(), user(strings.Repeat("long ", 50_000)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Reply{Messages: []schema.Message{{Role: "assistant", Content: tt.want}}, Usage: verdict.Usage{Calls: 1}}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCommandErrors(t *testing.T) {
+	tests := []struct{ name, script, want string }{
+		{"exit", `echo broken >&2; exit 3`, "sh: exit status 3: broken"},
+		{"silent exit", `exit 3`, "sh: exit status 3: nothing on stderr"},
+		{"end of stderr", `i=0; while [ $i -lt 3000 ]; do echo "line $i" >&2; i=$((i+1)); done; exit 1`, "line 2999"},
+		{"prints nothing", `echo`, "the program printed nothing"},
+		{"prints without end", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done`, "stdout: the reply is longer than 8 MiB"},
+		{"control characters", `printf '\033[2Jgone' >&2; exit 1`, " [2Jgone"},
+		{"killed", `kill -9 $$`, "signal: killed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := shell(t, tt.script).Respond(t.Context(), user("Hello"))
+			checkError(t, err, Error{Message: tt.want})
+		})
+	}
+}
+
+func TestCommandSees(t *testing.T) {
+	t.Setenv("GAVEL_TEST_AMBIENT", "must not be seen")
+	dir, scratch := t.TempDir(), t.TempDir()
+	script := `cat > "$HOME/in"; cp "$HOME/in" received; pwd > where; env > environment; [ -d "$TMPDIR" ] && echo ok`
+	if err := os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	target := openTest(t, config.Target{Provider: "command", Argv: []string{"sh", "./agent.sh"}, Env: []string{testKeyEnv}},
+		Env{Lookup: lookup, Dir: dir, Scratch: scratch})
+	if _, err := target.Respond(t.Context(), agentRequestValue()); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if diff := cmp.Diff(canonical(t, []byte(agentRequestJSON())), canonical(t, []byte(read("received")))); diff != "" {
+		t.Error(diff)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.TrimSpace(read("where")); got != dir && got != real {
+		t.Errorf("ran in %s, want %s", got, dir)
+	}
+	names := map[string]bool{}
+	for line := range strings.Lines(read("environment")) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		names[name] = true
+		if (name == "HOME" || name == "TMPDIR") && !strings.HasPrefix(value, scratch) {
+			t.Errorf("%s is %s, want a folder in %s", name, value, scratch)
+		}
+	}
+	// The shell adds variables of its own.
+	for _, own := range []string{"PWD", "OLDPWD", "SHLVL", "_"} {
+		delete(names, own)
+	}
+	if diff := cmp.Diff(map[string]bool{"HOME": true, "TMPDIR": true, "PATH": true, testKeyEnv: true}, names); diff != "" {
+		t.Error(diff)
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("left %v in the scratch folder (%v)", left, err)
+	}
+}
+
+func TestCommandFindsProgram(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	for _, file := range []string{filepath.Join(dir, "agent"), filepath.Join(other, "tool")} {
+		if err := os.WriteFile(file, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct{ name, program, path, want string }{
+		{"below the folder", "./agent", minimalPath, filepath.Join(dir, "agent")},
+		{"absolute", filepath.Join(other, "tool"), minimalPath, filepath.Join(other, "tool")},
+		{"on the path", "tool", dir + ":" + other, filepath.Join(other, "tool")},
+		{"the folder is not on the path", "agent", minimalPath, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := findProgram(tt.program, dir, tt.path)
+			if got != tt.want || (err == nil) != (tt.want != "") {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestCommandEndsItsChildren starts children that would live for an hour and
+// hold a pipe open: reading it comes to an end only when they are killed.
+func TestCommandEndsItsChildren(t *testing.T) {
+	tests := []struct {
+		name, script string
+		cancel       bool
+	}{
+		{"after the program ended", `sleep 3600 >fifo & echo done`, false},
+		{"that hold stdout", `sleep 3600 3>fifo & echo done`, false},
+		{"when the call is cancelled", `sleep 3600 >fifo & wait`, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			target := openTest(t, config.Target{Provider: "command", Argv: []string{"sh", "-c", tt.script}},
+				Env{Dir: dir, Scratch: t.TempDir()})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() {
+				_, err := target.Respond(ctx, user("Hello"))
+				ended <- err
+			}()
+			// Opening waits for the child, which opens the other end.
+			pipe, err := os.Open(filepath.Join(dir, "fifo"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pipe.Close()
+			if tt.cancel {
+				cancel()
+			}
+			if err := <-ended; (err != nil) != tt.cancel {
+				t.Errorf("got error %v", err)
+			}
+			if _, err := io.ReadAll(pipe); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
