@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// The exit codes that scripts rely on.
+const (
+	exitPass        = 0
+	exitGate        = 1
+	exitUsage       = 2 // or invalid definitions
+	exitInternal    = 3
+	exitInterrupted = 130
+)
+
+// An app holds what the commands share: the outside world and the flags that
+// every command has.
+type app struct {
+	stdout, stderr io.Writer
+	lookupEnv      func(string) (string, bool)
+	// dir is where the command was started.
+	dir string
+
+	json       bool
+	strict     bool
+	configFile string
+	ledgerFile string
+}
+
+// exitError ends the command with a code. A nil err says that everything was
+// said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError is a mistake in how the command was called or configured.
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// Main runs the command line and returns the exit code.
+func Main(ctx context.Context, args []string) int {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gavel: find the working directory:", err)
+		return exitInternal
+	}
+	a := &app{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, dir: dir}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	err = root.ExecuteContext(ctx)
+	var exit *exitError
+	switch {
+	case err == nil:
+		return exitPass
+	case ctx.Err() != nil:
+		fmt.Fprintln(a.stderr, "gavel: interrupted")
+		return exitInterrupted
+	case errors.As(err, &exit):
+		if exit.err != nil {
+			fmt.Fprintln(a.stderr, "gavel:", exit.err)
+		}
+		return exit.code
+	}
+	fmt.Fprintln(a.stderr, "gavel:", err)
+	return exitInternal
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "gavel",
+		Short: "GitOps for agent evals: rerun the tests that a change can have affected",
+		Example: `  gavel demo                   see a pull request judged, without any setup
+  gavel plan --base main       which cases would run, and why
+  gavel run --base main        run them and compare with main`,
+		SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError("%w; see %s --help", err, cmd.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "print one JSON document on stdout instead of text")
+	flags.BoolVar(&a.strict, "strict", false, "treat warnings and notes as errors")
+	flags.StringVar(&a.configFile, "config", "gavel.yaml", "configuration, relative to the repository root, such as ci/gavel.yaml")
+	flags.StringVar(&a.ledgerFile, "ledger", "", "ledger file (default .gavel/ledger.db in the repository root)")
+	root.AddCommand(
+		a.validateCommand(), a.planCommand(), a.runCommand(), a.explainCommand(),
+		a.prCommand(), a.demoCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// noArgs refuses arguments with the exit code of a usage error.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError("%s takes no argument, but got %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// print writes the documented JSON shape of a result.
+func (a *app) print(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// screen tells whether w is a terminal, and how wide it is.
+func screen(w io.Writer) (width int, isTerminal bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 80, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 20 {
+		width = 80
+	}
+	return width, true
+}

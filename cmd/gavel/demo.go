@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/examples"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Judge a small pull request against recorded replies, without any setup",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
+	}
+}
+
+// demo makes a repository with a pull request, plans, runs and reports it. The
+// gate of the pull request fails on purpose; the demo itself succeeds.
+func (a *app) demo(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "gavel-demo-")
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	if err := demoRepository(ctx, dir); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	b := *a
+	b.dir, b.configFile = dir, "gavel.yaml"
+	w, err := b.workspace()
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	book, err := b.openLedger(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer book.Close()
+	prepared, err := b.demoPlan(ctx, w, book)
+	if err != nil {
+		return err
+	}
+	width, isTerminal := screen(a.stdout)
+	opts := terminal.Options{Width: width, Color: isTerminal && a.colour()}
+	if !a.json {
+		fmt.Fprintf(a.stdout, "A pull request edits a prompt and a shared system prompt, breaks a file, changes\na description, adds, moves and removes a case. This is what has to be judged again:\n\n")
+		if err := terminal.Plan(a.stdout, prepared.Plan, opts); err != nil {
+			return err
+		}
+	}
+	report, err := b.execute(ctx, prepared, "", controller.Execution{Repository: "octo/demo", PullRequest: 1})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, ".gavel", "comment.md")
+	comment := reporters.Markdown(report, reporters.Options{RepositoryURL: "https://github.com/octo/demo"})
+	if err := os.WriteFile(file, []byte(comment), 0o644); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	switch {
+	case a.json:
+		return a.print(report)
+	case isTerminal:
+		fmt.Fprintln(a.stdout, "\nAnd this is what the pull request is told:")
+		fmt.Fprintln(a.stdout)
+		err = terminal.Report(a.stdout, report, opts)
+	default:
+		_, err = fmt.Fprintf(a.stdout, "\nAnd this is the comment on the pull request:\n\n%s\n", comment)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "\nrepository  %s\ncomment     %s\n\nTry it there: gavel plan --base main, gavel run --base main, gavel explain support/level_1/test_refund_window\n", dir, file)
+	return err
+}
+
+// demoRepository commits the example on main and the pull request on a branch.
+func demoRepository(ctx context.Context, dir string) error {
+	base := map[string][]byte{".gitignore": []byte(".gavel/\n")}
+	err := fs.WalkDir(examples.Domain, "domain", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(examples.Domain, name)
+		base[strings.TrimPrefix(name, "domain/")] = data
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	change := map[string][]byte{}
+	for _, f := range txtar.Parse(examples.DomainChange).Files {
+		change[f.Name] = f.Data
+		if len(f.Data) == 0 {
+			change[f.Name] = nil
+		}
+	}
+	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	return gitrepo.Create(ctx, dir, []gitrepo.Change{
+		{Message: "shop assistant with its tests", Write: base, At: start},
+		{Branch: "friendlier-support", Message: "friendlier support", Write: change, At: start.Add(24 * time.Hour)},
+	})
+}
+
+// demoPlan plans the branch against main, both as commits.
+func (a *app) demoPlan(ctx context.Context, w *workspace, book *ledger.Ledger) (*controller.Prepared, error) {
+	head, err := w.repo.Resolve(ctx, "friendlier-support")
+	if err != nil {
+		return nil, err
+	}
+	return a.committed(ctx, w, book, commits{head: head, base: "main"})
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	var base string
+	cmd := &cobra.Command{
+		Use:   "explain CASE",
+		Short: "Show everything that is known about one case",
+		Long: `Show everything that is known about one case: its digests by part, what
+changed since base, the calls, the transcript, what the evaluators measured,
+and what it cost.`,
+		Example: `  gavel explain support/level_1/test_refund_window
+  gavel explain support/level_1/test_refund_window --base main`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("explain takes the key of one case, such as math/level_1/test_sum")
+			}
+			return a.explain(cmd.Context(), args[0], base)
+		},
+	}
+	cmd.Flags().StringVar(&base, "base", "", "also say what changed since the merge base of this ref and HEAD, such as main")
+	return cmd
+}
+
+// explained is the shape of explain --json.
+type explained struct {
+	Key       string               `json:"key"`
+	File      string               `json:"file"`
+	Line      int                  `json:"line"`
+	Action    plan.Action          `json:"action"`
+	Reasons   []plan.Reason        `json:"reasons"`
+	Digests   plan.Digests         `json:"digests"`
+	Inputs    []explainedInput     `json:"inputs"`
+	Samples   []explainedSample    `json:"samples"`
+	Judged    []verdict.Sample     `json:"judged"`
+	Calls     []explainedCall      `json:"calls"`
+	Decision  *verdict.Result      `json:"decision"`
+	Usage     verdict.Usage        `json:"usage"`
+	CostUSD   *float64             `json:"cost_usd"`
+	Evaluator []explainedEvaluator `json:"evaluators"`
+}
+
+type explainedInput struct {
+	File   string `json:"file"`
+	Role   string `json:"role"`
+	Absent bool   `json:"absent"`
+}
+
+type explainedSample struct {
+	Ordinal    int                `json:"ordinal"`
+	Transcript verdict.Transcript `json:"transcript"`
+}
+
+type explainedCall struct {
+	Role    string          `json:"role"`
+	Seq     int             `json:"seq"`
+	Request json.RawMessage `json:"request"`
+	Reply   json.RawMessage `json:"reply"`
+}
+
+type explainedEvaluator struct {
+	Name string      `json:"name"`
+	Kind string      `json:"kind"`
+	Spec schema.Spec `json:"spec"`
+	Rule schema.Rule `json:"rule"`
+}
+
+func (a *app) explain(ctx context.Context, key, base string) error {
+	w, err := a.workspace()
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	book, err := a.openLedger(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer book.Close()
+	prepared, err := a.local(ctx, w, book, base, selection{})
+	if err != nil {
+		return err
+	}
+	row, err := findRow(prepared, key)
+	if err != nil {
+		return err
+	}
+	out, err := gather(ctx, book, row)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.print(out)
+	}
+	return a.printExplained(out)
+}
+
+func findRow(p *controller.Prepared, key string) (plan.Row, error) {
+	known := map[string]bool{}
+	for _, r := range p.Plan.Rows {
+		if r.Key == key {
+			return r, nil
+		}
+		known[r.Key] = true
+	}
+	for _, problem := range p.Loaded.Problems {
+		if problem.Severity == schema.Error && strings.Contains(problem.File, key) {
+			return plan.Row{}, usageError("the definition of %s is invalid: %s", key, problem)
+		}
+	}
+	hint := schema.DidYouMean(key, slices.Collect(maps.Keys(known)))
+	return plan.Row{}, usageError("there is no case %q; %s", key, strings.TrimSpace(hint+" gavel plan lists all"))
+}
+
+// gather reads what the ledger has of a case.
+func gather(ctx context.Context, book *ledger.Ledger, row plan.Row) (explained, error) {
+	c, digests := row.Head, row.HeadDigests
+	if c == nil {
+		c, digests = row.Base, row.BaseDigests
+	}
+	out := explained{
+		Key: row.Key, File: c.Origin.File, Line: c.Origin.Line, Action: row.Action,
+		Reasons: slices.Concat([]plan.Reason{}, row.Reasons), Digests: digests,
+	}
+	for _, in := range c.Inputs {
+		out.Inputs = append(out.Inputs, explainedInput(in))
+	}
+	for _, ev := range c.Evaluators {
+		out.Evaluator = append(out.Evaluator, explainedEvaluator{ev.Name, ev.Spec.Kind(), ev.Spec, ev.Rule})
+	}
+	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
+	executions, _, err := book.Executions(ctx, scope, digests.E)
+	if err != nil {
+		return out, err
+	}
+	for _, x := range executions {
+		out.Samples = append(out.Samples, explainedSample{x.Ordinal, x.Transcript})
+		for _, digest := range []string{digests.E, digests.J} {
+			calls, err := book.Calls(ctx, scope, digest, x.Ordinal)
+			if err != nil {
+				return out, err
+			}
+			for _, call := range calls {
+				out.Calls = append(out.Calls, explainedCall{call.Key.Role, call.Key.Seq, call.Request, call.Reply})
+			}
+		}
+	}
+	judgements, err := book.Judgements(ctx, scope, digests.J)
+	if err != nil {
+		return out, err
+	}
+	for _, j := range judgements {
+		out.Judged = append(out.Judged, j.Sample)
+	}
+	decided, err := book.Decided(ctx, scope, []string{digests.D})
+	if d, ok := decided[digests.D]; ok {
+		out.Decision, out.Usage, out.CostUSD = &d.Result, d.Usage, d.Usage.Cost()
+	}
+	return out, err
+}
+
+func (a *app) printExplained(x explained) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
+	if x.Decision != nil {
+		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, phrase.Score(x.Decision.Score, 2), phrase.Line(x.Decision.Reason))
+	}
+	fmt.Fprintf(&b, "  plan: %s", x.Action)
+	if len(x.Reasons) > 0 {
+		fmt.Fprintf(&b, ", %s", plan.Summarise(x.Reasons))
+	}
+	fmt.Fprintf(&b, "\n\nDigests\n  execution %s\n  judgement %s\n  decision  %s\n\nParts\n", x.Digests.E, x.Digests.J, x.Digests.D)
+	for _, p := range x.Digests.Parts {
+		fmt.Fprintf(&b, "  %-9s  %.12s  %s", p.Layer, p.Digest, p.Name)
+		if p.Show != "" {
+			fmt.Fprintf(&b, " %s", phrase.Line(p.Show))
+		}
+		fmt.Fprintf(&b, "  %s\n", strings.Join(p.Files, ", "))
+	}
+	for _, s := range x.Samples {
+		fmt.Fprintf(&b, "\nSample %d, %s\n", s.Ordinal+1, phrase.Count(s.Transcript.Usage.Calls, "call"))
+		writeTranscript(&b, s.Transcript)
+	}
+	for _, s := range x.Judged {
+		for _, m := range s.Measurements {
+			fmt.Fprintf(&b, "\nSample %d by %s: %s\n", s.Ordinal+1, m.Evaluator, phrase.Line(m.Reason))
+			for _, c := range m.Criteria {
+				fmt.Fprintf(&b, "  %-30s %.2f  %s\n", phrase.Line(c.ID), c.Score, phrase.Line(c.Note))
+			}
+			if m.Asked != "" {
+				fmt.Fprintf(&b, "  asked     %s\n  answered  %s\n", phrase.Clip(phrase.Line(m.Asked), 400), phrase.Clip(phrase.Line(m.Answered), 400))
+			}
+		}
+	}
+	if x.Decision == nil {
+		b.WriteString("\nNo verdict is stored for this state: run it with gavel run.\n")
+	} else {
+		fmt.Fprintf(&b, "\n%s, %d tokens%s\n", phrase.Count(x.Usage.Calls, "call"), x.Usage.Tokens(), cost(x.CostUSD))
+	}
+	_, err := a.stdout.Write([]byte(b.String()))
+	return err
+}
+
+func cost(usd *float64) string {
+	if usd == nil {
+		return ", price unknown"
+	}
+	return ", " + phrase.USD(*usd)
+}
+
+func writeTranscript(b *strings.Builder, t verdict.Transcript) {
+	if t.System != "" {
+		fmt.Fprintf(b, "  system     %s\n", phrase.Line(t.System))
+	}
+	for _, m := range t.Messages {
+		if m.Content != "" {
+			fmt.Fprintf(b, "  %-10s %s\n", m.Role, phrase.Line(m.Content))
+		}
+		for _, call := range m.ToolCalls {
+			fmt.Fprintf(b, "  %-10s calls %s(%s)\n", m.Role, phrase.Line(call.Function.Name), phrase.Line(call.Function.Arguments))
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+func (a *app) prCommand() *cobra.Command {
+	var repo string
+	var number int
+	cmd := &cobra.Command{
+		Use:   "pr",
+		Short: "Judge a pull request and publish the verdicts on it",
+		Long: `Judge a pull request and publish the verdicts on it: one comment, two statuses,
+and where the token may not write, the summary of the job and the exit code.
+
+In a job of GitHub Actions everything is read from the environment. Elsewhere
+name the pull request and put a token into GITHUB_TOKEN.`,
+		Args: noArgs,
+		Example: `  gavel pr
+  GITHUB_TOKEN=… gavel pr --repo octo/demo --pr 7`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.pullRequest(cmd.Context(), repo, number)
+		},
+	}
+	cmd.Flags().StringVar(&repo, "repo", "", "repository as owner/name, such as octo/demo (default: that of the event)")
+	cmd.Flags().IntVar(&number, "pr", 0, "number of the pull request, such as 7 (default: that of the event)")
+	return cmd
+}
+
+// A review is one pull request, or one commit of a merge queue, on its way to
+// a report.
+type review struct {
+	*app
+	client  *forge.Client
+	publish *github.Publisher
+	repo    forge.Repo
+	head    string
+	baseRef string
+	baseSHA string
+	number  int // 0 for a merge queue
+	trust   forge.Trust
+}
+
+func (a *app) pullRequest(ctx context.Context, repo string, number int) error {
+	r, err := a.review(ctx, repo, number)
+	if err != nil {
+		return err
+	}
+	pending := []github.Status{
+		{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"},
+		{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"},
+	}
+	// A token that may not write shows again at the end, where it matters.
+	denied := r.setStatuses(ctx, pending)
+	report, err := r.judge(ctx)
+	if err != nil {
+		failed := github.Status{Context: github.ContextVerdict, State: github.Error, Description: "gavel could not judge this head; see the job's log"}
+		broken := github.Status{Context: github.ContextValidate, State: github.Error, Description: failed.Description}
+		// The head must not stay pending, even when the job was cancelled.
+		return errors.Join(err, r.setStatuses(context.WithoutCancel(ctx), []github.Status{failed, broken}))
+	}
+	return errors.Join(r.tell(context.WithoutCancel(ctx), report, denied), exitOf(report))
+}
+
+func exitOf(report *reporters.Report) error {
+	if code := report.ExitCode(); code != exitPass {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+func (a *app) env(name string) string {
+	v, _ := a.lookupEnv(name)
+	return v
+}
+
+// review finds out what is to be judged and whether it may be run.
+func (a *app) review(ctx context.Context, repo string, number int) (*review, error) {
+	client, err := forge.New(forge.Config{BaseURL: a.env("GITHUB_API_URL"), Token: forge.Token(a.env("GITHUB_TOKEN"))})
+	if err != nil {
+		return nil, usageError("GITHUB_API_URL: %w", err)
+	}
+	r := &review{app: a, client: client, number: number}
+	event := forge.Event{}
+	if repo == "" || number == 0 {
+		path := a.env("GITHUB_EVENT_PATH")
+		if path == "" {
+			return nil, usageError("there is no event; name the pull request with --repo owner/name --pr N")
+		}
+		if event, err = forge.ReadEvent(path, a.env("GITHUB_EVENT_NAME")); err != nil {
+			return nil, usageError("read the event: %w", err)
+		}
+		r.repo, r.head, r.baseRef, r.baseSHA = event.Repo, event.HeadSHA, event.BaseRef, event.BaseSHA
+		if event.Pull != nil {
+			r.number = event.Pull.Number
+		}
+	} else if r.repo, err = forge.ParseRepo(repo); err != nil {
+		return nil, usageError("--repo: %w", err)
+	}
+	if err := r.live(ctx, event.Name); err != nil {
+		return nil, err
+	}
+	r.publish = github.New(github.Config{
+		REST: client.REST(), Owner: r.repo.Owner, Name: r.repo.Name, Number: r.number, Login: a.login(),
+	})
+	return r, nil
+}
+
+// login is who a job's token writes as, since it cannot ask.
+func (a *app) login() string {
+	if a.env("GITHUB_ACTIONS") == "true" {
+		return "github-actions[bot]"
+	}
+	return ""
+}
+
+// live reads the pull request as it is now: the event is only a hint.
+func (r *review) live(ctx context.Context, event string) error {
+	if r.number == 0 {
+		r.trust = forge.Trusted(event, nil, forge.PermissionUnknown)
+		return nil
+	}
+	pull, err := r.client.Pull(ctx, r.repo, r.number)
+	if err != nil {
+		return fmt.Errorf("read the pull request: %w", err)
+	}
+	r.head, r.baseRef, r.baseSHA = pull.HeadSHA, pull.BaseRef, pull.BaseSHA
+	permission, err := r.client.Permission(ctx, r.repo, pull.Author)
+	if err != nil {
+		permission = forge.PermissionUnknown
+	}
+	r.trust = forge.Trusted(event, &pull, permission)
+	return nil
+}
+
+// judge fetches both sides, plans, and runs what may be run.
+func (r *review) judge(ctx context.Context) (*reporters.Report, error) {
+	w, err := r.fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	book, err := r.reviewLedger(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	defer book.Close()
+	prepared, err := r.committed(ctx, w, book, commits{
+		head: r.head, base: r.baseSHA,
+		trust: ledger.Trust{Level: ledger.LevelPull, Repository: r.repo.String(), PullRequest: r.number},
+	})
+	if err != nil {
+		return nil, err
+	}
+	e := controller.Execution{Repository: r.repo.String(), PullRequest: r.number}
+	if !r.trust.Run {
+		e.NotRun = r.trust.Reason + ": validated and planned only, until somebody with write permission approves"
+	}
+	if err := r.configuration(prepared, &e); err != nil {
+		return nil, err
+	}
+	return r.execute(ctx, prepared, "", e)
+}
+
+// configuration says what happens to gavel.yaml in the pull request. Without
+// one at base nothing is run.
+func (r *review) configuration(p *controller.Prepared, e *controller.Execution) error {
+	baseCfg, problems, found, err := r.readConfig(p.Base.FS)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !found:
+		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("base has no %s: validated and planned only", r.configFile))
+	case schema.HasErrors(problems):
+		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("%s is invalid at base: %s", r.configFile, problems[0]))
+	}
+	headCfg, headProblems, headFound, err := r.readConfig(p.Head.FS)
+	if err != nil {
+		return err
+	}
+	p.Loaded.Problems = slices.Concat(headProblems, p.Loaded.Problems)
+	e.ConfigDiff = reporters.ConfigChange{File: r.configFile, DecidedBy: "base"}
+	if found && headFound && baseCfg.Digest == headCfg.Digest {
+		return nil
+	}
+	if found || headFound {
+		e.ConfigDiff.Files = []string{r.configFile}
+	}
+	if found && headFound {
+		base, head := controller.GateSettings(baseCfg.Gate), controller.GateSettings(headCfg.Gate)
+		e.ConfigDiff.Base, e.ConfigDiff.Head = &base, &head
+	}
+	return nil
+}
+
+// fetch brings both sides with their history, which a job's shallow checkout
+// does not have.
+func (r *review) fetch(ctx context.Context) (*workspace, error) {
+	here, err := gitrepo.Open(r.dir)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	root := here.Root()
+	refs := []string{"refs/heads/" + r.baseRef}
+	if r.number != 0 {
+		refs = append(refs, fmt.Sprintf("refs/pull/%d/head", r.number))
+	}
+	repo, _, err := here.Fetch(ctx, gitrepo.Source{
+		Refs: refs, Token: func() string { return r.env("GITHUB_TOKEN") },
+		Store: filepath.Join(root, ".gavel", "objects.git"),
+	})
+	if err := errors.Join(err, here.Close()); err != nil {
+		return nil, fmt.Errorf("fetch pull request %d: %w", r.number, err)
+	}
+	return &workspace{repo: repo}, nil
+}
+
+func (r *review) reviewLedger(ctx context.Context, w *workspace) (*ledger.Ledger, error) {
+	if r.ledgerFile != "" {
+		return r.openLedger(ctx, w)
+	}
+	here, err := gitrepo.Open(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(here.Root(), ".gavel", "ledger.db")
+	if err := here.Close(); err != nil {
+		return nil, err
+	}
+	return ledger.Open(ctx, ledger.Config{Path: file})
+}
+
+func (r *review) setStatuses(ctx context.Context, statuses []github.Status) error {
+	var errs []error
+	for _, s := range statuses {
+		s.TargetURL = r.jobURL()
+		errs = append(errs, r.publish.SetStatus(ctx, r.head, s))
+	}
+	return errors.Join(errs...)
+}
+
+// jobURL is the page of the job, empty outside of one.
+func (r *review) jobURL() string {
+	server, run := r.env("GITHUB_SERVER_URL"), r.env("GITHUB_RUN_ID")
+	if server == "" || run == "" {
+		return ""
+	}
+	return server + "/" + r.repo.String() + "/actions/runs/" + run
+}
+
+// tell publishes the report. What cannot be written stands in the job's
+// summary and in the exit code; it changes no verdict.
+func (r *review) tell(ctx context.Context, report *reporters.Report, denied error) error {
+	opts := reporters.Options{
+		RepositoryURL: cmp.Or(r.env("GITHUB_SERVER_URL"), "https://github.com") + "/" + r.repo.String(),
+		HeadSHA:       r.head, RunURL: r.jobURL(),
+	}
+	text := func(maxBytes int) string {
+		opts.MaxBytes = maxBytes
+		return reporters.Markdown(report, opts)
+	}
+	validate, verdict := github.StatusFor(report)
+	err := r.setStatuses(ctx, []github.Status{validate, verdict})
+	if r.number != 0 {
+		comment, commentErr := r.publish.UpsertComment(ctx, text)
+		err = errors.Join(err, commentErr)
+		if commentErr == nil {
+			fmt.Fprintf(r.stderr, "gavel: comment %s: %s\n", comment.Change, comment.URL)
+		}
+	}
+	if err = errors.Join(denied, err); err != nil {
+		fmt.Fprintf(r.stderr, "gavel: the report could not be published: %v\n", err)
+	}
+	if path := r.env("GITHUB_STEP_SUMMARY"); path != "" {
+		if err := github.JobSummary(path, text); err != nil {
+			return err
+		}
+	} else if err != nil {
+		fmt.Fprintln(r.stdout, text(reporters.MaxCommentBytes))
+	}
+	fmt.Fprintf(r.stdout, "gate %s: %s\n", report.Gate.Result, report.Gate.Reason)
+	return nil
+}

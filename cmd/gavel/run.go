@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/junit"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+)
+
+// runFlags are the flags of run beside the selection.
+type runFlags struct {
+	selection
+	record   string
+	junit    string
+	markdown string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [KEY-GLOB...]",
+		Short: "Judge what is affected and not yet known, and report",
+		Example: `  gavel run
+  gavel run --base main 'support/**'
+  gavel run --base main --junit report.xml --markdown comment.md`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.keys = args
+			return a.run(cmd.Context(), f)
+		},
+	}
+	f.bind(cmd)
+	cmd.Flags().StringVar(&f.record, "record", "", "folder into which the replies of each target are recorded for replay, such as recordings")
+	cmd.Flags().Lookup("record").NoOptDefVal = "recordings"
+	cmd.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file")
+	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the pull request's comment to this file")
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, f runFlags) error {
+	w, err := a.workspace()
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	book, err := a.openLedger(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer book.Close()
+	prepared, err := a.local(ctx, w, book, f.base, f.selection)
+	if err != nil {
+		return err
+	}
+	if err := a.printProblems(w.files, prepared.Loaded.Problems); err != nil {
+		return err
+	}
+	report, err := a.execute(ctx, prepared, f.record, controller.Execution{})
+	if err != nil {
+		return err
+	}
+	if err := a.writeReport(report, f); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return &exitError{code: exitInterrupted}
+	}
+	if code := report.ExitCode(); code != exitPass {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// execute carries a plan out with a progress line on stderr, and stores the
+// report.
+func (a *app) execute(ctx context.Context, p *controller.Prepared, record string, e controller.Execution) (report *reporters.Report, err error) {
+	e.ID, e.Scrub, e.Open = newID(), a.scrub(p), a.openTarget
+	bar := newProgress(a.stderr)
+	e.Observe = bar.observe
+	if record != "" {
+		recorders := newRecorders(filepath.Join(a.dir, record), e.Scrub)
+		e.Record = recorders.record
+		defer func() { err = errors.Join(err, recorders.close()) }()
+	}
+	started := p.Now()
+	report, err = p.Execute(ctx, e)
+	bar.close()
+	if err != nil {
+		return nil, err
+	}
+	// What is known is stored and shown even when the run was interrupted.
+	return report, p.Store(context.WithoutCancel(ctx), e, report, started)
+}
+
+// scrub takes the credentials of both sides' targets out of what is kept.
+func (a *app) scrub(p *controller.Prepared) func(string) string {
+	targets := slices.Collect(maps.Values(p.Head.Config.Targets))
+	if p.Base != nil {
+		targets = slices.AppendSeq(targets, maps.Values(p.Base.Config.Targets))
+	}
+	return target.Scrub(targets, a.lookupEnv)
+}
+
+// openTarget opens a target with this process's environment.
+func (a *app) openTarget(t config.Target, s controller.State) (target.Target, error) {
+	return target.New(t, target.Env{Lookup: a.lookupEnv, Files: s.FS, Dir: s.Dir})
+}
+
+func (a *app) writeReport(report *reporters.Report, f runFlags) error {
+	if f.junit != "" {
+		out, err := os.Create(f.junit)
+		if err != nil {
+			return fmt.Errorf("write the JUnit report: %w", err)
+		}
+		if err := errors.Join(junit.Write(out, report), out.Close()); err != nil {
+			return fmt.Errorf("write %s: %w", f.junit, err)
+		}
+	}
+	if f.markdown != "" {
+		text := reporters.Markdown(report, reporters.Options{})
+		if err := os.WriteFile(f.markdown, []byte(text), 0o644); err != nil {
+			return fmt.Errorf("write the comment: %w", err)
+		}
+	}
+	if a.json {
+		return a.print(report)
+	}
+	width, isTerminal := screen(a.stdout)
+	return terminal.Report(a.stdout, report, terminal.Options{Width: width, Color: isTerminal && a.colour()})
+}

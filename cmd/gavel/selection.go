@@ -1,0 +1,67 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A selection says which cases a command is about. An empty one means all.
+type selection struct {
+	base         string
+	all          bool
+	keys         []string
+	tags         []string
+	difficulties []string
+	domains      []string
+	levels       []string
+}
+
+// bind adds the flags of a selection to a command whose arguments are globs of
+// keys.
+func (s *selection) bind(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.base, "base", "", "compare with the merge base of this ref and HEAD, such as main (default: compare with nothing)")
+	f.BoolVar(&s.all, "all", false, "judge every selected case, not only those that the change can have affected")
+	f.StringSliceVar(&s.tags, "tag", nil, "only cases with one of these tags, such as red-team")
+	f.StringSliceVar(&s.difficulties, "difficulty", nil, "only cases of these difficulties, such as hard")
+	f.StringSliceVar(&s.domains, "domain", nil, "only cases of these domains, such as math")
+	f.StringSliceVar(&s.levels, "level", nil, "only cases of these levels, such as 2")
+}
+
+// selects gives the filter, nil when everything is selected.
+func (s *selection) selects() func(*schema.Case) bool {
+	if len(s.keys)+len(s.tags)+len(s.difficulties)+len(s.domains)+len(s.levels) == 0 {
+		return nil
+	}
+	return func(c *schema.Case) bool {
+		return matchesKey(s.keys, c.Key) &&
+			sharesOne(s.tags, c.Labels.Tags) &&
+			sharesOne(s.difficulties, []string{c.Labels.Difficulty}) &&
+			sharesOne(s.domains, group(c, 0)) &&
+			sharesOne(s.levels, group(c, 1))
+	}
+}
+
+func matchesKey(globs []string, key string) bool {
+	return len(globs) == 0 || slices.ContainsFunc(globs, func(glob string) bool {
+		glob = strings.TrimSuffix(glob, "/")
+		return controller.MatchKey(glob, key) || controller.MatchKey(glob+"/**", key)
+	})
+}
+
+func sharesOne(wanted, has []string) bool {
+	return len(wanted) == 0 || slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(has, w) })
+}
+
+// group is the i-th group of a case of the domain dialect.
+func group(c *schema.Case, i int) []string {
+	if c.Dialect != schema.DialectDomain || i >= len(c.Labels.Groups) {
+		return nil
+	}
+	return c.Labels.Groups[i : i+1]
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A workspace is the repository that the command was started in.
+type workspace struct {
+	repo  *gitrepo.Repository
+	files gitrepo.FileSystem // the working tree
+}
+
+func (a *app) workspace() (*workspace, error) {
+	repo, err := gitrepo.Open(a.dir)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	files, err := repo.WorkFS()
+	if err != nil {
+		return nil, errors.Join(err, repo.Close())
+	}
+	return &workspace{repo: repo, files: files}, nil
+}
+
+func (w *workspace) close() error { return w.repo.Close() }
+
+// readConfig reads gavel.yaml from a state of the repository. Where there is
+// none it gives the defaults and false.
+func (a *app) readConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
+	data, err := fs.ReadFile(fsys, a.configFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return config.Default(), nil, false, nil
+	case err != nil:
+		return nil, nil, false, fmt.Errorf("read %s: %w", a.configFile, err)
+	}
+	cfg, problems = config.Parse(a.configFile, data)
+	return cfg, problems, true, nil
+}
+
+// worktree is the working tree as a state. A gavel.yaml with errors is printed
+// and ends the command.
+func (a *app) worktree(w *workspace) (controller.State, error) {
+	cfg, problems, _, err := a.readConfig(w.files)
+	if err != nil {
+		return controller.State{}, err
+	}
+	if schema.HasErrors(problems) {
+		if err := a.printProblems(w.files, problems); err != nil {
+			return controller.State{}, err
+		}
+		return controller.State{}, usageError("%s is invalid", a.configFile)
+	}
+	return controller.State{Commit: controller.Worktree, FS: w.files, Config: cfg, Dir: w.repo.Root()}, nil
+}
+
+// at is a commit as a state. Where it has no usable configuration it is read
+// with the given one.
+func (a *app) at(w *workspace, commit string, otherwise *config.Config) (controller.State, error) {
+	files, err := w.repo.FS(commit)
+	if err != nil {
+		return controller.State{}, err
+	}
+	cfg, problems, found, err := a.readConfig(files)
+	if err != nil {
+		return controller.State{}, err
+	}
+	if !found || schema.HasErrors(problems) {
+		cfg = otherwise
+	}
+	return controller.State{Commit: commit, FS: files, Config: cfg}, nil
+}
+
+// local plans the working tree against the merge base of ref and HEAD, or
+// against nothing where ref is empty.
+func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref string, s selection) (*controller.Prepared, error) {
+	head, err := a.worktree(w)
+	if err != nil {
+		return nil, err
+	}
+	req := controller.Request{
+		Head: head, ConfigFile: a.configFile, Select: s.selects(), All: s.all,
+		Ledger: book, LookupEnv: a.lookupEnv,
+		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
+	}
+	if ref != "" {
+		base, err := a.mergeBase(ctx, w, ref)
+		if err != nil {
+			return nil, err
+		}
+		state, err := a.at(w, base, head.Config)
+		if err != nil {
+			return nil, err
+		}
+		req.Base = &state
+		folders := slices.Concat(head.Config.Definitions, head.Config.Tools, []string{a.configFile})
+		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
+			return w.repo.ChangedWork(ctx, base, slices.Concat(folders, outside))
+		}
+	}
+	return controller.Prepare(ctx, req)
+}
+
+func (a *app) mergeBase(ctx context.Context, w *workspace, ref string) (string, error) {
+	other, err := w.repo.Resolve(ctx, ref)
+	if err != nil {
+		return "", &exitError{exitUsage, err}
+	}
+	head, err := w.repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return "", &exitError{exitUsage, err}
+	}
+	return w.repo.MergeBase(ctx, other, head)
+}
+
+func (a *app) openLedger(ctx context.Context, w *workspace) (*ledger.Ledger, error) {
+	file := cmp.Or(a.ledgerFile, filepath.Join(w.repo.Root(), ".gavel", "ledger.db"))
+	return ledger.Open(ctx, ledger.Config{Path: file})
+}
