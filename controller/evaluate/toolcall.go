@@ -33,79 +33,112 @@ func toolCalls(spec schema.ToolCalls, tr *verdict.Transcript) (finding, error) {
 	if len(spec.Expected) > maxCalls {
 		return finding{}, fmt.Errorf("%d tool calls are expected; at most %d can be compared", len(spec.Expected), maxCalls)
 	}
-	var calls []schema.FunctionCall
+	wanted := make([]call, len(spec.Expected))
+	for i, e := range spec.Expected {
+		wanted[i] = call{name: e.Tool}
+		if len(e.Args) == 0 || string(e.Args) == "null" {
+			continue
+		}
+		var err error
+		if wanted[i].args, err = decodeJSON(e.Args); err != nil {
+			return finding{}, fmt.Errorf("expected arguments of %s: %w", e.Tool, err)
+		}
+	}
+	made := madeCalls(tr)
+	fits := make([][]bool, len(wanted))
+	for i, w := range wanted {
+		fits[i] = make([]bool, len(made))
+		for j, m := range made {
+			fits[i][j] = w.fits(m)
+		}
+	}
+	matched := matchAny(fits, len(made))
+	if spec.Chain {
+		matched = matchChain(fits, len(made))
+	}
+	return toolFinding(spec.Chain, wanted, made, matched), nil
+}
+
+// A call is one that is expected or was made. args are decoded; nil means any
+// in an expected call and unreadable ones in a call that was made.
+type call struct {
+	name string
+	args any
+	text string
+}
+
+func madeCalls(tr *verdict.Transcript) []call {
+	var made []call
 	for _, m := range tr.Messages {
 		if m.Role != schema.RoleAssistant {
 			continue
 		}
 		for _, c := range m.ToolCalls {
-			calls = append(calls, c.Function)
+			if len(made) == maxCalls {
+				return made
+			}
+			next := call{name: c.Function.Name, text: c.Function.Arguments}
+			if args, err := decodeJSON([]byte(next.text)); err == nil {
+				next.args = args
+			}
+			made = append(made, next)
 		}
 	}
-	calls = calls[:min(len(calls), maxCalls)]
-	fits := make([][]bool, len(spec.Expected))
-	for i, want := range spec.Expected {
-		fits[i] = make([]bool, len(calls))
-		for j, call := range calls {
-			fits[i][j] = want.Tool == call.Name && argsFit(want.Args, call.Arguments)
-		}
-	}
-	matched := matchAny(fits, len(calls))
-	if spec.Chain {
-		matched = matchChain(fits, len(calls))
-	}
-	return toolFinding(spec, calls, matched), nil
+	return made
 }
 
-func toolFinding(spec schema.ToolCalls, calls []schema.FunctionCall, matched []bool) finding {
+// fits reports whether a call that was made is the one that is wanted: the same
+// tool, and arguments that carry the listed ones. Objects are compared by the
+// listed keys at every depth, lists item by item, numbers by value.
+func (want call) fits(made call) bool {
+	return want.name == made.name && (want.args == nil || carries(want.args, made.args))
+}
+
+func toolFinding(chain bool, wanted, made []call, matched []bool) finding {
 	var f finding
 	var missing []string
-	met := 0
 	ids := newIDs()
-	for i, want := range spec.Expected {
-		c := verdict.Criterion{ID: ids.next("call " + want.Tool), Score: share(matched[i])}
-		if matched[i] {
-			met++
-		} else {
-			c.Note = missingNote(want, calls, spec.Chain)
-			missing = append(missing, want.Tool+" ("+c.Note+")")
+	for i, want := range wanted {
+		c := verdict.Criterion{ID: ids.next("call " + want.name), Score: share(matched[i])}
+		if !matched[i] {
+			c.Note = want.missing(made, chain)
+			missing = append(missing, want.name+" ("+c.Note+")")
 		}
 		f.criteria = append(f.criteria, c)
 	}
-	order := ""
-	if spec.Chain {
-		order = " in order"
+	f.reason = fmt.Sprintf("%d of %d expected tool calls were made", len(wanted)-len(missing), len(wanted))
+	if chain {
+		f.reason += " in order"
 	}
-	f.reason = fmt.Sprintf("%d of %d expected tool calls were made%s", met, len(spec.Expected), order)
 	if len(missing) > 0 {
-		f.reason += "; missing: " + clip(strings.Join(missing, ", ")) + "; called: " + calledNames(calls)
+		f.reason += "; missing: " + clip(strings.Join(missing, ", ")) + "; called: " + calledNames(made)
 	}
 	return f
 }
 
-// missingNote says whether a call is missing altogether or only does not fit.
-func missingNote(want schema.ExpectedCall, calls []schema.FunctionCall, chain bool) string {
-	for _, c := range calls {
+// missing says whether a call is missing altogether or only does not fit.
+func (want call) missing(made []call, chain bool) string {
+	note := "not called"
+	for _, m := range made {
 		switch {
-		case c.Name != want.Tool:
-		case !argsFit(want.Args, c.Arguments):
-			return "called with other arguments: " + clip(c.Arguments)
-		case chain:
+		case want.fits(m) && chain:
 			return "called out of order"
-		default:
+		case want.fits(m):
 			return "called too few times"
+		case want.name == m.name:
+			note = "called with other arguments: " + clip(m.text)
 		}
 	}
-	return "not called"
+	return note
 }
 
-func calledNames(calls []schema.FunctionCall) string {
-	if len(calls) == 0 {
+func calledNames(made []call) string {
+	if len(made) == 0 {
 		return "none"
 	}
-	names := make([]string, len(calls))
-	for i, c := range calls {
-		names[i] = c.Name
+	names := make([]string, len(made))
+	for i, m := range made {
+		names[i] = m.name
 	}
 	return clip(strings.Join(names, ", "))
 }
@@ -176,21 +209,6 @@ func matchChain(fits [][]bool, calls int) []bool {
 	return matched
 }
 
-// argsFit reports whether the call's arguments carry the listed ones. Objects
-// are compared by the listed keys at every depth, lists item by item, numbers
-// by value. Arguments that are not JSON carry nothing.
-func argsFit(want json.RawMessage, got string) bool {
-	if len(want) == 0 || string(want) == "null" {
-		return true
-	}
-	w, err := decodeJSON(want)
-	if err != nil {
-		return false
-	}
-	g, err := decodeJSON([]byte(got))
-	return err == nil && carries(w, g)
-}
-
 // decodeJSON decodes one canonical value, so that equal numbers have equal text.
 func decodeJSON(raw []byte) (any, error) {
 	canonical, err := schema.Canonical(raw)
@@ -203,6 +221,7 @@ func decodeJSON(raw []byte) (any, error) {
 	return v, dec.Decode(&v)
 }
 
+// carries reports whether got holds all that want lists.
 func carries(want, got any) bool {
 	switch w := want.(type) {
 	case map[string]any:
