@@ -89,7 +89,10 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 	bar := newProgress(a.stderr)
 	e.Observe = bar.observe
 	if record != "" {
-		recorders := newRecorders(filepath.Join(a.dir, record), e.Scrub)
+		if !filepath.IsAbs(record) {
+			record = filepath.Join(a.dir, record)
+		}
+		recorders := newRecorders(record, e.Scrub)
 		e.Record = recorders.record
 		defer func() { err = errors.Join(err, recorders.close()) }()
 	}

@@ -35,7 +35,18 @@ func Changes(base, head Digests, changed func(file string) bool) []Reason {
 			reasons = append(reasons, Reason{p.Name, blame(p.Files, changed), p.Name + " is gone"})
 		}
 	}
-	return reasons
+	return withoutEchoes(reasons)
+}
+
+// withoutEchoes leaves out that other lines of a recording answer a case, where
+// the case asks something else: that is why they do.
+func withoutEchoes(reasons []Reason) []Reason {
+	echo := func(r Reason) bool { return strings.HasSuffix(r.Part, " recording") }
+	rest := slices.DeleteFunc(slices.Clone(reasons), echo)
+	if len(rest) == 0 {
+		return reasons
+	}
+	return rest
 }
 
 // blame picks the file that a reason names: the last one that changed, since

@@ -23,8 +23,12 @@ type digested struct {
 // [schema.Canonical], of system, messages, tools without their mocks, format
 // and temperature, those that are empty left out. It is taken before a
 // delimiter is put in, so that the same question has the same digest in every
-// run. Recordings hold it: changing it makes them useless.
+// run; [WithDelimiter] keeps it with the request. Recordings hold it: changing
+// it makes them useless.
 func Digest(req Request) string {
+	if req.Digest != "" {
+		return req.Digest
+	}
 	d := digested{
 		System: req.System, Messages: req.Messages, Tools: slices.Clone(req.Tools),
 		Format: req.Format, Temperature: req.Temperature,
@@ -68,6 +72,7 @@ func unencodable(d digested) []byte {
 // WithDelimiter puts a delimiter in the place of every [Mark] in the system
 // prompt and the messages. The request that came in stays as it is.
 func WithDelimiter(req Request, delimiter string) Request {
+	req.Digest = Digest(req)
 	req.System = strings.ReplaceAll(req.System, Mark, delimiter)
 	for i, m := range req.Messages {
 		if !strings.Contains(m.Content, Mark) {

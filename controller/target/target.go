@@ -52,6 +52,10 @@ type Request struct {
 	// target; a recording keeps it, so that a plan knows which of its lines a
 	// case can be answered from.
 	Root string
+
+	// Digest is that of the request before its delimiter was put in; empty
+	// where there was none.
+	Digest string
 }
 
 // A Format is a JSON Schema that a reply must follow.
