@@ -216,6 +216,9 @@ func takeSQL(ctx context.Context, in Input, d *dialogue) (string, error) {
 // pleasure" and "Select one" are sentences.
 func isSQL(text string) bool {
 	st := sqlexec.Parse(text)
+	if st.HasClause("WITH") && !st.HasClause("AS") {
+		return false
+	}
 	switch st.Type {
 	case "SELECT", "VALUES":
 		return st.HasClause("FROM") || strings.HasSuffix(strings.TrimSpace(text), ";") || st.Type == "VALUES"

@@ -1,0 +1,82 @@
+package evaluate_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// The golden file holds the exact messages that models are sent. Whoever
+// changes it counts up the Version of the spec, so that what was measured
+// before is measured again.
+func TestMessagesGolden(t *testing.T) {
+	const question, reply = "Which city is the capital, and how many live there?", "It is Jakarta, with about 10.6 million people.\nOr 10 million?"
+	answer := raw(`"1"`)
+	var b strings.Builder
+	for _, tt := range []struct {
+		name    string
+		spec    schema.Spec
+		replies []string
+	}{
+		{"extractor: numeric", schema.TwoPass{Answer: answer, Type: "numeric"}, nil},
+		{"extractor: string", schema.TwoPass{Answer: answer, Type: "string"}, nil},
+		{"extractor: contains", schema.TwoPass{Answer: raw(`"people"`), Type: "contains"}, nil},
+		{"extractor: boolean", schema.TwoPass{Answer: answer, Type: "boolean"}, nil},
+		{"extractor: choice", schema.TwoPass{Answer: answer, Type: "choice"}, nil},
+		{"extractor: json", schema.TwoPass{Answer: answer, Type: "json"}, nil},
+		{"extractor: sql", schema.SQLExecutor{QueryType: "SELECT"}, nil},
+		{"extractor: second attempt", schema.TwoPass{Answer: answer, Type: "numeric"}, []string{"Jakarta"}},
+		{"judge: prompt", schema.Prompt{Template: "Question: {prompt}\nReply: {response}\nExpected: {expected} at level {level}.", Expected: raw(`["Jakarta",10.6]`), Level: "2"}, nil},
+		{"judge: prompt with max_score", schema.Prompt{Template: "Is it polite?", MaxScore: 10}, nil},
+		{"judge: hybrid", schema.Prompt{Template: "Rate {response} and end with `Score: n`.", Pattern: `score: (\d+)`, MaxScore: 10}, nil},
+		{"judge: hybrid, second attempt", schema.Prompt{Template: "Rate {response} and end with `Score: n`.", Pattern: `score: (\d+)`, MaxScore: 10}, []string{"Very good."}},
+	} {
+		long := reply
+		if strings.Contains(tt.name, "contains") {
+			long += strings.Repeat(" And so on.", 20)
+		}
+		s := &script{replies: tt.replies}
+		evaluate.Measure(t.Context(), schema.Evaluator{Spec: tt.spec}, input(question, long, s))
+		if len(s.asked) != len(tt.replies)+1 {
+			t.Fatalf("%s: %d requests", tt.name, len(s.asked))
+		}
+		writeRequest(&b, tt.name, s.asked[len(s.asked)-1])
+	}
+	// The mark is shown as a visible character.
+	got := strings.ReplaceAll(b.String(), target.Mark, "␀")
+	const file = "testdata/messages.golden"
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("messages (-want +got; write anew with -update and count up the spec's Version):\n%s", diff)
+	}
+}
+
+func writeRequest(b *strings.Builder, name string, req target.Request) {
+	fmt.Fprintf(b, "===== %s\n", name)
+	if req.Format != nil {
+		fmt.Fprintf(b, "--- format %s: %s\n", req.Format.Name, req.Format.Schema)
+	}
+	fmt.Fprintf(b, "--- temperature %v\n--- system\n%s\n", *req.Temperature, req.System)
+	for _, m := range req.Messages {
+		fmt.Fprintf(b, "--- %s\n%s\n", m.Role, m.Content)
+	}
+	b.WriteString("\n")
+}
