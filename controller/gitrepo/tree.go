@@ -35,9 +35,8 @@ var (
 	errTree      = errors.New("the folder holds a name that no file can have")
 )
 
-// A FileSystem is the content of a commit or of the working tree. It gives
-// beside the files the hashes that git
-// keeps of them.
+// A FileSystem is the content of a commit or of the working tree. Beside the
+// files it gives the hashes that git keeps of them.
 type FileSystem interface {
 	fs.ReadDirFS
 	fs.ReadFileFS

@@ -1,0 +1,103 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// An Export says which files of a commit are written to a folder.
+type Export struct {
+	// Match chooses files by their path; nil chooses all.
+	Match func(path string) bool
+	// MaxFiles and MaxBytes bound what is written in all; 0 means nothing may
+	// be.
+	MaxFiles int
+	MaxBytes int64
+}
+
+// ErrQuota says that an export would be larger than it may be.
+var ErrQuota = errors.New("the export is larger than it may be")
+
+// Export writes files of a commit below dir, which exists and is empty, for
+// programs that need them on a disk. A link, a submodule or a name that means
+// something to git among them is an error, not left out: a program that misses
+// a file does something else than was asked. What was written stays after an
+// error; the caller removes the folder in any case.
+func (r *Repository) Export(ctx context.Context, commit, dir string, what Export) error {
+	files, err := r.FS(commit)
+	if err != nil {
+		return err
+	}
+	into, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("exporting %.12s: %w", commit, err)
+	}
+	defer into.Close()
+	err = fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case e.IsDir() || what.Match != nil && !what.Match(name):
+			return nil
+		}
+		return what.write(into, files, name, e)
+	})
+	if err != nil {
+		return fmt.Errorf("exporting %.12s: %w", commit, err)
+	}
+	return nil
+}
+
+// write exports one file and takes it from the quota.
+func (what *Export) write(into *os.Root, files FileSystem, name string, e fs.DirEntry) error {
+	if err := regular(e.Type()); err != nil {
+		return fmt.Errorf("%s %w", name, err)
+	}
+	if err := exportable(name); err != nil {
+		return err
+	}
+	info, err := e.Info()
+	if err != nil {
+		return err
+	}
+	what.MaxFiles--
+	what.MaxBytes -= info.Size()
+	if what.MaxFiles < 0 || what.MaxBytes < 0 {
+		return fmt.Errorf("%s: %w", name, ErrQuota)
+	}
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	local := filepath.FromSlash(name)
+	if err := into.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o755); err != nil {
+		return err
+	}
+	// Two names that differ in case only meet here where the disk folds them.
+	f, err := into.OpenFile(local, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// exportable refuses what some file system would read as the folder of git or
+// as another path.
+func exportable(name string) error {
+	for part := range strings.SplitSeq(name, "/") {
+		plain := strings.TrimRight(strings.ToLower(part), ". ")
+		if plain == gitDirName || strings.HasPrefix(plain, "git~") || strings.ContainsAny(part, `\:`) {
+			return fmt.Errorf("%s has a name that is not exported", name)
+		}
+	}
+	return nil
+}

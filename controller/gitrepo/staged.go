@@ -1,0 +1,86 @@
+package gitrepo
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+)
+
+// tick is coarser than the clock of any file system in use. A file that was
+// written so shortly before git's index may have been written again after git
+// read it without its times showing that.
+const tick = 100 * time.Millisecond
+
+// staged is what git noted of the files of the working tree when it last read
+// them. It saves reading files whose size and times did not change since.
+type staged struct {
+	entries map[string]*index.Entry
+	// before is the time that files must be older than to be trusted.
+	before time.Time
+}
+
+// staged reads git's index. It is empty, which costs only time, where there is
+// none, where it is of a form that go-git does not read, and where git may turn
+// files into other bytes on their way to the object store: then the hash that
+// it notes is not that of the bytes in the working tree.
+func (r *Repository) staged() staged {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	info, err := os.Stat(filepath.Join(r.gitIn, "index"))
+	if err != nil || r.converts() {
+		return staged{}
+	}
+	idx, err := r.store.Index()
+	if err != nil {
+		return staged{}
+	}
+	s := staged{entries: make(map[string]*index.Entry, len(idx.Entries)), before: info.ModTime().Add(-tick)}
+	for _, e := range idx.Entries {
+		if e.Name == attributesFile || strings.HasSuffix(e.Name, "/"+attributesFile) {
+			return staged{}
+		}
+		s.entries[e.Name] = e
+	}
+	return s
+}
+
+const attributesFile = ".gitattributes"
+
+// converts reports whether git's configuration may convert contents.
+func (r *Repository) converts() bool {
+	for _, file := range []string{filepath.Join(r.root, attributesFile), filepath.Join(r.gitIn, "info", "attributes")} {
+		if _, err := os.Lstat(file); err == nil {
+			return true
+		}
+	}
+	cfg, err := r.git.ConfigScoped(config.SystemScope)
+	if err != nil {
+		return true
+	}
+	core := cfg.Raw.Section("core")
+	crlf := core.Option("autocrlf")
+	return crlf != "" && crlf != "false" || core.HasOption("attributesfile")
+}
+
+// hash gives the noted hash of a file if it cannot have changed since.
+func (s staged) hash(name string, info fs.FileInfo) (string, bool) {
+	e, ok := s.entries[name]
+	if !ok || e.Stage != 0 || e.IntentToAdd || e.SkipWorktree ||
+		e.Mode != filemode.Regular && e.Mode != filemode.Executable {
+		return "", false
+	}
+	// The index keeps sizes modulo 2³². The change time is set by the kernel
+	// alone, so a copy with an old modification time is seen.
+	changed, known := changeTime(info)
+	same := known && uint32(info.Size()) == e.Size && info.ModTime().Equal(e.ModifiedAt) && changed.Equal(e.CreatedAt)
+	if !same || !changed.Before(s.before) || !info.ModTime().Before(s.before) {
+		return "", false
+	}
+	return e.Hash.String(), true
+}
