@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -257,4 +259,44 @@ func TestParseRemote(t *testing.T) {
 			t.Errorf("parseRemote(%q) = %+v; want an error", raw, got)
 		}
 	}
+}
+
+// The same with what git itself makes, over its own upload-pack.
+func TestFetchBesideAShallowCloneOfGit(t *testing.T) {
+	program, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	up, base, _, _ := upstream(t)
+	clone := filepath.Join(t.TempDir(), "clone")
+	cmd := exec.CommandContext(t.Context(), program, "clone", "-q", "--depth=1", "file://"+filepath.ToSlash(up.dir), clone)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r, err := Open(clone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	full, commits, err := r.Fetch(t.Context(), Source{Refs: pullRefs, Store: filepath.Join(t.TempDir(), "store")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	if got, err := full.MergeBase(t.Context(), commits[0], commits[1]); err != nil || got != base {
+		t.Errorf("MergeBase = %s, %v; want %s", got, err, base)
+	}
+	if got, err := r.ChangedWork(t.Context(), mustResolve(t, r, "HEAD"), []string{"."}); err != nil || got != nil {
+		t.Errorf("ChangedWork of a fresh clone = %v, %v; want nothing", got, err)
+	}
+}
+
+func mustResolve(t *testing.T, r *Repository, ref string) string {
+	t.Helper()
+	commit, err := r.Resolve(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commit
 }
