@@ -259,7 +259,7 @@ func mayQuery(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqli
 // mayBuild allows what makes up an ordinary script: no other files, no virtual
 // tables, no settings. Settings are passed over rather than refused, because
 // dumps begin with them; foreign keys bear on the data and are heeded.
-func mayBuild(action sqlite.AuthorizerActionCode, arg, function, db, trigger string) sqlite.AuthorizerReturnCode {
+func mayBuild(action sqlite.AuthorizerActionCode, arg, function, _, _ string) sqlite.AuthorizerReturnCode {
 	switch action {
 	case sqlite.AuthAttach, sqlite.AuthDetach, sqlite.AuthCreateVTable, sqlite.AuthDropVTable:
 		return sqlite.AuthorizerDeny
@@ -276,5 +276,5 @@ func mayBuild(action sqlite.AuthorizerActionCode, arg, function, db, trigger str
 		sqlite.AuthTransaction, sqlite.AuthSavepoint:
 		return sqlite.AuthorizerOK
 	}
-	return mayQuery(action, arg, function, db, trigger)
+	return mayQuery(action, arg, function, "", "")
 }

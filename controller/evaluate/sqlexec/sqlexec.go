@@ -133,7 +133,8 @@ func runChild(ctx context.Context, input []byte) (response, error) {
 	defer cancel()
 	var stdout, stderr limitedBuffer
 	cmd := exec.CommandContext(ctx, program, childArg)
-	cmd.Env = []string{childEnv + "=1"}
+	// Built with -race, a program would wait for a second at its end.
+	cmd.Env = []string{childEnv + "=1", "GORACE=atexit_sleep_ms=0"}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
 	cmd.WaitDelay = time.Second
 	runErr := cmd.Run()
