@@ -152,7 +152,7 @@ func (p *Prepared) always(key string) (plan.Reason, bool) {
 		return plan.Reason{Part: "all", Message: "all cases were asked for"}, true
 	}
 	for _, glob := range p.Head.Config.Gate.Required {
-		if MatchKey(glob, key) {
+		if schema.MatchGlob(glob, key) {
 			return plan.Reason{Part: "required", File: p.ConfigFile, Message: "the gate requires " + glob}, true
 		}
 	}

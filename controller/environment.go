@@ -113,7 +113,7 @@ func inputs(fsys fs.FS, globs []string) ([]string, error) {
 				return nil
 			case err != nil:
 				return err
-			case d.Type().IsRegular() && (name == glob || MatchKey(glob, name)):
+			case d.Type().IsRegular() && (name == glob || schema.MatchGlob(glob, name)):
 				files = append(files, name)
 			}
 			return nil
@@ -133,30 +133,4 @@ func fileHash(fsys fs.FS, name string) (string, error) {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]), nil
-}
-
-// MatchKey reports whether a key or path matches a glob, in which * matches
-// within a segment and ** across them.
-func MatchKey(glob, key string) bool {
-	return matchSegments(strings.Split(glob, "/"), strings.Split(key, "/"))
-}
-
-func matchSegments(glob, key []string) bool {
-	for i, g := range glob {
-		if g == "**" {
-			for rest := range len(key) - i + 1 {
-				if matchSegments(glob[i+1:], key[i+rest:]) {
-					return true
-				}
-			}
-			return false
-		}
-		if i >= len(key) {
-			return false
-		}
-		if ok, err := path.Match(g, key[i]); err != nil || !ok {
-			return false
-		}
-	}
-	return len(glob) == len(key)
 }

@@ -182,12 +182,12 @@ func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, e
 		names[j.Target] = true
 		for _, ev := range j.Case.Evaluators {
 			for _, role := range ev.Spec.Roles() {
-				if roles[role] != "" {
-					names[roles[role]] = true
-				}
+				names[roles[role]] = true
 			}
 		}
 	}
+	// A role that no target has is an error of the cases that need it.
+	delete(names, "")
 	targets := map[string]run.Target{}
 	for name := range names {
 		cfg, ok := s.Config.Targets[name]

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -14,7 +15,7 @@ func (c *comment) fold(row *Row) {
 	if row.Detail == nil {
 		return
 	}
-	c.line("<details><summary>What happened in <b>" + text(row.Key, 200) + "</b></summary>")
+	c.line("<details><summary>What happened in <b>" + markup.Text(row.Key, 200) + "</b></summary>")
 	c.line("")
 	c.turns(row.Detail.Messages)
 	c.criteria(row)
@@ -52,16 +53,16 @@ func speaker(role string) string {
 	case schema.RoleUser, schema.RoleTool, schema.RoleSystem:
 		return role
 	}
-	return text(role, 20)
+	return markup.Text(role, 20)
 }
 
 func turn(m schema.Message) string {
 	var parts []string
 	if strings.TrimSpace(m.Content) != "" {
-		parts = append(parts, lines(m.Content, 800))
+		parts = append(parts, markup.Lines(m.Content, 800))
 	}
 	for _, call := range m.ToolCalls {
-		parts = append(parts, "called <code>"+text(call.Function.Name+" "+call.Function.Arguments, 300)+"</code>")
+		parts = append(parts, "called <code>"+markup.Text(call.Function.Name+" "+call.Function.Arguments, 300)+"</code>")
 	}
 	if len(parts) == 0 {
 		return "<i>empty</i>"
@@ -95,9 +96,9 @@ func (c *comment) criteria(row *Row) {
 		c.line("|:--|--:|")
 	}
 	for _, cr := range shown {
-		name := text(cr.ID, 120)
+		name := markup.Text(cr.ID, 120)
 		if cr.Note != "" {
-			name += " <br> <sub>" + text(cr.Note, 200) + "</sub>"
+			name += " <br> <sub>" + markup.Text(cr.Note, 200) + "</sub>"
 		}
 		base := ""
 		if withBase {
@@ -202,14 +203,14 @@ func (c *comment) groupTable(t groupTable) {
 	c.line("")
 	head, align := "| |", "|:--|"
 	for _, name := range t.columns {
-		head += " " + text(strings.TrimPrefix(name, "level_"), 30) + " |"
+		head += " " + markup.Text(strings.TrimPrefix(name, "level_"), 30) + " |"
 		align += "--:|"
 	}
 	c.line(head + " cases | score | Δ |")
 	c.line(align + "--:|--:|--:|")
 	shown := c.limit(len(t.rows))
 	for _, row := range t.rows[:shown] {
-		c.groupRow(text(row.group.Path[0], 80), row, t.columns)
+		c.groupRow(markup.Text(row.group.Path[0], 80), row, t.columns)
 	}
 	if rest := len(t.rows) - shown; rest > 0 {
 		c.line("| <sub>and " + phrase.Int(int64(rest)) + " more</sub> |")

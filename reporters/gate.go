@@ -3,11 +3,11 @@ package reporters
 import (
 	"fmt"
 	"math"
-	"path"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // The rules of GateSettings.FailOn.
@@ -236,7 +236,7 @@ func (f *findings) required(r *Report, globs []string) {
 	for _, glob := range globs {
 		found := false
 		for _, row := range r.Cases {
-			if row.Class != nil && *row.Class == Gone || !matchKey(glob, row.Key) {
+			if row.Class != nil && *row.Class == Gone || !schema.MatchGlob(glob, row.Key) {
 				continue
 			}
 			found = true
@@ -251,36 +251,6 @@ func (f *findings) required(r *Report, globs []string) {
 			f.failed("required case %s is not there", glob)
 		}
 	}
-}
-
-// matchKey matches a key glob: as path.Match, and ** for any number of
-// segments. A malformed glob matches only itself.
-func matchKey(glob, key string) bool {
-	if glob == key {
-		return true
-	}
-	return matchSegments(strings.Split(glob, "/"), strings.Split(key, "/"))
-}
-
-func matchSegments(glob, key []string) bool {
-	for len(glob) > 0 {
-		if glob[0] == "**" {
-			for i := range len(key) + 1 {
-				if matchSegments(glob[1:], key[i:]) {
-					return true
-				}
-			}
-			return false
-		}
-		if len(key) == 0 {
-			return false
-		}
-		if ok, err := path.Match(glob[0], key[0]); err != nil || !ok {
-			return false
-		}
-		glob, key = glob[1:], key[1:]
-	}
-	return len(key) == 0
 }
 
 func passReason(r *Report, pairs []pair, rule string) string {

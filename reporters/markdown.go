@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -93,7 +94,7 @@ func (c *comment) render() string {
 	c.line(c.scoreLine())
 	c.line("")
 	if c.o.Note != "" {
-		c.alert("NOTE", []string{text(c.o.Note, 500)})
+		c.alert("NOTE", []string{markup.Text(c.o.Note, 500)})
 	}
 	c.problems()
 	c.notices()
@@ -169,7 +170,7 @@ func (c *comment) headlineText(parts []string) string {
 	case told != "" && (r.Gate.Result != GatePass || c.rows.regressed+c.rows.failing > 0):
 		return told
 	case r.Gate.Result != GatePass:
-		return "Gate " + gateWord(r.Gate.Result) + ": " + text(r.Gate.Reason, 200)
+		return "Gate " + gateWord(r.Gate.Result) + ": " + markup.Text(r.Gate.Reason, 200)
 	case wanted == 0 && r.Base != nil:
 		return "No affected cases"
 	case r.Base == nil:
@@ -215,8 +216,8 @@ func (c *comment) scoreLine() string {
 		parts = append(parts, "Score **"+phrase.Score(r.Summary.Score, 3)+"**")
 	}
 	parts = append(parts, c.share(), c.commits())
-	if page := address(c.o.RunURL); page != "" {
-		parts = append(parts, link("full report", page))
+	if page := markup.Address(c.o.RunURL); page != "" {
+		parts = append(parts, markup.Link("full report", page))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -270,16 +271,16 @@ func (c *comment) commits() string {
 
 func (c *comment) commit(name *string, sha string) string {
 	if isCommit(sha) {
-		page := address(c.o.RepositoryURL)
+		page := markup.Address(c.o.RepositoryURL)
 		if page != "" {
 			page += "/commit/" + sha
 		}
-		return link("`"+sha[:7]+"`", page)
+		return markup.Link("`"+sha[:7]+"`", page)
 	}
 	if name == nil {
 		return "unknown"
 	}
-	return text(*name, 60)
+	return markup.Text(*name, 60)
 }
 
 // alert writes one of GitHub's alerts, a paragraph each.
@@ -304,10 +305,10 @@ func (c *comment) problems() {
 	out := []string{fmt.Sprintf("**%s %s invalid and %s not run**", phrase.Count(n, "definition"), verb(n, "is", "are"), was(n))}
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
-		where := link(text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
-		what := text(p.Message, 300)
+		where := markup.Link(markup.Text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
+		what := markup.Text(p.Message, 300)
 		if p.Hint != "" {
-			what += "; " + text(p.Hint, 300)
+			what += "; " + markup.Text(p.Hint, 300)
 		}
 		out = append(out, where+" <br> "+what)
 	}
@@ -340,7 +341,7 @@ func (c *comment) notices() {
 		if n.AtBase {
 			sha = c.o.BaseSHA
 		}
-		out = append(out, link(text(name, 200), c.o.blob(sha, n.File, n.Line))+" "+text(n.Message, 300))
+		out = append(out, markup.Link(markup.Text(name, 200), c.o.blob(sha, n.File, n.Line))+" "+markup.Text(n.Message, 300))
 	}
 	if rest := len(all) - shown; rest > 0 {
 		out = append(out, phrase.Count(rest, "change")+" "+more(shown)+" that can hide a failure")
@@ -350,7 +351,7 @@ func (c *comment) notices() {
 
 func (c *comment) foot() string {
 	r := c.r
-	parts := []string{"Gate " + gateWord(r.Gate.Result) + ": " + text(r.Gate.Reason, 400), c.cost()}
+	parts := []string{"Gate " + gateWord(r.Gate.Result) + ": " + markup.Text(r.Gate.Reason, 400), c.cost()}
 	if n := warnings(r.Problems); n > 0 {
 		parts = append(parts, phrase.Count(n, "warning")+" in the definitions")
 	}
@@ -361,7 +362,7 @@ func (c *comment) foot() string {
 	if len(c.o.Commands) > 0 {
 		commands := make([]string, len(c.o.Commands))
 		for i, cmd := range c.o.Commands {
-			commands[i] = "<code>" + text(cmd, 100) + "</code>"
+			commands[i] = "<code>" + markup.Text(cmd, 100) + "</code>"
 		}
 		out += " <br> " + strings.Join(commands, " · ")
 	}

@@ -15,9 +15,10 @@ import (
 type Class string
 
 const (
-	// Regression and Improvement mean that the verdict got worse or better in
-	// the order pass, borderline, fail.
-	Regression  Class = "regression"
+	// Regression means that the verdict got worse in the order pass,
+	// borderline, fail.
+	Regression Class = "regression"
+	// Improvement means that it got better.
 	Improvement Class = "improvement"
 	// Unchanged means the same verdict. A score that moved within it shows in
 	// the scores, in Diff.Delta and in the gate's max_drop.
@@ -27,8 +28,10 @@ const (
 	// Flaky means that the same decision digest gave another verdict.
 	Flaky Class = "flaky"
 	// New means that base does not have the case, or skips it.
-	New   Class = "new"
-	Gone  Class = "removed"
+	New Class = "new"
+	// Gone means that only base has the case.
+	Gone Class = "removed"
+	// Moved means that only the key of the case changed.
 	Moved Class = "moved"
 	// Failed means that a case that was wanted has no judgement at head.
 	Failed Class = "error"

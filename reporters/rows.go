@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
@@ -143,7 +144,7 @@ func (c *comment) name(row *Row) string {
 	if row.Class != nil && *row.Class == Gone || row.Reasons != nil && slices.ContainsFunc(row.Reasons, func(r plan.Reason) bool { return r.Part == "invalid" }) {
 		sha = c.o.BaseSHA
 	}
-	return link(text(row.Key, 200), c.o.blob(sha, row.File, row.Line))
+	return markup.Link(markup.Text(row.Key, 200), c.o.blob(sha, row.File, row.Line))
 }
 
 // blocking writes the table of what speaks against the change, and a fold for
@@ -182,7 +183,7 @@ func (c *comment) blockingCell(row *Row) string {
 	}
 	cell := []string{verdictIcon(row.Verdict) + " " + label + c.name(row)}
 	if row.Reason != "" {
-		cell = append(cell, text(row.Reason, 240))
+		cell = append(cell, markup.Text(row.Reason, 240))
 	}
 	if why := c.why(row); why != "" {
 		cell = append(cell, "<sub>"+why+"</sub>")
@@ -203,7 +204,7 @@ func (c *comment) why(row *Row) string {
 	if said == "" || row.Class == nil && row.Action == plan.Run && c.r.Base == nil {
 		return ""
 	}
-	return actionWord(row.Action, c.r.Base != nil) + ": " + text(said, 240)
+	return actionWord(row.Action, c.r.Base != nil) + ": " + markup.Text(said, 240)
 }
 
 // numbers is the left cell of a blocking row: the difference, and both scores.
@@ -301,11 +302,11 @@ func (c *comment) alsoCells(row *Row) (left, right string) {
 	case Gone:
 		return was, "🗑️ removed · " + name
 	case Moved:
-		return "", "↪️ moved · " + name + " <sub>from " + text(deref(row.MovedFrom), 200) + "</sub>"
+		return "", "↪️ moved · " + name + " <sub>from " + markup.Text(deref(row.MovedFrom), 200) + "</sub>"
 	}
 	switch {
 	case row.Error != nil:
-		return was, "⚠️ error · " + name + c.small(text(*row.Error, 240))
+		return was, "⚠️ error · " + name + c.small(markup.Text(*row.Error, 240))
 	case row.Verdict != nil && *row.Verdict == verdict.Skipped:
 		return was, "⏭️ skipped · " + name + c.small(c.why(row))
 	case drop(row) < 0:
@@ -359,7 +360,7 @@ func (c *comment) planned() {
 	if len(rows) == 0 {
 		return
 	}
-	c.alert("NOTE", []string{"**Nothing was run:** " + text(c.r.NotRun, 300)})
+	c.alert("NOTE", []string{"**Nothing was run:** " + markup.Text(c.r.NotRun, 300)})
 	shown := c.limit(len(rows))
 	if shown == 0 {
 		return
@@ -367,8 +368,8 @@ func (c *comment) planned() {
 	c.line("| | Would run |")
 	c.line("|--:|:--|")
 	for _, row := range rows[:shown] {
-		why := text(plan.Summarise(row.Reasons), 240)
-		c.line("| " + text(plannedWord(row.Action), 20) + " | " + c.name(row) + c.small(why) + " |")
+		why := markup.Text(plan.Summarise(row.Reasons), 240)
+		c.line("| " + markup.Text(plannedWord(row.Action), 20) + " | " + c.name(row) + c.small(why) + " |")
 	}
 	c.rest(len(rows) - shown)
 	c.line("")

@@ -75,14 +75,14 @@ type walker struct {
 	problems []Problem
 }
 
-func (w *walker) add(pos Position, severity Severity, rule, message, hint string) {
-	w.problems = append(w.problems, Problem{pos, severity, rule, message, hint})
+func (w *walker) fail(pos Position, rule, message, hint string) {
+	w.problems = append(w.problems, Problem{pos, Error, rule, message, hint})
 }
 
 // value checks one value; at is where its key stands.
 func (w *walker) value(n *node, s *shape, name string, at Position) {
 	if len(s.kinds) > 0 && !slices.Contains(s.kinds, n.kind) {
-		w.add(n.pos, Error, "wrong-type", fmt.Sprintf("%s must be %s, not %s", quoteName(name), oneOf(s.kinds), n.kind), writeInstead(n, s))
+		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be %s, not %s", quoteName(name), oneOf(s.kinds), n.kind), writeInstead(n, s))
 		return
 	}
 	switch n.kind {
@@ -120,7 +120,7 @@ func (w *walker) object(n *node, s *shape, at Position) {
 	}
 	for _, must := range s.must {
 		if !slices.ContainsFunc(n.fields, func(f field) bool { return f.name == must }) {
-			w.add(at, Error, "missing-field", fmt.Sprintf("the field `%s` is missing", must), fmt.Sprintf("add %q: …", must))
+			w.fail(at, "missing-field", fmt.Sprintf("the field `%s` is missing", must), fmt.Sprintf("add %q: …", must))
 		}
 	}
 }
@@ -131,14 +131,14 @@ func (w *walker) unknown(f field, s *shape, n *node) {
 	})
 	message := fmt.Sprintf("unknown field `%s`", f.name)
 	if near := DidYouMean(f.name, missing); near != "" {
-		w.add(f.pos, Error, "unknown-field", message, near)
+		w.fail(f.pos, "unknown-field", message, near)
 		return
 	}
 	hint := "it is ignored; remove it"
 	if w.extra == Error {
 		hint = "known are " + strings.Join(s.names, ", ")
 	}
-	w.add(f.pos, w.extra, "unknown-field", message, hint)
+	w.problems = append(w.problems, Problem{f.pos, w.extra, "unknown-field", message, hint})
 }
 
 func (w *walker) word(n *node, s *shape, name string) {
@@ -151,7 +151,7 @@ func (w *walker) word(n *node, s *shape, name string) {
 		if near := DidYouMean(text, s.enum); near != "" {
 			hint = near + " " + hint
 		}
-		w.add(n.pos, Error, "wrong-value", fmt.Sprintf("%s is %q", quoteName(name), clip(text)), hint)
+		w.fail(n.pos, "wrong-value", fmt.Sprintf("%s is %q", quoteName(name), clip(text)), hint)
 	}
 }
 
@@ -161,12 +161,12 @@ func (w *walker) number(n *node, s *shape, name string) {
 		return
 	}
 	if s.whole && strings.ContainsAny(n.scalar, ".eE") {
-		w.add(n.pos, Error, "wrong-type", fmt.Sprintf("%s must be a whole number, not %s", quoteName(name), n.scalar), "write it without a fraction")
+		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be a whole number, not %s", quoteName(name), n.scalar), "write it without a fraction")
 		return
 	}
 	for _, b := range s.bounds {
 		if !b.holds(x) {
-			w.add(n.pos, Error, "out-of-range", fmt.Sprintf("%s is %s", quoteName(name), n.scalar), fmt.Sprintf("it must be %s", b))
+			w.fail(n.pos, "out-of-range", fmt.Sprintf("%s is %s", quoteName(name), n.scalar), fmt.Sprintf("it must be %s", b))
 		}
 	}
 }

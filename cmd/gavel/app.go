@@ -64,9 +64,13 @@ func Main(ctx context.Context, args []string) int {
 		return exitInternal
 	}
 	a := &app{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, dir: dir}
+	return a.main(ctx, args)
+}
+
+func (a *app) main(ctx context.Context, args []string) int {
 	root := a.rootCommand()
 	root.SetArgs(args)
-	err = root.ExecuteContext(ctx)
+	err := root.ExecuteContext(ctx)
 	var exit *exitError
 	switch {
 	case err == nil:

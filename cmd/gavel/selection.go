@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -50,7 +49,7 @@ func (s *selection) selects() func(*schema.Case) bool {
 func matchesKey(globs []string, key string) bool {
 	return len(globs) == 0 || slices.ContainsFunc(globs, func(glob string) bool {
 		glob = strings.TrimSuffix(glob, "/")
-		return controller.MatchKey(glob, key) || controller.MatchKey(glob+"/**", key)
+		return schema.MatchGlob(glob, key) || schema.MatchGlob(glob+"/**", key)
 	})
 }
 

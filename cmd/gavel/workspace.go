@@ -19,7 +19,7 @@ import (
 // A workspace is the repository that the command was started in.
 type workspace struct {
 	repo  *gitrepo.Repository
-	files gitrepo.FileSystem // the working tree
+	files *gitrepo.WorkTree // nil where only commits are looked at
 }
 
 func (a *app) workspace() (*workspace, error) {
@@ -34,7 +34,13 @@ func (a *app) workspace() (*workspace, error) {
 	return &workspace{repo: repo, files: files}, nil
 }
 
-func (w *workspace) close() error { return w.repo.Close() }
+func (w *workspace) close() error {
+	var err error
+	if w.files != nil {
+		err = w.files.Close()
+	}
+	return errors.Join(err, w.repo.Close())
+}
 
 // readConfig reads gavel.yaml from a state of the repository. Where there is
 // none it gives the defaults and false.

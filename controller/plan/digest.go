@@ -71,22 +71,20 @@ type digester struct {
 func (d *digester) execution() {
 	c := d.c
 	target := d.env.Targets[d.targetName()]
-	d.value(Execution, "messages", c.Drive.Messages, "", c.Origin.File)
+	d.value(Execution, "messages", c.Drive.Messages, c.Origin.File)
 	if c.System != "" {
-		d.text(Execution, "system prompt", c.System, "", layerFiles(c.Layers)...)
+		d.long(Execution, "system prompt", c.System, layerFiles(c.Layers)...)
 	}
 	if !target.Agent && len(c.Tools) > 0 {
 		for _, t := range c.Tools {
-			d.value(Execution, "tool "+t.Name, t, "", t.File)
+			d.value(Execution, "tool "+t.Name, t, t.File)
 		}
-		rounds := strconv.Itoa(c.Policy.MaxToolRounds)
-		d.text(Execution, "tool rounds", rounds, rounds, d.configured()...)
+		d.short(Execution, "tool rounds", strconv.Itoa(c.Policy.MaxToolRounds), d.configured()...)
 	}
-	d.text(Execution, "timeout", c.Policy.Timeout.String(), c.Policy.Timeout.String(), d.configured()...)
+	d.short(Execution, "timeout", c.Policy.Timeout.String(), d.configured()...)
 	d.facts(Execution, "target", target)
-	d.text(Execution, "driver version", strconv.Itoa(DriverVersion), strconv.Itoa(DriverVersion))
-	compiler := strconv.Itoa(compilerVersions[c.Dialect])
-	d.text(Execution, "compiler version", c.Dialect+" "+compiler, compiler)
+	d.short(Execution, "driver version", strconv.Itoa(DriverVersion))
+	d.short(Execution, "compiler version", c.Dialect+" "+strconv.Itoa(compilerVersions[c.Dialect]))
 }
 
 func (d *digester) judgement() {
@@ -99,10 +97,10 @@ func (d *digester) judgement() {
 			Kind    string
 			Version int
 			Spec    schema.Spec
-		}{ev.Spec.Kind(), ev.Spec.Version(), ev.Spec}, ev.Spec.Kind(), d.files(ev)...)
+		}{ev.Spec.Kind(), ev.Spec.Version(), ev.Spec}, d.files(ev)...)
 		if db, ok := ev.Spec.(schema.SQLExecutor); ok {
 			for n, f := range db.Database {
-				d.text(Judgement, d.named("database", i)+" file "+strconv.Itoa(n+1), string(f.Data), "", f.Path)
+				d.long(Judgement, d.named("database", i)+" file "+strconv.Itoa(n+1), string(f.Data), f.Path)
 			}
 		}
 	}
@@ -117,26 +115,23 @@ func (d *digester) decision() {
 	several := len(d.c.Evaluators) > 1
 	for i, ev := range d.c.Evaluators {
 		files := append(d.files(ev), d.env.Config)
-		show := strconv.FormatFloat(ev.Rule.Threshold, 'g', -1, 64)
-		d.text(Decision, d.named("threshold", i), show, show, files...)
+		d.short(Decision, d.named("threshold", i), decimal(ev.Rule.Threshold), files...)
 		need := "all"
 		if ev.Rule.Need > 0 {
 			need = strconv.Itoa(ev.Rule.Need)
 		}
-		d.text(Decision, d.named("match", i), need, need, files...)
+		d.short(Decision, d.named("match", i), need, files...)
 		if len(ev.Rule.Weights) > 0 {
-			d.value(Decision, d.named("criterion weights", i), ev.Rule.Weights, "", files...)
+			d.value(Decision, d.named("criterion weights", i), ev.Rule.Weights, files...)
 		}
 		if len(ev.Rule.Required) > 0 {
-			d.value(Decision, d.named("required criteria", i), ev.Rule.Required, "", files...)
+			d.value(Decision, d.named("required criteria", i), ev.Rule.Required, files...)
 		}
 		if several { // the weight of a single evaluator cancels out
-			weight := strconv.FormatFloat(ev.Weight, 'g', -1, 64)
-			d.text(Decision, d.named("evaluator weight", i), weight, weight, files...)
+			d.short(Decision, d.named("evaluator weight", i), decimal(ev.Weight), files...)
 		}
 	}
-	n := strconv.Itoa(d.c.Policy.Iterations)
-	d.text(Decision, "iterations", n, n, d.configured()...)
+	d.short(Decision, "iterations", strconv.Itoa(d.c.Policy.Iterations), d.configured()...)
 }
 
 // facts adds what is known of a target, as seen by this case.
@@ -146,38 +141,46 @@ func (d *digester) facts(layer Layer, role string, t Target) {
 			continue
 		}
 		file := cmp.Or(f.File, d.env.Config)
-		show := f.Value
-		if f.File != "" || len(show) > 60 {
-			show = ""
+		if f.File != "" || len(f.Value) > 60 {
+			d.long(layer, role+" "+f.Name, f.Value, file)
+			continue
 		}
-		d.text(layer, role+" "+f.Name, f.Value, show, file)
+		d.short(layer, role+" "+f.Name, f.Value, file)
 	}
 	if t.Recorded != nil && d.env.Root != nil {
 		agent := d.env.Targets[d.targetName()].Agent
 		lines := t.Recorded[d.env.Root(d.c, agent)] + " " + t.Recorded[""]
-		d.text(layer, role+" recording", lines, "", t.RecordedFile)
+		d.long(layer, role+" recording", lines, t.RecordedFile)
 	}
 }
 
 // value adds a part by its canonical JSON.
-func (d *digester) value(layer Layer, name string, v any, show string, files ...string) {
+func (d *digester) value(layer Layer, name string, v any, files ...string) {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		// Cases hold only strings, numbers and JSON that was parsed before.
 		panic(fmt.Sprintf("digest of %s: part %s: %v", d.c.Key, name, err))
 	}
-	d.text(layer, name, string(raw), show, files...)
+	d.long(layer, name, string(raw), files...)
 }
 
-func (d *digester) text(layer Layer, name, text, show string, files ...string) {
+// short adds a part whose value a reason can show.
+func (d *digester) short(layer Layer, name, text string, files ...string) {
+	d.long(layer, name, text, files...)
+	d.parts[len(d.parts)-1].Show = text
+}
+
+// long adds a part by its text.
+func (d *digester) long(layer Layer, name, text string, files ...string) {
 	sum := sha256.Sum256([]byte(text))
 	files = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f == "" })
 	slices.Sort(files)
 	d.parts = append(d.parts, Part{
-		Layer: layer, Name: name, Files: slices.Compact(files),
-		Digest: hex.EncodeToString(sum[:]), Show: show,
+		Layer: layer, Name: name, Files: slices.Compact(files), Digest: hex.EncodeToString(sum[:]),
 	})
 }
+
+func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // named numbers the parts of evaluators where a case has several.
 func (d *digester) named(part string, i int) string {

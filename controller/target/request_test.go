@@ -87,6 +87,7 @@ func TestWithDelimiter(t *testing.T) {
 	}
 	before := fmt.Sprintf("%+v", req)
 	want := Request{
+		Digest: Digest(req),
 		System: "Between D and D.",
 		Messages: []schema.Message{
 			{Role: schema.RoleUser, Content: "nothing"}, {Role: schema.RoleUser, Content: "D\nx\nD"}, {Role: schema.RoleUser, Content: "D"},

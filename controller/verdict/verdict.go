@@ -16,9 +16,12 @@ import (
 type Verdict string
 
 const (
-	Pass       Verdict = "pass"
+	// Pass means that everything that was demanded held.
+	Pass Verdict = "pass"
+	// Borderline is between pass and fail, in the dialect that has it.
 	Borderline Verdict = "borderline"
-	Fail       Verdict = "fail"
+	// Fail means that something that was demanded did not hold.
+	Fail Verdict = "fail"
 	// Error means that no judgement was possible. It counts neither as a pass
 	// nor as a score of 0.
 	Error Verdict = "error"

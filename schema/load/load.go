@@ -80,9 +80,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 		return err
 	}
 	sorted := sortByDialect(root, found)
-	for _, p := range sorted.problems {
-		l.out.Problems = append(l.out.Problems, p)
-	}
+	l.out.Problems = append(l.out.Problems, sorted.problems...)
 	keyRoot := root
 	if len(l.opts.Settings.Definitions) > 1 {
 		keyRoot = "."

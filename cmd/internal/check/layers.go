@@ -47,6 +47,7 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
 		"controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "reporters",
 	}, reason: "it is the pipeline below every command"},
+	{dir: "examples", reason: "they are files for people, which the demo carries along"},
 	{dir: "cmd", sees: []string{"*"}, reason: "it wires all of them"},
 }
 

@@ -118,7 +118,8 @@ func (m *measure) parameters(f source, d *ast.FuncDecl) {
 		if isContext(field.Type) {
 			continue
 		}
-		count += max(1, len(field.Names))
+		// A parameter that a signature demands and nobody reads burdens nobody.
+		count += len(slices.DeleteFunc(slices.Clone(field.Names), func(n *ast.Ident) bool { return n.Name == "_" }))
 		if id, ok := field.Type.(*ast.Ident); ok && id.Name == "bool" && exported(d) {
 			m.add(f, field.Pos(), "%s is exported and takes a bool, which a call does not explain", d.Name.Name)
 		}

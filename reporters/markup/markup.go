@@ -1,4 +1,9 @@
-package reporters
+// Package markup writes foreign text into GitHub's Markdown so that it stays
+// text.
+//
+// Everything in a comment that did not come from Gavel itself passes through
+// [Text] or [Lines]. Nothing else escapes.
+package markup
 
 import (
 	"fmt"
@@ -9,27 +14,24 @@ import (
 	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
-// Everything that did not come from this package passes through text or lines
-// before it stands in a comment. Nothing else in the package escapes.
-
 // gap is a zero-width space. GitHub looks for mentions, references and bare
 // addresses in the rendered text, so an entity alone does not disarm them.
 const gap = "&#8203;"
 
-// text renders foreign text on one line, at most limit characters of it, so
+// Text renders foreign text on one line, at most limit characters of it, so
 // that it stays text wherever it stands: it opens no Markdown or HTML, ends no
 // table cell, mentions nobody, refers to no issue and, at the start of a line,
 // is no command of a bot. Long words may wrap.
-func text(s string, limit int) string {
+func Text(s string, limit int) string {
 	var b strings.Builder
 	e := escaper{b: &b, s: phrase.Clip(phrase.Line(s), limit)}
 	e.run()
 	return b.String()
 }
 
-// lines renders foreign text of several lines inside one paragraph, with its
+// Lines renders foreign text of several lines inside one paragraph, with its
 // indentation, at most limit characters and 24 lines of it.
-func lines(s string, limit int) string {
+func Lines(s string, limit int) string {
 	const most = 24
 	all := strings.Split(strings.Trim(phrase.Clip(phrase.Clean(s), limit), "\n \t"), "\n")
 	if len(all) > most {
@@ -40,7 +42,7 @@ func lines(s string, limit int) string {
 		line = strings.ReplaceAll(line, "\t", "  ")
 		body := strings.TrimLeft(line, " ")
 		indent := min(len(line)-len(body), 16)
-		out[i] = strings.Repeat("&nbsp;", indent) + text(body, limit)
+		out[i] = strings.Repeat("&nbsp;", indent) + Text(body, limit)
 	}
 	return strings.Join(out, "<br>")
 }
@@ -142,46 +144,27 @@ func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 func alnum(c byte) bool { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// link renders a link, or only its text where there is no address.
-func link(escaped, address string) string {
+// Link renders a link, or only its text where there is no address.
+func Link(escaped, address string) string {
 	if address == "" {
 		return escaped
 	}
 	return "[" + escaped + "](" + address + ")"
 }
 
-// address cleans an address that the caller knows, so that it can stand in
+// Address cleans an address that the caller knows, so that it can stand in
 // parentheses: empty unless it is http or https.
-func address(s string) string {
+func Address(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return ""
 	}
 	u.User = nil
-	return strings.TrimRight(percent(u.String(), "-._~/:?#=%&+,"), "/")
+	return strings.TrimRight(Percent(u.String(), "-._~/:?#=%&+,"), "/")
 }
 
-// blob is the address of a line of a file at a commit; empty where the commit
-// or the path is none that a forge could show.
-func (o Options) blob(commit, file string, line int) string {
-	repo := address(o.RepositoryURL)
-	if repo == "" || !isCommit(commit) || file == "" || strings.HasPrefix(file, "/") {
-		return ""
-	}
-	for _, segment := range strings.Split(file, "/") {
-		if segment == "" || segment == "." || segment == ".." {
-			return ""
-		}
-	}
-	out := repo + "/blob/" + commit + "/" + percent(file, "-._/")
-	if line > 0 {
-		out += fmt.Sprintf("#L%d", line)
-	}
-	return out
-}
-
-// percent escapes every byte that is no letter, digit or among keep.
-func percent(s, keep string) string {
+// Percent escapes every byte that is no letter, digit or among keep.
+func Percent(s, keep string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		if c := s[i]; c < utf8.RuneSelf && (alnum(c) || strings.IndexByte(keep, c) >= 0) {
@@ -193,24 +176,3 @@ func percent(s, keep string) string {
 	return b.String()
 }
 
-func isCommit(s string) bool {
-	return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == ""
-}
-
-// instance cleans a name for the marker, where it must not end the comment.
-func instance(s string) string {
-	clean := func(r rune) rune {
-		if r < utf8.RuneSelf && (alnum(byte(r)) || r == '.' || r == '_') {
-			return r
-		}
-		return '-'
-	}
-	s = strings.Trim(strings.Map(clean, phrase.Clip(s, 64)), "-")
-	for strings.Contains(s, "--") {
-		s = strings.ReplaceAll(s, "--", "-")
-	}
-	if s == "" {
-		return "default"
-	}
-	return s
-}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
+)
+
+var update = flag.Bool("update", false, "write the goldens and recordings anew")
+
+func TestMain(m *testing.M) {
+	if sqlexec.ServeChild() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// gavel runs the command line in a folder and gives what it printed and its
+// exit code.
+func gavel(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &app{stdout: &out, stderr: &errs, lookupEnv: func(string) (string, bool) { return "", false }, dir: dir}
+	code = a.main(t.Context(), args)
+	return out.String(), errs.String(), code
+}
+
+// demoFolder makes the demo's repository and checks its branch out: main, or
+// the pull request.
+func demoFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := demoRepository(context.Background(), dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestDemo compares all that the demo prints with testdata/demo.txt: the plan
+// with its reasons and the comment that the pull request gets.
+func TestDemo(t *testing.T) {
+	if *update {
+		record(t)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	stdout, stderr, code := gavel(t, t.TempDir(), "demo")
+	if code != exitPass || stderr != "" {
+		t.Fatalf("exit code %d, stderr %s", code, stderr)
+	}
+	got := regexp.MustCompile(`(?m)^(repository|comment) .*$`).ReplaceAllString(stdout, "$1 …")
+	got = regexp.MustCompile(` \d+ ms ·`).ReplaceAllString(got, " … ms ·")
+	golden(t, "demo.txt", got)
+}
+
+// record makes the recordings from the replies that were written by hand, for
+// both sides of the pull request.
+func record(t *testing.T) {
+	recordings, err := filepath.Abs("../../examples/domain/recordings")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"assistant.jsonl", "judge.jsonl"} {
+		if err := os.Remove(filepath.Join(recordings, name)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	dir := demoFolder(t)
+	main := t.TempDir()
+	if err := os.CopyFS(main, os.DirFS("../../examples/domain")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(main, ".git"), os.DirFS(filepath.Join(dir, ".git"))); err != nil {
+		t.Fatal(err)
+	}
+	for folder, replies := range map[string]string{main: "base.yaml", dir: "head.yaml"} {
+		data, err := os.ReadFile(filepath.Join("../../examples/replies", replies))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "by-hand.yaml"), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if stdout, stderr, code := gavel(t, folder, "run", "--config", "by-hand.yaml", "--record="+recordings); code > exitUsage {
+			t.Fatalf("record with %s: exit code %d\n%s\n%s", replies, code, stdout, stderr)
+		}
+	}
+	t.Log("the recordings are new: run the test again without -update")
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("-want +got; regenerate with -update:\n%s", diff)
+	}
+}
+
+// TestDemoRepositoryWorksByHand does what the demo's last line suggests: a
+// second run makes no call, and one changed byte of a reply changes a verdict.
+func TestDemoRepositoryWorksByHand(t *testing.T) {
+	dir := demoFolder(t)
+	if _, stderr, code := gavel(t, dir, "run", "--base", "main"); code != exitUsage {
+		t.Fatalf("exit code %d, want %d for the invalid definition: %s", code, exitUsage, stderr)
+	}
+	stdout, _, _ := gavel(t, dir, "run", "--base", "main")
+	if !strings.Contains(stdout, "\n0 calls") {
+		t.Errorf("the second run made calls:\n%s", stdout)
+	}
+	file := filepath.Join(dir, "recordings", "assistant.jsonl")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := bytes.Replace(data, []byte(`is 540.\n540"`), []byte(`is 540.\n541"`), 1)
+	if bytes.Equal(data, changed) {
+		t.Fatal("the reply to change is not there")
+	}
+	if err := os.WriteFile(file, changed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plan, _, _ := gavel(t, dir, "plan")
+	if got := strings.Count(plan, "run      "); got != 1 || !strings.Contains(plan, "math/level_2/test_discount") {
+		t.Errorf("a changed reply reruns %d cases:\n%s", got, plan)
+	}
+}

@@ -1,0 +1,50 @@
+package reporters
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/reporters/markup"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// blob is the address of a line of a file at a commit; empty where the commit
+// or the path is none that a forge could show.
+func (o Options) blob(commit, file string, line int) string {
+	repo := markup.Address(o.RepositoryURL)
+	if repo == "" || !isCommit(commit) || file == "" || strings.HasPrefix(file, "/") {
+		return ""
+	}
+	for _, segment := range strings.Split(file, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return ""
+		}
+	}
+	out := repo + "/blob/" + commit + "/" + markup.Percent(file, "-._/")
+	if line > 0 {
+		out += fmt.Sprintf("#L%d", line)
+	}
+	return out
+}
+
+func isCommit(s string) bool {
+	return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// instance cleans a name for the marker, where it must not end the comment.
+func instance(s string) string {
+	clean := func(r rune) rune {
+		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' {
+			return r
+		}
+		return '-'
+	}
+	s = strings.Trim(strings.Map(clean, phrase.Clip(s, 64)), "-")
+	for strings.Contains(s, "--") {
+		s = strings.ReplaceAll(s, "--", "-")
+	}
+	if s == "" {
+		return "default"
+	}
+	return s
+}
