@@ -100,6 +100,9 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -117,10 +120,10 @@ func golden(t *testing.T, name, got string) {
 // second run makes no call, and one changed byte of a reply changes a verdict.
 func TestDemoRepositoryWorksByHand(t *testing.T) {
 	dir := demoFolder(t)
-	if _, stderr, code := gavel(t, dir, "run", "--base", "main"); code != exitUsage {
+	if _, stderr, code := gavel(t, dir, "run"); code != exitUsage {
 		t.Fatalf("exit code %d, want %d for the invalid definition: %s", code, exitUsage, stderr)
 	}
-	stdout, _, _ := gavel(t, dir, "run", "--base", "main")
+	stdout, _, _ := gavel(t, dir, "run")
 	if !strings.Contains(stdout, "\n0 calls") {
 		t.Errorf("the second run made calls:\n%s", stdout)
 	}
