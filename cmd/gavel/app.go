@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -28,6 +29,9 @@ type app struct {
 	lookupEnv      func(string) (string, bool)
 	// dir is where the command was started.
 	dir string
+	// now and wait pace the writes to a forge; nil means the real clock.
+	now  func() time.Time
+	wait func(ctx context.Context, d time.Duration) error
 
 	json       bool
 	strict     bool

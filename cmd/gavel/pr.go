@@ -91,7 +91,9 @@ func (a *app) env(name string) string {
 
 // review finds out what is to be judged and whether it may be run.
 func (a *app) review(ctx context.Context, repo string, number int) (*review, error) {
-	client, err := forge.New(forge.Config{BaseURL: a.env("GITHUB_API_URL"), Token: forge.Token(a.env("GITHUB_TOKEN"))})
+	client, err := forge.New(forge.Config{
+		BaseURL: a.env("GITHUB_API_URL"), Token: forge.Token(a.env("GITHUB_TOKEN")), Now: a.now, Wait: a.wait,
+	})
 	if err != nil {
 		return nil, usageError("GITHUB_API_URL: %w", err)
 	}
@@ -112,7 +114,7 @@ func (a *app) review(ctx context.Context, repo string, number int) (*review, err
 	} else if r.repo, err = forge.ParseRepo(repo); err != nil {
 		return nil, usageError("--repo: %w", err)
 	}
-	if err := r.live(ctx, event.Name); err != nil {
+	if err := r.read(ctx, event.Name); err != nil {
 		return nil, err
 	}
 	r.publish = github.New(github.Config{
@@ -129,8 +131,8 @@ func (a *app) login() string {
 	return ""
 }
 
-// live reads the pull request as it is now: the event is only a hint.
-func (r *review) live(ctx context.Context, event string) error {
+// read reads the pull request as it is now: the event is only a hint.
+func (r *review) read(ctx context.Context, event string) error {
 	if r.number == 0 {
 		r.trust = forge.Trusted(event, nil, forge.PermissionUnknown)
 		return nil
