@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 )
@@ -21,7 +22,22 @@ func TestMain(m *testing.M) {
 	if sqlexec.ServeChild() {
 		return
 	}
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"gavel": main})
+}
+
+// TestScripts runs the command line as its users do. Every script shows one
+// behaviour.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			// A repository is what a script makes: nothing of this machine's.
+			env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(env.WorkDir, ".gitconfig"))
+			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			return os.WriteFile(filepath.Join(env.WorkDir, ".gitconfig"), []byte("[user]\nname = gavel\nemail = gavel@localhost\n[init]\ndefaultBranch = main\n"), 0o644)
+		},
+	})
 }
 
 // gavel runs the command line in a folder and gives what it printed and its

@@ -72,7 +72,7 @@ func (j *job) run(t *testing.T) (stdout, stderr string, code int) {
 // states are the last states of the head by context.
 func (j *job) states() map[string]string {
 	out := map[string]string{}
-	for _, s := range j.forge.Statuses() {
+	for _, s := range j.forge.Statuses(j.head) {
 		if s.SHA == j.head {
 			out[s.Context] = s.State + ": " + s.Description
 		}
@@ -86,7 +86,7 @@ func TestPullRequestGetsItsVerdicts(t *testing.T) {
 	if code != exitUsage {
 		t.Errorf("exit code %d, want %d for the invalid definition\n%s%s", code, exitUsage, stdout, stderr)
 	}
-	comments := j.forge.Comments()
+	comments := j.forge.Comments(1)
 	if len(comments) != 1 || !strings.Contains(comments[0].Body, "1 invalid definition, 1 regression, 2 improvements") {
 		t.Fatalf("comments %+v\n%s", comments, stderr)
 	}
@@ -99,7 +99,7 @@ func TestPullRequestGetsItsVerdicts(t *testing.T) {
 		t.Errorf("%d statuses, want 2", n)
 	}
 	pending := 0
-	for _, s := range j.forge.Statuses() {
+	for _, s := range j.forge.Statuses(j.head) {
 		if s.State == "pending" {
 			pending++
 		}
@@ -115,9 +115,9 @@ func TestPullRequestGetsItsVerdicts(t *testing.T) {
 func TestASecondRunCallsNobodyAndKeepsTheComment(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	j.run(t)
-	first := j.forge.Comments()
+	first := j.forge.Comments(1)
 	j.run(t)
-	second := j.forge.Comments()
+	second := j.forge.Comments(1)
 	if len(second) != 1 || second[0].ID != first[0].ID {
 		t.Errorf("comments %+v, then %+v", first, second)
 	}
@@ -132,8 +132,8 @@ func TestAForkIsPlannedOnly(t *testing.T) {
 	if code == exitPass {
 		t.Errorf("exit code 0: a waiting pull request is green\n%s", stderr)
 	}
-	comments := j.forge.Comments()
-	if len(comments) != 1 || !strings.Contains(comments[0].Body, "fork") || strings.Contains(comments[0].Body, "calls,") {
+	comments := j.forge.Comments(1)
+	if len(comments) != 1 || !strings.Contains(comments[0].Body, "comes from the fork") || !strings.Contains(comments[0].Body, "· 0 calls") {
 		t.Errorf("comments %+v", comments)
 	}
 	if _, ok := j.states()["gavel/verdict"]; !ok || strings.HasPrefix(j.states()["gavel/verdict"], "success") {
@@ -151,7 +151,7 @@ func TestAReadOnlyTokenLeavesSummaryAndExitCode(t *testing.T) {
 	if err != nil || !strings.Contains(string(summary), "1 regression") {
 		t.Errorf("summary %q, %v", summary, err)
 	}
-	if len(j.forge.Comments()) != 0 || !strings.Contains(stderr, "pull-requests: write") {
-		t.Errorf("comments %v, stderr %s", j.forge.Comments(), stderr)
+	if len(j.forge.Comments(1)) != 0 || !strings.Contains(stderr, "pull-requests: write") {
+		t.Errorf("comments %v, stderr %s", j.forge.Comments(1), stderr)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -141,7 +142,7 @@ func (d *digester) facts(layer Layer, role string, t Target) {
 			continue
 		}
 		file := cmp.Or(f.File, d.env.Config)
-		if f.File != "" || len(f.Value) > 60 {
+		if f.File != "" || len(f.Value) > 60 || strings.HasPrefix(f.Value, "[") || strings.HasPrefix(f.Value, "{") {
 			d.long(layer, role+" "+f.Name, f.Value, file)
 			continue
 		}
