@@ -68,10 +68,11 @@ func Main(ctx context.Context, args []string) int {
 		return exitInternal
 	}
 	a := &app{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, dir: dir}
-	return a.main(ctx, args)
+	return a.command(ctx, args)
 }
 
-func (a *app) main(ctx context.Context, args []string) int {
+// command runs one command line and gives its exit code.
+func (a *app) command(ctx context.Context, args []string) int {
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -46,7 +46,7 @@ func gavel(t *testing.T, dir string, args ...string) (stdout, stderr string, cod
 	t.Helper()
 	var out, errs bytes.Buffer
 	a := &app{stdout: &out, stderr: &errs, lookupEnv: func(string) (string, bool) { return "", false }, dir: dir}
-	code = a.main(t.Context(), args)
+	code = a.command(t.Context(), args)
 	return out.String(), errs.String(), code
 }
 

@@ -65,7 +65,7 @@ func (j *job) run(t *testing.T) (stdout, stderr string, code int) {
 		stdout: &out, stderr: &errs, dir: j.checkout, now: clock.Now, wait: clock.Wait,
 		lookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
 	}
-	code = a.main(t.Context(), []string{"pr", "--repo", "octo/demo", "--pr", "1"})
+	code = a.command(t.Context(), []string{"pr", "--repo", "octo/demo", "--pr", "1"})
 	return out.String(), errs.String(), code
 }
 

@@ -175,4 +175,3 @@ func Percent(s, keep string) string {
 	}
 	return b.String()
 }
-
