@@ -4,42 +4,55 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 )
 
-// maxBatch bounds how many writes share one transaction.
+// maxBatch bounds how many writes share one transaction, and with it how long
+// one of them waits for the others.
 const maxBatch = 256
 
 // A write is one caller's change, which waits for its transaction.
 type write struct {
-	do   func(ctx context.Context, conn *sql.Conn) error
+	do   func(*tx) error
 	done chan error
 }
 
+// A tx is the transaction that changes are made in. A cancelled caller does
+// not end it, for it serves others too.
+type tx struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt // by text, kept from one transaction to the next
+}
+
 // errClosed is what writers get after Close.
-var errClosed = errors.New("the ledger is closed")
+var errClosed = errors.New("it is closed")
 
 // submit has a change written and returns when it is durable. ctx can end the
-// wait only before the change is taken up.
-func (l *Ledger) submit(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
+// wait only before the change is taken up. The change may be called twice, and
+// what it did the first time is then undone in the database only.
+func (l *Ledger) submit(ctx context.Context, do func(*tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	w := write{do: do, done: make(chan error, 1)}
 	select {
 	case l.writes <- w:
+		return <-w.done
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-l.stop:
 		return errClosed
 	}
-	return <-w.done
 }
 
-// writer is the only goroutine that writes. All changes that wait at the same
-// time go into one transaction, so that they share its flush to disk.
-func (l *Ledger) writer() {
+// writer is the only goroutine that writes. The changes that come in while one
+// transaction is flushed to disk go into the next together, so that they share
+// its flush.
+func (l *Ledger) writer(conn *sql.Conn) {
+	t := &tx{conn: conn, stmts: map[string]*sql.Stmt{}}
 	for {
 		select {
 		case w := <-l.writes:
-			l.commit(l.gather(w))
+			t.commit(l.gather(w))
 		case <-l.stop:
 			return
 		}
@@ -59,53 +72,70 @@ func (l *Ledger) gather(first write) []write {
 	return batch
 }
 
-// commit writes a batch in one transaction. A change that fails is rolled back
-// alone; if the transaction itself fails, all of them have failed.
-func (l *Ledger) commit(batch []write) {
-	ctx := context.Background() // a batch belongs to no single caller
-	results := make([]error, len(batch))
-	err := l.transact(ctx, func(conn *sql.Conn) error {
-		for i, w := range batch {
-			results[i] = nested(ctx, conn, w.do)
+// commit writes a batch. When one of its changes fails, each is written again
+// in a transaction of its own, so that it fails alone.
+func (t *tx) commit(batch []write) {
+	failed, err := t.transact(batch)
+	if !failed || len(batch) == 1 {
+		for _, w := range batch {
+			w.done <- err
 		}
-		return nil
-	})
-	for i, w := range batch {
-		if err != nil {
-			results[i] = fmt.Errorf("write to the ledger: %w", err)
-		}
-		w.done <- results[i]
+		return
+	}
+	for i := range batch {
+		_, err := t.transact(batch[i : i+1])
+		batch[i].done <- err
 	}
 }
 
-func (l *Ledger) transact(ctx context.Context, do func(*sql.Conn) error) error {
-	conn, err := l.db.Conn(ctx)
+// transact makes all changes or none. failed reports that a change was at
+// fault rather than the transaction.
+func (t *tx) transact(batch []write) (failed bool, err error) {
+	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
+		return false, err
+	}
+	for _, w := range batch {
+		if err := w.do(t); err != nil {
+			t.rollback()
+			return true, err
+		}
+	}
+	if err := t.exec("COMMIT"); err != nil {
+		t.rollback()
+		return false, err
+	}
+	return false, nil
+}
+
+// rollback undoes a transaction. It can fail only where there is none any
+// more, because SQLite has undone it itself, as it does when the disk is full.
+func (t *tx) rollback() { _ = t.exec("ROLLBACK") }
+
+func (t *tx) exec(text string, args ...any) error {
+	stmt, err := t.prepare(text)
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // it returns to the pool
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	if err := do(conn); err != nil {
-		_, undo := conn.ExecContext(ctx, "ROLLBACK")
-		return errors.Join(err, undo)
-	}
-	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
-		_, undo := conn.ExecContext(ctx, "ROLLBACK")
-		return errors.Join(err, undo)
-	}
-	return nil
+	_, err = stmt.Exec(args...)
+	return err
 }
 
-func nested(ctx context.Context, conn *sql.Conn, do func(context.Context, *sql.Conn) error) error {
-	if _, err := conn.ExecContext(ctx, "SAVEPOINT item"); err != nil {
-		return err
+func (t *tx) row(text string, args ...any) *sql.Row {
+	stmt, err := t.prepare(text)
+	if err != nil {
+		// The text does not prepare; running it gives a row with that error.
+		return t.conn.QueryRowContext(context.Background(), text, args...)
 	}
-	if err := do(ctx, conn); err != nil {
-		_, undo := conn.ExecContext(ctx, "ROLLBACK TO item; RELEASE item")
-		return errors.Join(err, undo)
+	return stmt.QueryRow(args...)
+}
+
+func (t *tx) prepare(text string) (*sql.Stmt, error) {
+	if stmt, ok := t.stmts[text]; ok {
+		return stmt, nil
 	}
-	_, err := conn.ExecContext(ctx, "RELEASE item")
-	return err
+	stmt, err := t.conn.PrepareContext(context.Background(), text)
+	if err == nil {
+		t.stmts[text] = stmt
+	}
+	return stmt, err
 }

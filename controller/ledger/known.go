@@ -1,0 +1,183 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+const (
+	// fromJudgements joins judgements j with the samples s that they judge.
+	fromJudgements = "FROM judgements j JOIN samples s ON s.id = j.sample"
+	// visible keeps the samples s of a namespace and the trusted ones, of which
+	// a sample of the namespace hides that of the same ordinal. Its arguments
+	// are the namespace, three times.
+	visible = `s.ns IN ('', ?) AND (s.ns = ? OR NOT EXISTS
+		(SELECT 1 FROM samples own WHERE own.e = s.e AND own.ordinal = s.ordinal AND own.ns = ?))`
+	// ownFirst keeps the judgements on visible samples. Its arguments are the
+	// namespace, four times.
+	ownFirst = "j.ns IN ('', ?) AND " + visible
+	// fromVerdicts joins the digests q with the verdict v that a scope uses of
+	// each. Its arguments are the namespace, the age, and the digests.
+	fromVerdicts = `FROM json_each(?3) q JOIN verdicts v ON v.id =
+		(SELECT id FROM verdicts WHERE d = q.value AND ns IN ('', ?1) AND oldest >= ?2 ORDER BY ns DESC, last DESC LIMIT 1)`
+)
+
+// Executions gives the samples of E that the scope may use, by ordinal, and
+// the ordinal that the next new one takes. That one is free also of samples
+// that are too old to be used.
+func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found []Execution, next int, err error) {
+	err = l.each(ctx, func(rows *sql.Rows) error {
+		var x Execution
+		var created int64
+		var body sql.RawBytes
+		if err := rows.Scan(&x.Ordinal, &x.Duration, &created, &body); err != nil {
+			return err
+		}
+		if x.Ordinal < next {
+			return nil // the scope has a sample of its own
+		}
+		next = x.Ordinal + 1
+		if scope.Nothing || created < scope.since() {
+			return nil
+		}
+		if err := json.Unmarshal(body, &x.Transcript); err != nil {
+			return fmt.Errorf("sample %d: %w", x.Ordinal, err)
+		}
+		x.Usage = x.Transcript.Usage
+		found = append(found, x)
+		return nil
+	}, `SELECT s.ordinal, s.duration, s.created, t.body FROM samples s JOIN transcripts t ON t.sample = s.id
+		WHERE s.e = ? AND s.ns IN ('', ?) ORDER BY s.ordinal, s.ns DESC`, e, scope.namespace())
+	return found, next, l.fault("read the samples of "+e, err)
+}
+
+// Judgements gives the judged samples of J that the scope may use, by ordinal.
+// They belong to the executions that Executions gives to the same scope.
+func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judgement, error) {
+	if scope.Nothing {
+		return nil, nil
+	}
+	var found []Judgement
+	last := -1
+	own := scope.namespace()
+	err := l.each(ctx, func(rows *sql.Rows) error {
+		var ordinal int
+		var body sql.RawBytes
+		if err := rows.Scan(&ordinal, &body); err != nil {
+			return err
+		}
+		if ordinal == last {
+			return nil // the scope has a judgement of its own
+		}
+		last = ordinal
+		var judged Judgement
+		if err := json.Unmarshal(body, &judged); err != nil {
+			return fmt.Errorf("sample %d: %w", ordinal, err)
+		}
+		found = append(found, judged)
+		return nil
+	}, "SELECT s.ordinal, j.body "+fromJudgements+" WHERE j.j = ? AND "+ownFirst+" AND s.created >= ? ORDER BY s.ordinal, j.ns DESC",
+		j, own, own, own, own, scope.since())
+	return found, l.fault("read the judgements of "+j, err)
+}
+
+// Decided gives the decisions of the digests that the scope may use: of several
+// on one digest the newest, its own before those of base. Digests that are not
+// known are not in the map.
+func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (map[string]Decision, error) {
+	found := map[string]Decision{}
+	if scope.Nothing {
+		return found, nil
+	}
+	err := l.bulk(ctx, digests, func(rows *sql.Rows) error {
+		var i int
+		var d Decision
+		var body sql.RawBytes
+		var created int64
+		if err := rows.Scan(&i, &d.E, &d.J, &body, &created); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(body, &d); err != nil {
+			return fmt.Errorf("verdict %s: %w", digests[i], err)
+		}
+		d.Created = time.UnixMilli(created).UTC()
+		found[digests[i]] = d
+		return nil
+	}, "SELECT q.key, v.e, v.j, v.body, v.created "+fromVerdicts, scope.namespace(), scope.since())
+	return found, l.fault("read the verdicts", err)
+}
+
+// Known says for each of the digests, in their order, what a plan has to know
+// of the ledger. Where there is a decision, it comes without its reason and
+// evaluators, for which see Decided, and samples are not counted: nothing is
+// asked of them any more.
+func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests) ([]plan.Known, error) {
+	out := make([]plan.Known, len(digests))
+	if scope.Nothing {
+		return out, nil
+	}
+	list := make([]string, len(digests))
+	for i, x := range digests {
+		list[i] = x.D
+	}
+	own, since := scope.namespace(), scope.since()
+	err := l.bulk(ctx, list, func(rows *sql.Rows) error {
+		var i int
+		var r verdict.Result
+		if err := rows.Scan(&i, &r.Verdict, &r.Score, &r.Samples); err != nil {
+			return err
+		}
+		out[i].Decided = &r
+		return nil
+	}, "SELECT q.key, v.verdict, v.score, v.samples "+fromVerdicts, own, since)
+	if err != nil {
+		return nil, l.fault("read the verdicts", err)
+	}
+	var open []int
+	var e, j []string
+	for i, x := range digests {
+		if out[i].Decided == nil {
+			open, e, j = append(open, i), append(e, x.E), append(j, x.J)
+		}
+	}
+	err = l.count(ctx, e, func(i, n int) { out[open[i]].Executed = n },
+		"FROM samples s WHERE s.e = q.value AND "+visible+" AND s.created >= ?", own, own, own, since)
+	if err != nil {
+		return nil, l.fault("count the samples", err)
+	}
+	err = l.count(ctx, j, func(i, n int) { out[open[i]].Judged = n },
+		fromJudgements+" WHERE j.j = q.value AND "+ownFirst+" AND s.created >= ?", own, own, own, own, since)
+	return out, l.fault("count the judgements", err)
+}
+
+// count counts for each digest the ordinals that the rest of a query has for
+// the digest q.value.
+func (l *Ledger) count(ctx context.Context, digests []string, found func(i, n int), from string, args ...any) error {
+	return l.bulk(ctx, digests, func(rows *sql.Rows) error {
+		var i, n int
+		if err := rows.Scan(&i, &n); err != nil {
+			return err
+		}
+		found(i, n)
+		return nil
+	}, "SELECT q.key, (SELECT count(DISTINCT s.ordinal) "+from+") FROM json_each(?) q", args...)
+}
+
+// bulk runs a query over all digests at once. They are its last argument,
+// where it has json_each(?).
+func (l *Ledger) bulk(ctx context.Context, digests []string, do func(*sql.Rows) error, text string, args ...any) error {
+	if len(digests) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(digests)
+	if err != nil {
+		return err
+	}
+	return l.each(ctx, do, text, append(args, string(list))...)
+}

@@ -1,0 +1,37 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+)
+
+var (
+	epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+	operator = ledger.Trust{Level: ledger.LevelOperator}
+	base     = ledger.Trust{Level: ledger.LevelBase, Repository: "o/r"}
+	pull7    = ledger.Trust{Level: ledger.LevelPull, Repository: "o/r", PullRequest: 7}
+	pull8    = ledger.Trust{Level: ledger.LevelPull, Repository: "o/r", PullRequest: 8}
+)
+
+// open opens a ledger that is closed with the test.
+func open(tb testing.TB, path string) *ledger.Ledger {
+	tb.Helper()
+	return openAt(tb, ledger.Config{Path: path})
+}
+
+func openAt(tb testing.TB, cfg ledger.Config) *ledger.Ledger {
+	tb.Helper()
+	l, err := ledger.Open(tb.Context(), cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return l
+}

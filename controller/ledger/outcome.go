@@ -1,0 +1,234 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// An Execution is one sample of E: what happened with the target.
+type Execution struct {
+	// Ordinal counts the samples of E from 0.
+	Ordinal    int
+	Transcript verdict.Transcript
+	// Duration is from the first call to the last reply.
+	Duration time.Duration
+	// Usage is what the calls to the target cost.
+	Usage verdict.Usage
+}
+
+// A Judgement is one sample of J with what judging it cost.
+type Judgement struct {
+	Sample verdict.Sample `json:"sample"`
+	Usage  verdict.Usage  `json:"usage"`
+}
+
+// A Decision is the result of D.
+type Decision struct {
+	Result verdict.Result `json:"result"`
+	// Usage and Duration are what it took to get there, stored samples
+	// included.
+	Usage    verdict.Usage `json:"usage"`
+	Duration time.Duration `json:"duration"`
+	// Samples is on how many samples it rests, ≥ 1.
+	Samples int `json:"samples"`
+
+	// The digests and the time are filled in by reading.
+	E       string    `json:"-"`
+	J       string    `json:"-"`
+	Created time.Time `json:"-"`
+}
+
+// An Outcome is everything that a run found out about one case.
+type Outcome struct {
+	Trust   Trust
+	Digests plan.Digests
+	// Executions and Samples are those that are new. A sample is a judgement
+	// on the execution of its ordinal, new or stored.
+	Executions []Execution
+	Samples    []Judgement
+	// Decision is nil where the case could not be decided.
+	Decision *Decision
+}
+
+// Errors are not remembered but tried again; and what rests on nothing is no
+// verdict.
+var (
+	errStoreError = errors.New("an error is no verdict and is not stored")
+	errNoSample   = errors.New("there is no stored sample that it rests on")
+)
+
+// Save writes an outcome in one transaction. Of two samples with the same
+// digest and ordinal the first wins, also when another process was quicker;
+// the later one is dropped silently, with the judgements and the decision that
+// rest on it, so that what is stored always agrees. An outcome with an error in
+// a sample or in its decision is refused.
+func (l *Ledger) Save(ctx context.Context, o Outcome) error {
+	s, err := l.encode(o)
+	if err == nil {
+		err = l.submit(ctx, s.insert)
+	}
+	return l.fault("store an outcome", err)
+}
+
+// A saving is an outcome that is ready to be inserted.
+type saving struct {
+	Outcome
+	ns  string
+	now int64
+	// transcripts and judgements are parallel to Executions and Samples.
+	transcripts, judgements [][]byte
+	decision                []byte
+}
+
+// encode does everything that needs no transaction.
+func (l *Ledger) encode(o Outcome) (*saving, error) {
+	if err := errors.Join(o.Trust.check(), storable(o)); err != nil {
+		return nil, err
+	}
+	s := &saving{Outcome: o, ns: o.Trust.namespace(), now: l.now().UnixMilli()}
+	for _, x := range o.Executions {
+		x.Transcript.Usage = x.Usage
+		body, err := json.Marshal(x.Transcript)
+		if err != nil {
+			return nil, fmt.Errorf("sample %d: %w", x.Ordinal, err)
+		}
+		s.transcripts = append(s.transcripts, body)
+	}
+	for _, j := range o.Samples {
+		body, err := json.Marshal(j)
+		if err != nil {
+			return nil, fmt.Errorf("judgement of sample %d: %w", j.Sample.Ordinal, err)
+		}
+		s.judgements = append(s.judgements, body)
+	}
+	if o.Decision == nil {
+		return s, nil
+	}
+	var err error
+	if s.decision, err = json.Marshal(o.Decision); err != nil {
+		return nil, fmt.Errorf("decision: %w", err)
+	}
+	return s, nil
+}
+
+// storable refuses errors.
+func storable(o Outcome) error {
+	if o.Decision != nil && o.Decision.Result.Verdict == verdict.Error {
+		return errStoreError
+	}
+	for _, j := range o.Samples {
+		if j.Sample.Error != "" {
+			return errStoreError
+		}
+		for _, m := range j.Sample.Measurements {
+			if m.Error != "" {
+				return errStoreError
+			}
+		}
+	}
+	return nil
+}
+
+// A rest is what a decision stands on.
+type rest struct {
+	last   int   // the highest ordinal
+	oldest int64 // when the oldest sample was made
+}
+
+func (s *saving) insert(t *tx) error {
+	lost := map[int]bool{}
+	for i, x := range s.Executions {
+		stored, err := s.insertSample(t, x, s.transcripts[i])
+		if err != nil {
+			return fmt.Errorf("sample %d: %w", x.Ordinal, err)
+		}
+		lost[x.Ordinal] = !stored
+	}
+	on, whole := rest{last: -1, oldest: math.MaxInt64}, true
+	for i, j := range s.Samples {
+		stored := !lost[j.Sample.Ordinal]
+		if stored {
+			var err error
+			if stored, err = s.insertJudgement(t, j.Sample.Ordinal, s.judgements[i], &on); err != nil {
+				return fmt.Errorf("judgement of sample %d: %w", j.Sample.Ordinal, err)
+			}
+		}
+		whole = whole && stored
+	}
+	if s.Decision == nil || !whole {
+		return nil
+	}
+	if err := s.insertDecision(t, on); err != nil {
+		return fmt.Errorf("decision: %w", err)
+	}
+	return nil
+}
+
+// insertSample reports whether the sample was the first of its ordinal.
+func (s *saving) insertSample(t *tx, x Execution, transcript []byte) (bool, error) {
+	var id int64
+	err := t.row(`INSERT INTO samples (e, ordinal, ns, level, duration, created) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (e, ordinal, ns) DO NOTHING RETURNING id`,
+		s.Digests.E, x.Ordinal, s.ns, s.Trust.Level, int64(x.Duration), s.now).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, t.exec("INSERT INTO transcripts (sample, body) VALUES (?, ?)", id, transcript)
+}
+
+// insertJudgement reports whether the judgement was the first on its sample,
+// which it adds to what the decision rests on.
+func (s *saving) insertJudgement(t *tx, ordinal int, body []byte, on *rest) (bool, error) {
+	var sample, created int64
+	// A pull request's own sample goes before the one of base.
+	err := t.row("SELECT id, created FROM samples WHERE e = ? AND ordinal = ? AND ns IN ('', ?) ORDER BY ns DESC LIMIT 1",
+		s.Digests.E, ordinal, s.ns).Scan(&sample, &created)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, errNoSample
+	}
+	if err != nil {
+		return false, err
+	}
+	on.last, on.oldest = max(on.last, ordinal), min(on.oldest, created)
+	var id int64
+	err = t.row(`INSERT INTO judgements (j, sample, ns, level, body, created) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (j, sample, ns) DO NOTHING RETURNING id`,
+		s.Digests.J, sample, s.ns, s.Trust.Level, body, s.now).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// insertDecision stores the decision. Where it rests on more samples than the
+// new ones, it counts as old as the oldest of J.
+func (s *saving) insertDecision(t *tx, on rest) error {
+	if s.Decision.Samples != len(s.Samples) {
+		var last, oldest sql.NullInt64
+		err := t.row("SELECT max(s.ordinal), min(s.created) "+fromJudgements+" WHERE j.j = ? AND "+ownFirst,
+			s.Digests.J, s.ns, s.ns, s.ns, s.ns).Scan(&last, &oldest)
+		if err != nil {
+			return err
+		}
+		on = rest{last: int(last.Int64), oldest: oldest.Int64}
+		if !last.Valid {
+			return errNoSample
+		}
+	}
+	result := s.Decision.Result
+	return t.exec(`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (d, last, ns) DO NOTHING`,
+		s.Digests.D, on.last, s.ns, s.Trust.Level, s.Digests.E, s.Digests.J,
+		result.Verdict, result.Score, result.Samples, s.decision, on.oldest, s.now)
+}

@@ -1,0 +1,138 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// A Run is one run with its report.
+type Run struct {
+	ID         string
+	Repository string
+	// PullRequest is 0 where there is none.
+	PullRequest int
+	// Base and Head are commits, worktree, or empty.
+	Base, Head        string
+	Started, Finished time.Time
+	// Report is JSON.
+	Report json.RawMessage
+}
+
+// An OutboxItem is something that has to be published with a report: a comment
+// or a status.
+type OutboxItem struct {
+	// ID is filled in by reading.
+	ID int64
+	// Destination names what is written, so that a later item for the same
+	// destination replaces an earlier one: a pull request's comment, or a
+	// context on a commit.
+	Destination string
+	// Head is the commit that the content speaks of.
+	Head string
+	// ContentDigest tells contents apart.
+	ContentDigest string
+	Body          []byte
+}
+
+// ErrNoRun means that there is no run of the id that was asked for.
+var ErrNoRun = errors.New("there is no such run")
+
+// SaveRun stores a run that ended. A second run of the same id is an error.
+func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
+	return l.SaveReport(ctx, r)
+}
+
+// SaveReport stores a run that ended together with what has to be published of
+// it: either all is stored, or nothing. An item whose destination was last
+// given the same content for the same head is left out.
+func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) error {
+	now := l.now().UnixMilli()
+	err := l.submit(ctx, func(t *tx) error {
+		err := t.exec("INSERT INTO runs (id, repository, pull_request, base, head, started, finished) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			r.ID, r.Repository, r.PullRequest, r.Base, r.Head, r.Started.UnixMilli(), r.Finished.UnixMilli())
+		if err != nil {
+			return err
+		}
+		if err := t.exec("INSERT INTO reports (run, body) VALUES (?, ?)", r.ID, []byte(r.Report)); err != nil {
+			return err
+		}
+		for _, item := range items {
+			err := t.exec(`INSERT INTO outbox (run, destination, head, content_digest, body, created)
+				SELECT ?, ?, ?, ?, ?, ? WHERE (?, ?) IS NOT
+					(SELECT head, content_digest FROM outbox WHERE destination = ? ORDER BY id DESC LIMIT 1)`,
+				r.ID, item.Destination, item.Head, item.ContentDigest, item.Body, now,
+				item.Head, item.ContentDigest, item.Destination)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return l.fault("store run "+r.ID, err)
+}
+
+const runColumns = "runs.id, repository, pull_request, base, head, started, finished"
+
+// Run gives a stored run; an empty id means the newest. The error is ErrNoRun
+// where there is none.
+func (l *Ledger) Run(ctx context.Context, id string) (Run, error) {
+	var r Run
+	err := l.each(ctx, func(rows *sql.Rows) error { return scanRun(rows, &r, &r.Report) },
+		"SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id WHERE runs.id = ? OR ? = '' ORDER BY started DESC, runs.rowid DESC LIMIT 1", id, id)
+	if err == nil && r.ID == "" {
+		err = ErrNoRun
+	}
+	return r, l.fault("read run "+id, err)
+}
+
+// Runs gives the newest runs, newest first, without their reports.
+func (l *Ledger) Runs(ctx context.Context, limit int) ([]Run, error) {
+	var found []Run
+	err := l.each(ctx, func(rows *sql.Rows) error {
+		var r Run
+		if err := scanRun(rows, &r); err != nil {
+			return err
+		}
+		found = append(found, r)
+		return nil
+	}, "SELECT "+runColumns+" FROM runs ORDER BY started DESC, rowid DESC LIMIT ?", limit)
+	return found, l.fault("read the runs", err)
+}
+
+func scanRun(rows *sql.Rows, r *Run, more ...any) error {
+	var started, finished int64
+	err := rows.Scan(append([]any{&r.ID, &r.Repository, &r.PullRequest, &r.Base, &r.Head, &started, &finished}, more...)...)
+	r.Started, r.Finished = time.UnixMilli(started).UTC(), time.UnixMilli(finished).UTC()
+	return err
+}
+
+// Pending gives what has still to be published, oldest first: of each
+// destination the newest item, unless it is published.
+func (l *Ledger) Pending(ctx context.Context) ([]OutboxItem, error) {
+	var found []OutboxItem
+	err := l.each(ctx, func(rows *sql.Rows) error {
+		var i OutboxItem
+		if err := rows.Scan(&i.ID, &i.Destination, &i.Head, &i.ContentDigest, &i.Body); err != nil {
+			return err
+		}
+		found = append(found, i)
+		return nil
+	}, `SELECT id, destination, head, content_digest, body FROM outbox WHERE published IS NULL
+		AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.destination = outbox.destination AND later.id > outbox.id)
+		ORDER BY id`)
+	return found, l.fault("read the outbox", err)
+}
+
+// MarkPublished notes that an item was published. Earlier ones for the same
+// destination are over with it.
+func (l *Ledger) MarkPublished(ctx context.Context, item OutboxItem) error {
+	now := l.now().UnixMilli()
+	err := l.submit(ctx, func(t *tx) error {
+		return t.exec("UPDATE outbox SET published = ? WHERE destination = ? AND id <= ? AND published IS NULL",
+			now, item.Destination, item.ID)
+	})
+	return l.fault("mark an item as published", err)
+}

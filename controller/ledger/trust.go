@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Level says how far what was judged is to be trusted.
+type Level int
+
+const (
+	// LevelPull is a head that nobody with write permission stands for.
+	LevelPull Level = 1
+	// LevelBase is what the repository has accepted.
+	LevelBase Level = 2
+	// LevelOperator is the person at the keyboard.
+	LevelOperator Level = 3
+)
+
+// Trust is written into every entry.
+type Trust struct {
+	Level      Level
+	Repository string
+	// PullRequest is 0 where there is none. What is written at LevelPull
+	// without one serves nobody.
+	PullRequest int
+}
+
+// namespace separates the entries that only the same pull request may read
+// ("owner/name#7") from those that all may read (""). Uniqueness counts within
+// a namespace, so that an untrusted entry never stands in a trusted one's way.
+func (t Trust) namespace() string {
+	if t.Level >= LevelBase {
+		return ""
+	}
+	return t.Repository + "#" + strconv.Itoa(t.PullRequest)
+}
+
+// check refuses a forgotten level.
+func (t Trust) check() error {
+	if t.Level < LevelPull || t.Level > LevelOperator {
+		return fmt.Errorf("there is no trust level %d", t.Level)
+	}
+	return nil
+}
+
+// A Scope says which entries a reader may use.
+//
+// Those of level base or above serve every reader; those of a pull request
+// only readers at LevelPull of the same repository and pull request. A reader
+// at a higher level sees none of them, whatever pull request it names, because
+// what it judges is served to all. Where both have a sample of the same
+// ordinal, a pull request reads its own, so that what base adds later does not
+// part its transcripts from their judgements.
+type Scope struct {
+	Trust
+	// NotBefore leaves out what rests on samples that are older; zero leaves
+	// nothing out.
+	NotBefore time.Time
+	// Nothing leaves everything out: reuse is off.
+	Nothing bool
+}
+
+// since is NotBefore in the unit of the tables. The zero time is the least
+// value, so that every entry is younger.
+func (s Scope) since() int64 { return s.NotBefore.UnixMilli() }
+
+// namespace is the one that the scope reads besides the trusted "".
+func (s Scope) namespace() string {
+	if s.PullRequest == 0 {
+		return ""
+	}
+	return s.Trust.namespace()
+}
