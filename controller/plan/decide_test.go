@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// kase is a case whose digest depends on its prompt and threshold only.
+func kase(key, prompt string, threshold float64) *schema.Case {
+	return &schema.Case{
+		Key: key, Dialect: schema.DialectDomain, Origin: schema.Position{File: key + ".json", Line: 1},
+		Drive:  schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: prompt}}},
+		Policy: schema.Policy{Iterations: 1, Timeout: time.Second, MaxToolRounds: 1},
+		Evaluators: []schema.Evaluator{{
+			Name: "keyword", Weight: 1, Spec: schema.Keyword{Keywords: []string{"x"}}, Rule: schema.Rule{Threshold: threshold},
+		}},
+		Inputs: []schema.Input{{File: key + ".json", Role: "definition"}},
+	}
+}
+
+func skipped(c *schema.Case) *schema.Case {
+	c.Skip = "the test is not enabled"
+	return c
+}
+
+func side(cases ...*schema.Case) Side { return NewSide("c", cases, Environment{Config: "gavel.yaml"}) }
+
+// actions is the plan as key → action, with the old key of a moved case.
+func actions(p *Plan) map[string]string {
+	out := map[string]string{}
+	for _, r := range p.Rows {
+		out[r.Key] = string(r.Action)
+		if r.MovedFrom != "" {
+			out[r.Key] += " from " + r.MovedFrom
+		}
+		if len(r.Reasons) > 0 {
+			out[r.Key] += ": " + r.Reasons[0].Message
+		}
+	}
+	return out
+}
+
+func TestCompare(t *testing.T) {
+	invalid := side(kase("a", "1", 1))
+	invalid.Invalid["b.json"] = true
+	for name, test := range map[string]struct {
+		base, head Side
+		want       map[string]string
+	}{
+		"the same":            {side(kase("a", "1", 1)), side(kase("a", "1", 1)), map[string]string{"a": "reuse"}},
+		"another prompt":      {side(kase("a", "1", 1)), side(kase("a", "2", 1)), map[string]string{"a": "run: messages changed"}},
+		"another threshold":   {side(kase("a", "1", 0.7)), side(kase("a", "1", 0.8)), map[string]string{"a": "run: threshold 0.7 → 0.8"}},
+		"new":                 {side(), side(kase("a", "1", 1)), map[string]string{"a": "run: the case is new"}},
+		"removed":             {side(kase("a", "1", 1)), side(), map[string]string{"a": "removed: the case is gone"}},
+		"moved":               {side(kase("a", "1", 1)), side(kase("b", "1", 1)), map[string]string{"b": "reuse from a: moved from a"}},
+		"moved and changed":   {side(kase("a", "1", 1)), side(kase("b", "2", 1)), map[string]string{"a": "removed: the case is gone", "b": "run: the case is new"}},
+		"two that could move": {side(kase("a", "1", 1), kase("b", "1", 1)), side(kase("c", "1", 1)), map[string]string{"a": "removed: the case is gone", "b": "removed: the case is gone", "c": "run: the case is new"}},
+		"one to two":          {side(kase("a", "1", 1)), side(kase("b", "1", 1), kase("c", "1", 1)), map[string]string{"a": "removed: the case is gone", "b": "run: the case is new", "c": "run: the case is new"}},
+		"disabled":            {side(kase("a", "1", 1)), side(skipped(kase("a", "1", 1))), map[string]string{"a": "skip: the test is not enabled"}},
+		"enabled":             {side(skipped(kase("a", "1", 1))), side(kase("a", "1", 1)), map[string]string{"a": "run: active again: at base it was skipped (the test is not enabled)"}},
+		"now invalid":         {side(kase("a", "1", 1), kase("b", "2", 1)), invalid, map[string]string{"a": "reuse", "b": "skip: the definition is invalid"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := actions(Compare(&test.base, test.head, Options{}))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestCompareScoped takes a base of which only the part was loaded that the
+// changed files can affect.
+func TestCompareScoped(t *testing.T) {
+	base := side(kase("a", "1", 1))
+	head := side(kase("a", "2", 1), kase("b", "1", 1), kase("c", "1", 1))
+	changed := func(file string) bool { return file == "a.json" || file == "c.json" }
+	got := actions(Compare(&base, head, Options{Changed: changed, Scoped: true}))
+	want := map[string]string{"a": "run: messages changed", "b": "reuse", "c": "run: the case is new"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSettle(t *testing.T) {
+	for name, test := range map[string]struct {
+		known Known
+		want  string
+	}{
+		"nothing":              {Known{}, "run: not judged before"},
+		"executed":             {Known{Executed: 3}, "rejudge: run before, but judged otherwise"},
+		"judged":               {Known{Executed: 3, Judged: 3}, "redecide: judged before under another rule"},
+		"decided":              {Known{Executed: 3, Judged: 3, Decided: &verdict.Result{}}, "reuse"},
+		"too few executions":   {Known{Executed: 2, Judged: 2}, "run: 2 of 3 samples are stored"},
+		"too few judged":       {Known{Executed: 3, Judged: 2}, "rejudge: run before, but judged otherwise"},
+		"decided is all there": {Known{Decided: &verdict.Result{}}, "reuse"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := kase("a", "1", 1)
+			c.Policy.Iterations = 3
+			p := Compare(nil, side(c), Options{})
+			Settle(p, []Known{test.known})
+			if got := actions(p)["a"]; got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestChangesBlamesTheFileThatChanged(t *testing.T) {
+	old, now := kase("a", "1", 1), kase("a", "1", 1)
+	old.System, old.Layers = "one", []schema.Layer{{File: "domain.json", Text: "one"}}
+	now.System, now.Layers = "one\n\ntwo", []schema.Layer{{File: "domain.json", Text: "one"}, {File: "level.json", Text: "two"}}
+	got := Changes(Digest(old, Environment{}), Digest(now, Environment{}), func(f string) bool { return f == "level.json" })
+	want := []Reason{{"system prompt", "level.json", "system prompt changed"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDigestsAreNested(t *testing.T) {
+	a, b := Digest(kase("a", "1", 0.7), Environment{}), Digest(kase("b", "1", 0.8), Environment{})
+	if a.E != b.E || a.J != b.J || a.D == b.D {
+		t.Errorf("a threshold changes D alone: %v %v %v", a.E == b.E, a.J == b.J, a.D == b.D)
+	}
+	c := Digest(kase("a", "2", 0.7), Environment{})
+	if a.E == c.E || a.J == c.J || a.D == c.D {
+		t.Error("a prompt changes E and with it J and D")
+	}
+}
+
+// FuzzDigest looks for two cases with one digest, and for panics.
+func FuzzDigest(f *testing.F) {
+	f.Add("a", "b", "c")
+	f.Add("1:", "", "1:1:")
+	f.Add("\x00", "\xff", "…")
+	f.Fuzz(func(t *testing.T, prompt, system, keyword string) {
+		c, other := kase("a", prompt, 1), kase("a", prompt, 1)
+		c.System = system
+		c.Evaluators[0].Spec = schema.Keyword{Keywords: []string{keyword}}
+		other.System = system + keyword
+		other.Evaluators[0].Spec = schema.Keyword{Keywords: []string{""}}
+		if keyword != "" && Digest(c, Environment{}).D == Digest(other, Environment{}).D {
+			t.Errorf("a keyword that becomes a part of the system prompt gives the same digest")
+		}
+		if Digest(c, Environment{}).D != Digest(c, Environment{}).D {
+			t.Error("one case has two digests")
+		}
+	})
+}
