@@ -271,8 +271,10 @@ func (b *builder) object(n *node, x *ast.StructLit, depth int) {
 		}
 		pos := b.key(f.Label.Pos())
 		if first, dup := seen[name]; dup {
-			b.fail(f.Label.Pos(), "duplicate-key", fmt.Sprintf("the key %q stands here for the second time", name),
-				fmt.Sprintf("the first is in line %d; remove one", first.Line))
+			b.problems = append(b.problems, Problem{
+				pos, Error, "duplicate-key", fmt.Sprintf("the key %q stands here for the second time", name),
+				fmt.Sprintf("the first is in line %d; remove one", first.Line),
+			})
 			continue
 		}
 		seen[name] = pos
