@@ -1,0 +1,401 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+type rawMessage = json.RawMessage
+
+// A script answers each request by its function and remembers what was asked.
+type script struct {
+	answer func(n int, req target.Request) (target.Reply, error)
+
+	mu    sync.Mutex
+	asked []target.Request
+}
+
+func (s *script) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return target.Reply{}, ctx.Err()
+	}
+	s.asked = append(s.asked, req)
+	return s.answer(len(s.asked)-1, req)
+}
+
+func says(text string, calls ...schema.ToolCall) target.Reply {
+	return target.Reply{
+		Messages: []schema.Message{{Role: schema.RoleAssistant, Content: text, ToolCalls: calls}},
+		Traced:   true, Usage: verdict.Usage{Calls: 1, InputTokens: 1_000_000},
+	}
+}
+
+func calls(name, args string) schema.ToolCall {
+	return schema.ToolCall{ID: "1", Type: "function", Function: schema.FunctionCall{Name: name, Arguments: args}}
+}
+
+func always(text string) func(int, target.Request) (target.Reply, error) {
+	return func(int, target.Request) (target.Reply, error) { return says(text), nil }
+}
+
+// A bench runs cases on one ledger and never really waits.
+type bench struct {
+	book  *ledger.Ledger
+	cfg   config.Target
+	slept []time.Duration
+}
+
+func newBench(tb testing.TB) *bench {
+	tb.Helper()
+	book, err := ledger.Open(tb.Context(), ledger.Config{Path: filepath.Join(tb.TempDir(), "ledger.db")})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := book.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return &bench{book: book, cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 1}}
+}
+
+func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases ...*schema.Case) []run.Outcome {
+	tb.Helper()
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	var jobs []run.Job
+	for _, c := range cases {
+		jobs = append(jobs, run.Job{
+			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator},
+			Digests: plan.Digest(c, plan.Environment{DefaultTarget: "bot"}),
+		})
+	}
+	out, err := run.Run(ctx, run.Config{
+		Ledger: b.book, Trust: operator, Targets: map[string]run.Target{"bot": {Target: t, Config: b.cfg}},
+		Jitter: func() float64 { return 1 },
+		Sleep: func(_ context.Context, d time.Duration) error {
+			b.slept = append(b.slept, d)
+			return nil
+		},
+	}, jobs)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+func greeting(key string) *schema.Case {
+	return &schema.Case{
+		Key: key, Dialect: schema.DialectDomain,
+		Drive:  schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: "greet " + key}}},
+		Policy: schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 3},
+		Evaluators: []schema.Evaluator{{
+			Name: "keyword", Weight: 1, Spec: schema.Keyword{Keywords: []string{"hello"}}, Rule: schema.Rule{Threshold: 1},
+		}},
+	}
+}
+
+func TestTransportErrorsAreTriedAgain(t *testing.T) {
+	b := newBench(t)
+	s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
+		switch n {
+		case 0:
+			return target.Reply{}, &target.Error{Target: "bot", Retry: true, Status: 500, Message: "500"}
+		case 1:
+			return target.Reply{}, &target.Error{Target: "bot", Retry: true, Status: 429, After: 7 * time.Second, Message: "429"}
+		}
+		return says("hello"), nil
+	}}
+	out := b.run(t.Context(), t, s, greeting("a"))
+	if out[0].Result.Verdict != verdict.Pass {
+		t.Errorf("%+v", out[0].Result)
+	}
+	if len(b.slept) < 2 || b.slept[0] != 500*time.Millisecond || b.slept[1] != 7*time.Second {
+		t.Errorf("slept %v", b.slept)
+	}
+}
+
+func TestAnOutageIsAnErrorAndIsNotRemembered(t *testing.T) {
+	b := newBench(t)
+	down := &script{answer: func(_ int, req target.Request) (target.Reply, error) {
+		if req.Case == "b" {
+			return target.Reply{}, &target.Error{Target: "bot", Retry: true, Status: 503, Message: "503 unavailable"}
+		}
+		return says("hello"), nil
+	}}
+	out := b.run(t.Context(), t, down, greeting("a"), greeting("b"))
+	if out[0].Result.Verdict != verdict.Pass || out[1].Result.Verdict != verdict.Error || out[1].Result.Score != nil {
+		t.Errorf("%+v", out)
+	}
+	if !strings.Contains(out[1].Result.Reason, "503 unavailable, 4 attempts") {
+		t.Errorf("reason %q", out[1].Result.Reason)
+	}
+	up := &script{answer: always("hello")}
+	b.run(t.Context(), t, up, greeting("a"), greeting("b"))
+	if len(up.asked) != 1 || up.asked[0].Case != "b" {
+		t.Errorf("the second run asked %d times, want only the missing case", len(up.asked))
+	}
+}
+
+func TestARefusalIsFinal(t *testing.T) {
+	b := newBench(t)
+	s := &script{answer: func(int, target.Request) (target.Reply, error) {
+		return target.Reply{}, &target.Error{Target: "bot", Status: 401, Message: "401"}
+	}}
+	b.run(t.Context(), t, s, greeting("a"))
+	if len(s.asked) != 1 || len(b.slept) != 0 {
+		t.Errorf("asked %d times, slept %v", len(s.asked), b.slept)
+	}
+}
+
+func tooled(tools ...schema.Tool) *schema.Case {
+	c := greeting("tools")
+	c.Tools = tools
+	return c
+}
+
+func TestToolLoop(t *testing.T) {
+	mock := func(kind, body string) *schema.Mock { return &schema.Mock{Kind: kind, Body: body} }
+	for name, test := range map[string]struct {
+		tool  schema.Tool
+		mocks map[string][]config.ToolMock
+		ask   string
+		want  string // the tool's answer, or the error
+	}{
+		"json mock":     {schema.Tool{Name: "get", Mock: mock("json", `{"a":1}`)}, nil, "get", `{"a":1}`},
+		"no mock":       {schema.Tool{Name: "get"}, nil, "get", `{"error":"tool get has no mock response"}`},
+		"unknown tool":  {schema.Tool{Name: "get"}, nil, "put", `{"error":"there is no tool put"}`},
+		"code mock":     {schema.Tool{Name: "get", File: "tools/get.json", Mock: mock("python", "x")}, nil, "get", "error: tool get was called, but its mock is python code"},
+		"target's mock": {schema.Tool{Name: "get", Mock: mock("python", "x")}, map[string][]config.ToolMock{"get": {{Response: []byte(`"from the target"`)}}}, "get", "from the target"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.cfg.Mocks = test.mocks
+			s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
+				if n == 0 {
+					return says("", calls(test.ask, `{"q":1}`)), nil
+				}
+				return says("hello"), nil
+			}}
+			out := b.run(t.Context(), t, s, tooled(test.tool))[0]
+			if reason, isError := strings.CutPrefix(test.want, "error: "); isError {
+				if out.Result.Verdict != verdict.Error || !strings.Contains(out.Result.Reason, reason) {
+					t.Errorf("%+v", out.Result)
+				}
+				return
+			}
+			if len(s.asked) != 2 || out.Result.Verdict != verdict.Pass {
+				t.Fatalf("%d calls, %+v", len(s.asked), out.Result)
+			}
+			last := s.asked[1].Messages[len(s.asked[1].Messages)-1]
+			want := schema.Message{Role: schema.RoleTool, Content: test.want, ToolCallID: "1", Name: test.ask}
+			if diff := cmp.Diff(want, last); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestMocksOfATargetAreUsedOnceAndTheLastRepeats(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Mocks = map[string][]config.ToolMock{"get": {
+		{Params: map[string]rawMessage{"q": rawMessage(`" One "`)}, Response: []byte(`"first"`)},
+		{Params: map[string]rawMessage{"q": rawMessage(`"one"`)}, Response: []byte(`"second"`)},
+		{Params: map[string]rawMessage{"q": rawMessage(`"two"`)}, Response: []byte(`"other"`)},
+	}}
+	s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
+		if n < 3 {
+			return says("", calls("get", `{"q":"ONE","more":1}`)), nil
+		}
+		return says("hello"), nil
+	}}
+	b.run(t.Context(), t, s, tooled(schema.Tool{Name: "get"}))
+	var got []string
+	for _, m := range s.asked[3].Messages {
+		if m.Role == schema.RoleTool {
+			got = append(got, m.Content)
+		}
+	}
+	if diff := cmp.Diff([]string{"first", "second", "second"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheToolLoopEnds(t *testing.T) {
+	b := newBench(t)
+	s := &script{answer: func(int, target.Request) (target.Reply, error) { return says("", calls("get", "{}")), nil }}
+	out := b.run(t.Context(), t, s, tooled(schema.Tool{Name: "get"}))[0]
+	if out.Result.Verdict != verdict.Error || !strings.Contains(out.Result.Reason, "still asks for tools after 3 rounds") {
+		t.Errorf("%+v", out.Result)
+	}
+}
+
+func TestAnInterruptedConversationRepeatsNoCall(t *testing.T) {
+	b := newBench(t)
+	c := tooled(schema.Tool{Name: "get", Mock: &schema.Mock{Kind: "text", Body: "x"}})
+	broken := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
+		if n == 2 {
+			return target.Reply{}, &target.Error{Target: "bot", Message: "gone"}
+		}
+		return says(fmt.Sprint("turn ", n), calls("get", "{}")), nil
+	}}
+	b.run(t.Context(), t, broken, c)
+	again := &script{answer: always("hello")}
+	out := b.run(t.Context(), t, again, c)[0]
+	if len(again.asked) != 1 || out.Result.Verdict != verdict.Pass {
+		t.Fatalf("asked %d times, %+v", len(again.asked), out.Result)
+	}
+	if out.Spent.Calls != 1 || out.Made.Calls != 3 {
+		t.Errorf("spent %d calls of %d, want 1 of 3", out.Spent.Calls, out.Made.Calls)
+	}
+	if got := out.Transcripts[0].Messages[1].Content; got != "turn 0" {
+		t.Errorf("the first turn is %q, want the journaled one", got)
+	}
+}
+
+func TestMoreIterationsRunOnlyTheMissingSamples(t *testing.T) {
+	b := newBench(t)
+	s := &script{answer: always("hello")}
+	b.run(t.Context(), t, s, greeting("a"))
+	three := greeting("a")
+	three.Policy.Iterations = 3
+	out := b.run(t.Context(), t, s, three)[0]
+	if len(s.asked) != 3 || out.Result.Samples != 3 || out.Spent.Calls != 2 {
+		t.Errorf("%d calls in all, %d samples, %d spent", len(s.asked), out.Result.Samples, out.Spent.Calls)
+	}
+}
+
+func TestCancellingKeepsWhatIsDone(t *testing.T) {
+	b := newBench(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &script{answer: func(_ int, req target.Request) (target.Reply, error) {
+		if req.Case == "b" {
+			cancel()
+			return target.Reply{}, context.Canceled
+		}
+		return says("hello"), nil
+	}}
+	out := b.run(ctx, t, s, greeting("a"), greeting("b"), greeting("c"))
+	if out[0].Stopped && out[1].Stopped == false {
+		t.Errorf("%+v", out)
+	}
+	if !out[1].Stopped || out[1].Result.Verdict != verdict.Error {
+		t.Errorf("the case under way: %+v", out[1])
+	}
+	s.answer = always("hello")
+	before := len(s.asked)
+	done := 0
+	for _, o := range out {
+		if !o.Stopped {
+			done++
+		}
+	}
+	b.run(t.Context(), t, s, greeting("a"), greeting("b"), greeting("c"))
+	if got := len(s.asked) - before; got > 3-done {
+		t.Errorf("%d cases were done, but %d calls followed", done, got)
+	}
+}
+
+func TestATimeoutNamesItsLimit(t *testing.T) {
+	b := newBench(t)
+	c := greeting("a")
+	c.Policy.Timeout = time.Nanosecond
+	slow := slowTarget{}
+	out := b.run(t.Context(), t, slow, c)[0]
+	if out.Result.Verdict != verdict.Error || !strings.Contains(out.Result.Reason, "timed out after 1ns") {
+		t.Errorf("%+v", out.Result)
+	}
+}
+
+// slowTarget answers when it is given up.
+type slowTarget struct{}
+
+func (slowTarget) Respond(ctx context.Context, _ target.Request) (target.Reply, error) {
+	<-ctx.Done()
+	return target.Reply{}, &target.Error{Target: "bot", Retry: true, Message: "given up", Err: ctx.Err()}
+}
+
+func TestCostIsThatOfThePrice(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Price = &config.Price{Input: 0.25}
+	out := b.run(t.Context(), t, &script{answer: always("hello")}, greeting("a"))[0]
+	if cost := out.Spent.Cost(); cost == nil || *cost != 0.25 {
+		t.Errorf("cost %v", cost)
+	}
+}
+
+func TestSecretsAreNotKept(t *testing.T) {
+	b := newBench(t)
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	c := greeting("a")
+	digests := plan.Digest(c, plan.Environment{})
+	_, err := run.Run(t.Context(), run.Config{
+		Ledger: b.book, Trust: operator,
+		Targets: map[string]run.Target{"bot": {Target: &script{answer: always("hello hunter2")}, Config: b.cfg}},
+		Scrub:   func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") },
+	}, []run.Job{{Case: c, Target: "bot", Digests: digests, Scope: ledger.Scope{Trust: operator}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := b.book.Calls(t.Context(), ledger.Scope{Trust: operator}, digests.E, 0)
+	if err != nil || len(stored) != 1 {
+		t.Fatal(stored, err)
+	}
+	executions, _, err := b.book.Executions(t.Context(), ledger.Scope{Trust: operator}, digests.E)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := string(stored[0].Reply) + fmt.Sprint(executions); strings.Contains(all, "hunter2") {
+		t.Errorf("kept %s", all)
+	}
+}
+
+func TestAClosedLedgerEndsTheRun(t *testing.T) {
+	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := book.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = run.Run(t.Context(), run.Config{
+		Ledger: book, Targets: map[string]run.Target{"bot": {Target: &script{answer: always("hello")}}},
+	}, []run.Job{{Case: greeting("a"), Target: "bot"}})
+	if err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// BenchmarkRun judges cases whose target answers at once.
+func BenchmarkRun(b *testing.B) {
+	var cases []*schema.Case
+	for i := range 1000 {
+		cases = append(cases, greeting(fmt.Sprint(i)))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		w := newBench(b)
+		w.cfg.Concurrency = 20
+		b.StartTimer()
+		w.run(b.Context(), b, &script{answer: always("hello")}, cases...)
+	}
+}
