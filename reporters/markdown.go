@@ -3,9 +3,7 @@ package reporters
 import (
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
@@ -67,7 +65,7 @@ func Markdown(r *Report, o Options) string {
 	if o.BaseSHA == "" && r.Base != nil {
 		o.BaseSHA = *r.Base
 	}
-	sorted := sortRows(r)
+	sorted := Arrange(r)
 	var out string
 	for l := full; l <= countsOnly; l++ {
 		c := comment{r: r, o: o, level: l, rows: sorted}
@@ -84,7 +82,7 @@ type comment struct {
 	r     *Report
 	o     Options
 	level level
-	rows  sections
+	rows  Sections
 	b     strings.Builder
 }
 
@@ -127,79 +125,19 @@ func (c *comment) limit(n int) int {
 	return n
 }
 
+// headline is Headline with a sign for the state.
 func (c *comment) headline() string {
 	r := c.r
-	invalid := invalidFiles(r.Problems)
 	icon := "✅"
 	switch {
-	case invalid > 0 || r.Gate.Result == GateFail:
+	case invalidFiles(r.Problems) > 0 || r.Gate.Result == GateFail:
 		icon = "❌"
 	case r.NotRun != "" && r.Gate.Result == GateUndetermined:
 		icon = "⏸️"
-	case r.Gate.Result != GatePass || c.rows.regressed+c.rows.failing > 0:
+	case r.Gate.Result != GatePass || len(c.rows.Blocking) > 0:
 		icon = "⚠️"
 	}
-	var parts []string
-	add := func(n int, noun string) {
-		if n > 0 {
-			parts = append(parts, phrase.Count(n, noun))
-		}
-	}
-	add(invalid, "invalid definition")
-	add(c.rows.regressed, "regression")
-	switch {
-	case r.Base == nil && c.rows.failing > 0:
-		parts = append(parts, fmt.Sprintf("%s of %s", phrase.Int(int64(c.rows.failing)), phrase.Count(r.Summary.Cases, "case"))+" "+verb(c.rows.failing, "fails", "fail"))
-	default:
-		add(c.rows.failing, "failing case")
-	}
-	add(r.Summary.Error, "error")
-	add(r.Diff.Improvements, "improvement")
-	return icon + " " + c.headlineText(parts)
-}
-
-// headlineText falls back on the gate where no count says what happened.
-func (c *comment) headlineText(parts []string) string {
-	r := c.r
-	wanted := r.Summary.Run + r.Summary.Rejudged + r.Summary.Redecided
-	told := strings.Join(parts, ", ")
-	switch {
-	case r.NotRun != "" && wanted > 0:
-		parts = append(parts, phrase.Count(wanted, "case")+" would run")
-		return strings.Join(parts, ", ")
-	case told != "" && (r.Gate.Result != GatePass || c.rows.regressed+c.rows.failing > 0):
-		return told
-	case r.Gate.Result != GatePass:
-		return "Gate " + gateWord(r.Gate.Result) + ": " + markup.Text(r.Gate.Reason, 200)
-	case wanted == 0 && r.Base != nil:
-		return "No affected cases"
-	case r.Base == nil:
-		return "All " + phrase.Count(r.Summary.Pass, "judged case") + " pass"
-	case told != "":
-		return "No regressions, " + told
-	}
-	return "No regressions"
-}
-
-func gateWord(result string) string {
-	switch result {
-	case GatePass:
-		return "passed"
-	case GateFail:
-		return "failed"
-	}
-	return "undetermined"
-}
-
-// invalidFiles counts the files with an error.
-func invalidFiles(problems []schema.Problem) int {
-	files := map[string]bool{}
-	for _, p := range problems {
-		if p.Severity == schema.Error {
-			files[p.File] = true
-		}
-	}
-	return len(files)
+	return icon + " " + markup.Text(c.rows.Headline(r), 200)
 }
 
 func (c *comment) scoreLine() string {
@@ -215,50 +153,11 @@ func (c *comment) scoreLine() string {
 	case r.Summary.Score != nil:
 		parts = append(parts, "Score **"+phrase.Score(r.Summary.Score, 3)+"**")
 	}
-	parts = append(parts, c.share(), c.commits())
+	parts = append(parts, Effort(c.r), c.commits())
 	if page := markup.Address(c.o.RunURL); page != "" {
 		parts = append(parts, markup.Link("full report", page))
 	}
 	return strings.Join(parts, " · ")
-}
-
-// share says how many of the cases were done again.
-func (c *comment) share() string {
-	s := c.r.Summary
-	if c.r.NotRun != "" {
-		return "nothing was run of " + phrase.Count(s.Cases, "case")
-	}
-	var done []string
-	for _, part := range []struct {
-		n    int
-		word string
-	}{{s.Run, actionWord(plan.Run, c.r.Base != nil)}, {s.Rejudged, "judged again"}, {s.Redecided, "decided anew"}} {
-		if part.n > 0 {
-			done = append(done, phrase.Int(int64(part.n))+" "+part.word)
-		}
-	}
-	if len(done) == 0 {
-		return "none of " + phrase.Count(s.Cases, "case") + " rerun"
-	}
-	done[0] = strings.Replace(done[0], " ", " of "+phrase.Count(s.Cases, "case")+" ", 1)
-	return strings.Join(done, ", ")
-}
-
-func actionWord(a plan.Action, again bool) string {
-	switch a {
-	case plan.Run:
-		if again {
-			return "rerun"
-		}
-		return "run"
-	case plan.Rejudge:
-		return "judged again"
-	case plan.Redecide:
-		return "decided anew"
-	case plan.Reuse:
-		return "stored verdict"
-	}
-	return string(a)
 }
 
 func (c *comment) commits() string {
@@ -351,7 +250,7 @@ func (c *comment) notices() {
 
 func (c *comment) foot() string {
 	r := c.r
-	parts := []string{"Gate " + gateWord(r.Gate.Result) + ": " + markup.Text(r.Gate.Reason, 400), c.cost()}
+	parts := []string{markup.Text(r.Gate.String(), 400), markup.Text(Cost(r), 200)}
 	if n := warnings(r.Problems); n > 0 {
 		parts = append(parts, phrase.Count(n, "warning")+" in the definitions")
 	}
@@ -367,35 +266,4 @@ func (c *comment) foot() string {
 		out += " <br> " + strings.Join(commands, " · ")
 	}
 	return out + "</sub>"
-}
-
-func warnings(problems []schema.Problem) int {
-	n := 0
-	for _, p := range problems {
-		if p.Severity == schema.Warning {
-			n++
-		}
-	}
-	return n
-}
-
-// cost says what the run took and what reuse saved, in one clause each.
-func (c *comment) cost() string {
-	s := c.r.Summary
-	took := []string{phrase.Count(s.Calls, "call")}
-	if s.CostUSD != nil && *s.CostUSD > 0 {
-		took = append(took, phrase.USD(*s.CostUSD))
-	}
-	if s.Tokens > 0 {
-		took = append(took, phrase.Int(s.Tokens)+" tokens")
-	}
-	took = append(took, phrase.Duration(time.Duration(c.r.DurationMS)*time.Millisecond))
-	out := strings.Join(took, ", ")
-	if saved := c.r.Saved; saved.Calls > 0 {
-		out += "; reuse saved " + phrase.Count(saved.Calls, "call")
-		if saved.CostUSD != nil && *saved.CostUSD > 0 {
-			out += ", " + phrase.USD(*saved.CostUSD)
-		}
-	}
-	return out
 }

@@ -13,47 +13,50 @@ import (
 	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
-// sections are the rows that a comment shows, each row in one of them.
-type sections struct {
-	// blocking rows are regressions and cases that fail without having failed
+// Sections are the rows that a reader wants to see, each row in one of them.
+type Sections struct {
+	// Blocking rows are regressions and cases that fail without having failed
 	// before, the worst first.
-	blocking []*Row
-	also     []*Row
-	planned  []*Row
-	// regressed and failing count the blocking rows of each sort.
-	regressed, failing int
-	// standing counts cases that fail as they did at base.
-	standing int
+	Blocking []*Row
+	// Also are errors, then what got better, moved, came or went.
+	Also []*Row
+	// Planned rows would run, where nothing was run.
+	Planned []*Row
+	// Regressed and Failing count the blocking rows of each sort.
+	Regressed, Failing int
+	// Standing counts cases that fail as they did at base.
+	Standing int
 }
 
-func sortRows(r *Report) sections {
-	var s sections
+// Arrange sorts the rows of a report into sections.
+func Arrange(r *Report) Sections {
+	var s Sections
 	for i := range r.Cases {
 		row := &r.Cases[i]
-		kind := Blocks(r, *row)
+		kind := blocks(r, row)
 		switch {
-		case r.NotRun != "" && toRun(*row):
-			s.planned = append(s.planned, row)
+		case r.NotRun != "" && toRun(row):
+			s.Planned = append(s.Planned, row)
 		case kind == Regression:
-			s.regressed++
-			s.blocking = append(s.blocking, row)
+			s.Regressed++
+			s.Blocking = append(s.Blocking, row)
 		case kind != "":
-			s.failing++
-			s.blocking = append(s.blocking, row)
-		case changed(*row) != 0:
-			s.also = append(s.also, row)
+			s.Failing++
+			s.Blocking = append(s.Blocking, row)
+		case changed(row) != 0:
+			s.Also = append(s.Also, row)
 		case row.Verdict != nil && *row.Verdict == verdict.Fail:
-			s.standing++
+			s.Standing++
 		}
 	}
-	slices.SortStableFunc(s.blocking, func(a, b *Row) int {
+	slices.SortStableFunc(s.Blocking, func(a, b *Row) int {
 		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(drop(a), drop(b)))
 	})
-	slices.SortStableFunc(s.also, func(a, b *Row) int { return cmp.Compare(changed(*a), changed(*b)) })
+	slices.SortStableFunc(s.Also, func(a, b *Row) int { return cmp.Compare(changed(a), changed(b)) })
 	return s
 }
 
-func toRun(row Row) bool {
+func toRun(row *Row) bool {
 	return row.Action == plan.Run || row.Action == plan.Rejudge || row.Action == plan.Redecide
 }
 
@@ -76,11 +79,11 @@ func drop(row *Row) float64 {
 	return *row.Score - *row.BaseScore
 }
 
-// Blocks says why a row speaks against the change: Regression, New for a case
+// blocks says why a row speaks against the change: Regression, New for a case
 // that fails and did not at base, Unchanged for one that fails as at base
 // where the gate asks for no failure at all. Empty for all others; cases in
 // error are not among them.
-func Blocks(r *Report, row Row) Class {
+func blocks(r *Report, row *Row) Class {
 	if row.Class != nil && *row.Class == Regression {
 		return Regression
 	}
@@ -101,7 +104,7 @@ func Blocks(r *Report, row Row) Class {
 }
 
 // changed ranks the other rows that a reader wants to see; 0 for the rest.
-func changed(row Row) int {
+func changed(row *Row) int {
 	if row.Class == nil {
 		switch {
 		case row.Error != nil:
@@ -134,14 +137,14 @@ func changed(row Row) int {
 }
 
 // moved reports whether the score differs by what two decimals can show.
-func moved(row Row) bool {
+func moved(row *Row) bool {
 	return row.Score != nil && row.BaseScore != nil && math.Abs(*row.Score-*row.BaseScore) >= 0.005
 }
 
 // name is the key of a row, linked to its line at the commit that has it.
 func (c *comment) name(row *Row) string {
 	sha := c.o.HeadSHA
-	if row.Class != nil && *row.Class == Gone || row.Reasons != nil && slices.ContainsFunc(row.Reasons, func(r plan.Reason) bool { return r.Part == "invalid" }) {
+	if row.Action == plan.Removed {
 		sha = c.o.BaseSHA
 	}
 	return markup.Link(markup.Text(row.Key, 200), c.o.blob(sha, row.File, row.Line))
@@ -150,16 +153,16 @@ func (c *comment) name(row *Row) string {
 // blocking writes the table of what speaks against the change, and a fold for
 // each of its cases.
 func (c *comment) blocking() {
-	rows := c.rows.blocking
+	rows := c.rows.Blocking
 	shown := c.limit(len(rows))
 	if shown == 0 {
 		return
 	}
 	title := "Regressions"
 	switch {
-	case c.rows.regressed == 0:
+	case c.rows.Regressed == 0:
 		title = "Failing cases"
-	case c.rows.failing > 0:
+	case c.rows.Failing > 0:
 		title = "Regressions and failing cases"
 	}
 	c.line("| | " + title + " |")
@@ -198,14 +201,7 @@ func verdictIcon(v *verdict.Verdict) string {
 	return "❌"
 }
 
-// why is the plan's reason in one line.
-func (c *comment) why(row *Row) string {
-	said := plan.Summarise(row.Reasons)
-	if said == "" || row.Class == nil && row.Action == plan.Run && c.r.Base == nil {
-		return ""
-	}
-	return actionWord(row.Action, c.r.Base != nil) + ": " + markup.Text(said, 240)
-}
+func (c *comment) why(row *Row) string { return markup.Text(Why(c.r, row), 260) }
 
 // numbers is the left cell of a blocking row: the difference, and both scores.
 func numbers(row *Row) string {
@@ -230,11 +226,11 @@ func (c *comment) rest(n int) {
 const foldRows = 15
 
 func (c *comment) alsoChanged() {
-	rows := c.rows.also
+	rows := c.rows.Also
 	shown := c.limit(len(rows))
 	if shown > 0 {
 		title := "Also changed"
-		if len(c.rows.blocking) == 0 {
+		if len(c.rows.Blocking) == 0 {
 			title = "Changed"
 		}
 		if shown > foldRows {
@@ -275,44 +271,108 @@ func (c *comment) counts() string {
 		add(d.Removed, "removed case")
 		add(d.Moved, "moved case")
 	}
-	if n := c.rows.standing; n > 0 {
-		parts = append(parts, phrase.Count(n, "case")+" "+verb(n, "fails as it", "fail as they")+" did at base")
+	if standing := c.rows.StandingText(); standing != "" {
+		parts = append(parts, standing)
 	}
 	return strings.Join(parts, " · ")
 }
 
-func (c *comment) alsoCells(row *Row) (left, right string) {
-	name, was := c.name(row), ""
-	if row.BaseScore != nil {
-		was = "<sub>was&nbsp;" + phrase.Score(row.BaseScore, 2) + "</sub>"
+// icon goes with the label of a row.
+func icon(label string) string {
+	switch label {
+	case "improved":
+		return "✅"
+	case "unclear":
+		return "❔"
+	case "flaky":
+		return "🎲"
+	case "new":
+		return "🆕"
+	case "removed":
+		return "🗑️"
+	case "moved":
+		return "↪️"
+	case "error":
+		return "⚠️"
+	case "skipped":
+		return "⏭️"
+	case "lower":
+		return "↘️"
 	}
+	return "↗️"
+}
+
+func (c *comment) alsoCells(row *Row) (left, right string) {
+	label := Label(row)
+	right = icon(label) + " " + label + " · " + c.name(row)
+	switch label {
+	case "improved":
+		return "**" + delta(row) + "**", right + c.small(c.why(row))
+	case "moved":
+		return "", right + " <sub>" + markup.Text(Remark(row), 220) + "</sub>"
+	case "removed":
+		return formerScore(row), right
+	case "new", "flaky", "unclear":
+		return delta(row), right + c.small(markup.Text(Remark(row), 240))
+	case "error", "skipped":
+		return formerScore(row), right + c.small(markup.Text(Remark(row), 240))
+	}
+	return delta(row), right + c.small(c.why(row))
+}
+
+func formerScore(row *Row) string {
+	if row.BaseScore == nil {
+		return ""
+	}
+	return "<sub>was&nbsp;" + phrase.Score(row.BaseScore, 2) + "</sub>"
+}
+
+// Label is the word for what happened to a row that does not block: improved,
+// unclear, flaky, new, removed, moved, error, skipped, lower or higher.
+func Label(row *Row) string {
 	kind := Unchanged
 	if row.Class != nil {
 		kind = *row.Class
 	}
 	switch kind {
 	case Improvement:
-		return "**" + delta(row) + "**", "✅ improved · " + name + c.small(c.why(row))
-	case Unclear:
-		return scoreOf(row), "❔ unclear · " + name + c.small("base has no verdict to compare with")
-	case Flaky:
-		return delta(row), "🎲 flaky · " + name + c.small(verdictChange(row)+" under the same definition")
-	case New:
-		return scoreOf(row), "🆕 new · " + name + skippedNote(row)
-	case Gone:
-		return was, "🗑️ removed · " + name
-	case Moved:
-		return "", "↪️ moved · " + name + " <sub>from " + markup.Text(deref(row.MovedFrom), 200) + "</sub>"
+		return "improved"
+	case Unclear, Flaky, New, Gone, Moved, Failed:
+		return string(kind)
 	}
 	switch {
 	case row.Error != nil:
-		return was, "⚠️ error · " + name + c.small(markup.Text(*row.Error, 240))
+		return "error"
 	case row.Verdict != nil && *row.Verdict == verdict.Skipped:
-		return was, "⏭️ skipped · " + name + c.small(c.why(row))
+		return "skipped"
 	case drop(row) < 0:
-		return delta(row), "↘️ lower · " + name + c.small(c.why(row))
+		return "lower"
 	}
-	return delta(row), "↗️ higher · " + name + c.small(c.why(row))
+	return "higher"
+}
+
+// Remark is what has to be said about such a row beside its label; may be
+// empty.
+func Remark(row *Row) string {
+	switch Label(row) {
+	case "error":
+		if row.Error != nil {
+			return *row.Error
+		}
+	case "unclear":
+		return "base has no verdict to compare with"
+	case "flaky":
+		return fmt.Sprintf("%s → %s under the same definition", *row.BaseVerdict, *row.Verdict)
+	case "new":
+		if row.Verdict != nil && *row.Verdict == verdict.Skipped {
+			return "skipped"
+		}
+	case "moved":
+		return "from " + deref(row.MovedFrom)
+	case "skipped":
+		return plan.Summarise(row.Reasons)
+	}
+	return ""
 }
 
 func (c *comment) small(s string) string {
@@ -320,13 +380,6 @@ func (c *comment) small(s string) string {
 		return ""
 	}
 	return " <br> <sub>" + s + "</sub>"
-}
-
-func skippedNote(row *Row) string {
-	if row.Verdict != nil && *row.Verdict == verdict.Skipped {
-		return " <sub>skipped</sub>"
-	}
-	return ""
 }
 
 func delta(row *Row) string {
@@ -343,10 +396,6 @@ func scoreOf(row *Row) string {
 	return phrase.Score(row.Score, 2)
 }
 
-func verdictChange(row *Row) string {
-	return fmt.Sprintf("%s → %s", *row.BaseVerdict, *row.Verdict)
-}
-
 func deref(s *string) string {
 	if s == nil {
 		return ""
@@ -356,7 +405,7 @@ func deref(s *string) string {
 
 // planned writes what would run where nothing may yet.
 func (c *comment) planned() {
-	rows := c.rows.planned
+	rows := c.rows.Planned
 	if len(rows) == 0 {
 		return
 	}

@@ -1,0 +1,206 @@
+package reporters
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var commands = []string{"gavel run --base main"}
+
+func onForge() Options {
+	return Options{RepositoryURL: "https://github.com/octo/demo", RunURL: "https://gavel.example/r/8412", Commands: commands}
+}
+
+// comments are the goldens: whole comments for a reviewer to read.
+func comments() map[string]func() string {
+	of := func(s *scenario, o Options) func() string {
+		return func() string { return Markdown(Compare(s.in), o) }
+	}
+	hostileOptions := onForge()
+	hostileOptions.Instance, hostileOptions.Note = hostileTexts[3], hostileTexts[5]
+	hostileOptions.Commands = []string{hostileTexts[0], hostileTexts[6]}
+	fork := onForge()
+	fork.RunURL, fork.Commands = "", []string{"/gavel approve 9f31c2e"}
+	superseded := onForge()
+	superseded.Note = "superseded by 1c2d3e4"
+	small := onForge()
+	small.MaxBytes = 3000
+	return map[string]func() string{
+		"nothing_affected":   of(nothingAffected(), onForge()),
+		"first_run":          of(firstRun(), onForge()),
+		"regressions":        of(regressions(), onForge()),
+		"no_links":           of(regressions(), Options{}),
+		"invalid":            of(invalidDefinitions(), onForge()),
+		"changed_2000":       of(changedCases(2000), onForge()),
+		"changed_2000_small": of(changedCases(2000), small),
+		"errors":             of(errorsOnly(), superseded),
+		"moved_removed_new":  of(movedRemovedNew(), onForge()),
+		"waiting":            of(waiting(), fork),
+		"hostile":            of(hostile(hostileTexts), hostileOptions),
+	}
+}
+
+// TestMarkdownGolden compares whole comments with testdata.
+func TestMarkdownGolden(t *testing.T) {
+	for name, render := range comments() {
+		t.Run(name, func(t *testing.T) {
+			got := render()
+			holds(t, got)
+			path := filepath.Join("testdata", name+".md")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("comment changed, -update writes it anew (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// ownTags are all the HTML that a comment consists of.
+var (
+	ownTags    = regexp.MustCompile(`</?(?:sub|b|i|code|summary|details)>|<(?:br|wbr)>`)
+	ownMarker  = regexp.MustCompile(`\A<!-- gavel:report instance=[A-Za-z0-9._-]+ -->\n`)
+	ownLinks   = regexp.MustCompile(`\]\(https://[^\s()<>]*\)`)
+	ownStarts  = regexp.MustCompile(`^(?:|### \S.*|> .*|>|\|.*\||<details><summary>.*|</details>|<sub>.*</sub>|Score .*|(?:none|nothing|\d[\d,]*) .*)$`)
+	ownEntity  = regexp.MustCompile(`&(?:amp|lt|gt|nbsp|#\d+);`)
+	mentions   = regexp.MustCompile(`@[^&]`)
+	references = regexp.MustCompile(`(?i)#\d|GH-\d`)
+)
+
+// holds checks what is true of every comment whatever stands in the report.
+func holds(t *testing.T, comment string) {
+	t.Helper()
+	if !ownMarker.MatchString(comment) || strings.Count(comment, "<!--") != 1 {
+		t.Errorf("the marker is not the first line and the only one")
+	}
+	if !utf8.ValidString(comment) {
+		t.Error("invalid UTF-8")
+	}
+	body := ownMarker.ReplaceAllString(comment, "")
+	for _, r := range body {
+		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != 0x200D && r != 0x200C) {
+			t.Errorf("control character %U", r)
+		}
+	}
+	for _, tag := range []string{"details", "summary", "sub", "b", "code", "i"} {
+		if strings.Count(body, "<"+tag+">") != strings.Count(body, "</"+tag+">") {
+			t.Errorf("<%s> is not closed", tag)
+		}
+	}
+	columns := 0
+	for _, line := range strings.Split(strings.TrimSuffix(body, "\n"), "\n") {
+		if !ownStarts.MatchString(line) {
+			t.Errorf("line starts with foreign text: %.80q", line)
+		}
+		columns = holdsLine(t, line, columns)
+	}
+}
+
+// holdsLine checks one line. columns is the number of pipes in each row of
+// the table that the line belongs to, 0 outside of one.
+func holdsLine(t *testing.T, line string, columns int) int {
+	t.Helper()
+	pipes := strings.Count(line, "|")
+	switch {
+	case !strings.HasPrefix(line, "|"):
+		if pipes > 0 {
+			t.Errorf("pipe outside a table: %.80q", line)
+		}
+		pipes = 0
+	case columns > 0 && pipes > columns:
+		t.Errorf("row has %d pipes, table has %d: %.120q", pipes, columns, line)
+	case columns > 0:
+		pipes = columns
+	}
+	rest := ownTags.ReplaceAllString(line, "")
+	rest = ownLinks.ReplaceAllString(rest, "]")
+	text := ownEntity.ReplaceAllString(rest, "\x00")
+	if i := strings.IndexAny(strings.TrimPrefix(text, ">"), "<>\\~$&"); i >= 0 {
+		t.Errorf("live character in %.120q", text)
+	}
+	if strings.Contains(text, "](") || strings.Contains(text, "://") || strings.Contains(strings.ToLower(text), "www.") {
+		t.Errorf("live link in %.120q", text)
+	}
+	if m := mentions.FindString(rest); m != "" {
+		t.Errorf("mention in %.120q", rest)
+	}
+	if m := references.FindString(text); m != "" {
+		t.Errorf("reference %s in %.120q", m, rest)
+	}
+	if strings.Count(text, "`")%2 == 1 || strings.Contains(text, "```") {
+		t.Errorf("backticks in %.120q", text)
+	}
+	return pipes
+}
+
+// TestMarkdownLevels checks that a smaller limit gives a smaller rendering
+// that is whole, and that the last level fits what publishers fall back to.
+func TestMarkdownLevels(t *testing.T) {
+	for name, s := range map[string]*scenario{"plain": changedCases(2000), "hostile": hostile(hostileTexts)} {
+		r := Compare(s.in)
+		for _, limit := range []int{60_000, 30_000, 10_000, 3_000} {
+			t.Run(fmt.Sprint(name, limit), func(t *testing.T) {
+				o := onForge()
+				o.MaxBytes = limit
+				got := Markdown(r, o)
+				holds(t, got)
+				if len(got) > limit {
+					t.Errorf("%d bytes, limit %d:\n%s", len(got), limit, got)
+				}
+				if !strings.Contains(got, "Gate failed: ") || !strings.HasSuffix(got, "</sub>\n") {
+					t.Errorf("gate or foot is missing:\n%s", got)
+				}
+			})
+		}
+	}
+}
+
+// FuzzMarkdown puts one text into every field of a report.
+func FuzzMarkdown(f *testing.F) {
+	for _, s := range hostileTexts {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		o := onForge()
+		o.Instance, o.Note, o.Commands, o.RunURL = s, s, []string{s}, s
+		got := Markdown(Compare(hostile([]string{s, "plain", s}).in), o)
+		holds(t, got)
+		if len(got) > MaxCommentBytes {
+			t.Errorf("%d bytes", len(got))
+		}
+	})
+}
+
+func BenchmarkMarkdown2000(b *testing.B) {
+	r := Compare(changedCases(2000).in)
+	b.ReportAllocs()
+	for b.Loop() {
+		Markdown(r, onForge())
+	}
+}
+
+func BenchmarkCompare10000(b *testing.B) {
+	in := changedCases(10_000).in
+	b.ReportAllocs()
+	for b.Loop() {
+		Compare(in)
+	}
+}

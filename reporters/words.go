@@ -1,0 +1,173 @@
+package reporters
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Headline says in one line what happened. It is plain text that still has to
+// be escaped: the gate's reason may stand in it, and names keys.
+func (s *Sections) Headline(r *Report) string {
+	var parts []string
+	add := func(n int, noun string) {
+		if n > 0 {
+			parts = append(parts, phrase.Count(n, noun))
+		}
+	}
+	add(invalidFiles(r.Problems), "invalid definition")
+	add(s.Regressed, "regression")
+	if r.Base == nil && s.Failing > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s %s", phrase.Int(int64(s.Failing)), phrase.Count(r.Summary.Cases, "case"), verb(s.Failing, "fails", "fail")))
+	} else {
+		add(s.Failing, "failing case")
+	}
+	add(r.Summary.Error, "error")
+	add(r.Diff.Improvements, "improvement")
+	return s.headline(r, parts)
+}
+
+// headline falls back on the gate where no count says what happened.
+func (s *Sections) headline(r *Report, parts []string) string {
+	told := strings.Join(parts, ", ")
+	bad := r.Gate.Result != GatePass || invalidFiles(r.Problems) > 0 || len(s.Blocking) > 0 || r.Summary.Error > 0
+	switch {
+	case len(s.Planned) > 0:
+		return strings.Join(append(parts, phrase.Count(len(s.Planned), "case")+" would run"), ", ")
+	case bad && told != "":
+		return told
+	case r.Gate.Result != GatePass:
+		return r.Gate.String()
+	case Affected(r) == 0 && r.Base != nil:
+		return "No affected cases"
+	case r.Base == nil:
+		return "All " + phrase.Count(r.Summary.Pass, "judged case") + " pass"
+	case told != "":
+		return "No regressions, " + told
+	}
+	return "No regressions"
+}
+
+// Affected counts the cases that had to be judged in this run.
+func Affected(r *Report) int { return r.Summary.Run + r.Summary.Rejudged + r.Summary.Redecided }
+
+// String renders the gate as "Gate failed: reason".
+func (g Gate) String() string {
+	word := "undetermined"
+	switch g.Result {
+	case GatePass:
+		word = "passed"
+	case GateFail:
+		word = "failed"
+	}
+	return "Gate " + word + ": " + g.Reason
+}
+
+// invalidFiles counts the files with an error.
+func invalidFiles(problems []schema.Problem) int {
+	files := map[string]bool{}
+	for _, p := range problems {
+		if p.Severity == schema.Error {
+			files[p.File] = true
+		}
+	}
+	return len(files)
+}
+
+func warnings(problems []schema.Problem) int {
+	n := 0
+	for _, p := range problems {
+		if p.Severity == schema.Warning {
+			n++
+		}
+	}
+	return n
+}
+
+// Effort says how many of the cases were done again: "41 of 1,204 cases
+// rerun, 3 judged again".
+func Effort(r *Report) string {
+	s := r.Summary
+	total := phrase.Count(s.Cases, "case")
+	switch {
+	case r.NotRun != "":
+		return "nothing was run of " + total
+	case Affected(r) == 0:
+		return "none of " + total + " rerun"
+	}
+	var done []string
+	for _, part := range []struct {
+		n      int
+		action plan.Action
+	}{{s.Run, plan.Run}, {s.Rejudged, plan.Rejudge}, {s.Redecided, plan.Redecide}} {
+		if part.n == 0 {
+			continue
+		}
+		count := phrase.Int(int64(part.n))
+		if len(done) == 0 {
+			count += " of " + total
+		}
+		done = append(done, count+" "+actionWord(r, part.action))
+	}
+	return strings.Join(done, ", ")
+}
+
+func actionWord(r *Report, a plan.Action) string {
+	switch a {
+	case plan.Run:
+		if r.Base == nil {
+			return "run"
+		}
+		return "rerun"
+	case plan.Rejudge:
+		return "judged again"
+	case plan.Redecide:
+		return "decided anew"
+	case plan.Reuse:
+		return "stored verdict"
+	}
+	return string(a)
+}
+
+// Cost says what the run took and what reuse saved.
+func Cost(r *Report) string {
+	s := r.Summary
+	took := []string{phrase.Count(s.Calls, "call")}
+	if s.CostUSD != nil && *s.CostUSD > 0 {
+		took = append(took, phrase.USD(*s.CostUSD))
+	}
+	if s.Tokens > 0 {
+		took = append(took, phrase.Int(s.Tokens)+" tokens")
+	}
+	took = append(took, phrase.Duration(time.Duration(r.DurationMS)*time.Millisecond))
+	out := strings.Join(took, ", ")
+	if saved := r.Saved; saved.Calls > 0 {
+		out += "; reuse saved " + phrase.Count(saved.Calls, "call")
+		if saved.CostUSD != nil && *saved.CostUSD > 0 {
+			out += ", " + phrase.USD(*saved.CostUSD)
+		}
+	}
+	return out
+}
+
+// Why gives the plan's reasons for a row in one line: "rerun: system prompt
+// changed in support/domain.json". Empty where there is none worth a line.
+func Why(r *Report, row *Row) string {
+	said := plan.Summarise(row.Reasons)
+	if said == "" || r.Base == nil {
+		return ""
+	}
+	return actionWord(r, row.Action) + ": " + said
+}
+
+// StandingText says how many cases fail as they did at base; empty for none.
+func (s *Sections) StandingText() string {
+	if s.Standing == 0 {
+		return ""
+	}
+	return phrase.Count(s.Standing, "case") + " " + verb(s.Standing, "fails as it", "fail as they") + " did at base"
+}
