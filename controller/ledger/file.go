@@ -46,11 +46,10 @@ func prepareFile(path string) (string, error) {
 	return path, f.Close()
 }
 
-// dsn asks for every connection what a ledger needs: readers that a writer
-// does not block (WAL), and commits that outlive a power cut (FULL).
+// dsn asks for every connection for commits that outlive a power cut (FULL).
 func dsn(path string, wait time.Duration) string {
 	q := url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "synchronous(FULL)", "foreign_keys(1)",
 	}}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
 	return u.String()
@@ -59,21 +58,17 @@ func dsn(path string, wait time.Duration) string {
 // repair says what to do about an error, or nothing.
 func repair(err error) string {
 	const elsewhere = "name another file with --ledger"
-	var fault *sqlite.Error
-	if errors.As(err, &fault) {
-		switch fault.Code() & 0xff { // the rest of the code is detail
-		case sqlite3.SQLITE_NOTADB:
-			return "the file is no ledger: " + elsewhere
-		case sqlite3.SQLITE_CORRUPT:
-			return "the file is damaged: move it away to start anew, or restore a copy"
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-			return "another process is writing to it: wait for it to end"
-		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
-			return "the file or its folder cannot be written: " + elsewhere
-		case sqlite3.SQLITE_FULL:
-			return "make room and run again: what was judged is kept"
-		}
-		return ""
+	switch code(err) {
+	case sqlite3.SQLITE_NOTADB:
+		return "the file is no ledger: " + elsewhere
+	case sqlite3.SQLITE_CORRUPT:
+		return "the file is damaged: move it away to start anew, or restore a copy"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return "another process is writing to it: wait for it to end"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return "the file or its folder cannot be written: " + elsewhere
+	case sqlite3.SQLITE_FULL:
+		return "make room and run again: what was judged is kept"
 	}
 	switch {
 	case errors.Is(err, errForeign):
@@ -88,6 +83,33 @@ func repair(err error) string {
 	return ""
 }
 
+// patiently calls do again while another process holds the file. SQLite itself
+// does not wait where two of them change its mode.
+func patiently(ctx context.Context, wait time.Duration, do func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		err := do()
+		if code(err) != sqlite3.SQLITE_BUSY {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait / 1000):
+		}
+	}
+}
+
+// code is the kind of an error of SQLite, or 0.
+func code(err error) int {
+	var fault *sqlite.Error
+	if !errors.As(err, &fault) {
+		return 0
+	}
+	return fault.Code() & 0xff // the rest is detail
+}
+
 // migrate runs the numbered scripts that the file has not seen. How many it
 // has seen stands in its user_version: a handful of scripts needs no library.
 func migrate(ctx context.Context, conn *sql.Conn) error {
@@ -96,7 +118,12 @@ func migrate(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	version, err := schemaVersion(ctx, conn, len(scripts))
-	if err != nil || version == len(scripts) {
+	if err != nil {
+		return err
+	}
+	// A writer that keeps a log does not hold up readers. It is asked for only
+	// now that the file is known to be ours, for the mode is written into it.
+	if _, err := conn.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil || version == len(scripts) {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {

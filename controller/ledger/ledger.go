@@ -20,7 +20,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 )
@@ -83,7 +82,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	conns := max(4, runtime.GOMAXPROCS(0)) + 1
 	l.db.SetMaxOpenConns(conns)
 	l.db.SetMaxIdleConns(conns)
-	conn, err := l.prepare(ctx, cfg.Rand)
+	conn, err := l.prepare(ctx, cfg)
 	if err != nil {
 		return nil, l.fault("open", errors.Join(err, l.db.Close()))
 	}
@@ -93,25 +92,24 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 
 // start begins to write over a connection of its own.
 func (l *Ledger) start(conn *sql.Conn) {
-	var writer sync.WaitGroup
-	writer.Go(func() { l.writer(conn) })
+	ended := make(chan error)
+	go func() { ended <- l.writer(conn) }()
 	l.close = sync.OnceValue(func() error {
 		close(l.stop)
-		writer.Wait()
-		return l.fault("close", errors.Join(conn.Close(), l.db.Close()))
+		return l.fault("close", errors.Join(<-ended, l.db.Close()))
 	})
 }
 
 // prepare brings the schema up to date and loads what every caller needs.
-func (l *Ledger) prepare(ctx context.Context, random io.Reader) (*sql.Conn, error) {
+func (l *Ledger) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, conn); err != nil {
+	if err := patiently(ctx, cfg.Wait, func() error { return migrate(ctx, conn) }); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if l.secret, err = l.loadSecret(ctx, conn, random); err != nil {
+	if l.secret, err = l.loadSecret(ctx, conn, cfg.Rand); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
@@ -190,5 +188,5 @@ func (l *Ledger) fault(op string, err error) error {
 	if hint != "" {
 		hint = "; " + hint
 	}
-	return fmt.Errorf("ledger %s: %s: %w%s", filepath.ToSlash(l.path), op, err, strings.TrimRight(hint, " "))
+	return fmt.Errorf("ledger %s: %s: %w%s", filepath.ToSlash(l.path), op, err, hint)
 }

@@ -46,15 +46,15 @@ func (l *Ledger) submit(ctx context.Context, do func(*tx) error) error {
 
 // writer is the only goroutine that writes. The changes that come in while one
 // transaction is flushed to disk go into the next together, so that they share
-// its flush.
-func (l *Ledger) writer(conn *sql.Conn) {
+// its flush. It ends when the ledger is closed, with what went wrong then.
+func (l *Ledger) writer(conn *sql.Conn) error {
 	t := &tx{conn: conn, stmts: map[string]*sql.Stmt{}}
 	for {
 		select {
 		case w := <-l.writes:
 			t.commit(l.gather(w))
 		case <-l.stop:
-			return
+			return t.close()
 		}
 	}
 }
@@ -110,6 +110,16 @@ func (t *tx) transact(batch []write) (failed bool, err error) {
 // rollback undoes a transaction. It can fail only where there is none any
 // more, because SQLite has undone it itself, as it does when the disk is full.
 func (t *tx) rollback() { _ = t.exec("ROLLBACK") }
+
+// close ends the connection. A statement that is left open would keep the file
+// open, and its log from being folded into it.
+func (t *tx) close() error {
+	var err error
+	for _, stmt := range t.stmts {
+		err = errors.Join(err, stmt.Close())
+	}
+	return errors.Join(err, t.conn.Close())
+}
 
 func (t *tx) exec(text string, args ...any) error {
 	stmt, err := t.prepare(text)

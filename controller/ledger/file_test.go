@@ -1,0 +1,316 @@
+package ledger_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+)
+
+func TestOpenMakesFileForOwnerOnly(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "deep", ".gavel")
+	l := open(t, filepath.Join(folder, "ledger.db"))
+	if err := l.Save(t.Context(), outcome(base, digestsOf("case"), 0, "text")); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(folder)
+	if err != nil || len(files) != 3 { // the file, its log and the log's index
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", f.Name(), info.Mode(), err)
+		}
+	}
+	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("folder: %v, %v", info.Mode(), err)
+	}
+}
+
+func TestOpenTakesAnyName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"plain.db", "a b.db", "50%.db", "a?mode=memory", "a#b", "file:x", "ü.db"} {
+		l := open(t, name)
+		if err := l.Save(t.Context(), outcome(base, digestsOf("case"), 0, "text")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// raw changes a SQLite file past the ledger.
+func raw(t *testing.T, path, statements string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(statements); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	write := func(data string) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		make func(t *testing.T, path string)
+		want []string
+	}{
+		{"text", write(strings.Repeat("this is no database\n", 100)), []string{"no ledger", "--ledger"}},
+		{"database of another program", func(t *testing.T, path string) { raw(t, path, "CREATE TABLE theirs (x)") }, []string{"another program", "--ledger"}},
+		{"empty database of another program", func(t *testing.T, path string) { raw(t, path, "PRAGMA application_id = 7") }, []string{"another program", "--ledger"}},
+		{"newer schema", func(t *testing.T, path string) {
+			open(t, path)
+			raw(t, path, "PRAGMA user_version = 99")
+		}, []string{"newer version", "schema 99", "update gavel"}},
+		{"folder", func(t *testing.T, path string) {
+			if err := os.Mkdir(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"is a directory", "--ledger"}},
+		{"cut off", func(t *testing.T, path string) {
+			open(t, filepath.Join(filepath.Dir(path), "whole"))
+			raw(t, filepath.Join(filepath.Dir(path), "whole"), "PRAGMA wal_checkpoint(TRUNCATE)")
+			data, err := os.ReadFile(filepath.Join(filepath.Dir(path), "whole"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(string(data[:3000]))(t, path)
+		}, []string{"damaged"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ledger.db")
+			tt.make(t, path)
+			before, _ := os.ReadFile(path)
+			l, err := ledger.Open(t.Context(), ledger.Config{Path: path})
+			if err == nil {
+				t.Fatal(l.Close())
+			}
+			for _, want := range append(tt.want, filepath.ToSlash(path)) {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v: does not say %q", err, want)
+				}
+			}
+			if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+				t.Error("the file was changed")
+			}
+		})
+	}
+}
+
+func TestReadOnlyFile(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root writes everywhere")
+	}
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	if err := os.WriteFile(path, nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.Open(t.Context(), ledger.Config{Path: path}); err == nil || !strings.Contains(err.Error(), "--ledger") {
+		t.Error(err)
+	}
+}
+
+// TestDamaged overwrites every page but those of the schema.
+func TestDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l, err := ledger.Open(t.Context(), ledger.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := digestsOf("case")
+	for _, err := range []error{l.Save(t.Context(), outcome(base, d, 0, "text")), l.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := range slices.Chunk(data, 4096) {
+		if !bytes.Contains(page, []byte("SQLite format")) && !bytes.Contains(page, []byte("CREATE ")) {
+			copy(page, bytes.Repeat([]byte{0xee}, len(page)))
+		}
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err = ledger.Open(t.Context(), ledger.Config{Path: path})
+	if err == nil {
+		_, err = l.Decided(t.Context(), ledger.Scope{Trust: base}, []string{d.D})
+		if e := l.Close(); e != nil {
+			t.Log(e)
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "move it away") {
+		t.Error(err)
+	}
+}
+
+func TestLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := openAt(t, ledger.Config{Path: path, Wait: time.Millisecond})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() //nolint:errcheck // its transaction was rolled back
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // it returns to the pool
+	exec := func(text string) {
+		t.Helper()
+		if _, err := conn.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := digestsOf("case")
+	exec("BEGIN IMMEDIATE")
+	err = l.Save(t.Context(), outcome(base, d, 0, "text"))
+	if err == nil || !strings.Contains(err.Error(), "another process is writing") {
+		t.Error(err)
+	}
+	if _, _, err := l.Executions(t.Context(), ledger.Scope{Trust: base}, d.E); err != nil {
+		t.Errorf("reading while another writes: %v", err)
+	}
+	exec("ROLLBACK")
+	if err := l.Save(t.Context(), outcome(base, d, 0, "text")); err != nil {
+		t.Errorf("after the lock is gone: %v", err)
+	}
+}
+
+func TestSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	first := openAt(t, ledger.Config{Path: path, Rand: strings.NewReader(strings.Repeat("0123456789abcdef", 2))})
+	if got := string(first.Secret()); got != "0123456789abcdef0123456789abcdef" {
+		t.Errorf("secret %q", got)
+	}
+	// Nothing random is asked for once there is a secret.
+	again := openAt(t, ledger.Config{Path: path, Rand: strings.NewReader("")})
+	if !bytes.Equal(first.Secret(), again.Secret()) {
+		t.Error("the secret changed")
+	}
+	if other := open(t, filepath.Join(t.TempDir(), "ledger.db")); bytes.Equal(first.Secret(), other.Secret()) || len(other.Secret()) != 32 {
+		t.Errorf("secret of another ledger %x", other.Secret())
+	}
+	if _, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db"), Rand: strings.NewReader("short")}); err == nil {
+		t.Error("a secret was made of too little")
+	}
+}
+
+// TestOpenAtOnce has several processes make, use and close the same ledger.
+func TestOpenAtOnce(t *testing.T) {
+	for round := range 5 {
+		path := filepath.Join(t.TempDir(), fmt.Sprint(round))
+		secrets := make([]string, 6)
+		var group sync.WaitGroup
+		for i := range secrets {
+			group.Go(func() {
+				l, err := ledger.Open(t.Context(), ledger.Config{Path: path})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				secrets[i] = string(l.Secret())
+				if err := l.Save(t.Context(), outcome(base, digestsOf(fmt.Sprint(i)), 0, "text")); err != nil {
+					t.Error(err)
+				}
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		k := &book{Ledger: open(t, path), t: t}
+		for i, secret := range secrets {
+			if secret != string(k.Secret()) {
+				t.Errorf("secret %x, and then %x", secret, k.Secret())
+			}
+			k.wantSeen(ledger.Scope{Trust: base}, digestsOf(fmt.Sprint(i)), one("text"))
+		}
+	}
+}
+
+// TestCrash opens a ledger as a crash leaves it: with a log that nobody has
+// folded in and a handle that nobody has closed.
+func TestCrash(t *testing.T) {
+	left := t.TempDir()
+	l := open(t, filepath.Join(left, "ledger.db"))
+	d := digestsOf("case")
+	if err := l.Save(t.Context(), outcome(base, d, 0, "text")); err != nil {
+		t.Fatal(err)
+	}
+	found := t.TempDir()
+	if err := os.CopyFS(found, os.DirFS(left)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(found, "ledger.db-wal")); err != nil {
+		t.Fatalf("there is no log, so this tests nothing: %v", err)
+	}
+	for _, folder := range []string{left, found} {
+		k := &book{Ledger: open(t, filepath.Join(folder, "ledger.db")), t: t}
+		k.wantSeen(ledger.Scope{Trust: base}, d, one("text"))
+		k.save(outcome(base, digestsOf("next"), 0, "next"))
+	}
+
+	// Half a write at the end of the log takes nothing else with it.
+	torn := t.TempDir()
+	if err := os.CopyFS(torn, os.DirFS(left)); err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(torn, "ledger.db-wal")
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(log, append(data, data[len(data)-5000:len(data)-100]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(log[:len(log)-3] + "shm"); err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	k := &book{Ledger: open(t, filepath.Join(torn, "ledger.db")), t: t}
+	k.wantSeen(ledger.Scope{Trust: base}, d, one("text"))
+	k.wantSeen(ledger.Scope{Trust: base}, digestsOf("next"), one("next"))
+}
+
+func TestRepair(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}, "--ledger"},
+		{&fs.PathError{Op: "open", Path: "x", Err: ledger.ErrReadOnlyDisk}, "--ledger"},
+		{&fs.PathError{Op: "write", Path: "x", Err: ledger.ErrDiskFull}, "make room"},
+		{fmt.Errorf("something else"), ""},
+	} {
+		got := ledger.Repair(tt.err)
+		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%v: %q does not say %q", tt.err, got, tt.want)
+		}
+	}
+}
