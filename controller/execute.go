@@ -159,7 +159,7 @@ func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job
 	}
 	return run.Run(ctx, run.Config{
 		Ledger: p.Ledger, Trust: trust, Targets: targets, Roles: RoleTargets(s.Config.Roles),
-		Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Now: p.Now,
+		Budget: s.Config.Budget, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Now: p.Now,
 	}, jobs)
 }
 

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/schema"
@@ -191,6 +193,12 @@ func (r *review) configuration(p *controller.Prepared, e *controller.Execution) 
 		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("base has no %s: validated and planned only", r.configFile))
 	case schema.HasErrors(problems):
 		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("%s is invalid at base: %s", r.configFile, problems[0]))
+	}
+	for _, row := range p.Plan.Rows {
+		// Without a sandbox a program of a pull request is not started.
+		if row.Action == plan.Run && p.Base.Config.Targets[row.Target].Provider == config.Command {
+			e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("target %s is a command, and programs are not run for a pull request", row.Target))
+		}
 	}
 	headCfg, headProblems, headFound, err := r.readConfig(p.Head.FS)
 	if err != nil {

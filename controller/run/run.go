@@ -48,6 +48,8 @@ type Config struct {
 	Targets map[string]Target
 	// Roles name the targets that judge and extract.
 	Roles map[schema.Role]string
+	// Budget limits what this run spends. Defaults to no limit.
+	Budget config.Budget
 	// Revision is the commit that a deployed agent must name where its target
 	// asks for that; empty for a working tree.
 	Revision string
@@ -134,12 +136,13 @@ type runner struct {
 	Config
 	limits  map[string]*limiter
 	workers int
+	purse   *purse
 
 	mu sync.Mutex // serialises Observe
 }
 
 func newRunner(cfg Config, jobs []Job) *runner {
-	r := &runner{Config: cfg, limits: map[string]*limiter{}}
+	r := &runner{Config: cfg, limits: map[string]*limiter{}, purse: &purse{limit: cfg.Budget}}
 	r.applyDefaults()
 	inUse := map[string]bool{}
 	for _, j := range jobs {

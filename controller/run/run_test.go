@@ -62,6 +62,8 @@ type bench struct {
 	book  *ledger.Ledger
 	cfg   config.Target
 	slept []time.Duration
+
+	budget config.Budget
 }
 
 func newBench(tb testing.TB) *bench {
@@ -90,7 +92,7 @@ func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases .
 	}
 	out, err := run.Run(ctx, run.Config{
 		Ledger: b.book, Trust: operator, Targets: map[string]run.Target{"bot": {Target: t, Config: b.cfg}},
-		Jitter: func() float64 { return 1 },
+		Budget: b.budget, Jitter: func() float64 { return 1 },
 		Sleep: func(_ context.Context, d time.Duration) error {
 			b.slept = append(b.slept, d)
 			return nil
@@ -339,6 +341,25 @@ func TestCostIsThatOfThePrice(t *testing.T) {
 	out := b.run(t.Context(), t, &script{answer: always("hello")}, greeting("a"))[0]
 	if cost := out.Spent.Cost(); cost == nil || *cost != 0.25 {
 		t.Errorf("cost %v", cost)
+	}
+}
+
+func TestABudgetStopsBeforeTheCall(t *testing.T) {
+	two := int64(2)
+	b := newBench(t)
+	b.budget = config.Budget{Calls: &two}
+	s := &script{answer: always("hello")}
+	out := b.run(t.Context(), t, s, greeting("a"), greeting("b"), greeting("c"))
+	judged := 0
+	for _, o := range out {
+		if o.Result.Verdict == verdict.Pass {
+			judged++
+		} else if !strings.Contains(o.Result.Reason, "not run: the budget of 2 calls is used up") {
+			t.Errorf("%+v", o.Result)
+		}
+	}
+	if len(s.asked) != 2 || judged != 2 {
+		t.Errorf("%d calls, %d judged", len(s.asked), judged)
 	}
 }
 

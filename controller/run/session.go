@@ -144,6 +144,7 @@ func (s *session) ask(ctx context.Context, role, name string, req target.Request
 		reply.Usage.Unpriced = reply.Usage.Calls
 	}
 	s.spent = s.spent.Add(reply.Usage)
+	s.purse.settle(reply.Usage)
 	if s.Record != nil {
 		s.Record(name, digest, req, reply)
 	}
@@ -229,6 +230,10 @@ func (s *session) call(ctx context.Context, name string, req target.Request) (ta
 	for attempt := 1; ; attempt++ {
 		release, err := limit.acquire(ctx, s.Sleep)
 		if err != nil {
+			return target.Reply{}, err
+		}
+		if err := s.purse.take(); err != nil {
+			release(0)
 			return target.Reply{}, err
 		}
 		callCtx, cancel := context.WithTimeout(ctx, s.left)
