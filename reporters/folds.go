@@ -71,17 +71,20 @@ func turn(m schema.Message) string {
 }
 
 // criteria is a table of those that changed or were not fully met; the others
-// are a number.
+// are numbers.
 func (c *comment) criteria(row *Row) {
 	const most = 12
 	var shown []CriterionDiff
-	others, withBase := 0, false
+	met, left, withBase := 0, 0, false
 	for _, cr := range row.Detail.Criteria {
-		if len(shown) < most && telling(cr) {
+		switch {
+		case !telling(cr):
+			met++
+		case len(shown) == most:
+			left++
+		default:
 			shown = append(shown, cr)
 			withBase = withBase || cr.Base != nil
-		} else {
-			others++
 		}
 	}
 	if len(shown) == 0 {
@@ -107,10 +110,22 @@ func (c *comment) criteria(row *Row) {
 		c.line("| " + name + " | " + base + bold(native(cr.Head, scale), worse(cr)) + " |")
 	}
 	c.line("")
-	if others > 0 {
-		c.line("<sub>" + phrase.Int(int64(others)) + " more</sub>")
+	if rest := others(met, left); rest != "" {
+		c.line("<sub>" + rest + "</sub>")
 		c.line("")
 	}
+}
+
+// others counts the criteria that the table leaves out.
+func others(met, left int) string {
+	var parts []string
+	if left > 0 {
+		parts = append(parts, phrase.Int(int64(left))+" more")
+	}
+	if met > 0 {
+		parts = append(parts, phrase.Int(int64(met))+" "+verb(met, "other is", "others are")+" met")
+	}
+	return strings.Join(parts, " · ")
 }
 
 func telling(cr CriterionDiff) bool {
@@ -147,7 +162,7 @@ func trimZeros(s string) string {
 // groups folds a table of scores for each dialect: a row for each outermost
 // group, a column for each name of the groups in it.
 func (c *comment) groups() {
-	if c.level == countsOnly || c.r.Summary.Score == nil && c.r.NotRun != "" {
+	if c.level == countsOnly || c.r.NotRun != "" {
 		return
 	}
 	for _, t := range groupTables(c.r.Groups) {
@@ -201,13 +216,17 @@ func (c *comment) groupTable(t groupTable) {
 	}
 	c.line("<details><summary>" + title + "</summary>")
 	c.line("")
-	head, align := "| |", "|:--|"
+	// What a phone shows first is the score; the levels may scroll.
+	head, align := "| | score |", "|:--|--:|"
+	if c.r.Base != nil {
+		head, align = head+" Δ |", align+"--:|"
+	}
 	for _, name := range t.columns {
 		head += " " + markup.Text(strings.TrimPrefix(name, "level_"), 30) + " |"
 		align += "--:|"
 	}
-	c.line(head + " cases | score | Δ |")
-	c.line(align + "--:|--:|--:|")
+	c.line(head + " cases |")
+	c.line(align + "--:|")
 	shown := c.limit(len(t.rows))
 	for _, row := range t.rows[:shown] {
 		c.groupRow(markup.Text(row.group.Path[0], 80), row, t.columns)
@@ -223,21 +242,22 @@ func (c *comment) groupTable(t groupTable) {
 }
 
 func (c *comment) groupRow(name string, row groupRow, columns []string) {
-	cells := make([]string, 0, len(columns)+4)
-	cells = append(cells, name)
+	cells := []string{name, groupScore(row.group)}
+	switch d := groupDelta(row.group); {
+	case c.r.Base == nil:
+	case d == nil:
+		cells = append(cells, "")
+	default:
+		cells = append(cells, bold(shortNumber(phrase.Signed(*d, 2)), *d <= -0.005))
+	}
 	for _, col := range columns {
-		g, ok := row.cells[col]
-		if !ok {
-			cells = append(cells, "")
-			continue
+		cell := ""
+		if g, ok := row.cells[col]; ok {
+			cell = groupScore(g)
 		}
-		cells = append(cells, groupScore(g))
+		cells = append(cells, cell)
 	}
-	change := ""
-	if d := groupDelta(row.group); d != nil {
-		change = bold(shortNumber(phrase.Signed(*d, 2)), *d <= -0.005)
-	}
-	cells = append(cells, phrase.Int(int64(row.group.Cases)), groupScore(row.group), change)
+	cells = append(cells, phrase.Int(int64(row.group.Cases)))
 	c.line("| " + strings.Join(cells, " | ") + " |")
 }
 

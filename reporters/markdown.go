@@ -144,12 +144,11 @@ func (c *comment) scoreLine() string {
 	r := c.r
 	var parts []string
 	switch d := r.Diff; {
+	case r.NotRun != "":
+	case d.Delta != nil && *d.Delta != 0:
+		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), Difference(d)))
 	case d.Delta != nil:
-		delta := phrase.Signed(*d.Delta, 3)
-		if d.CILow != nil && d.CIHigh != nil {
-			delta += fmt.Sprintf(", 95 %% CI %s … %s", phrase.Signed(*d.CILow, 3), phrase.Signed(*d.CIHigh, 3))
-		}
-		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), delta))
+		parts = append(parts, "Score **"+phrase.Score(d.ScoreHead, 3)+"**, unchanged")
 	case r.Summary.Score != nil:
 		parts = append(parts, "Score **"+phrase.Score(r.Summary.Score, 3)+"**")
 	}

@@ -34,9 +34,9 @@ func notices(config ConfigChange, pairs []pair) []Notice {
 func configNotices(c ConfigChange) []Notice {
 	var out []Notice
 	for _, file := range c.Files {
-		message := "the configuration is changed here"
+		message := "is changed here"
 		if c.DecidedBy != "" {
-			message += "; this run was decided by that of " + c.DecidedBy
+			message += "; this run was decided by the one at " + c.DecidedBy
 		}
 		out = append(out, Notice{File: file, Message: message})
 	}
@@ -53,17 +53,17 @@ func configNotices(c ConfigChange) []Notice {
 func weaker(base, head GateSettings) []string {
 	var out []string
 	if base.FailOn != head.FailOn {
-		out = append(out, fmt.Sprintf("gate: fail_on %s → %s", orDefault(base.FailOn), orDefault(head.FailOn)))
+		out = append(out, fmt.Sprintf("changes the gate: fail_on %s → %s", orDefault(base.FailOn), orDefault(head.FailOn)))
 	}
 	if base.MinScore != nil && (head.MinScore == nil || *head.MinScore < *base.MinScore) {
-		out = append(out, fmt.Sprintf("gate: min_score %v → %s", *base.MinScore, orOff(head.MinScore)))
+		out = append(out, fmt.Sprintf("weakens the gate: min_score %v → %s", *base.MinScore, orOff(head.MinScore)))
 	}
 	if base.MaxDrop != nil && (head.MaxDrop == nil || *head.MaxDrop > *base.MaxDrop) {
-		out = append(out, fmt.Sprintf("gate: max_drop %v → %s", *base.MaxDrop, orOff(head.MaxDrop)))
+		out = append(out, fmt.Sprintf("weakens the gate: max_drop %v → %s", *base.MaxDrop, orOff(head.MaxDrop)))
 	}
 	for _, glob := range base.Required {
 		if !slices.Contains(head.Required, glob) {
-			out = append(out, fmt.Sprintf("gate: %s is no longer required", glob))
+			out = append(out, fmt.Sprintf("weakens the gate: %s is no longer required", glob))
 		}
 	}
 	return out
@@ -157,19 +157,19 @@ func weakerRules(base, head []schema.Evaluator) []string {
 	for _, was := range base {
 		i := slices.IndexFunc(head, func(ev schema.Evaluator) bool { return ev.Name == was.Name })
 		if i < 0 {
-			out = append(out, fmt.Sprintf("evaluator %s is dropped", was.Name))
+			out = append(out, fmt.Sprintf("drops the evaluator %s", was.Name))
 			continue
 		}
 		is := head[i].Rule
 		if is.Threshold < was.Rule.Threshold {
-			out = append(out, fmt.Sprintf("threshold of %s lowered %v → %v", was.Name, was.Rule.Threshold, is.Threshold))
+			out = append(out, fmt.Sprintf("lowers the threshold of %s: %v → %v", was.Name, was.Rule.Threshold, is.Threshold))
 		}
 		if is.Need > 0 && is.Need < was.Rule.Need || was.Rule.Need == 0 && is.Need > 0 {
-			out = append(out, fmt.Sprintf("%s asks for fewer matches: %s → %d", was.Name, needed(was.Rule.Need), is.Need))
+			out = append(out, fmt.Sprintf("lowers the matches that %s needs: %s → %d", was.Name, needed(was.Rule.Need), is.Need))
 		}
 		for _, id := range was.Rule.Required {
 			if !slices.Contains(is.Required, id) {
-				out = append(out, fmt.Sprintf("criterion %s of %s is no longer required", id, was.Name))
+				out = append(out, fmt.Sprintf("no longer requires the criterion %s of %s", id, was.Name))
 			}
 		}
 	}

@@ -181,8 +181,11 @@ func (c *comment) blocking() {
 
 func (c *comment) blockingCell(row *Row) string {
 	label := ""
-	if row.Class != nil && *row.Class == New {
+	switch {
+	case row.Class != nil && *row.Class == New:
 		label = "new · "
+	case row.Class != nil && *row.Class == Unclear:
+		label = "not judged at base · "
 	}
 	cell := []string{verdictIcon(row.Verdict) + " " + label + c.name(row)}
 	if row.Reason != "" {
@@ -230,7 +233,10 @@ func (c *comment) alsoChanged() {
 	shown := c.limit(len(rows))
 	if shown > 0 {
 		title := "Also changed"
-		if len(c.rows.Blocking) == 0 {
+		switch {
+		case !slices.ContainsFunc(rows, func(row *Row) bool { return Label(row) != "error" }):
+			title = "Not judged"
+		case len(c.rows.Blocking) == 0:
 			title = "Changed"
 		}
 		if shown > foldRows {

@@ -88,6 +88,19 @@ func warnings(problems []schema.Problem) int {
 	return n
 }
 
+// Difference writes the delta of a diff that has one, with its interval: three
+// decimals, more where they are needed to see it.
+func Difference(d Diff) string {
+	out := phrase.Signed(*d.Delta, 3)
+	if out == "0" {
+		out = phrase.Signed(*d.Delta, 6)
+	}
+	if d.CILow != nil && d.CIHigh != nil {
+		out += fmt.Sprintf(", 95 %% CI %s … %s", phrase.Signed(*d.CILow, 3), phrase.Signed(*d.CIHigh, 3))
+	}
+	return out
+}
+
 // Effort says how many of the cases were done again: "41 of 1,204 cases
 // rerun, 3 judged again".
 func Effort(r *Report) string {
@@ -155,10 +168,11 @@ func Cost(r *Report) string {
 }
 
 // Why gives the plan's reasons for a row in one line: "rerun: system prompt
-// changed in support/domain.json". Empty where there is none worth a line.
+// changed in support/domain.json". Empty for a new case and where
+// there is no base to have changed.
 func Why(r *Report, row *Row) string {
 	said := plan.Summarise(row.Reasons)
-	if said == "" || r.Base == nil {
+	if said == "" || r.Base == nil || row.Class != nil && *row.Class == New {
 		return ""
 	}
 	return actionWord(r, row.Action) + ": " + said
