@@ -148,6 +148,9 @@ func (w *walker) word(n *node, s *shape, name string) {
 	}
 	if len(s.enum) > 0 && !slices.Contains(s.enum, text) {
 		hint := "write one of " + strings.Join(s.enum, ", ")
+		if slices.Contains(s.kinds, numberNode) {
+			hint += ", or a number"
+		}
 		if near := DidYouMean(text, s.enum); near != "" {
 			hint = near + " " + hint
 		}

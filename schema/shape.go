@@ -170,10 +170,11 @@ func (s *shape) readStruct(v cue.Value) {
 	}
 }
 
+// readEnum takes the words of a choice, unless any string may be chosen.
 func (s *shape) readEnum(args []cue.Value) {
 	var words []string
 	for _, a := range args {
-		if a.Kind() == cue.NullKind {
+		if a.IncompleteKind()&cue.StringKind == 0 {
 			continue
 		}
 		w, err := a.String()
