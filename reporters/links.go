@@ -27,9 +27,9 @@ func (o Options) blob(commit, file string, line int) string {
 	return out
 }
 
-func isCommit(s string) bool {
-	return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == ""
-}
+func isCommit(s string) bool { return len(s) == 40 && isHex(s) }
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // instance cleans a name for the marker, where it must not end the comment.
 func instance(s string) string {

@@ -253,8 +253,8 @@ func (c *comment) foot() string {
 	if n := warnings(r.Problems); n > 0 {
 		parts = append(parts, phrase.Count(n, "warning")+" in the definitions")
 	}
-	if d := r.ConfigDigest; d != "" {
-		parts = append(parts, "config `"+instance(d[:min(len(d), 7)])+"`")
+	if d := r.ConfigDigest; len(d) >= 7 && isHex(d) {
+		parts = append(parts, "config `"+d[:7]+"`")
 	}
 	out := "<sub>" + strings.Join(parts, " · ")
 	if len(c.o.Commands) > 0 {

@@ -137,7 +137,7 @@ func holdsLine(t *testing.T, line string, columns int) int {
 		t.Errorf("live character in %.120q", text)
 	}
 	if strings.Contains(text, "](") || strings.Contains(text, "://") || strings.Contains(strings.ToLower(text), "www.") {
-		t.Errorf("live link in %.120q", text)
+		t.Errorf("live link in %.400q", text)
 	}
 	if m := mentions.FindString(rest); m != "" {
 		t.Errorf("mention in %.120q", rest)

@@ -1,0 +1,282 @@
+package reporters
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+func borderline(score float64) *side { return &side{verdict: verdict.Borderline, score: score} }
+
+func failed(reason string) *side { return &side{verdict: verdict.Error, reason: reason} }
+
+var (
+	skipped = &side{skip: "enabled is false"}
+	unknown = &side{}
+)
+
+// TestClass is the table of all that can stand on the two sides.
+func TestClass(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		base, head *side
+		class      Class
+		// verdict is empty for null.
+		verdict verdict.Verdict
+		err     string
+	}{
+		{"pass fails", pass(1), fail(0, ""), Regression, verdict.Fail, ""},
+		{"pass is borderline", pass(1), borderline(0.7), Regression, verdict.Borderline, ""},
+		{"borderline fails", borderline(0.7), fail(0, ""), Regression, verdict.Fail, ""},
+		{"fail is borderline", fail(0, ""), borderline(0.7), Improvement, verdict.Borderline, ""},
+		{"fail passes", fail(0, ""), pass(1), Improvement, verdict.Pass, ""},
+		{"score falls within pass", pass(1), pass(0.8), Unchanged, verdict.Pass, ""},
+		{"still fails", fail(0.2, ""), fail(0.1, ""), Unchanged, verdict.Fail, ""},
+		{"new", nil, fail(0, ""), New, verdict.Fail, ""},
+		{"active again", skipped, pass(1), New, verdict.Pass, ""},
+		{"removed", pass(1), nil, Gone, "", ""},
+		{"skipped on both sides", skipped, skipped, Unchanged, verdict.Skipped, ""},
+		{"new and skipped", nil, skipped, New, verdict.Skipped, ""},
+		{"skipped at head only", pass(1), skipped, "", verdict.Skipped, ""},
+		{"error at head", pass(1), failed("timeout"), Failed, verdict.Error, "timeout"},
+		{"new and an error", nil, failed("timeout"), Failed, verdict.Error, "timeout"},
+		{"not run", pass(1), unknown, Failed, "", "it was not run"},
+		{"no verdict at base", unknown, fail(0, ""), Unclear, verdict.Fail, ""},
+		{"error at base", failed("timeout"), pass(1), Unclear, verdict.Pass, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newScenario()
+			s.add("math/1/sum", tc.base, tc.head, definition)
+			row := Compare(s.in).Cases[0]
+			got := Class("")
+			if row.Class != nil {
+				got = *row.Class
+			}
+			if got != tc.class {
+				t.Errorf("class %q, want %q", got, tc.class)
+			}
+			if v := row.Verdict; v == nil && tc.verdict != "" || v != nil && *v != tc.verdict {
+				t.Errorf("verdict %v, want %q", row.Verdict, tc.verdict)
+			}
+			if got := deref(row.Error); got != tc.err {
+				t.Errorf("error %q, want %q", got, tc.err)
+			}
+		})
+	}
+}
+
+func TestClassOfTheSameDigest(t *testing.T) {
+	s := newScenario()
+	flaky := s.add("talk/1/capital", pass(1), fail(0, ""), definition)
+	flaky.HeadDigests = flaky.BaseDigests
+	s.move("math/2/sum", "math/1/sum", pass(1))
+	s.same("sql/1", 1, 0.9)
+	r := Compare(s.in)
+	var got []Class
+	for _, row := range r.Cases {
+		got = append(got, *row.Class)
+	}
+	if diff := cmp.Diff([]Class{Flaky, Moved, Unchanged}, got); diff != "" {
+		t.Error(diff)
+	}
+	moved := r.Cases[1]
+	if deref(moved.MovedFrom) != "math/2/sum" || moved.Score == nil || *moved.Score != 1 || *moved.BaseScore != 1 {
+		t.Errorf("moved case lost its verdict: %+v", moved)
+	}
+	if r.Diff.Pairs != 3 || r.Diff.Moved != 1 || r.Diff.Removed != 0 {
+		t.Errorf("diff %+v", r.Diff)
+	}
+}
+
+// TestWithoutBase checks that nothing is classed and that unknown numbers are
+// null in JSON.
+func TestWithoutBase(t *testing.T) {
+	raw, err := json.Marshal(Compare(firstRun().in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got["base"] != nil {
+		t.Errorf("base is %v, want null", got["base"])
+	}
+	for _, c := range got["cases"].([]any) {
+		row := c.(map[string]any)
+		for _, field := range []string{"class", "base_verdict", "base_score", "moved_from"} {
+			if v, ok := row[field]; !ok || v != nil {
+				t.Errorf("%s: %s is %v, want null", row["key"], field, v)
+			}
+		}
+	}
+	for _, field := range []string{"delta", "score_base", "ci_low", "ci_high"} {
+		if v, ok := got["diff"].(map[string]any)[field]; !ok || v != nil {
+			t.Errorf("diff: %s is %v, want null", field, v)
+		}
+	}
+}
+
+// TestContract holds the field names that others rely on.
+func TestContract(t *testing.T) {
+	raw, err := json.Marshal(Compare(regressions().in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Cases               []map[string]any
+		Summary, Diff, Gate map[string]any
+	}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []struct {
+		name   string
+		object map[string]any
+		fields []string
+	}{
+		{"case", got.Cases[0], []string{
+			"key", "dialect", "target", "file", "line", "action", "verdict", "score", "native", "base_verdict", "base_score",
+			"class", "moved_from", "samples", "calls", "tokens", "cost_usd", "duration_ms", "reasons", "error",
+		}},
+		{"summary", got.Summary, []string{
+			"cases", "pass", "borderline", "fail", "error", "skipped", "run", "rejudged", "redecided", "reused",
+			"removed", "calls", "tokens", "cost_usd", "score",
+		}},
+		{"diff", got.Diff, []string{
+			"pairs", "score_base", "score_head", "delta", "ci_low", "ci_high", "regressions", "improvements", "unclear",
+			"new", "removed", "moved",
+		}},
+		{"gate", got.Gate, []string{"result", "reason"}},
+	} {
+		for _, field := range part.fields {
+			if _, ok := part.object[field]; !ok {
+				t.Errorf("%s has no field %q", part.name, field)
+			}
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	s := newScenario()
+	s.same("math/1", 2, 1)
+	spent := pass(0.5)
+	spent.usage = verdict.Usage{Calls: 2, InputTokens: 10, OutputTokens: 5, CostUSD: 0.25}
+	s.add("math/2/heavy", pass(1), spent, definition).Head.Weight = 2
+	s.add("math/2/skip", nil, skipped, definition)
+	s.add("math/2/error", nil, failed("timeout"), definition)
+	s.add("math/2/late", nil, unknown, definition)
+	s.add("math/2/gone", pass(1), nil, definition)
+	s.add("math/2/again", pass(1), pass(1), definition).Action = plan.Rejudge
+	got := Compare(s.in)
+	cost, score := 0.25, 0.8 // (1 + 1 + 2·0.5 + 1) / 5
+	want := Summary{
+		Cases: 7, Pass: 4, Error: 2, Skipped: 1, Run: 3, Rejudged: 1, Reused: 2, Removed: 1,
+		Calls: 2, Tokens: 15, CostUSD: &cost, Score: &score,
+	}
+	if diff := cmp.Diff(want, got.Summary); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+	if got.Saved.Calls != 10 {
+		t.Errorf("saved %d calls, want 10", got.Saved.Calls)
+	}
+}
+
+func TestUnknownPriceIsNull(t *testing.T) {
+	s := newScenario()
+	head := pass(1)
+	head.usage = verdict.Usage{Calls: 1, Unpriced: 1}
+	s.add("math/1/sum", nil, head, definition)
+	r := Compare(s.in)
+	if r.Summary.CostUSD != nil || r.Cases[0].CostUSD != nil {
+		t.Errorf("cost is %v, want null", r.Summary.CostUSD)
+	}
+}
+
+// TestGroups checks that a level is a weighted mean and that everything above
+// it is a plain one.
+func TestGroups(t *testing.T) {
+	s := newScenario()
+	s.add("math/1/a", pass(1), pass(1), definition).Head.Weight = 3
+	s.add("math/1/b", pass(1), fail(0, ""), definition)
+	s.add("math/10/c", pass(1), pass(0.5), definition)
+	s.add("math/2/d", pass(1), failed("timeout"), definition)
+	s.add("sql/1/e", unknown, pass(0.25), definition)
+	type row struct {
+		path        string
+		cases       int
+		score, base float64
+	}
+	none := -1.0
+	value := func(x *float64) float64 {
+		if x == nil {
+			return none
+		}
+		return *x
+	}
+	var got []row
+	for _, g := range Compare(s.in).Groups {
+		path := ""
+		for _, p := range g.Path {
+			path += "/" + p
+		}
+		got = append(got, row{path, g.Cases, value(g.Score), value(g.Base)})
+	}
+	want := []row{
+		{"", 5, 0.4375, none},
+		{"/math", 4, 0.625, 1},
+		{"/math/1", 2, 0.75, 1},
+		{"/math/2", 1, none, 1},
+		{"/math/10", 1, 0.5, 1},
+		{"/sql", 1, 0.25, none},
+		{"/sql/1", 1, 0.25, none},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	invalid := []schema.Problem{{Severity: schema.Error}}
+	for _, tc := range []struct {
+		result   string
+		problems []schema.Problem
+		want     int
+	}{
+		{GatePass, nil, 0},
+		{GatePass, []schema.Problem{{Severity: schema.Warning}}, 0},
+		{GateFail, nil, 1},
+		{GateUndetermined, nil, 1},
+		{GateFail, invalid, 2},
+		{GatePass, invalid, 2},
+	} {
+		r := Report{Gate: Gate{Result: tc.result}, Problems: tc.problems}
+		if got := r.ExitCode(); got != tc.want {
+			t.Errorf("%s with %d problems: %d, want %d", tc.result, len(tc.problems), got, tc.want)
+		}
+	}
+}
+
+// TestCriteria joins both sides by evaluator and criterion.
+func TestCriteria(t *testing.T) {
+	s := newScenario()
+	base, head := refund()
+	base.criteria = append(base.criteria, verdict.Criterion{ID: "keyword label", Score: 1})
+	s.add("support/3/refund", base, head, definition)
+	one, low, zero, mid := 1.0, 0.76, 0.0, 0.4
+	want := []CriterionDiff{
+		{Evaluator: "keyword", ID: "keyword 30 days", Base: &one, Head: &zero, Note: "not in the reply"},
+		{Evaluator: "keyword", ID: "keyword receipt", Base: &one, Head: &one},
+		{Evaluator: "keyword", ID: "keyword unopened", Base: &low, Head: &mid},
+		{Evaluator: "keyword", ID: "forbidden 60 days", Head: &zero, Note: "found: “within 60 days of purchase”"},
+		{Evaluator: "keyword", ID: "keyword label", Base: &one},
+	}
+	if diff := cmp.Diff(want, Compare(s.in).Cases[0].Detail.Criteria); diff != "" {
+		t.Errorf("criteria (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,100 @@
+package phrase
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestNumbers(t *testing.T) {
+	half, small := 0.5, 0.12345
+	for _, tc := range []struct{ name, got, want string }{
+		{"one case", Count(1, "case"), "1 case"},
+		{"no cases", Count(0, "case"), "0 cases"},
+		{"many cases", Count(1204, "case"), "1,204 cases"},
+		{"million", Int(1234567), "1,234,567"},
+		{"three digits", Int(100), "100"},
+		{"negative", Int(-1000), "−1,000"},
+		{"score", Score(&half, 2), "0.50"},
+		{"rounded score", Score(&small, 3), "0.123"},
+		{"no score", Score(nil, 2), "–"},
+		{"gain", Signed(0.5, 2), "+0.50"},
+		{"loss", Signed(-0.027, 3), "−0.027"},
+		{"nothing", Signed(-0.0001, 2), "0"},
+		{"free", USD(0), "$0"},
+		{"a trace", USD(0.00001), "< $0.0001"},
+		{"below a cent", USD(0.0031), "$0.0031"},
+		{"dollars", USD(6.041), "$6.04"},
+		{"milliseconds", Duration(850 * time.Millisecond), "850 ms"},
+		{"seconds", Duration(2340 * time.Millisecond), "2.3 s"},
+		{"many seconds", Duration(42 * time.Second), "42 s"},
+		{"minutes", Duration(134 * time.Second), "2 min 14 s"},
+		{"hours", Duration(65 * time.Minute), "1 h 5 min"},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, tc.got, tc.want)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"plain", "a\tb\nc", "a\tb\nc"},
+		{"unicode", "größer 試験 👩‍👩‍👧", "größer 試験 👩‍👩‍👧"},
+		{"colour", "\x1b[31mred", "␛[31mred"},
+		{"bell and null", "a\x07\x00", "a␇␀"},
+		{"one-byte CSI", "\u009b31m", "\uFFFD31m"},
+		{"delete", "\x7f", "␡"},
+		{"reading direction", "\u202Egnp.exe\u202C", "gnp.exe"},
+		{"hidden", "a\u200Bb\uFEFF\U000E0041", "ab"},
+		{"line breaks", "a\r\nb\rc\u2028d", "a\nb\nc\nd"},
+		{"bad UTF-8", "a\xff\xfeb", "a\uFFFDb"},
+		{"marks", "Z" + strings.Repeat("\u0301", 9), "Z\u0301\u0301\u0301"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := Clean(tc.in); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"abc", 3, "abc"},
+		{"abcd", 3, "ab…"},
+		{"ab cd", 4, "ab…"},
+		{"äöü", 3, "äöü"},
+		{"äöüß", 3, "äö…"},
+	} {
+		if got := Clip(tc.in, tc.n); got != tc.want {
+			t.Errorf("Clip(%q, %d) = %q, want %q", tc.in, tc.n, got, tc.want)
+		}
+	}
+}
+
+// FuzzLine checks that nothing is left that moves a cursor.
+func FuzzLine(f *testing.F) {
+	f.Add("\x1b]0;title\x07")
+	f.Add("a\u2029b\u0085c\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Line(s)
+		if !utf8.ValidString(got) {
+			t.Errorf("invalid UTF-8 in %q", got)
+		}
+		for _, r := range got {
+			if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+				t.Errorf("%U in %q", r, got)
+			}
+		}
+		if again := Line(got); again != got {
+			t.Errorf("cleaned again it is %q, before %q", again, got)
+		}
+	})
+}
