@@ -42,6 +42,7 @@ func conformance(t *testing.T, b backend) {
 		"no shadow":          testNoShadow,
 		"own samples":        testOwnSamples,
 		"age":                testAge,
+		"more samples":       testMoreSamples,
 		"known":              testKnown,
 		"journal":            testJournal,
 		"journal by trust":   testJournalTrust,
@@ -242,6 +243,7 @@ func testRefused(t *testing.T, b backend) {
 		"too much trust":          func(o *ledger.Outcome) { o.Trust.Level = ledger.LevelOperator + 1 },
 		"judgement on nothing":    func(o *ledger.Outcome) { o.Executions = nil },
 		"decision on nothing":     func(o *ledger.Outcome) { o.Executions, o.Samples = nil, nil },
+		"decision on no sample":   func(o *ledger.Outcome) { o.Executions, o.Samples, o.Decision.Samples = nil, nil, 0 },
 		"ordinal below 0":         func(o *ledger.Outcome) { o.Executions[0].Ordinal = -1; o.Samples = nil; o.Decision = nil },
 		"judgement of another":    func(o *ledger.Outcome) { o.Samples[0].Sample.Ordinal = 5 },
 		"score that is no number": func(o *ledger.Outcome) { *o.Decision.Result.Score = nan() },
@@ -331,6 +333,21 @@ func testOwnSamples(t *testing.T, b backend) {
 	})
 	k.wantSeen(ledger.Scope{Trust: base}, other, one("base"))
 
+	// Base cannot be made to judge, or decide over, what is not its own.
+	seventh := digestsOf("seventh")
+	k.save(outcome(pull7, seventh, 0, "seven"))
+	_, j = sample(0, "taken over")
+	for _, o := range []ledger.Outcome{
+		{Trust: base, Digests: seventh, Samples: []ledger.Judgement{j}},
+		{Trust: pull8, Digests: seventh, Samples: []ledger.Judgement{j}},
+		{Trust: operator, Digests: seventh, Decision: decision(1, "taken over")},
+	} {
+		if err := k.Save(t.Context(), o); err == nil {
+			t.Errorf("%+v took over what pull request 7 wrote", o.Trust)
+		}
+	}
+	k.wantSeen(ledger.Scope{Trust: base}, seventh, seen{})
+
 	// And what it judges of base's samples serves only itself.
 	third := digestsOf("third")
 	k.save(outcome(base, third, 0, "base"))
@@ -340,6 +357,14 @@ func testOwnSamples(t *testing.T, b backend) {
 	k.save(ledger.Outcome{Trust: pull7, Digests: rejudged, Samples: []ledger.Judgement{j}, Decision: decision(1, "praise")})
 	k.wantSeen(ledger.Scope{Trust: base}, rejudged, seen{Executions: map[int]string{0: "base"}, Next: 1})
 	k.wantSeen(ledger.Scope{Trust: pull8}, rejudged, seen{Executions: map[int]string{0: "base"}, Next: 1})
+
+	// Once base judges the same, each reads its own.
+	_, j = sample(0, "base")
+	k.save(ledger.Outcome{Trust: base, Digests: rejudged, Samples: []ledger.Judgement{j}, Decision: decision(1, "base")})
+	k.wantSeen(ledger.Scope{Trust: base}, rejudged, one("base"))
+	k.wantSeen(ledger.Scope{Trust: pull7}, rejudged, seen{
+		Executions: map[int]string{0: "base"}, Judgements: map[int]string{0: "praise"}, Next: 1, Decision: "praise",
+	})
 }
 
 func testAge(t *testing.T, b backend) {
@@ -373,6 +398,71 @@ func testAge(t *testing.T, b backend) {
 	k.wantSeen(ledger.Scope{Trust: base}, d, seen{
 		Executions: map[int]string{0: "old", 1: "new"}, Judgements: map[int]string{0: "old", 1: "new"}, Next: 2, Decision: "new",
 	})
+}
+
+// testMoreSamples decides over stored and new samples together, by the number
+// of iterations that is wanted.
+func testMoreSamples(t *testing.T, b backend) {
+	k, first := newBook(t, b), digestsOf("case")
+	k.save(outcome(base, first, 0, "0"))
+	more := func(name string, at time.Duration, ordinal, samples int) plan.Digests {
+		k.now = epoch.Add(at)
+		d := first
+		d.D = digest("%s", name)
+		o := outcome(base, d, ordinal, fmt.Sprint(ordinal))
+		o.Decision = decision(samples, name)
+		k.save(o)
+		return d
+	}
+	two := more("two", time.Hour, 1, 2)
+	three := more("three", 2*time.Hour, 2, 3)
+	lastTwo := more("last two", 3*time.Hour, 3, 2) // samples 0 and 1 were too old
+	decided := func(d plan.Digests, notBefore time.Duration) string {
+		t.Helper()
+		return k.see(ledger.Scope{Trust: base, NotBefore: epoch.Add(notBefore)}, d).Decision
+	}
+	for _, tt := range []struct {
+		digests   plan.Digests
+		notBefore time.Duration
+		want      string
+	}{
+		{first, 0, "0"}, {first, time.Minute, ""},
+		{two, 0, "two"}, {two, time.Minute, ""},
+		{three, 0, "three"}, {three, time.Minute, ""},
+		{lastTwo, 2 * time.Hour, "last two"}, {lastTwo, 3 * time.Hour, ""},
+	} {
+		if got := decided(tt.digests, tt.notBefore); got != tt.want {
+			t.Errorf("not before %v is decided %q, want %q", tt.notBefore, got, tt.want)
+		}
+	}
+
+	// Decided again on later samples, the later decision counts.
+	o := outcome(base, two, 4, "4")
+	o.Decision = decision(2, "later")
+	k.save(o)
+	if got := decided(two, 0); got != "later" {
+		t.Errorf("decided is %q", got)
+	}
+	// Two judgements on one sample are one sample.
+	twice := digestsOf("twice")
+	for i := range 2 {
+		k.now = epoch.Add(time.Duration(i) * time.Hour)
+		o := outcome(base, twice, i, "base")
+		o.Decision = nil
+		k.save(o)
+		o.Trust, o.Executions = pull7, nil
+		k.save(o)
+	}
+	k.save(ledger.Outcome{Trust: pull7, Digests: twice, Decision: decision(2, "twice")})
+	for notBefore, want := range map[time.Duration]string{0: "twice", time.Minute: ""} {
+		if got := k.see(ledger.Scope{Trust: pull7, NotBefore: epoch.Add(notBefore)}, twice).Decision; got != want {
+			t.Errorf("not before %v is decided %q, want %q", notBefore, got, want)
+		}
+	}
+	// More samples than there are decide nothing.
+	if err := k.Save(t.Context(), ledger.Outcome{Trust: base, Digests: first, Decision: decision(6, "six")}); err == nil {
+		t.Error("a decision over six samples was stored where there are five")
+	}
 }
 
 func testKnown(t *testing.T, b backend) {

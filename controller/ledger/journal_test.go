@@ -110,8 +110,10 @@ func testRuns(t *testing.T, b backend) {
 			Started: epoch.Add(time.Duration(min(i, 1)) * time.Minute), Finished: epoch.Add(time.Hour),
 			Report: []byte(fmt.Sprintf(`{"run":%d}`, i)),
 		}
-		k.check(k.SaveRun(t.Context(), r))
 		runs = append(runs, r)
+	}
+	for _, i := range []int{0, 2, 1} {
+		k.check(k.SaveRun(t.Context(), runs[i]))
 	}
 	for id, want := range map[string]ledger.Run{"r0": runs[0], "r1": runs[1], "": runs[2]} {
 		got, err := k.Run(t.Context(), id)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -62,7 +61,7 @@ type Outcome struct {
 // verdict.
 var (
 	errStoreError = errors.New("an error is no verdict and is not stored")
-	errNoSample   = errors.New("there is no stored sample that it rests on")
+	errNoSample   = errors.New("what it rests on is not stored")
 )
 
 // Save writes an outcome in one transaction. Of two samples with the same
@@ -137,98 +136,93 @@ func storable(o Outcome) error {
 	return nil
 }
 
-// A rest is what a decision stands on.
-type rest struct {
-	last   int   // the highest ordinal
-	oldest int64 // when the oldest sample was made
-}
-
 func (s *saving) insert(t *tx) error {
-	lost := map[int]bool{}
+	made := map[int]int64{} // samples by ordinal; 0 where another was first
 	for i, x := range s.Executions {
-		stored, err := s.insertSample(t, x, s.transcripts[i])
+		id, err := s.insertSample(t, x, s.transcripts[i])
 		if err != nil {
 			return fmt.Errorf("sample %d: %w", x.Ordinal, err)
 		}
-		lost[x.Ordinal] = !stored
+		made[x.Ordinal] = id
 	}
-	on, whole := rest{last: -1, oldest: math.MaxInt64}, true
+	whole := true
 	for i, j := range s.Samples {
-		stored := !lost[j.Sample.Ordinal]
-		if stored {
-			var err error
-			if stored, err = s.insertJudgement(t, j.Sample.Ordinal, s.judgements[i], &on); err != nil {
-				return fmt.Errorf("judgement of sample %d: %w", j.Sample.Ordinal, err)
-			}
+		sample, isNew := made[j.Sample.Ordinal]
+		if isNew && sample == 0 {
+			whole = false
+			continue
+		}
+		stored, err := s.insertJudgement(t, j.Sample.Ordinal, sample, s.judgements[i])
+		if err != nil {
+			return fmt.Errorf("judgement of sample %d: %w", j.Sample.Ordinal, err)
 		}
 		whole = whole && stored
 	}
 	if s.Decision == nil || !whole {
 		return nil
 	}
-	if err := s.insertDecision(t, on); err != nil {
+	if err := s.insertDecision(t); err != nil {
 		return fmt.Errorf("decision: %w", err)
 	}
 	return nil
 }
 
-// insertSample reports whether the sample was the first of its ordinal.
-func (s *saving) insertSample(t *tx, x Execution, transcript []byte) (bool, error) {
+// insertSample gives the id of the sample, or 0 where it is not the first of
+// its ordinal.
+func (s *saving) insertSample(t *tx, x Execution, transcript []byte) (int64, error) {
 	var id int64
 	err := t.row(`INSERT INTO samples (e, ordinal, ns, level, duration, created) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (e, ordinal, ns) DO NOTHING RETURNING id`,
 		s.Digests.E, x.Ordinal, s.ns, s.Trust.Level, int64(x.Duration), s.now).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+		return 0, nil
 	}
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	return true, t.exec("INSERT INTO transcripts (sample, body) VALUES (?, ?)", id, transcript)
+	return id, t.exec("INSERT INTO transcripts (sample, body) VALUES (?, ?)", id, transcript)
 }
 
-// insertJudgement reports whether the judgement was the first on its sample,
-// which it adds to what the decision rests on.
-func (s *saving) insertJudgement(t *tx, ordinal int, body []byte, on *rest) (bool, error) {
-	var sample, created int64
-	// A pull request's own sample goes before the one of base.
-	err := t.row("SELECT id, created FROM samples WHERE e = ? AND ordinal = ? AND ns IN ('', ?) ORDER BY ns DESC LIMIT 1",
-		s.Digests.E, ordinal, s.ns).Scan(&sample, &created)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, errNoSample
+// insertJudgement reports whether the judgement was the first on its sample; a
+// sample of 0 is one that was stored before.
+func (s *saving) insertJudgement(t *tx, ordinal int, sample int64, body []byte) (bool, error) {
+	if sample == 0 {
+		// A pull request's own sample goes before the one of base.
+		err := t.row("SELECT id FROM samples WHERE e = ? AND ordinal = ? AND ns IN ('', ?) ORDER BY ns DESC LIMIT 1",
+			s.Digests.E, ordinal, s.ns).Scan(&sample)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, errNoSample
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-	if err != nil {
-		return false, err
-	}
-	on.last, on.oldest = max(on.last, ordinal), min(on.oldest, created)
-	var id int64
-	err = t.row(`INSERT INTO judgements (j, sample, ns, level, body, created) VALUES (?, ?, ?, ?, ?, ?)
+	err := t.row(`INSERT INTO judgements (j, sample, ns, level, body, created) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (j, sample, ns) DO NOTHING RETURNING id`,
-		s.Digests.J, sample, s.ns, s.Trust.Level, body, s.now).Scan(&id)
+		s.Digests.J, sample, s.ns, s.Trust.Level, body, s.now).Scan(&sample)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// insertDecision stores the decision. Where it rests on more samples than the
-// new ones, it counts as old as the oldest of J.
-func (s *saving) insertDecision(t *tx, on rest) error {
-	if s.Decision.Samples != len(s.Samples) {
-		var last, oldest sql.NullInt64
-		err := t.row("SELECT max(s.ordinal), min(s.created) "+fromJudgements+" WHERE j.j = ? AND "+ownFirst,
-			s.Digests.J, s.ns, s.ns, s.ns, s.ns).Scan(&last, &oldest)
-		if err != nil {
-			return err
-		}
-		on = rest{last: int(last.Int64), oldest: oldest.Int64}
-		if !last.Valid {
-			return errNoSample
-		}
+// insertDecision stores the decision. It rests on the last of the samples: the
+// new ones are the last, and earlier ones that it leaves out are too old.
+func (s *saving) insertDecision(t *tx) error {
+	var there int
+	var last, oldest sql.NullInt64
+	err := t.row("SELECT count(*), max(ordinal), min(created) FROM (SELECT DISTINCT s.ordinal, s.created "+fromJudgements+
+		" WHERE j.j = ? AND "+ownFirst+" ORDER BY s.ordinal DESC LIMIT ?) AS used",
+		s.Digests.J, s.ns, s.ns, s.ns, s.ns, s.Decision.Samples).Scan(&there, &last, &oldest)
+	if err != nil {
+		return err
+	}
+	if there == 0 || there < s.Decision.Samples {
+		return errNoSample
 	}
 	result := s.Decision.Result
 	return t.exec(`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (d, last, ns) DO NOTHING`,
-		s.Digests.D, on.last, s.ns, s.Trust.Level, s.Digests.E, s.Digests.J,
-		result.Verdict, result.Score, result.Samples, s.decision, on.oldest, s.now)
+		s.Digests.D, last.Int64, s.ns, s.Trust.Level, s.Digests.E, s.Digests.J,
+		result.Verdict, result.Score, result.Samples, s.decision, oldest.Int64, s.now)
 }

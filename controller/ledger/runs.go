@@ -81,7 +81,7 @@ const runColumns = "runs.id, repository, pull_request, base, head, started, fini
 func (l *Ledger) Run(ctx context.Context, id string) (Run, error) {
 	var r Run
 	err := l.each(ctx, func(rows *sql.Rows) error { return scanRun(rows, &r, &r.Report) },
-		"SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id WHERE runs.id = ? OR ? = '' ORDER BY started DESC, runs.rowid DESC LIMIT 1", id, id)
+		"SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id WHERE runs.id = ? OR ? = '' ORDER BY started DESC, runs.id DESC LIMIT 1", id, id)
 	if err == nil && r.ID == "" {
 		err = ErrNoRun
 	}
@@ -98,7 +98,7 @@ func (l *Ledger) Runs(ctx context.Context, limit int) ([]Run, error) {
 		}
 		found = append(found, r)
 		return nil
-	}, "SELECT "+runColumns+" FROM runs ORDER BY started DESC, rowid DESC LIMIT ?", limit)
+	}, "SELECT "+runColumns+" FROM runs ORDER BY started DESC, id DESC LIMIT ?", limit)
 	return found, l.fault("read the runs", err)
 }
 

@@ -32,9 +32,19 @@ func TestCancelBeforeTakenUp(t *testing.T) {
 		if err := <-errs; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if err := l.submit(ctx, nil); !errors.Is(err, context.Canceled) {
-			t.Error(err)
+		// Also when it could be taken up at once.
+		go func() {
+			for w := range l.writes {
+				w.done <- nil
+			}
+		}()
+		for range 30 {
+			synctest.Wait()
+			if err := l.submit(ctx, nil); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
 		}
+		close(l.writes)
 	})
 }
 
