@@ -54,6 +54,10 @@ type Result struct {
 // when ctx ends or the file system itself fails.
 func Load(ctx context.Context, fsys fs.FS, opts Options) (*Result, error) {
 	l := &loader{fsys: fsys, opts: opts}
+	var err error
+	if l.ignore, err = readIgnore(fsys); err != nil {
+		return nil, err
+	}
 	for _, root := range opts.Settings.Definitions {
 		if err := l.folder(ctx, path.Clean(root)); err != nil {
 			return nil, err
@@ -70,7 +74,9 @@ type loader struct {
 	fsys fs.FS
 	opts Options
 	out  Result
-	ids  []domain.Definition // tests with ids, for uniqueness
+
+	ignore []ignoreRule
+	ids    []domain.Definition // tests with ids, for uniqueness
 }
 
 // folder loads one definitions folder.

@@ -30,7 +30,7 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 		case err != nil:
 			l.problem(at, "unreadable", "the folder cannot be read", "check its permissions")
 			return nil
-		case name != root && ignored(d.Name()):
+		case name != root && (ignored(d.Name()) || excluded(l.ignore, name, d.IsDir())):
 			if d.IsDir() {
 				return fs.SkipDir
 			}

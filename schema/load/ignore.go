@@ -1,0 +1,68 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// ignoreFile stands in the repository root and says in gitignore's syntax
+// what is not looked at. Its patterns reuse the globs of keys: a library would
+// bring another meaning of ** into the program.
+const ignoreFile = ".gavelignore"
+
+// An ignoreRule is one line of the file.
+type ignoreRule struct {
+	glob    string
+	negated bool
+	folder  bool // matches folders only
+}
+
+// readIgnore reads the rules; a file that is not there has none.
+func readIgnore(fsys fs.FS) ([]ignoreRule, error) {
+	data, err := fs.ReadFile(fsys, ignoreFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ignoreFile, err)
+	}
+	var rules []ignoreRule
+	for _, line := range strings.Split(string(data), "\n") {
+		line = strings.TrimRight(line, " \r")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		var r ignoreRule
+		line, r.negated = strings.CutPrefix(line, "!")
+		line = strings.TrimPrefix(line, `\`)
+		line, r.folder = strings.CutSuffix(line, "/")
+		// A pattern without a slash in it matches at any depth.
+		if rooted, ok := strings.CutPrefix(line, "/"); ok {
+			r.glob = rooted
+		} else if strings.Contains(line, "/") {
+			r.glob = line
+		} else {
+			r.glob = "**/" + line
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// excluded applies the rules to a path; the last one that matches decides.
+func excluded(rules []ignoreRule, name string, isFolder bool) bool {
+	out := false
+	for _, r := range rules {
+		if r.folder && !isFolder {
+			continue
+		}
+		if schema.MatchGlob(r.glob, name) {
+			out = !r.negated
+		}
+	}
+	return out
+}
