@@ -169,27 +169,48 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-func TestLocked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	l := openAt(t, ledger.Config{Path: path, Wait: time.Millisecond})
+// lock takes the lock that writers of a file need, or the one that nobody
+// reads past, and gives the function that lets go of it.
+func lock(t *testing.T, path, kind string) (unlock func()) {
+	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // its transaction was rolled back
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // it returns to the pool
 	exec := func(text string) {
 		t.Helper()
 		if _, err := conn.ExecContext(t.Context(), text); err != nil {
 			t.Fatal(err)
 		}
 	}
+	exec("BEGIN " + kind)
+	return func() {
+		t.Helper()
+		exec("ROLLBACK")
+		for _, err := range []error{conn.Close(), db.Close()} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	unlock := lock(t, path, "EXCLUSIVE")
+	_, err := ledger.Open(t.Context(), ledger.Config{Path: path, Wait: time.Millisecond})
+	if err == nil || !strings.Contains(err.Error(), "another process is writing") {
+		t.Error(err)
+	}
+	unlock()
+
+	l := openAt(t, ledger.Config{Path: path, Wait: time.Millisecond})
 	d := digestsOf("case")
-	exec("BEGIN IMMEDIATE")
+	unlock = lock(t, path, "IMMEDIATE")
 	err = l.Save(t.Context(), outcome(base, d, 0, "text"))
 	if err == nil || !strings.Contains(err.Error(), "another process is writing") {
 		t.Error(err)
@@ -197,7 +218,7 @@ func TestLocked(t *testing.T) {
 	if _, _, err := l.Executions(t.Context(), ledger.Scope{Trust: base}, d.E); err != nil {
 		t.Errorf("reading while another writes: %v", err)
 	}
-	exec("ROLLBACK")
+	unlock()
 	if err := l.Save(t.Context(), outcome(base, d, 0, "text")); err != nil {
 		t.Errorf("after the lock is gone: %v", err)
 	}

@@ -79,13 +79,17 @@ const runColumns = "runs.id, repository, pull_request, base, head, started, fini
 // Run gives a stored run; an empty id means the newest. The error is ErrNoRun
 // where there is none.
 func (l *Ledger) Run(ctx context.Context, id string) (Run, error) {
+	op := "read run " + id
+	if id == "" {
+		op = "read the newest run"
+	}
 	var r Run
 	err := l.each(ctx, func(rows *sql.Rows) error { return scanRun(rows, &r, &r.Report) },
 		"SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id WHERE runs.id = ? OR ? = '' ORDER BY started DESC, runs.id DESC LIMIT 1", id, id)
 	if err == nil && r.ID == "" {
 		err = ErrNoRun
 	}
-	return r, l.fault("read run "+id, err)
+	return r, l.fault(op, err)
 }
 
 // Runs gives the newest runs, newest first, without their reports.
