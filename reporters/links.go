@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/reporters/markup"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
 // blob is the address of a line of a file at a commit; empty where the commit
@@ -30,21 +29,3 @@ func (o Options) blob(commit, file string, line int) string {
 func isCommit(s string) bool { return len(s) == 40 && isHex(s) }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
-
-// instance cleans a name for the marker, where it must not end the comment.
-func instance(s string) string {
-	clean := func(r rune) rune {
-		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' {
-			return r
-		}
-		return '-'
-	}
-	s = strings.Trim(strings.Map(clean, phrase.Clip(s, 64)), "-")
-	for strings.Contains(s, "--") {
-		s = strings.ReplaceAll(s, "--", "-")
-	}
-	if s == "" {
-		return "default"
-	}
-	return s
-}

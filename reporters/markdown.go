@@ -38,7 +38,7 @@ type Options struct {
 
 // Marker is the first line of every comment of an instance.
 func Marker(name string) string {
-	return "<!-- gavel:report instance=" + instance(name) + " -->"
+	return "<!-- gavel:report instance=" + markup.Instance(name) + " -->"
 }
 
 // A level says how much of a report is told. Each is a smaller comment.

@@ -175,3 +175,22 @@ func Percent(s, keep string) string {
 	}
 	return b.String()
 }
+
+// Instance cleans the name of an installation, so that it cannot end the HTML
+// comment in which it stands; without a usable character it is default.
+func Instance(s string) string {
+	clean := func(r rune) rune {
+		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' {
+			return r
+		}
+		return '-'
+	}
+	s = strings.Trim(strings.Map(clean, phrase.Clip(s, 64)), "-")
+	for strings.Contains(s, "--") {
+		s = strings.ReplaceAll(s, "--", "-")
+	}
+	if s == "" {
+		return "default"
+	}
+	return s
+}
