@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -139,5 +140,54 @@ func TestClose(t *testing.T) {
 		if (err == nil) != (missing == nil) || err != nil && !errors.Is(err, errClosed) {
 			t.Errorf("run %d was stored with %v and read with %v", i, err, missing)
 		}
+	}
+}
+
+// TestDiskFull has the file reach its largest size. SQLite then ends the
+// transaction by itself.
+func TestDiskFull(t *testing.T) {
+	l, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	limit := func(pages int) {
+		t.Helper()
+		err := l.submit(t.Context(), func(tx *tx) error {
+			var got int
+			return tx.row(fmt.Sprintf("PRAGMA max_page_count = %d", pages)).Scan(&got)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	body := []byte(`"` + strings.Repeat("x", 20_000) + `"`)
+	limit(60)
+	errs := make([]error, 100)
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() { errs[i] = l.SaveRun(t.Context(), Run{ID: fmt.Sprint(i), Report: body}) })
+	}
+	group.Wait()
+	stored := 0
+	for i, err := range errs {
+		_, missing := l.Run(t.Context(), fmt.Sprint(i))
+		switch {
+		case err == nil && missing == nil:
+			stored++
+		case err == nil || missing == nil || !strings.Contains(err.Error(), "make room"):
+			t.Errorf("run %d was stored with %v and read with %v", i, err, missing)
+		}
+	}
+	if stored == 0 || stored == len(errs) {
+		t.Errorf("%d of %d runs were stored", stored, len(errs))
+	}
+	limit(100_000)
+	if err := l.SaveRun(t.Context(), Run{ID: "late", Report: body}); err != nil {
+		t.Errorf("after room was made: %v", err)
 	}
 }
