@@ -122,6 +122,23 @@ func TestWithoutBase(t *testing.T) {
 	}
 }
 
+// TestReportGolden compares whole reports, as run --json prints them, with
+// testdata. The packages below render them in their tests.
+func TestReportGolden(t *testing.T) {
+	for name, s := range map[string]*scenario{
+		"first_run": firstRun(), "regressions": regressions(), "errors": errorsOnly(), "invalid": invalidDefinitions(),
+		"moved_removed_new": movedRemovedNew(), "waiting": waiting(), "hostile": hostile(hostileTexts),
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw, err := json.MarshalIndent(Compare(s.in), "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".json", string(raw)+"\n")
+		})
+	}
+}
+
 // TestContract holds the field names that others rely on.
 func TestContract(t *testing.T) {
 	raw, err := json.Marshal(Compare(regressions().in))

@@ -57,20 +57,26 @@ func TestMarkdownGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := render()
 			holds(t, got)
-			path := filepath.Join("testdata", name+".md")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("comment changed, -update writes it anew (-want +got):\n%s", diff)
-			}
+			golden(t, name+".md", got)
 		})
+	}
+}
+
+// golden compares with a file of testdata, or writes it under -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", name, diff)
 	}
 }
 

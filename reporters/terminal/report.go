@@ -11,134 +11,216 @@ import (
 	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
-// Report writes what a run found: failures first, then what else changed, the
-// counts, and the gate.
+// Report writes what a run found: what must be known before a green gate is
+// believed, what failed, what else changed, the counts, and the gate.
 func Report(w io.Writer, r *reporters.Report, o Options) error {
 	p := newPage(o)
+	s := reporters.Arrange(r)
 	for _, n := range r.Notices {
-		p.wrapped(p.paint(yellow, "! "), strings.TrimSpace(n.Case+" "+n.Message+" "+n.File), "")
-	}
-	for _, rank := range []func(reporters.Row) bool{isRegression, isFailure, isError, isOther} {
-		for _, row := range r.Cases {
-			if rank(row) {
-				p.row(row)
-			}
+		name := n.Case
+		if name == "" {
+			name = n.File
 		}
+		p.paragraph(margin{"! ", yellow}, name+" "+n.Message, yellow)
+	}
+	keys := p.keyColumns(s)
+	for _, row := range s.Blocking {
+		p.blocking(r, row, keys)
+	}
+	p.also(r, s.Also, keys)
+	for _, row := range s.Planned {
+		p.row(entry{"·", yellow, "to " + string(row.Action), row}, keys)
+		p.note(plan.Summarise(row.Reasons), dim)
+	}
+	if standing := s.StandingText(); standing != "" {
+		p.paragraph(margin{}, standing, dim)
+	}
+	if p.Len() > 0 {
+		p.WriteString("\n")
 	}
 	p.groups(r.Groups)
 	p.summary(r)
 	return p.writeTo(w)
 }
 
-func class(row reporters.Row) reporters.Class {
-	if row.Class == nil {
-		return ""
+// The columns of a row: mark and word, key, scores.
+const (
+	wordColumns  = 14
+	scoreColumns = 22
+)
+
+// keyColumns is how wide the keys are set, so that the scores stand below each
+// other.
+func (p *page) keyColumns(s reporters.Sections) int {
+	widest := 0
+	for _, rows := range [][]*reporters.Row{s.Blocking, s.Also, s.Planned} {
+		for _, row := range rows {
+			widest = max(widest, columns(phrase.Line(row.Key)))
+		}
 	}
-	return *row.Class
+	return min(widest, p.Width-wordColumns-scoreColumns)
 }
 
-func isVerdict(row reporters.Row, v verdict.Verdict) bool {
-	return row.Verdict != nil && *row.Verdict == v
+// An entry is a row with its mark, colour and word.
+type entry struct {
+	mark, color, word string
+	row               *reporters.Row
 }
 
-func isRegression(row reporters.Row) bool { return class(row) == reporters.Regression }
-
-func isFailure(row reporters.Row) bool {
-	return !isRegression(row) && isVerdict(row, verdict.Fail) && shown(row)
-}
-
-func isError(row reporters.Row) bool { return isVerdict(row, verdict.Error) }
-
-// isOther are the rest that people look for: what changed without failing.
-func isOther(row reporters.Row) bool {
-	return !isRegression(row) && !isVerdict(row, verdict.Fail) && !isError(row) && shown(row)
-}
-
-// shown leaves out the cases that the change does not affect and those that
-// pass as they did.
-func shown(row reporters.Row) bool {
-	switch class(row) {
-	case reporters.Unchanged:
-		return false
-	case "":
-		return row.Action != plan.Reuse && row.Action != plan.Skip && !isVerdict(row, verdict.Pass) || isVerdict(row, verdict.Fail)
-	}
-	return true
-}
-
-func (p *page) row(row reporters.Row) {
-	mark, color := "·", dim
-	switch {
-	case isRegression(row), isVerdict(row, verdict.Fail):
-		mark, color = "✗", red
-	case isError(row):
-		mark, color = "!", yellow
-	case isVerdict(row, verdict.Pass):
-		mark, color = "✓", green
-	}
-	word := string(class(row))
-	if word == "" && row.Verdict != nil {
-		word = string(*row.Verdict)
-	}
-	score := phrase.Score(row.Score, 2)
-	if row.BaseScore != nil && row.Score != nil {
-		score = phrase.Score(row.BaseScore, 2) + " → " + score
-	}
-	p.WriteString(p.paint(color, mark+" "+fmt.Sprintf("%-12s", word)) + phrase.Line(row.Key) + "  " + score + "\n")
-	if row.MovedFrom != nil {
-		p.wrapped("              ", "from "+*row.MovedFrom, dim)
+// row writes the first line of a case. A key that is too long for its column
+// stands alone, and the scores below it.
+func (p *page) row(e entry, keys int) {
+	key := phrase.Line(e.row.Key)
+	start := pad(e.mark+" "+e.word, wordColumns-1) + " "
+	scores := scores(e.row)
+	if columns(key) <= keys || scores == "" {
+		p.WriteString(p.paint(e.color, start) + strings.TrimRight(pad(fit(key, p.Width-wordColumns), keys)+"  "+scores, " ") + "\n")
 		return
 	}
-	text := row.Reason
-	if row.Error != nil {
-		text = *row.Error
+	p.paragraph(margin{start, e.color}, key, "")
+	p.WriteString(strings.Repeat(" ", wordColumns) + scores + "\n")
+}
+
+func scores(row *reporters.Row) string {
+	switch {
+	case row.Score == nil && row.BaseScore == nil:
+		return ""
+	case row.Score == nil:
+		return "was " + phrase.Score(row.BaseScore, 2)
+	case row.BaseScore == nil:
+		return phrase.Score(row.Score, 2)
 	}
-	p.wrapped("              ", text, "")
-	if len(row.Reasons) > 0 {
-		p.wrapped("              ", "because "+plan.Summarise(row.Reasons), dim)
+	out := phrase.Score(row.BaseScore, 2) + " → " + phrase.Score(row.Score, 2)
+	if d := *row.Score - *row.BaseScore; d != 0 {
+		out += "  " + phrase.Signed(d, 2)
+	}
+	return out
+}
+
+// note writes a line below a row.
+func (p *page) note(text, color string) {
+	p.paragraph(margin{first: strings.Repeat(" ", wordColumns)}, text, color)
+}
+
+func (p *page) blocking(r *reporters.Report, row *reporters.Row, keys int) {
+	word := string(*row.Verdict)
+	if row.Class != nil && (*row.Class == reporters.Regression || *row.Class == reporters.New) {
+		word = string(*row.Class)
+	}
+	color := red
+	if *row.Verdict == verdict.Borderline {
+		color = yellow
+	}
+	p.row(entry{"✗", color, word, row}, keys)
+	p.note(row.Reason, "")
+	p.note(reporters.Why(r, row), dim)
+}
+
+// also writes what did not hurt, the first of a long list.
+func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
+	const most = 50
+	for i, row := range rows {
+		if i == most {
+			p.note(fmt.Sprintf("and %s more", phrase.Int(int64(len(rows)-most))), dim)
+			return
+		}
+		label := reporters.Label(row)
+		mark, color := "·", dim
+		switch label {
+		case "improved", "higher":
+			mark, color = "✓", green
+		case "error":
+			mark, color = "!", yellow
+		case "lower", "unclear", "flaky":
+			mark, color = "·", yellow
+		}
+		p.row(entry{mark, color, label, row}, keys)
+		p.note(reporters.Remark(row), "")
+		switch label {
+		case "improved", "higher", "lower":
+			p.note(reporters.Why(r, row), dim)
+		}
 	}
 }
 
-// groups writes the domains on one line each, with their levels.
+// groups writes the outermost groups on one line each.
 func (p *page) groups(groups []reporters.Group) {
+	const most = 30
+	widest, n := 0, 0
+	for _, g := range groups {
+		if len(g.Path) == 1 {
+			widest, n = max(widest, columns(phrase.Line(g.Path[0]))), n+1
+		}
+	}
+	widest = min(widest, most)
 	for _, g := range groups {
 		if len(g.Path) != 1 {
 			continue
 		}
-		line := fmt.Sprintf("  %-24s %s", phrase.Clip(phrase.Line(g.Path[0]), 24), phrase.Score(g.Score, 2))
-		if g.Base != nil && g.Score != nil && *g.Base != *g.Score {
-			line += "  " + phrase.Signed(*g.Score-*g.Base, 2)
+		line := "  " + pad(fit(phrase.Line(g.Path[0]), widest), widest) + "  " + phrase.Score(g.Score, 2)
+		p.WriteString(line)
+		if g.Base != nil && g.Score != nil {
+			p.WriteString(p.change(*g.Score - *g.Base))
 		}
-		p.WriteString(line + "\n")
+		p.WriteString("\n")
 	}
+	if n > 0 {
+		p.WriteString("\n")
+	}
+}
+
+// change writes a difference that two decimals can show.
+func (p *page) change(d float64) string {
+	text := phrase.Signed(d, 2)
+	switch {
+	case text == "0":
+		return ""
+	case d < 0:
+		return "  " + p.paint(red, text)
+	}
+	return "  " + p.paint(green, text)
 }
 
 func (p *page) summary(r *reporters.Report) {
 	s := r.Summary
-	fmt.Fprintf(p, "\n%s: %d passed, %d failed", phrase.Count(s.Cases, "case"), s.Pass, s.Fail)
-	for _, extra := range []struct {
-		n    int
-		word string
-	}{{s.Borderline, "borderline"}, {s.Error, "errors"}, {s.Skipped, "skipped"}} {
-		if extra.n > 0 {
-			fmt.Fprintf(p, ", %d %s", extra.n, extra.word)
-		}
-	}
-	fmt.Fprintf(p, " · %d run, %d rejudged, %d redecided, %d reused\n", s.Run, s.Rejudged, s.Redecided, s.Reused)
-	fmt.Fprintf(p, "score %s", phrase.Score(s.Score, 3))
-	if d := r.Diff; d.Delta != nil {
-		fmt.Fprintf(p, " · %s → %s (%s) over %s judged on both sides",
-			phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), phrase.Signed(*d.Delta, 3), phrase.Count(d.Pairs, "case"))
-	}
-	fmt.Fprintf(p, "\n%s, %s tokens", phrase.Count(s.Calls, "call"), phrase.Int(s.Tokens))
-	if s.CostUSD != nil && s.Calls > 0 {
-		fmt.Fprintf(p, ", %s", phrase.USD(*s.CostUSD))
+	fmt.Fprintf(p, "%s: %s passed, %s failed", phrase.Count(s.Cases, "case"), phrase.Int(int64(s.Pass)), phrase.Int(int64(s.Fail)))
+	p.counts(", ", []count{{s.Borderline, "borderline"}, {s.Error, "not judged"}, {s.Skipped, "skipped"}})
+	if r.NotRun != "" {
+		p.counts(" · ", []count{{s.Run, "to run"}, {s.Rejudged, "to rejudge"}, {s.Redecided, "to redecide"}, {s.Reused, "known"}})
+	} else {
+		p.counts(" · ", []count{{s.Run, "run"}, {s.Rejudged, "rejudged"}, {s.Redecided, "redecided"}, {s.Reused, "reused"}})
 	}
 	p.WriteString("\n")
-	color := map[string]string{reporters.GatePass: green, reporters.GateFail: red}[r.Gate.Result]
-	if color == "" {
-		color = yellow
+	switch d := r.Diff; {
+	case d.Delta != nil && *d.Delta != 0:
+		fmt.Fprintf(p, "score %s → %s (%s) over %s judged on both sides\n",
+			phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d), phrase.Count(d.Pairs, "case"))
+	case r.Summary.Score != nil:
+		fmt.Fprintf(p, "score %s\n", phrase.Score(s.Score, 3))
 	}
-	p.WriteString(p.paint(bold+";"+color, "gate "+r.Gate.Result) + ": ")
-	p.WriteString(phrase.Line(r.Gate.Reason) + "\n")
+	p.WriteString(reporters.Cost(r) + "\n")
+	color := yellow
+	switch r.Gate.Result {
+	case reporters.GatePass:
+		color = green
+	case reporters.GateFail:
+		color = red
+	}
+	p.paragraph(margin{"gate " + r.Gate.Result + ": ", bold + ";" + color}, r.Gate.Reason, "")
+}
+
+type count struct {
+	n    int
+	word string
+}
+
+// counts writes those that are not 0: the first behind sep, the others behind
+// commas.
+func (p *page) counts(sep string, counts []count) {
+	for _, c := range counts {
+		if c.n > 0 {
+			p.WriteString(sep + phrase.Int(int64(c.n)) + " " + c.word)
+			sep = ", "
+		}
+	}
 }

@@ -1,22 +1,23 @@
-// Package terminal renders plans, reports and problems as text. Everything
-// that a repository or a model wrote is stripped of control characters before
-// it is shown.
+// Package terminal renders plans, reports and problems as text.
+//
+// What always holds: nothing that a repository or a model wrote can move the
+// cursor or change a colour. Lines keep to the width, except the first one of
+// a problem, from which editors read the position.
 package terminal
 
 import (
-	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 
-	"github.com/gavel-evals/gavel/controller/plan"
+	"golang.org/x/text/width"
+
 	"github.com/gavel-evals/gavel/reporters/phrase"
-	"github.com/gavel-evals/gavel/schema"
 )
 
 // Options say how wide and colourful the text is.
 type Options struct {
-	// Width in columns. Defaults to 80.
+	// Width in columns. Defaults to 80; less than 40 counts as 40.
 	Width int
 	// Color turns ANSI colours on.
 	Color bool
@@ -32,7 +33,13 @@ func newPage(o Options) *page {
 	if o.Width == 0 {
 		o.Width = 80
 	}
+	o.Width = max(o.Width, 40)
 	return &page{Options: o}
+}
+
+func (p *page) writeTo(w io.Writer) error {
+	_, err := io.WriteString(w, p.String())
+	return err
 }
 
 const (
@@ -43,148 +50,103 @@ const (
 	bold   = "1"
 )
 
+// paint colours own text or text that was cleaned before; an empty code leaves
+// it as it is.
 func (p *page) paint(code, text string) string {
-	if !p.Color {
+	if !p.Color || code == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// wrapped writes text at an indent, broken at spaces to the width.
-func (p *page) wrapped(indent, text, code string) {
-	room := max(p.Width-utf8.RuneCountInString(indent), 20)
-	line := ""
-	flush := func() {
-		p.WriteString(indent + p.paint(code, line) + "\n")
-		line = ""
+// A margin is what stands before each line of a paragraph: first on its first
+// line, in its own colour, and room of the same width on the others.
+type margin struct{ first, color string }
+
+// paragraph writes foreign text in a colour, broken at spaces to the width.
+// Words that are wider than a line are broken anywhere.
+func (p *page) paragraph(m margin, text, color string) {
+	const limit = 600
+	indent := columns(m.first)
+	lines := wrap(phrase.Clip(phrase.Line(text), limit), p.Width-indent)
+	for i, line := range lines {
+		start := strings.Repeat(" ", indent)
+		if i == 0 {
+			start = p.paint(m.color, m.first)
+		}
+		p.WriteString(start + p.paint(color, line) + "\n")
 	}
-	for _, word := range strings.Fields(phrase.Clean(text)) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room {
-			flush()
+}
+
+// wrap breaks one line of text to the room.
+func wrap(text string, room int) []string {
+	var lines []string
+	line, used := "", 0
+	for _, word := range strings.Fields(text) {
+		n := columns(word)
+		if line != "" && used+1+n > room {
+			lines = append(lines, line)
+			line, used = "", 0
 		}
 		if line != "" {
-			line += " "
+			line, used = line+" ", used+1
 		}
-		line += word
+		for used+n > room {
+			head := cut(word, room-used)
+			lines = append(lines, line+head)
+			word = word[len(head):]
+			line, used, n = "", 0, columns(word)
+		}
+		line, used = line+word, used+n
 	}
 	if line != "" {
-		flush()
+		lines = append(lines, line)
 	}
+	return lines
 }
 
-func (p *page) writeTo(w io.Writer) error {
-	_, err := io.WriteString(w, p.String())
-	return err
+// cut is the longest start of s that fits the room, at least one character.
+func cut(s string, room int) string {
+	used := 0
+	for i, r := range s {
+		used += runeColumns(r)
+		if used > room && i > 0 {
+			return s[:i]
+		}
+	}
+	return s
 }
 
-// Plan writes each affected case with the reason, and one number for the rest.
-func Plan(w io.Writer, pl *plan.Plan, o Options) error {
-	p := newPage(o)
-	counts := map[plan.Action]int{}
-	rest := 0
-	for _, row := range pl.Rows {
-		if row.Action == plan.Reuse && len(row.Reasons) == 0 {
-			rest++
-			continue
-		}
-		counts[row.Action]++
-		p.WriteString(p.paint(actionColor(row.Action), fmt.Sprintf("%-9s", verb(row))) + phrase.Line(row.Key) + "\n")
-		p.wrapped("         ", plan.Summarise(row.Reasons), dim)
+// fit shortens s to the room with an ellipsis where it is too wide.
+func fit(s string, room int) string {
+	if columns(s) <= room {
+		return s
 	}
-	if len(counts) > 0 {
-		p.WriteString("\n")
-	}
-	var parts []string
-	for _, a := range []plan.Action{plan.Run, plan.Rejudge, plan.Redecide, plan.Reuse, plan.Skip, plan.Removed} {
-		if counts[a] > 0 {
-			parts = append(parts, fmt.Sprintf("%d to %s", counts[a], words[a]))
-		}
-	}
-	if len(parts) == 0 {
-		parts = append(parts, "nothing is affected")
-	}
-	fmt.Fprintf(p, "%s; %s unaffected\n", strings.Join(parts, ", "), phrase.Count(rest, "other case"))
-	return p.writeTo(w)
+	return cut(s, room-1) + "…"
 }
 
-var words = map[plan.Action]string{
-	plan.Run: "run", plan.Rejudge: "judge again", plan.Redecide: "decide again",
-	plan.Reuse: "reuse", plan.Skip: "skip", plan.Removed: "drop",
+// pad fills s up to n columns.
+func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-columns(s))) }
+
+// columns is the width of s on a terminal.
+func columns(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeColumns(r)
+	}
+	return n
 }
 
-func verb(row plan.Row) string {
-	if row.MovedFrom != "" {
-		return "moved"
+func runeColumns(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
 	}
-	return string(row.Action)
-}
-
-func actionColor(a plan.Action) string {
-	switch a {
-	case plan.Run:
-		return yellow
-	case plan.Rejudge, plan.Redecide:
-		return green
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
 	}
-	return dim
-}
-
-// Problems writes each problem with its source line and a caret. source gives
-// a line of a file, counted from 1, if it can.
-func Problems(w io.Writer, problems []schema.Problem, source func(file string, line int) (string, bool), o Options) error {
-	p := newPage(o)
-	for _, problem := range problems {
-		color := red
-		if problem.Severity != schema.Error {
-			color = yellow
-		}
-		p.WriteString(phrase.Line(problem.Position.String()) + ": " + p.paint(color, string(problem.Severity)) + ": " +
-			phrase.Line(problem.Message) + p.paint(dim, " ["+problem.Rule+"]") + "\n")
-		if line, ok := source(problem.File, problem.Line); ok {
-			p.excerpt(line, problem)
-		}
-		if problem.Hint != "" {
-			p.wrapped("    = ", problem.Hint, green)
-		}
-		p.WriteString("\n")
-	}
-	return p.writeTo(w)
-}
-
-// excerpt shows the part of a line around the problem's column.
-func (p *page) excerpt(line string, problem schema.Problem) {
-	runes := []rune(strings.ReplaceAll(phrase.Clean(strings.TrimRight(line, "\r")), "\t", " "))
-	at := min(max(problem.Column-1, 0), len(runes))
-	number := fmt.Sprintf("%4d | ", problem.Line)
-	room := max(p.Width-len(number), 20)
-	from := 0
-	if at > room-10 {
-		from = at - room/2
-	}
-	to := min(from+room, len(runes))
-	p.WriteString(p.paint(dim, number) + string(runes[from:to]) + "\n")
-	p.WriteString(p.paint(dim, "     | ") + strings.Repeat(" ", at-from) + p.paint(red, "^") + "\n")
-}
-
-// Annotations writes problems as the workflow commands of GitHub Actions,
-// which show them on the lines of a pull request.
-func Annotations(w io.Writer, problems []schema.Problem) error {
-	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	for _, problem := range problems {
-		message := problem.Message
-		if problem.Hint != "" {
-			message += "; " + problem.Hint
-		}
-		level := "error"
-		if problem.Severity != schema.Error {
-			level = "warning"
-		}
-		_, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level,
-			property.Replace(problem.File), max(problem.Line, 1), max(problem.Column, 1), property.Replace(problem.Rule), text.Replace(message))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return 1
 }

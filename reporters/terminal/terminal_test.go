@@ -1,101 +1,231 @@
 package terminal
 
 import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-func text(t *testing.T, write func(*strings.Builder) error) string {
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name, got string) {
 	t.Helper()
-	var b strings.Builder
-	if err := write(&b); err != nil {
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
-}
-
-func TestProblemsShowTheLineWithACaret(t *testing.T) {
-	line := strings.Repeat("x", 100) + "\there" + strings.Repeat("y", 100)
-	problems := []schema.Problem{
-		{Position: schema.Position{File: "a.json", Line: 3, Column: 3}, Severity: schema.Error, Rule: "unknown-field", Message: "unknown field `a`", Hint: "did you mean `b`?"},
-		{Position: schema.Position{File: "b.json", Line: 1, Column: 102}, Severity: schema.Warning, Rule: "x", Message: "far to the right"},
-		{Position: schema.Position{File: "c\x1b[31m.json"}, Severity: schema.Error, Rule: "x", Message: "evil\x1b]0;title\x07 \u202etext"},
-	}
-	got := text(t, func(b *strings.Builder) error {
-		return Problems(b, problems, func(file string, n int) (string, bool) {
-			return map[string]string{"a.json": `  "a": 1`, "b.json": line}[file], file != "c\x1b[31m.json"
-		}, Options{Width: 60})
-	})
-	lines := strings.Split(got, "\n")
-	if diff := cmp.Diff([]string{"a.json:3:3: error: unknown field `a` [unknown-field]", `   3 |   "a": 1`, "     |   ^", "    = did you mean `b`?"}, lines[:4]); diff != "" {
-		t.Error(diff)
-	}
-	if i := strings.IndexByte(lines[7], '^'); i < 0 || len(lines[6]) > 60 || lines[6][i] != 'h' {
-		t.Errorf("the caret does not point to the place:\n%s\n%s", lines[6], lines[7])
-	}
-	if strings.ContainsAny(got, "\x1b\x07\u202e") {
-		t.Errorf("control characters get through: %q", got)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", name, diff)
 	}
 }
 
-func TestAnnotationsEscape(t *testing.T) {
-	got := text(t, func(b *strings.Builder) error {
-		return Annotations(b, []schema.Problem{{
-			Position: schema.Position{File: "a,b:c.json", Line: 2, Column: 1}, Severity: schema.Warning, Rule: "r", Message: "50%\n::error::x",
-		}})
-	})
-	want := "::warning file=a%2Cb%3Ac.json,line=2,col=1,title=r::50%25%0A::error::x\n"
-	if got != want {
+// report reads one of the reports of the package above.
+func report(t *testing.T, name string) *reporters.Report {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "testdata", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r reporters.Report
+	if err := json.Unmarshal(raw, &r); err != nil {
+		t.Fatal(err)
+	}
+	return &r
+}
+
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]+m")
+
+// holds checks what is true of all text: no control characters, no line past
+// the width but those that editors read a position from, and colours change
+// nothing else.
+func holds(t *testing.T, width int, render func(Options) string) string {
+	t.Helper()
+	got := render(Options{Width: width})
+	for i, line := range strings.Split(got, "\n") {
+		if n := columns(line); n > width && !strings.Contains(line, ": error: ") && !strings.Contains(line, ": warning: ") {
+			t.Errorf("line %d has %d columns: %s", i+1, n, line)
+		}
+		for _, r := range line {
+			if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+				t.Errorf("line %d holds %U", i+1, r)
+			}
+		}
+	}
+	if plain := sgr.ReplaceAllString(render(Options{Width: width, Color: true}), ""); plain != got {
+		t.Errorf("colours change the text:\n%s", cmp.Diff(got, plain))
+	}
+	return got
+}
+
+func TestReportGolden(t *testing.T) {
+	for _, name := range []string{"first_run", "regressions", "errors", "moved_removed_new", "waiting", "hostile"} {
+		r := report(t, name)
+		for _, width := range []int{80, 120} {
+			file := fmt.Sprintf("%s_%d.txt", name, width)
+			t.Run(file, func(t *testing.T) {
+				golden(t, file, holds(t, width, func(o Options) string {
+					var b bytes.Buffer
+					if err := Report(&b, r, o); err != nil {
+						t.Fatal(err)
+					}
+					return b.String()
+				}))
+			})
+		}
+	}
+}
+
+func somePlan() *plan.Plan {
+	c := &schema.Case{}
+	prompt := []plan.Reason{{Part: "system prompt", File: "test_definitions/support/domain.json", Message: "system prompt changed"}}
+	return &plan.Plan{Rows: []plan.Row{
+		{Key: "math/level_1/product", Action: plan.Reuse, Head: c, Base: c},
+		{
+			Key: "math/level_1/total", Action: plan.Reuse, MovedFrom: "math/level_1/sum",
+			Reasons: []plan.Reason{{Part: "moved", Message: "moved from math/level_1/sum"}},
+		},
+		{Key: "sql/level_1/star", Action: plan.Removed, Reasons: []plan.Reason{{Part: "removed", Message: "the case is gone"}}},
+		{Key: "support/level_1/greeting", Action: plan.Run, Reasons: prompt},
+		{
+			Key:    "support/level_1/試験/a_rather_long_name_of_a_case_that_does_not_fit_on_one_line_of_a_terminal_of_eighty",
+			Action: plan.Rejudge, Reasons: []plan.Reason{{Message: "evaluator changed \x1b[31m", File: "test_definitions/evaluators/tone.json"}, prompt[0]},
+		},
+		{Key: "talk/level_1/bye", Action: plan.Redecide, Reasons: []plan.Reason{{Message: "threshold 0.7 → 0.5", File: "gavel.yaml"}}},
+		{Key: "talk/level_1/off", Action: plan.Skip, Reasons: []plan.Reason{{Message: "enabled is false"}}},
+	}}
+}
+
+func TestPlanGolden(t *testing.T) {
+	for _, width := range []int{80, 120} {
+		golden(t, fmt.Sprintf("plan_%d.txt", width), holds(t, width, func(o Options) string {
+			var b bytes.Buffer
+			if err := Plan(&b, somePlan(), o); err != nil {
+				t.Fatal(err)
+			}
+			return b.String()
+		}))
+	}
+}
+
+func TestPlanOfNothing(t *testing.T) {
+	var b bytes.Buffer
+	pl := &plan.Plan{Rows: []plan.Row{{Key: "a", Action: plan.Reuse}}}
+	if err := Plan(&b, pl, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.String(), "nothing is affected; 1 other case unaffected\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestPlan(t *testing.T) {
-	p := &plan.Plan{Rows: []plan.Row{
-		{Key: "a", Action: plan.Reuse},
-		{Key: "b", Action: plan.Run, Reasons: []plan.Reason{{Part: "messages", File: "b.json", Message: "messages changed"}}},
-		{Key: "c", Action: plan.Redecide, Reasons: []plan.Reason{{Part: "threshold", File: "gavel.yaml", Message: "threshold 0.7 → 0.8"}}},
-	}}
-	got := text(t, func(b *strings.Builder) error { return Plan(b, p, Options{}) })
-	want := `run      b
-         messages changed in b.json
-redecide c
-         threshold 0.7 → 0.8 in gavel.yaml
+// someProblems with the lines that they point to.
+func someProblems() ([]schema.Problem, func(string, int) (string, bool)) {
+	lines := map[int]string{
+		4: `  "expcted": {"answer": 2}`,
+		5: "\t\"名前\": \"試験\", \"tpye\": \"x\"",
+		6: "\"" + strings.Repeat("long ", 60) + "\", \"wrong\": 1",
+		7: "\x1b[31m\u202E\"hidden\": 1\r",
+	}
+	at := func(line, column int) schema.Position {
+		return schema.Position{File: "test_definitions/math/level_1/sum.json", Line: line, Column: column}
+	}
+	return []schema.Problem{
+			{Position: at(4, 3), Severity: schema.Error, Rule: "unknown-field", Message: "unknown field `expcted`", Hint: "did you mean `expected`?"},
+			{Position: at(5, 14), Severity: schema.Error, Rule: "unknown-field", Message: "unknown field `tpye`"},
+			{Position: at(6, 305), Severity: schema.Error, Rule: "unknown-field", Message: "unknown field `wrong`"},
+			{Position: at(7, 7), Severity: schema.Warning, Rule: "extra-key", Message: "extra key \x1b]0;title\x07", Hint: strings.Repeat("take it away or put it where it belongs; ", 4)},
+			{Position: at(99, 1), Severity: schema.Error, Rule: "parse", Message: "the file ends too early"},
+			{Position: schema.Position{File: "gavel.yaml"}, Severity: schema.Error, Rule: "missing-file", Message: "gavel.yaml is missing"},
+		}, func(_ string, line int) (string, bool) {
+			text, ok := lines[line]
+			return text, ok
+		}
+}
 
-1 to run, 1 to decide again; 1 other case unaffected
-`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+func TestProblemsGolden(t *testing.T) {
+	problems, source := someProblems()
+	for _, width := range []int{80, 120} {
+		golden(t, fmt.Sprintf("problems_%d.txt", width), holds(t, width, func(o Options) string {
+			var b bytes.Buffer
+			if err := Problems(&b, problems, source, o); err != nil {
+				t.Fatal(err)
+			}
+			return b.String()
+		}))
 	}
 }
 
-func TestReportPutsFailuresFirst(t *testing.T) {
-	pass, fail, regression, improvement := verdict.Pass, verdict.Fail, reporters.Regression, reporters.Improvement
-	half, one := 0.5, 1.0
-	r := &reporters.Report{
-		Cases: []reporters.Row{
-			{Key: "better", Class: &improvement, Verdict: &pass, Score: &one, BaseScore: &half, Reason: "good"},
-			{Key: "worse", Class: &regression, Verdict: &fail, Score: &half, BaseScore: &one, Reason: "bad"},
+// TestCaret checks that the caret stands below the character that the column
+// counts, whatever stands before it.
+func TestCaret(t *testing.T) {
+	problems, source := someProblems()
+	for i, want := range []string{`"expcted"`, `"tpye"`, `"wrong"`, `"`} {
+		var b bytes.Buffer
+		if err := Problems(&b, problems[i:i+1], source, Options{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(b.String(), "\n")
+		caret := columns(lines[2][:strings.Index(lines[2], "^")])
+		under := lines[1]
+		for columns(under) > columns(lines[1])-caret {
+			under = under[1:]
+		}
+		if !strings.HasPrefix(under, want) {
+			t.Errorf("caret of problem %d stands below %q, want %q", i, under, want)
+		}
+	}
+}
+
+func TestAnnotations(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		problem schema.Problem
+		want    string
+	}{
+		{
+			"all of it", schema.Problem{Position: schema.Position{File: "a/b.json", Line: 4, Column: 3}, Severity: schema.Error, Rule: "unknown-field", Message: "unknown field", Hint: "did you mean x?"},
+			"::error file=a/b.json,line=4,col=3,title=unknown-field::unknown field; did you mean x?\n",
 		},
-		Summary: reporters.Summary{Cases: 2, Pass: 1, Fail: 1, Run: 2},
-		Gate:    reporters.Gate{Result: reporters.GateFail, Reason: "1 case regressed"},
-	}
-	got := text(t, func(b *strings.Builder) error { return Report(b, r, Options{}) })
-	if w, i := strings.Index(got, "✗ regression  worse  1.00 → 0.50"), strings.Index(got, "✓ improvement better  0.50 → 1.00"); w < 0 || i < w {
-		t.Errorf("regression at %d, improvement at %d:\n%s", w, i, got)
-	}
-	if !strings.HasSuffix(got, "gate fail: 1 case regressed\n") {
-		t.Error(got)
-	}
-	coloured := text(t, func(b *strings.Builder) error { return Report(b, r, Options{Color: true}) })
-	if !strings.Contains(coloured, "\x1b[31m✗") {
-		t.Error("no colour where it was asked for")
+		{
+			"whole file", schema.Problem{Position: schema.Position{File: "gavel.yaml"}, Severity: schema.Warning, Rule: "r", Message: "m"},
+			"::warning file=gavel.yaml,title=r::m\n",
+		},
+		{
+			"separators", schema.Problem{Position: schema.Position{File: "a,line=1:b%.json", Line: 1}, Severity: schema.Note, Rule: "r", Message: "100%, a: b"},
+			"::notice file=a%2Cline=1%3Ab%25.json,line=1,title=r::100%25, a: b\n",
+		},
+		{
+			"a command of its own", schema.Problem{Severity: schema.Error, Rule: "r\n::add-mask::x", Message: "x\r\n::set-output name=a::b\x1b[0m"},
+			"::error file=,title=r%0A%3A%3Aadd-mask%3A%3Ax::x%0A::set-output name=a::b␛[0m\n",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := Annotations(&b, []schema.Problem{tc.problem}); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.String(); got != tc.want {
+				t.Errorf("got  %swant %s", got, tc.want)
+			}
+		})
 	}
 }

@@ -1,0 +1,64 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// Plan writes each affected case with the reason, and one number for the rest.
+func Plan(w io.Writer, pl *plan.Plan, o Options) error {
+	p := newPage(o)
+	counts := map[plan.Action]int{}
+	rest := 0
+	for _, row := range pl.Rows {
+		if row.Action == plan.Reuse && len(row.Reasons) == 0 {
+			rest++
+			continue
+		}
+		counts[row.Action]++
+		action := margin{fmt.Sprintf("%-9s", planWord(row)), actionColor(row.Action)}
+		p.paragraph(action, row.Key, "")
+		p.paragraph(margin{first: strings.Repeat(" ", 9)}, plan.Summarise(row.Reasons), dim)
+	}
+	if len(counts) > 0 {
+		p.WriteString("\n")
+	}
+	var parts []string
+	for _, total := range []struct {
+		action plan.Action
+		word   string
+	}{
+		{plan.Run, "run"}, {plan.Rejudge, "judge again"}, {plan.Redecide, "decide again"},
+		{plan.Reuse, "reuse"}, {plan.Skip, "skip"}, {plan.Removed, "drop"},
+	} {
+		if n := counts[total.action]; n > 0 {
+			parts = append(parts, phrase.Int(int64(n))+" to "+total.word)
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing is affected")
+	}
+	p.paragraph(margin{}, strings.Join(parts, ", ")+"; "+phrase.Count(rest, "other case")+" unaffected", "")
+	return p.writeTo(w)
+}
+
+func planWord(row plan.Row) string {
+	if row.MovedFrom != "" {
+		return "moved"
+	}
+	return string(row.Action)
+}
+
+func actionColor(a plan.Action) string {
+	switch a {
+	case plan.Run:
+		return yellow
+	case plan.Rejudge, plan.Redecide:
+		return green
+	}
+	return dim
+}

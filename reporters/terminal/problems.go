@@ -1,0 +1,103 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Problems writes each problem with its source line and a caret. source gives
+// a line of a file, counted from 1, if it can.
+func Problems(w io.Writer, problems []schema.Problem, source func(file string, line int) (string, bool), o Options) error {
+	p := newPage(o)
+	for _, problem := range problems {
+		color := red
+		if problem.Severity != schema.Error {
+			color = yellow
+		}
+		p.WriteString(p.paint(bold, phrase.Line(problem.Position.String())+":") + " " +
+			p.paint(color, phrase.Line(string(problem.Severity))+":") + " " +
+			phrase.Line(problem.Message) + p.paint(dim, " ["+phrase.Line(problem.Rule)+"]") + "\n")
+		if line, ok := source(problem.File, problem.Line); ok {
+			p.excerpt(line, problem.Position)
+		}
+		p.paragraph(margin{"    = ", dim}, problem.Hint, green)
+		p.WriteString("\n")
+	}
+	return p.writeTo(w)
+}
+
+// excerpt shows the part of a line around a column, and a caret below it. The
+// caret stands right even where characters before it are wide or were left
+// out as unprintable.
+func (p *page) excerpt(line string, at schema.Position) {
+	runes := []rune(strings.TrimRight(line, "\r\n"))
+	column := min(max(at.Column-1, 0), len(runes))
+	before, after := printable(string(runes[:column])), printable(string(runes[column:]))
+	number := fmt.Sprintf("%4d | ", at.Line)
+	room := p.Width - len(number)
+	if columns(before) > room-12 {
+		before = "…" + tail(before, room/2)
+	}
+	p.WriteString(p.paint(dim, number) + before + fit(after, room-columns(before)) + "\n")
+	if at.Column > 0 {
+		p.WriteString(p.paint(dim, strings.Repeat(" ", len(number)-2)+"| ") + strings.Repeat(" ", columns(before)) + p.paint(red, "^") + "\n")
+	}
+}
+
+// printable cleans a part of one line and keeps its blanks.
+func printable(s string) string {
+	return strings.NewReplacer("\t", " ", "\n", "␤").Replace(phrase.Clean(s))
+}
+
+// tail is the longest end of s that fits the room.
+func tail(s string, room int) string {
+	for columns(s) > room {
+		_, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+	}
+	return s
+}
+
+// Annotations writes problems as the workflow commands of GitHub Actions,
+// which show them on the lines of a pull request.
+func Annotations(w io.Writer, problems []schema.Problem) error {
+	var b strings.Builder
+	for _, problem := range problems {
+		message := problem.Message
+		if problem.Hint != "" {
+			message += "; " + problem.Hint
+		}
+		level := "error"
+		switch problem.Severity {
+		case schema.Warning:
+			level = "warning"
+		case schema.Note:
+			level = "notice"
+		}
+		fmt.Fprintf(&b, "::%s file=%s", level, property(problem.File))
+		if problem.Line > 0 {
+			fmt.Fprintf(&b, ",line=%d", problem.Line)
+		}
+		if problem.Column > 0 {
+			fmt.Fprintf(&b, ",col=%d", problem.Column)
+		}
+		fmt.Fprintf(&b, ",title=%s::%s\n", property(problem.Rule), data(message))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// data escapes the message of a workflow command as the runner reads it.
+func data(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(phrase.Clean(s))
+}
+
+// property escapes a property's value, which also may not hold its separators.
+func property(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
+}
