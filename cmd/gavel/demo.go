@@ -67,7 +67,7 @@ func (a *app) demo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, ".gavel", "comment.md")
+	file := filepath.Join(dir, ownFolder, "comment.md")
 	comment := reporters.Markdown(report, reporters.Options{RepositoryURL: "https://github.com/octo/demo"})
 	if err := os.WriteFile(file, []byte(comment), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)

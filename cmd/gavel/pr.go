@@ -233,7 +233,7 @@ func (r *review) fetch(ctx context.Context) (*workspace, error) {
 	}
 	repo, _, err := here.Fetch(ctx, gitrepo.Source{
 		Refs: refs, Token: func() string { return r.env("GITHUB_TOKEN") },
-		Store: filepath.Join(root, ".gavel", "objects.git"),
+		Store: filepath.Join(root, ownFolder, "objects.git"),
 	})
 	if err := errors.Join(err, here.Close()); err != nil {
 		return nil, fmt.Errorf("fetch pull request %d: %w", r.number, err)
@@ -249,11 +249,8 @@ func (r *review) reviewLedger(ctx context.Context, w *workspace) (*ledger.Ledger
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(here.Root(), ".gavel", "ledger.db")
-	if err := here.Close(); err != nil {
-		return nil, err
-	}
-	return ledger.Open(ctx, ledger.Config{Path: file})
+	book, err := openOwnLedger(ctx, here)
+	return book, errors.Join(err, here.Close())
 }
 
 func (r *review) setStatuses(ctx context.Context, statuses []github.Status) error {

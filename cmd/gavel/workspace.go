@@ -1,11 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -132,6 +132,34 @@ func (a *app) mergeBase(ctx context.Context, w *workspace, ref string) (string, 
 }
 
 func (a *app) openLedger(ctx context.Context, w *workspace) (*ledger.Ledger, error) {
-	file := cmp.Or(a.ledgerFile, filepath.Join(w.repo.Root(), ".gavel", "ledger.db"))
-	return ledger.Open(ctx, ledger.Config{Path: file})
+	if a.ledgerFile != "" {
+		return ledger.Open(ctx, ledger.Config{Path: a.ledgerFile})
+	}
+	return openOwnLedger(ctx, w.repo)
+}
+
+// ownFolder is where Gavel keeps its files in a repository.
+const ownFolder = ".gavel"
+
+// openOwnLedger opens the ledger in the repository's own folder, which git
+// does not see. A folder that was committed is refused: whoever wrote the
+// commit would have written the verdicts.
+func openOwnLedger(ctx context.Context, repo *gitrepo.Repository) (*ledger.Ledger, error) {
+	if head, err := repo.Resolve(ctx, "HEAD"); err == nil { // no commit, nothing committed
+		files, err := repo.FS(head)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := fs.Stat(files, ownFolder); err == nil {
+			return nil, usageError("the folder %s is committed, so its verdicts cannot be trusted; take it out of git, or name another ledger with --ledger", ownFolder)
+		}
+	}
+	dir := filepath.Join(repo.Root(), ownFolder)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	return ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
 }
