@@ -1,4 +1,5 @@
 // Package junit writes a report as JUnit XML, which CI systems show as tests.
+// It keeps to the elements and attributes that Jenkins' schema knows.
 package junit
 
 import (
@@ -7,9 +8,11 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 type suites struct {
@@ -18,7 +21,7 @@ type suites struct {
 	Tests    int      `xml:"tests,attr"`
 	Failures int      `xml:"failures,attr"`
 	Errors   int      `xml:"errors,attr"`
-	Skipped  int      `xml:"skipped,attr"`
+	Time     seconds  `xml:"time,attr"`
 	Suites   []*suite `xml:"testsuite"`
 }
 
@@ -28,48 +31,69 @@ type suite struct {
 	Failures int        `xml:"failures,attr"`
 	Errors   int        `xml:"errors,attr"`
 	Skipped  int        `xml:"skipped,attr"`
+	Time     seconds    `xml:"time,attr"`
 	Cases    []testcase `xml:"testcase"`
 }
 
 type testcase struct {
 	Name    string  `xml:"name,attr"`
 	Class   string  `xml:"classname,attr"`
-	Time    string  `xml:"time,attr"`
-	File    string  `xml:"file,attr,omitempty"`
+	Time    seconds `xml:"time,attr"`
 	Failure *detail `xml:"failure,omitempty"`
 	Error   *detail `xml:"error,omitempty"`
 	Skipped *detail `xml:"skipped,omitempty"`
 }
 
 type detail struct {
-	Message string `xml:"message,attr"`
+	Message string `xml:"message,attr,omitempty"`
+	Type    string `xml:"type,attr,omitempty"`
 	Text    string `xml:",chardata"`
 }
 
-// Write writes every case that head has, in suites by their group. A
-// borderline case counts as passed; a case without a verdict as skipped.
+// seconds are kept in milliseconds and written in seconds.
+type seconds int64
+
+// MarshalText writes three decimals.
+func (s seconds) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%d.%03d", s/1000, s%1000), nil
+}
+
+// Write writes every case that head has, in suites by their group, and the
+// problems that kept definitions from running in a suite of their own. A
+// borderline case counts as passed. A case that was wanted and not judged is
+// an error, one without a known verdict is skipped.
 func Write(w io.Writer, r *reporters.Report) error {
-	all := suites{Name: "gavel"}
+	all := suites{Name: "gavel", Time: seconds(r.DurationMS)}
 	byName := map[string]*suite{}
-	for _, row := range r.Cases {
-		if row.Class != nil && *row.Class == reporters.Gone {
-			continue
-		}
-		name := strings.Join(row.Groups, "/")
-		if name == "" {
-			name = row.Dialect
-		}
+	named := func(name string) *suite {
 		s, ok := byName[name]
 		if !ok {
 			s = &suite{Name: phrase.Line(name)}
 			byName[name] = s
 			all.Suites = append(all.Suites, s)
 		}
-		s.add(row)
+		return s
+	}
+	for _, p := range r.Problems {
+		if p.Severity == schema.Error {
+			named("definitions").addProblem(p)
+		}
+	}
+	for i := range r.Cases {
+		row := &r.Cases[i]
+		if row.Action == plan.Removed {
+			continue
+		}
+		name := strings.Join(row.Groups, "/")
+		if name == "" {
+			name = row.Dialect
+		}
+		named(name).add(r, row)
 	}
 	for _, s := range all.Suites {
-		all.Tests, all.Failures = all.Tests+s.Tests, all.Failures+s.Failures
-		all.Errors, all.Skipped = all.Errors+s.Errors, all.Skipped+s.Skipped
+		all.Tests += s.Tests
+		all.Failures += s.Failures
+		all.Errors += s.Errors
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -83,26 +107,63 @@ func Write(w io.Writer, r *reporters.Report) error {
 	return err
 }
 
-func (s *suite) add(row reporters.Row) {
-	c := testcase{
-		Name: phrase.Line(row.Key), Class: "gavel." + s.Name, File: phrase.Line(row.File),
-		Time: fmt.Sprintf("%.3f", float64(row.DurationMS)/1000),
-	}
+func (s *suite) class() string { return "gavel." + strings.ReplaceAll(s.Name, "/", ".") }
+
+func (s *suite) addProblem(p schema.Problem) {
 	s.Tests++
-	reason := &detail{Message: phrase.Line(row.Reason)}
-	switch v := row.Verdict; {
-	case v == nil, *v == verdict.Skipped:
-		s.Skipped++
-		c.Skipped = reason
-	case *v == verdict.Fail:
-		s.Failures++
-		c.Failure = reason
-	case *v == verdict.Error:
+	s.Errors++
+	s.Cases = append(s.Cases, testcase{
+		Name: phrase.Line(p.Position.String()), Class: s.class(),
+		Error: &detail{Message: phrase.Line(p.Message), Type: phrase.Line(p.Rule), Text: phrase.Line(p.Hint)},
+	})
+}
+
+func (s *suite) add(r *reporters.Report, row *reporters.Row) {
+	c := testcase{Name: phrase.Line(row.Key), Class: s.class(), Time: seconds(row.DurationMS)}
+	s.Tests++
+	s.Time += c.Time
+	switch {
+	case row.Error != nil:
 		s.Errors++
-		if row.Error != nil {
-			reason.Message = phrase.Line(*row.Error)
+		c.Error = &detail{Message: phrase.Line(*row.Error), Type: "error", Text: explanation(r, row)}
+	case row.Verdict == nil, *row.Verdict == verdict.Skipped:
+		s.Skipped++
+		c.Skipped = &detail{Message: phrase.Line(plan.Summarise(row.Reasons))}
+	case *row.Verdict == verdict.Fail:
+		s.Failures++
+		kind := "fail"
+		if row.Class != nil {
+			kind = string(*row.Class)
 		}
-		c.Error = reason
+		c.Failure = &detail{Message: phrase.Line(row.Reason), Type: kind, Text: explanation(r, row)}
 	}
 	s.Cases = append(s.Cases, c)
+}
+
+// explanation is what a CI system shows below the message: the score, why the
+// case was run, where it is defined, and the criteria that were not met.
+func explanation(r *reporters.Report, row *reporters.Row) string {
+	var lines []string
+	if row.Score != nil {
+		score := "score " + phrase.Score(row.Score, 2)
+		if row.BaseScore != nil {
+			score += ", at base " + phrase.Score(row.BaseScore, 2)
+		}
+		lines = append(lines, score)
+	}
+	if row.Detail != nil {
+		for _, cr := range row.Detail.Criteria {
+			if cr.Head != nil && *cr.Head < 1 {
+				lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s: %s; %s", cr.ID, phrase.Score(cr.Head, 2), cr.Note), "; "))
+			}
+		}
+	}
+	if why := reporters.Why(r, row); why != "" {
+		lines = append(lines, why)
+	}
+	lines = append(lines, schema.Position{File: row.File, Line: row.Line}.String())
+	for i, line := range lines {
+		lines[i] = phrase.Line(line)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -1,40 +1,138 @@
 package junit
 
 import (
+	"bytes"
+	"encoding/json"
 	"encoding/xml"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gavel-evals/gavel/reporters"
 )
 
-func TestWrite(t *testing.T) {
-	pass, fail, failed, gone := verdict.Pass, verdict.Fail, verdict.Error, reporters.Gone
-	message := "timed out\x00 <after> \x1b[1m30 s"
-	r := &reporters.Report{Cases: []reporters.Row{
-		{Key: "a", Groups: []string{"math", "1"}, Verdict: &pass, DurationMS: 1500},
-		{Key: "b", Groups: []string{"math", "1"}, Verdict: &fail, Reason: `said "no" & left`},
-		{Key: "c", Groups: []string{"talk", "1"}, Verdict: &failed, Error: &message},
-		{Key: "d", Groups: []string{"talk", "1"}},
-		{Key: "e", Class: &gone},
-	}}
-	var b strings.Builder
-	if err := Write(&b, r); err != nil {
-		t.Fatal(err)
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestGolden writes the reports of the package above as XML.
+func TestGolden(t *testing.T) {
+	for _, name := range []string{"regressions", "errors", "invalid", "moved_removed_new", "waiting", "hostile"} {
+		t.Run(name, func(t *testing.T) {
+			raw, err := os.ReadFile(filepath.Join("..", "testdata", name+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r reporters.Report
+			if err := json.Unmarshal(raw, &r); err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			if err := Write(&b, &r); err != nil {
+				t.Fatal(err)
+			}
+			conforms(t, b.Bytes())
+			path := filepath.Join("testdata", name+".xml")
+			if *update {
+				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), b.String()); diff != "" {
+				t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", path, diff)
+			}
+		})
 	}
-	var got suites
-	if err := xml.Unmarshal([]byte(b.String()), &got); err != nil {
-		t.Fatalf("not XML: %v\n%s", err, b.String())
+}
+
+// An element of the format: where it may stand, and its attributes, those
+// that are required marked by an exclamation mark.
+type element struct {
+	in         string
+	attributes []string
+}
+
+var elements = map[string]element{
+	"testsuites": {"", []string{"name", "time", "tests", "failures", "errors"}},
+	"testsuite":  {"testsuites", []string{"name!", "tests!", "failures!", "errors!", "skipped", "time"}},
+	"testcase":   {"testsuite", []string{"name!", "classname", "time"}},
+	"failure":    {"testcase", []string{"message", "type"}},
+	"error":      {"testcase", []string{"message", "type"}},
+	"skipped":    {"testcase", []string{"message", "type"}},
+}
+
+// conforms holds the XML against the format, and the counts of each suite
+// against what stands in it.
+func conforms(t *testing.T, raw []byte) {
+	t.Helper()
+	dec := xml.NewDecoder(bytes.NewReader(raw))
+	var open []string
+	counted := map[string]int{}
+	var claimed map[string]int
+	for {
+		token, err := dec.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("malformed XML: %v", err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			name := token.Name.Local
+			parent := ""
+			if len(open) > 0 {
+				parent = open[len(open)-1]
+			}
+			open = append(open, name)
+			attributes := conformsElement(t, token, parent)
+			counted[name]++
+			if name == "testsuite" {
+				counted, claimed = map[string]int{}, attributes
+			}
+		case xml.EndElement:
+			open = open[:len(open)-1]
+			if token.Name.Local == "testsuite" {
+				got := map[string]int{"tests": counted["testcase"], "failures": counted["failure"], "errors": counted["error"], "skipped": counted["skipped"]}
+				if diff := cmp.Diff(claimed, got); diff != "" {
+					t.Errorf("counts of a suite (-claimed +counted):\n%s", diff)
+				}
+			}
+		}
 	}
-	if got.Tests != 4 || got.Failures != 1 || got.Errors != 1 || got.Skipped != 1 || len(got.Suites) != 2 {
-		t.Errorf("%+v", got)
+}
+
+// conformsElement checks one element and gives the counts that it claims.
+func conformsElement(t *testing.T, start xml.StartElement, parent string) map[string]int {
+	t.Helper()
+	want, ok := elements[start.Name.Local]
+	if !ok || want.in != parent {
+		t.Errorf("<%s> in <%s>", start.Name.Local, parent)
 	}
-	math := got.Suites[0]
-	if math.Name != "math/1" || math.Cases[0].Time != "1.500" || math.Cases[1].Failure.Message != `said "no" & left` {
-		t.Errorf("%+v", math)
+	claimed, has := map[string]int{}, map[string]bool{}
+	for _, a := range start.Attr {
+		has[a.Name.Local] = true
+		if n, err := strconv.Atoi(a.Value); err == nil && a.Name.Local != "name" {
+			claimed[a.Name.Local] = n
+		}
 	}
-	if strings.ContainsAny(b.String(), "\x00\x1b") {
-		t.Error("control characters get through")
+	for _, name := range want.attributes {
+		bare, required := strings.CutSuffix(name, "!")
+		if required && !has[bare] {
+			t.Errorf("<%s> has no %s", start.Name.Local, bare)
+		}
+		delete(has, bare)
 	}
+	for name := range has {
+		t.Errorf("<%s> has an unknown attribute %s", start.Name.Local, name)
+	}
+	return claimed
 }

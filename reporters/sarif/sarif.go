@@ -4,8 +4,10 @@ package sarif
 import (
 	"encoding/json"
 	"io"
-	"slices"
+	"net/url"
+	"strings"
 
+	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -16,8 +18,10 @@ type document struct {
 }
 
 type run struct {
-	Tool    tool     `json:"tool"`
-	Results []result `json:"results"`
+	Tool tool `json:"tool"`
+	// ColumnKind says that columns count code points, as Position does.
+	ColumnKind string   `json:"columnKind"`
+	Results    []result `json:"results"`
 }
 
 type tool struct {
@@ -25,12 +29,14 @@ type tool struct {
 }
 
 type driver struct {
-	Name  string `json:"name"`
-	Rules []rule `json:"rules"`
+	Name           string `json:"name"`
+	InformationURI string `json:"informationUri"`
+	Rules          []rule `json:"rules"`
 }
 
 type rule struct {
-	ID string `json:"id"`
+	ID               string `json:"id"`
+	ShortDescription text   `json:"shortDescription"`
 }
 
 type result struct {
@@ -38,7 +44,7 @@ type result struct {
 	RuleIndex int        `json:"ruleIndex"`
 	Level     string     `json:"level"`
 	Message   text       `json:"message"`
-	Locations []location `json:"locations"`
+	Locations []location `json:"locations,omitempty"`
 }
 
 type text struct {
@@ -63,29 +69,49 @@ type region struct {
 	StartColumn int `json:"startColumn,omitempty"`
 }
 
-// Write writes the problems as one run, each rule listed once.
+// Write writes the problems as one run in their order, each rule listed once.
 func Write(w io.Writer, problems []schema.Problem) error {
-	r := run{Tool: tool{driver{Name: "gavel", Rules: []rule{}}}, Results: []result{}}
+	rules, index := []rule{}, map[string]int{}
+	results := make([]result, 0, len(problems))
 	for _, p := range problems {
-		i := slices.Index(r.Tool.Driver.Rules, rule{p.Rule})
-		if i < 0 {
-			i = len(r.Tool.Driver.Rules)
-			r.Tool.Driver.Rules = append(r.Tool.Driver.Rules, rule{p.Rule})
+		i, ok := index[p.Rule]
+		if !ok {
+			i = len(rules)
+			index[p.Rule] = i
+			rules = append(rules, rule{p.Rule, text{strings.ReplaceAll(phrase.Line(p.Rule), "-", " ")}})
 		}
-		message := p.Message
-		if p.Hint != "" {
-			message += "; " + p.Hint
-		}
-		at := physical{Artifact: artifact{p.File}}
-		if p.Line > 0 {
-			at.Region = &region{p.Line, p.Column}
-		}
-		r.Results = append(r.Results, result{p.Rule, i, string(p.Severity), text{message}, []location{{at}}})
+		results = append(results, result{p.Rule, i, string(p.Severity), text{message(p)}, locations(p.Position)})
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(document{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
-		Version: "2.1.0", Runs: []run{r},
+		Version: "2.1.0",
+		Runs: []run{{
+			Tool:       tool{driver{"gavel", "https://github.com/gavel-evals/gavel", rules}},
+			ColumnKind: "unicodeCodePoints", Results: results,
+		}},
 	})
+}
+
+// message is one line. SARIF reads [text](target) in it as a link, and a
+// message may quote what a definition says.
+func message(p schema.Problem) string {
+	s := p.Message
+	if p.Hint != "" {
+		s += "; " + p.Hint
+	}
+	return strings.ReplaceAll(phrase.Line(s), "](", "] (")
+}
+
+// locations is empty for a problem that is in no file.
+func locations(at schema.Position) []location {
+	if at.File == "" {
+		return nil
+	}
+	p := physical{Artifact: artifact{(&url.URL{Path: at.File}).EscapedPath()}}
+	if at.Line > 0 {
+		p.Region = &region{at.Line, at.Column}
+	}
+	return []location{{p}}
 }

@@ -1,39 +1,93 @@
 package sarif
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
 )
 
-func TestWrite(t *testing.T) {
-	var b strings.Builder
-	err := Write(&b, []schema.Problem{
-		{Position: schema.Position{File: "a.json", Line: 2, Column: 3}, Severity: schema.Error, Rule: "r1", Message: "m", Hint: "h"},
-		{Position: schema.Position{File: "b.json"}, Severity: schema.Warning, Rule: "r2", Message: "n"},
-		{Position: schema.Position{File: "c.json", Line: 1, Column: 1}, Severity: schema.Error, Rule: "r1", Message: "o"},
-	})
+var update = flag.Bool("update", false, "write the golden file anew")
+
+var problems = []schema.Problem{
+	{
+		Position: schema.Position{File: "test_definitions/math/level_1/sum.json", Line: 4, Column: 3}, Severity: schema.Error,
+		Rule: "unknown-field", Message: "unknown field `expcted`", Hint: "did you mean `expected`?",
+	},
+	{Position: schema.Position{File: "test_definitions/a b/100%#1.json", Line: 1}, Severity: schema.Error, Rule: "unknown-field", Message: "see [here](https://evil.example)\n\x1b[0m"},
+	{Position: schema.Position{File: "gavel.yaml"}, Severity: schema.Warning, Rule: "missing-file", Message: "there is no gavel.yaml"},
+	{Severity: schema.Note, Rule: "no-definition", Message: "7 files are no definitions"},
+}
+
+func TestGolden(t *testing.T) {
+	var b bytes.Buffer
+	if err := Write(&b, problems); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", "problems.sarif")
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got document
-	if err := json.Unmarshal([]byte(b.String()), &got); err != nil {
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("SARIF changed, -update writes it anew (-want +got):\n%s", diff)
+	}
+}
+
+// TestStructure checks what a reader of SARIF relies on.
+func TestStructure(t *testing.T) {
+	var b bytes.Buffer
+	if err := Write(&b, problems); err != nil {
 		t.Fatal(err)
 	}
-	run := got.Runs[0]
-	if got.Version != "2.1.0" || len(run.Tool.Driver.Rules) != 2 || len(run.Results) != 3 {
-		t.Fatalf("%+v", got)
+	var doc document
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
 	}
-	first, second := run.Results[0], run.Results[1]
-	if first.Message.Text != "m; h" || first.Level != "error" || *first.Locations[0].Physical.Region != (region{2, 3}) {
-		t.Errorf("%+v", first)
+	run := doc.Runs[0]
+	if n := len(run.Tool.Driver.Rules); n != 3 {
+		t.Errorf("%d rules, want 3", n)
 	}
-	if second.RuleIndex != 1 || second.Level != "warning" || second.Locations[0].Physical.Region != nil {
-		t.Errorf("%+v", second)
+	for i, r := range run.Results {
+		if got := run.Tool.Driver.Rules[r.RuleIndex].ID; got != r.RuleID {
+			t.Errorf("result %d points to rule %s, its id is %s", i, got, r.RuleID)
+		}
+		if strings.Contains(r.Message.Text, "](") || strings.ContainsAny(r.Message.Text, "\x1b\n") {
+			t.Errorf("message %q", r.Message.Text)
+		}
+		for _, l := range r.Locations {
+			u, err := url.Parse(l.Physical.Artifact.URI)
+			if err != nil || u.Path != problems[i].File {
+				t.Errorf("location %q does not lead to %q", l.Physical.Artifact.URI, problems[i].File)
+			}
+		}
 	}
-	if run.Results[2].RuleIndex != 0 {
-		t.Errorf("%+v", run.Results[2])
+	if run.Results[2].Locations[0].Physical.Region != nil || run.Results[3].Locations != nil {
+		t.Error("a problem without a line has one")
+	}
+}
+
+func TestNothing(t *testing.T) {
+	var b bytes.Buffer
+	if err := Write(&b, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"results": []`, `"rules": []`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in\n%s", want, b.String())
+		}
 	}
 }
