@@ -173,7 +173,8 @@ func (c *compiler) twoPass(e *evaluatorFile) schema.Spec {
 	return spec
 }
 
-var numeric = regexp.MustCompile(`^"?[-+]?[0-9][0-9.,]*"?$`)
+// numeric is a number, plain or with groups of three digits.
+var numeric = regexp.MustCompile(`^"?[-+]?([0-9]+([.,][0-9]+)?|[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?)([eE][-+]?[0-9]+)?"?$`)
 
 // inferType tells what kind of answer is expected from how it is written.
 func inferType(answer json.RawMessage) string {
