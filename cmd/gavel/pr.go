@@ -154,16 +154,16 @@ func (r *review) read(ctx context.Context, event string) error {
 
 // judge fetches both sides, plans, and runs what may be run.
 func (r *review) judge(ctx context.Context) (*reporters.Report, error) {
+	book, err := r.openLedger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer book.Close()
 	w, err := r.fetch(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer w.close()
-	book, err := r.reviewLedger(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	defer book.Close()
 	prepared, err := r.committed(ctx, w, book, commits{
 		head: r.head, base: r.baseSHA,
 		trust: ledger.Trust{Level: ledger.LevelPull, Repository: r.repo.String(), PullRequest: r.number},
@@ -241,9 +241,11 @@ func (r *review) fetch(ctx context.Context) (*workspace, error) {
 	return &workspace{repo: repo}, nil
 }
 
-func (r *review) reviewLedger(ctx context.Context, w *workspace) (*ledger.Ledger, error) {
+// openLedger comes before anything is fetched, since it refuses a folder that
+// the checkout brought along.
+func (r *review) openLedger(ctx context.Context) (*ledger.Ledger, error) {
 	if r.ledgerFile != "" {
-		return r.openLedger(ctx, w)
+		return ledger.Open(ctx, ledger.Config{Path: r.ledgerFile})
 	}
 	here, err := gitrepo.Open(r.dir)
 	if err != nil {
