@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/sarif"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
@@ -126,7 +127,8 @@ func (a *app) render(files fs.FS, format string, out validated) error {
 		fmt.Fprintln(a.stdout, n)
 	}
 	s := out.Summary
-	_, err := fmt.Fprintf(a.stdout, "%d definitions, %d cases, %d errors, %d warnings\n", s.Definitions, s.Cases, s.Errors, s.Warnings)
+	_, err := fmt.Fprintf(a.stdout, "%s, %s, %s, %s\n", phrase.Count(s.Definitions, "definition"),
+		phrase.Count(s.Cases, "case"), phrase.Count(s.Errors, "error"), phrase.Count(s.Warnings, "warning"))
 	return err
 }
 
