@@ -15,7 +15,6 @@ import (
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
 	cuejson "cuelang.org/go/encoding/json"
-	cueyaml "cuelang.org/go/encoding/yaml"
 )
 
 const (
@@ -119,47 +118,57 @@ func validPrefix(line []byte) int {
 func extract(file string, data []byte) (ast.Expr, *Problem) {
 	switch path.Ext(file) {
 	case ".json":
-		expr, err := cuejson.Extract(file, data)
-		if err != nil {
-			return nil, syntaxProblem(file, data, err)
-		}
-		return expr, nil
+		return extractJSON(file, data)
 	case ".yaml", ".yml":
 		return extractYAML(file, data)
 	}
 	return nil, &Problem{Position{File: file}, Error, "file-type", "files of this type are not read", "use .json, .yaml or .yml"}
 }
 
-func extractYAML(file string, data []byte) (ast.Expr, *Problem) {
-	if p := checkYAML(file, data); p != nil {
-		return nil, p
+// extractJSON lets the CUE parser see only what is JSON and not too deep: it
+// reads far more than JSON, and recurses as deep as the text goes.
+func extractJSON(file string, data []byte) (ast.Expr, *Problem) {
+	if at := tooDeep(data); at >= 0 {
+		return nil, &Problem{placeOf(file, data, at), Error, "too-deep", fmt.Sprintf("values are nested more than %d deep", MaxDepth), "flatten the file"}
 	}
-	dec := cueyaml.NewDecoder(file, bytes.NewReader(data))
-	expr, err := dec.Extract()
-	if err != nil {
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
 		return nil, syntaxProblem(file, data, err)
 	}
-	if second, err := dec.Extract(); err == nil && second != nil {
-		pos := second.Pos()
-		return nil, &Problem{Position{file, max(pos.Line(), 1), max(pos.Column(), 1)}, Error, "two-documents",
-			"the file holds more than one YAML document", "put each into a file of its own"}
+	expr, err := cuejson.Extract(file, data)
+	if err != nil {
+		return nil, syntaxProblem(file, data, err)
 	}
 	return expr, nil
 }
 
-// checkYAML finds what the YAML parser answers badly or slowly: tabs that
-// indent, and flow collections that are nested without end.
-func checkYAML(file string, data []byte) *Problem {
-	for n, line := range strings.Split(string(data), "\n") {
-		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-		if i := strings.IndexByte(indent, '\t'); i >= 0 && strings.TrimSpace(line) != "" {
-			return &Problem{Position{file, n + 1, i + 1}, Error, "yaml-tab", "YAML is not indented with tabs", "use spaces"}
-		}
-		if len(indent) > 4*MaxDepth || strings.Count(line, "[")+strings.Count(line, "{") > 16*MaxDepth {
-			return &Problem{Position{file, n + 1, 1}, Error, "too-deep", "the line is nested too deeply", fmt.Sprintf("values may be nested %d deep", MaxDepth)}
+// tooDeep gives the offset of the bracket that nests JSON too deeply, or -1.
+func tooDeep(data []byte) int {
+	depth, inString := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '[' || c == '{':
+			if depth++; depth > MaxDepth+1 {
+				return i
+			}
+		case c == ']' || c == '}':
+			depth--
 		}
 	}
-	return nil
+	return -1
+}
+
+// placeOf gives the place of a byte.
+func placeOf(file string, data []byte, offset int) Position {
+	before := data[:min(max(offset, 0), len(data))]
+	return Position{
+		File: file, Line: 1 + bytes.Count(before, []byte("\n")),
+		Column: 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]),
+	}
 }
 
 // syntaxProblem turns a parser's error into a problem with a place.
@@ -167,9 +176,7 @@ func syntaxProblem(file string, data []byte, err error) *Problem {
 	p := Problem{Position: Position{file, 1, 1}, Severity: Error, Rule: "syntax", Message: err.Error()}
 	var syntax *json.SyntaxError
 	if path.Ext(file) == ".json" && errors.As(json.Unmarshal(data, new(any)), &syntax) {
-		before := data[:min(max(int(syntax.Offset)-1, 0), len(data))]
-		p.Line = 1 + bytes.Count(before, []byte("\n"))
-		p.Column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+		p.Position = placeOf(file, data, int(syntax.Offset)-1)
 		p.Message = "not valid JSON: " + syntax.Error()
 		p.Hint = "look for a missing comma, quote or bracket before this place"
 		return &p

@@ -1,0 +1,104 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// TestParseSurvives holds the files that are written to bring a reader down:
+// each is refused at a place, at once and without the memory it asks for.
+func TestParseSurvives(t *testing.T) {
+	for name, tt := range map[string]struct{ file, text, want string }{
+		"brackets without end": {"x.json", strings.Repeat("[", 250_000), "x.json:1:66: error: values are nested more than 64 deep; flatten the file"},
+		"objects without end":  {"x.json", strings.Repeat(`{"a":`, 50_000), "x.json:1:326: error: values are nested more than 64 deep; flatten the file"},
+		"CUE's parentheses":    {"x.json", strings.Repeat("(", 250_000), "x.json:1:1: error: not valid JSON: invalid character '(' looking for beginning of value; look for a missing comma, quote or bracket before this place"},
+		"CUE's interpolation":  {"x.json", `"` + strings.Repeat(`\("`, 80_000), "x.json:1:3: error: not valid JSON: invalid character '(' in string escape code; look for a missing comma, quote or bracket before this place"},
+		"a CUE expression":     {"x.json", `{"a": 1 + 1}`, "x.json:1:9: error: not valid JSON: invalid character '+' after object key:value pair; look for a missing comma, quote or bracket before this place"},
+		"flow without end":     {"x.yaml", "a: " + strings.Repeat("[", 1500), "x.yaml:1:1: error: the line is nested too deeply; values may be nested 64 deep"},
+		"dashes without end":   {"x.yaml", strings.Repeat("- ", 100_000), "x.yaml:1:1: error: not valid YAML: exceeded max depth of 10000; look for a missing colon, quote or bracket, or an indentation that is off, in or before this line"},
+		"alias bomb":           {"x.yaml", bomb(30), "x.yaml:6:5: error: the file holds more than 100000 values, aliases expanded; use fewer aliases"},
+		"anchor in itself":     {"x.yaml", "a: &a [*a]\n", "x.yaml:1:8: error: the anchor \"a\" contains itself; write the value out"},
+		"merge into itself":    {"x.yaml", "id: x\na: &a {<<: *a}\n", "x.yaml:2:12: error: the anchor \"a\" contains itself; write the value out"},
+		"loop over two":        {"x.yaml", "a: &a\n  b: &b [*a]\n", "x.yaml:2:10: error: the anchor \"a\" contains itself; write the value out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc, problems := schema.Parse(tt.file, []byte(tt.text))
+			if doc != nil || len(problems) != 1 || problems[0].String() != tt.want {
+				t.Errorf("got %v\nwant %s", problems, tt.want)
+			}
+		})
+	}
+}
+
+// bomb writes anchors that each hold the one before nine times.
+func bomb(levels int) string {
+	text := "a0: &a0 x\n"
+	for i := 1; i <= levels; i++ {
+		text += fmt.Sprintf("a%d: &a%d [%s]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d,", i-1), 9))
+	}
+	return text
+}
+
+func TestParseExpandsAliases(t *testing.T) {
+	doc, problems := schema.Parse("x.yaml", []byte("base: &b {a: 1, b: 2}\nuse: {<<: *b, b: 3}\nlist: [*b, *b]\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if got, want := string(doc.JSON()), `{"base":{"a":1,"b":2},"list":[{"a":1,"b":2},{"a":1,"b":2}],"use":{"a":1,"b":3}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestYAMLSyntaxNamesTheLine(t *testing.T) {
+	_, problems := schema.Parse("x.yaml", []byte("id: m\nname: \"M\n  prompt: 1?\n"))
+	if len(problems) != 1 || problems[0].Line < 2 || !strings.HasPrefix(problems[0].Message, "not valid YAML: ") {
+		t.Errorf("got %v", problems)
+	}
+}
+
+// refusals are the rules by which Parse may refuse what is JSON.
+var refusals = []string{"empty-file", "byte-order-mark", "invalid-utf8", "nul", "too-deep", "too-many-values", "duplicate-key", "exponent", "not-finite"}
+
+// FuzzParse demands that nothing panics, that every problem has a place, and
+// that what is JSON is read as encoding/json reads it.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		`{"a": [1, -2.50, 1e3, "x\ud83d\ude00\/\u0000", true, null]}`, `{"a/b": {"": 0}}`, "\"\\ud800\"", `"\ud83d\ude00"`,
+		`{"_x": 1, "#y": 2, "$z": 3, "a b": 4}`, bomb(3), "a: &a {<<: *a}", "a: 012\nb: 0x1F\nc: 1_000\nd: ~\ne: .inf\n",
+		"? a\n: b\n", "|\n  text\n", "- !!binary aGk=\n", "a: b: c\n", "%YAML 1.2\n---\n{}\n...\n", "(((((", "[1,", "\xff", "\ufeff{}",
+	} {
+		f.Add("x.json", []byte(seed))
+		f.Add("x.yaml", []byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, file string, data []byte) {
+		doc, problems := schema.Parse(file, data)
+		if (doc == nil) != (len(problems) > 0) {
+			t.Fatalf("document %v with problems %v", doc, problems)
+		}
+		for _, p := range problems {
+			if p.Rule != "file-type" && (p.Line < 1 || p.Column < 1 || p.Message == "") {
+				t.Errorf("a problem without a place: %+v", p)
+			}
+		}
+		if !strings.HasSuffix(file, ".json") || !json.Valid(data) {
+			return
+		}
+		if doc == nil {
+			halfCharacter := problems[0].Rule == "syntax" && bytes.Contains(bytes.ToLower(data), []byte(`\ud`))
+			if !slices.Contains(refusals, problems[0].Rule) && !halfCharacter {
+				t.Fatalf("JSON is refused: %v", problems)
+			}
+			return
+		}
+		want, err := schema.Canonical(data)
+		if err != nil || !bytes.Equal(doc.JSON(), want) {
+			t.Fatalf("read as %s, want %s, %v", doc.JSON(), want, err)
+		}
+	})
+}
