@@ -48,7 +48,7 @@ func name(path []any) string {
 
 // evaluate lets CUE itself have the last word.
 func (d *Document) evaluate(c *Checker, def string, n *node, at Position) []Problem {
-	if n != d.root {
+	if n != d.root || d.expr == nil {
 		return nil // parts are covered by their shapes
 	}
 	v := c.root.LookupPath(cue.ParsePath(def)).Unify(c.ctx.BuildExpr(d.expr))
@@ -59,7 +59,7 @@ func (d *Document) evaluate(c *Checker, def string, n *node, at Position) []Prob
 		pos := at
 		for _, p := range cueerrors.Positions(e) {
 			if p.Filename() == d.File {
-				pos = Position{d.File, p.Line(), max(p.Column(), 1)}
+				pos = d.text.position(p)
 				break
 			}
 		}

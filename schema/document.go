@@ -30,7 +30,10 @@ const (
 type Document struct {
 	File string
 	root *node
-	expr ast.Expr
+	expr ast.Expr // what CUE checks; nil for the lines of a .jsonl file as a whole
+	text places   // maps the parser's places
+	// lines are the documents of a .jsonl file, which are its items.
+	lines []*Document
 }
 
 // A node is one value of a document.
@@ -59,23 +62,32 @@ const (
 	objectNode nodeKind = "an object"
 )
 
-// Parse reads a .json, .yaml or .yml file. A file that cannot be read gives
-// problems and no document. Size, depth, duplicate keys, encoding and the
-// number of YAML documents are checked here, before any schema.
+// Parse reads a .json, .yaml, .yml or .jsonl file; the last is a list of its
+// lines. A file that cannot be read gives problems and no document. Size,
+// depth, duplicate keys, encoding and the number of YAML documents are checked
+// here, before any schema.
 func Parse(file string, data []byte) (*Document, []Problem) {
 	if p := checkBytes(file, data); p != nil {
 		return nil, []Problem{*p}
+	}
+	if path.Ext(file) == ".jsonl" {
+		return parseLines(file, data)
 	}
 	expr, problem := extract(file, data)
 	if problem != nil {
 		return nil, []Problem{*problem}
 	}
-	b := builder{file: file, lines: strings.Split(string(data), "\n")}
+	return build(expr, places{file: file, lines: strings.Split(string(data), "\n")})
+}
+
+// build makes a document of what a parser read.
+func build(expr ast.Expr, text places) (*Document, []Problem) {
+	b := builder{places: text}
 	root := b.node(expr, 0)
 	if len(b.problems) > 0 {
 		return nil, SortProblems(b.problems)
 	}
-	return &Document{File: file, root: root, expr: expr}, nil
+	return &Document{File: text.file, root: root, expr: expr, text: text}, nil
 }
 
 func checkBytes(file string, data []byte) *Problem {
@@ -83,8 +95,8 @@ func checkBytes(file string, data []byte) *Problem {
 		return &Problem{Position{file, 1, 1}, Error, rule, message, hint}
 	}
 	switch {
-	case len(data) > MaxFile:
-		return whole("too-large", fmt.Sprintf("the file has %d bytes; a definition may have %d", len(data), MaxFile), "split it")
+	case len(data) > Limit(file):
+		return whole("too-large", fmt.Sprintf("the file has %d bytes; a definition may have %d", len(data), Limit(file)), "split it")
 	case len(bytes.TrimSpace(data)) == 0:
 		return whole("empty-file", "the file is empty", "write a definition or remove the file")
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
@@ -122,7 +134,7 @@ func extract(file string, data []byte) (ast.Expr, *Problem) {
 	case ".yaml", ".yml":
 		return extractYAML(file, data)
 	}
-	return nil, &Problem{Position{File: file}, Error, "file-type", "files of this type are not read", "use .json, .yaml or .yml"}
+	return nil, &Problem{Position{File: file}, Error, "file-type", "files of this type are not read", "use .json, .yaml, .yml, .jsonl or .cue"}
 }
 
 // extractJSON lets the CUE parser see only what is JSON and not too deep: it
@@ -193,28 +205,36 @@ func syntaxProblem(file string, data []byte, err error) *Problem {
 	return &p
 }
 
-// A builder turns the parser's tree into nodes and collects what is wrong.
-type builder struct {
-	file     string
-	lines    []string
-	nodes    int
-	problems []Problem
+// places is the text that a parser read. It maps the parser's places, which
+// count bytes, to ours, which count code points.
+type places struct {
+	file  string
+	lines []string
+	first int // how many lines of the file stand before
 }
 
-func (b *builder) position(p token.Pos) Position {
-	pos := Position{File: b.file, Line: max(p.Line(), 1), Column: max(p.Column(), 1)}
-	if pos.Line <= len(b.lines) {
-		line := b.lines[pos.Line-1]
+func (s places) position(p token.Pos) Position {
+	pos := Position{File: s.file, Line: max(p.Line(), 1), Column: max(p.Column(), 1)}
+	if pos.Line <= len(s.lines) {
+		line := s.lines[pos.Line-1]
 		pos.Column = 1 + utf8.RuneCountInString(line[:min(pos.Column-1, len(line))])
 	}
+	pos.Line += s.first
 	return pos
+}
+
+// A builder turns the parser's tree into nodes and collects what is wrong.
+type builder struct {
+	places
+	nodes    int
+	problems []Problem
 }
 
 // key is the place of a key. The JSON parser gives the one behind the quote.
 func (b *builder) key(p token.Pos) Position {
 	pos := b.position(p)
-	if pos.Line <= len(b.lines) {
-		before := []rune(b.lines[pos.Line-1])
+	if line := pos.Line - b.first; line <= len(b.lines) {
+		before := []rune(b.lines[line-1])
 		if i := pos.Column - 2; i >= 0 && i+1 < len(before) && before[i] == '"' && before[i+1] != '"' {
 			pos.Column--
 		}

@@ -118,7 +118,7 @@ func TestFields(t *testing.T) {
 func TestEveryFieldHasARow(t *testing.T) {
 	_, rows := fieldTable(t)
 	c := newChecker()
-	src, err := Source("domain.cue")
+	src, err := CUE("domain.cue")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,8 +47,8 @@ func newChecker() *Checker {
 	return c
 }
 
-// Source gives the CUE text of a built-in schema file, such as domain.cue.
-func Source(name string) (string, error) {
+// CUE gives the text of a built-in schema file, such as domain.cue.
+func CUE(name string) (string, error) {
 	src, err := sources.ReadFile(name)
 	return string(src), err
 }
@@ -184,4 +184,12 @@ func (s *shape) readEnum(args []cue.Value) {
 		words = append(words, w)
 	}
 	s.enum = words
+}
+
+// Fields lists the fields of a definition of the built-in schemas, in the
+// order of its file.
+func Fields(def string) []string {
+	c := checkers.Get().(*Checker)
+	defer checkers.Put(c)
+	return c.shape(def).names
 }

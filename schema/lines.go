@@ -1,0 +1,134 @@
+package schema
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+)
+
+// maxLines is how many bytes a .jsonl file may have; each of its lines is
+// bounded like a definition of its own.
+const maxLines = 16 << 20
+
+// Limit is how many bytes a file of this name may have.
+func Limit(file string) int {
+	if path.Ext(file) == ".jsonl" {
+		return maxLines
+	}
+	return MaxFile
+}
+
+// parseLines reads a .jsonl file: every line that is not blank is an item of
+// the document. A line that cannot be read costs the others nothing but the
+// file's use: all problems are reported.
+func parseLines(file string, data []byte) (*Document, []Problem) {
+	doc := &Document{File: file, root: &node{pos: Position{file, 1, 1}, kind: listNode}}
+	var problems []Problem
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		item, found := parseLine(line, places{file: file, lines: []string{string(line)}, first: i})
+		problems = append(problems, found...)
+		if item != nil {
+			doc.lines = append(doc.lines, item)
+			doc.root.items = append(doc.root.items, item.root)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, SortProblems(problems)
+	}
+	return doc, nil
+}
+
+func parseLine(line []byte, text places) (*Document, []Problem) {
+	if len(line) > MaxFile {
+		return nil, []Problem{{
+			Position{text.file, text.first + 1, 1}, Error, "too-large",
+			fmt.Sprintf("the line has %d bytes; a definition may have %d", len(line), MaxFile), "split it",
+		}}
+	}
+	// The parser tells JSON by the name of the file.
+	expr, problem := extractJSON(strings.TrimSuffix(text.file, "l"), line)
+	if problem != nil {
+		problem.File = text.file
+		problem.Line += text.first
+		return nil, []Problem{*problem}
+	}
+	return build(expr, text)
+}
+
+// Items is how many items the list at the path has; 0 where there is no list.
+func (d *Document) Items(path ...any) int {
+	if n := d.find(path); n != nil {
+		return len(n.items)
+	}
+	return 0
+}
+
+// IsList reports whether the value at the path is a list, IsObject whether it
+// is an object.
+func (d *Document) IsList(path ...any) bool { return d.is(listNode, path) }
+
+// IsObject reports whether the value at the path is an object.
+func (d *Document) IsObject(path ...any) bool { return d.is(objectNode, path) }
+
+func (d *Document) is(kind nodeKind, path []any) bool {
+	n := d.find(path)
+	return n != nil && n.kind == kind
+}
+
+// Part gives the value at a path as a document of its own, with the places
+// that it has in the file; nil where there is none.
+func (d *Document) Part(path ...any) *Document {
+	if len(path) == 0 {
+		return d
+	}
+	if i, ok := path[0].(int); ok && d.lines != nil {
+		if i < 0 || i >= len(d.lines) {
+			return nil
+		}
+		return d.lines[i].Part(path[1:]...)
+	}
+	n := d.find(path)
+	if n == nil {
+		return nil
+	}
+	return &Document{File: d.File, root: n, expr: exprAt(d.expr, path), text: d.text}
+}
+
+// exprAt follows a path through what the parser read; nil where it ends.
+func exprAt(expr ast.Expr, path []any) ast.Expr {
+	for _, step := range path {
+		switch x := expr.(type) {
+		case *ast.ListLit:
+			i, ok := step.(int)
+			if !ok || i < 0 || i >= len(x.Elts) {
+				return nil
+			}
+			expr = x.Elts[i]
+		case *ast.StructLit:
+			expr = fieldExpr(x, step)
+		default:
+			return nil
+		}
+	}
+	return expr
+}
+
+func fieldExpr(x *ast.StructLit, name any) ast.Expr {
+	for _, elt := range x.Elts {
+		f, ok := elt.(*ast.Field)
+		if !ok {
+			continue
+		}
+		if label, _, err := ast.LabelName(f.Label); err == nil && label == name {
+			return f.Value
+		}
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// A Source is the repository that definitions are read from, with the settings
+// that they are compiled under.
+type Source struct {
+	// FS begins at the repository root.
+	FS fs.FS
+	// Root is the definitions folder, KeyRoot the folder below which keys
+	// begin; both relative to the repository root.
+	Root, KeyRoot string
+	Settings      Settings
+}
+
+// Key names a case: the path of its file below KeyRoot without extension, then
+// #local unless the file is one case and local is empty.
+func (s Source) Key(file, local string) string {
+	key := strings.TrimPrefix(strings.TrimSuffix(file, path.Ext(file)), s.KeyRoot+"/")
+	if local != "" {
+		key += "#" + local
+	}
+	return key
+}
+
+// A Reference is a path that a definition names.
+type Reference struct {
+	// At is where it stands; its file is what a relative path begins at.
+	At Position
+	// Path is relative to the folder of that file, or begins with / for the
+	// repository root.
+	Path string
+	// Role says what the file is to the case, as in Input.
+	Role string
+	// Most bounds the bytes of the file; 0 means MaxFile.
+	Most int64
+}
+
+// A Lookup is what came of reading a Reference.
+type Lookup struct {
+	// File has no path where nothing could be read.
+	File File
+	// Inputs are the file, and those that would have been taken had they been
+	// there.
+	Inputs []Input
+	// Problems stand at the place of the reference. A file that was found in a
+	// parent folder only is a warning.
+	Problems []Problem
+}
+
+// Found reports whether there is a file.
+func (l Lookup) Found() bool { return l.File.Path != "" }
+
+// Read finds and reads a file that a definition names. Paths that leave the
+// repository, links and submodules are problems; nothing outside is touched.
+func (s Source) Read(ref Reference) Lookup {
+	var out Lookup
+	fail := func(severity Severity, rule, message, hint string) {
+		out.Problems = append(out.Problems, Problem{ref.At, severity, rule, message, hint})
+	}
+	candidates, ok := s.candidates(ref)
+	if !ok {
+		fail(Error, "path-escapes", fmt.Sprintf("the path %q leaves the repository", clip(ref.Path)), "name a file inside it; a leading / means the repository root")
+		return out
+	}
+	for i, file := range candidates {
+		data, err := ReadFile(s.FS, file, ref.Most)
+		if errors.Is(err, fs.ErrNotExist) {
+			out.Inputs = append(out.Inputs, Input{File: file, Role: ref.Role, Absent: true})
+			continue
+		}
+		out.Inputs = append(out.Inputs, Input{File: file, Role: ref.Role})
+		if err != nil {
+			fail(Error, "unreadable", fmt.Sprintf("%s cannot be read: %s", file, reason(err)), "name a plain file of the repository")
+			return out
+		}
+		if i > 0 {
+			fail(Warning, "found-above", fmt.Sprintf("%s is not beside this file; %s is taken", ref.Path, file), "write the path from the file's own folder, or /"+file)
+		}
+		out.File = File{Path: file, Data: data}
+		return out
+	}
+	fail(Error, "missing-file", fmt.Sprintf("the file %s does not exist", candidates[0]), s.nearest(candidates[0]))
+	return out
+}
+
+// candidates are the places where a reference may be: beside the definition,
+// then in the folders above it.
+func (s Source) candidates(ref Reference) ([]string, bool) {
+	name := ref.Path
+	if name == "" || strings.ContainsAny(name, "\\\x00") {
+		return nil, false
+	}
+	if rooted, ok := strings.CutPrefix(name, "/"); ok {
+		full := path.Clean(rooted)
+		return []string{full}, fs.ValidPath(full) && full != "."
+	}
+	dir := path.Dir(ref.At.File)
+	full := path.Join(dir, name)
+	if !fs.ValidPath(full) || full == "." {
+		return nil, false
+	}
+	out := []string{full}
+	if strings.HasPrefix(path.Clean(name), "../") {
+		return out, true
+	}
+	for dir != "." {
+		dir = path.Dir(dir)
+		out = append(out, path.Join(dir, name))
+	}
+	return out, true
+}
+
+// nearest proposes a file of the same folder.
+func (s Source) nearest(file string) string {
+	hint := "add it or correct the path"
+	entries, err := fs.ReadDir(s.FS, path.Dir(file))
+	if err != nil {
+		return hint // the folder is missing too
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	if near := DidYouMean(path.Base(file), names); near != "" {
+		return near
+	}
+	return hint
+}
+
+// ReadFile reads a plain file of at most so many bytes; 0 means MaxFile. A
+// link, a folder and a file that is too large are errors; fs.ErrNotExist means
+// that nothing is there.
+func ReadFile(fsys fs.FS, file string, most int64) ([]byte, error) {
+	if most == 0 {
+		most = MaxFile
+	}
+	info, err := fs.Stat(fsys, file)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no plain file; links and submodules are not followed")
+	case info.Size() > most:
+		return nil, fmt.Errorf("it has %d bytes and may have %d", info.Size(), most)
+	}
+	return fs.ReadFile(fsys, file)
+}
+
+// reason leaves out the path, which the message names anyway.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// FindTarget resolves the name of a target as a definition writes it: aliases
+// first. Without a configuration the name stands for itself and ok is false,
+// since nothing can be checked. The problem is nil or has no place yet.
+func (s Settings) FindTarget(name string) (target string, ok bool, problem *Problem) {
+	if s.Targets == nil {
+		return name, false, nil
+	}
+	if alias, found := s.Aliases[name]; found {
+		name = alias
+	}
+	if _, found := s.Targets[name]; found {
+		return name, true, nil
+	}
+	known := make([]string, 0, len(s.Targets)+len(s.Aliases))
+	for n := range s.Targets {
+		known = append(known, n)
+	}
+	for n := range s.Aliases {
+		known = append(known, n)
+	}
+	hint := DidYouMean(name, known)
+	if hint == "" {
+		hint = "add it to targets: or aliases: in gavel.yaml"
+	}
+	return "", false, &Problem{Severity: Error, Rule: "unknown-target", Message: fmt.Sprintf("there is no target %q", clip(name)), Hint: hint}
+}

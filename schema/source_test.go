@@ -1,0 +1,168 @@
+package schema_test
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+func TestRead(t *testing.T) {
+	files := fstest.MapFS{
+		"tests/math/prompt.md":   {Data: []byte("nearest")},
+		"tests/shared.md":        {Data: []byte("above")},
+		"top.md":                 {Data: []byte("top")},
+		"tests/math/link.md":     {Data: []byte("top.md"), Mode: fs.ModeSymlink},
+		"tests/math/module/a.md": {Data: []byte("a")},
+		"tests/math/long.md":     {Data: []byte(strings.Repeat("x", 100))},
+	}
+	for _, tt := range []struct {
+		name, path string
+		want       string   // the file
+		absent     []string // inputs that were looked for
+		problem    string
+	}{
+		{"beside", "prompt.md", "tests/math/prompt.md", nil, ""},
+		{"beside with a dot", "./prompt.md", "tests/math/prompt.md", nil, ""},
+		{"root", "/top.md", "top.md", nil, ""},
+		{"up", "../shared.md", "tests/shared.md", nil, ""},
+		{
+			"in a folder above", "shared.md", "tests/shared.md", []string{"tests/math/shared.md"},
+			"tests/math/a.yaml:3:7: warning: shared.md is not beside this file; tests/shared.md is taken; write the path from the file's own folder, or /tests/shared.md",
+		},
+		{
+			"missing", "promt.md", "", []string{"tests/math/promt.md", "tests/promt.md", "promt.md"},
+			"tests/math/a.yaml:3:7: error: the file tests/math/promt.md does not exist; did you mean `prompt.md`?",
+		},
+		{
+			"missing at the root", "/nowhere/x.md", "", []string{"nowhere/x.md"},
+			"tests/math/a.yaml:3:7: error: the file nowhere/x.md does not exist; add it or correct the path",
+		},
+		{
+			"escaping", "../../../etc/passwd", "", nil,
+			`tests/math/a.yaml:3:7: error: the path "../../../etc/passwd" leaves the repository; name a file inside it; a leading / means the repository root`,
+		},
+		{
+			"escaping from the root", "/../etc/passwd", "", nil,
+			`tests/math/a.yaml:3:7: error: the path "/../etc/passwd" leaves the repository; name a file inside it; a leading / means the repository root`,
+		},
+		{
+			"a folder", "module", "", nil,
+			"tests/math/a.yaml:3:7: error: tests/math/module cannot be read: it is no plain file; links and submodules are not followed; name a plain file of the repository",
+		},
+		{
+			"too large", "long.md", "", nil,
+			"tests/math/a.yaml:3:7: error: tests/math/long.md cannot be read: it has 100 bytes and may have 99; name a plain file of the repository",
+		},
+		{
+			"nul", "a\x00b", "", nil,
+			"tests/math/a.yaml:3:7: error: the path \"a\\x00b\" leaves the repository; name a file inside it; a leading / means the repository root",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			src := schema.Source{FS: files, Root: "tests", KeyRoot: "tests"}
+			got := src.Read(schema.Reference{
+				At: schema.Position{File: "tests/math/a.yaml", Line: 3, Column: 7}, Path: tt.path, Role: "prompt", Most: 99,
+			})
+			if got.File.Path != tt.want || got.Found() != (tt.want != "") {
+				t.Errorf("found %q, want %q", got.File.Path, tt.want)
+			}
+			var absent, problems []string
+			for _, in := range got.Inputs {
+				if in.Absent {
+					absent = append(absent, in.File)
+				}
+			}
+			for _, p := range got.Problems {
+				problems = append(problems, p.String())
+			}
+			if diff := cmp.Diff(tt.absent, absent); diff != "" {
+				t.Errorf("absent inputs (-want +got):\n%s", diff)
+			}
+			if got := strings.Join(problems, "\n"); got != tt.problem {
+				t.Errorf("problems:\n%s\nwant:\n%s", got, tt.problem)
+			}
+		})
+	}
+}
+
+func TestKey(t *testing.T) {
+	src := schema.Source{KeyRoot: "tests"}
+	if got := src.Key("tests/a/b.yaml", "x"); got != "a/b#x" {
+		t.Errorf("key %q", got)
+	}
+	if got := src.Key("tests/a/b.c.json", ""); got != "a/b.c" {
+		t.Errorf("key %q", got)
+	}
+	src.KeyRoot = "."
+	if got := src.Key("tests/a.json", ""); got != "tests/a" {
+		t.Errorf("key below the repository root %q", got)
+	}
+}
+
+func TestFindTarget(t *testing.T) {
+	s := schema.Settings{
+		Targets: map[string]schema.TargetSettings{"small": {}, "agent": {}},
+		Aliases: map[string]string{"azure": "small"},
+	}
+	for _, tt := range []struct{ name, want, hint string }{
+		{"small", "small", ""},
+		{"azure", "small", ""},
+		{"agnet", "", "did you mean `agent`?"},
+		{"zebra", "", "add it to targets: or aliases: in gavel.yaml"},
+	} {
+		got, ok, problem := s.FindTarget(tt.name)
+		hint := ""
+		if problem != nil {
+			hint = problem.Hint
+		}
+		if got != tt.want || ok != (tt.want != "") || hint != tt.hint {
+			t.Errorf("%s: %q, %v, hint %q", tt.name, got, ok, hint)
+		}
+	}
+	if got, ok, problem := (schema.Settings{}).FindTarget("any"); got != "any" || ok || problem != nil {
+		t.Errorf("without a configuration: %q, %v, %v", got, ok, problem)
+	}
+}
+
+func TestLines(t *testing.T) {
+	doc, problems := schema.Parse("x.jsonl", []byte("{\"id\": \"a\"}\n\n  {\"id\": \"b\", \"n\": {\"é\": 1, \"k\": [7]}}\r\n"))
+	if doc == nil || doc.Items() != 2 || !doc.IsList() {
+		t.Fatalf("not two lines: %v", problems)
+	}
+	if got := doc.Part(1).Text("id"); got != "b" {
+		t.Errorf("the second line has the id %q", got)
+	}
+	if at := doc.Part(1, "n").At("k", 0).String(); at != "x.jsonl:3:35" {
+		t.Errorf("the item in the third line stands at %s", at)
+	}
+	if string(doc.Part(1, "n").JSON()) != `{"k":[7],"é":1}` || doc.Part(2) != nil || doc.Part(1, "x") != nil {
+		t.Error("a part is not what stands there")
+	}
+	_, problems = schema.Parse("x.jsonl", []byte("{}\n{\"a\": 1,}\n{\"b\": 1, \"b\": 2}\n"))
+	var got []string
+	for _, p := range problems {
+		got = append(got, p.String())
+	}
+	want := []string{
+		"x.jsonl:2:9: error: not valid JSON: invalid character '}' looking for beginning of object key string; look for a missing comma, quote or bracket before this place",
+		"x.jsonl:3:10: error: the key \"b\" stands here for the second time; the first is in line 3; remove one",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+// TestPartIsChecked holds that the part of a list is checked by CUE itself,
+// with places that count code points.
+func TestPartIsChecked(t *testing.T) {
+	doc, _ := schema.Parse("x.jsonl", []byte("{}\n{\"id\": \"é\", \"name\": \"n\", \"prompt\": 5}\n"))
+	got := doc.Part(1).Check("#Test", schema.Warning)
+	if len(got) != 1 || got[0].Position.String() != "x.jsonl:2:36" {
+		t.Errorf("problems: %v", got)
+	}
+}
