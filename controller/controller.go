@@ -7,11 +7,8 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -41,6 +38,10 @@ type Request struct {
 	// Changed gives the files that differ between base and head. Where only
 	// some folders are compared, outside are the other files that matter.
 	Changed func(ctx context.Context, outside []string) ([]string, error)
+	// Snapshot is what base has for definitions, where that is known. Then
+	// only the cases are planned that the changed files can affect, and the
+	// rest is counted, unless what is asked for takes all cases.
+	Snapshot *load.Snapshot
 	// ConfigFile is the path of gavel.yaml, for reasons.
 	ConfigFile string
 	// Select keeps the cases that are asked for; nil keeps all.
@@ -63,87 +64,34 @@ type Request struct {
 type Prepared struct {
 	Request
 	Plan *plan.Plan
-	// Loaded is what head's definitions are.
-	Loaded *load.Result
+	// Problems are what is wrong with head's definitions.
+	Problems []schema.Problem
+
 	// Stored are the decisions that the ledger has, by decision digest, for
 	// both sides.
 	headStored, baseStored map[string]ledger.Decision
 }
 
 // Prepare loads, digests, compares and asks the ledger. Bad definitions are
-// problems in Loaded; an error means that a side or the ledger could not be
-// read at all.
+// Problems; an error means that a side or the ledger could not be read at all.
 func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 	if req.Now == nil {
 		req.Now = time.Now
 	}
 	p := &Prepared{Request: req}
-	head, loaded, err := p.side(ctx, req.Head, nil)
+	var err error
+	switch {
+	case req.Base == nil:
+		err = p.alone(ctx)
+	case p.narrow():
+		err = p.affected(ctx)
+	default:
+		err = p.whole(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
-	p.Loaded = loaded
-	opts := plan.Options{Always: p.always}
-	var base *plan.Side
-	if req.Base != nil {
-		files, err := req.Changed(ctx, outside(loaded.Cases, req.Head.Config.Definitions))
-		if err != nil {
-			return nil, fmt.Errorf("compare %s with %s: %w", req.Base.Commit, req.Head.Commit, err)
-		}
-		changed := setOf(files)
-		opts.Changed = func(file string) bool { return changed[file] }
-		// With one configuration for both sides, what the changed files cannot
-		// affect is at base as it is at head.
-		opts.Scoped = req.Base.Config.Digest == req.Head.Config.Digest
-		var scope []string
-		if opts.Scoped {
-			scope = append([]string{}, files...)
-		}
-		side, _, err := p.side(ctx, *req.Base, scope)
-		if err != nil {
-			return nil, err
-		}
-		base = &side
-	}
-	p.Plan = plan.Compare(base, head, opts)
 	return p, p.ask(ctx)
-}
-
-// outside lists the inputs of the cases that lie in no definition folder.
-func outside(cases []*schema.Case, folders []string) []string {
-	set := map[string]bool{}
-	for _, c := range cases {
-		for _, in := range c.Inputs {
-			if !slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(in.File, dir+"/") }) {
-				set[in.File] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(set))
-}
-
-// side loads one state and computes its digests. A scope that is not nil
-// limits it to what these files can affect.
-func (p *Prepared) side(ctx context.Context, s State, scope []string) (plan.Side, *load.Result, error) {
-	loaded, err := load.Load(ctx, s.FS, load.Options{Settings: s.Config.Settings(), Changed: scope})
-	if err != nil {
-		return plan.Side{}, nil, fmt.Errorf("load the definitions of %s: %w", s.Commit, err)
-	}
-	env, err := p.environment(s)
-	if err != nil {
-		return plan.Side{}, nil, err
-	}
-	cases := loaded.Cases
-	if p.Select != nil {
-		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.Select(c) })
-	}
-	side := plan.NewSide(s.Commit, cases, env)
-	for _, problem := range loaded.Problems {
-		if problem.Severity == schema.Error {
-			side.Invalid[problem.File] = true
-		}
-	}
-	return side, loaded, nil
 }
 
 // always says which cases are judged although base has them unchanged.

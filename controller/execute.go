@@ -52,7 +52,7 @@ type Progress struct {
 func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report, error) {
 	start := p.Now()
 	in := reporters.Input{
-		Run: e.ID, Plan: p.Plan, Problems: p.Loaded.Problems,
+		Run: e.ID, Plan: p.Plan, Problems: p.Problems,
 		Gate: GateSettings(p.Head.Config.Gate), ConfigDigest: p.Head.Config.Digest,
 		Notices: e.Notices, Config: e.ConfigDiff, NotRun: e.NotRun,
 		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},

@@ -156,8 +156,8 @@ func observe(t *testing.T, p *provider, texts map[string]string) (map[string]see
 	if err != nil {
 		t.Fatal(err)
 	}
-	if schema.HasErrors(prepared.Loaded.Problems) {
-		t.Fatal(prepared.Loaded.Problems)
+	if schema.HasErrors(prepared.Problems) {
+		t.Fatal(prepared.Problems)
 	}
 	p.mu.Lock()
 	clear(p.bodies)

@@ -96,7 +96,8 @@ func checkBytes(file string, data []byte) *Problem {
 	}
 	switch {
 	case len(data) > Limit(file):
-		return whole("too-large", fmt.Sprintf("the file has %d bytes; a definition may have %d", len(data), Limit(file)), "split it")
+		p := tooLarge(Position{file, 1, 1}, "the file", int64(len(data)), int64(Limit(file)))
+		return &p
 	case len(bytes.TrimSpace(data)) == 0:
 		return whole("empty-file", "the file is empty", "write a definition or remove the file")
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):

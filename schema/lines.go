@@ -2,7 +2,6 @@ package schema
 
 import (
 	"bytes"
-	"fmt"
 	"path"
 	"strings"
 
@@ -47,10 +46,7 @@ func parseLines(file string, data []byte) (*Document, []Problem) {
 
 func parseLine(line []byte, text places) (*Document, []Problem) {
 	if len(line) > MaxFile {
-		return nil, []Problem{{
-			Position{text.file, text.first + 1, 1}, Error, "too-large",
-			fmt.Sprintf("the line has %d bytes; a definition may have %d", len(line), MaxFile), "split it",
-		}}
+		return nil, []Problem{tooLarge(Position{text.file, text.first + 1, 1}, "the line", int64(len(line)), MaxFile)}
 	}
 	// The parser tells JSON by the name of the file.
 	expr, problem := extractJSON(strings.TrimSuffix(text.file, "l"), line)

@@ -148,9 +148,37 @@ func ReadFile(fsys fs.FS, file string, most int64) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is no plain file; links and submodules are not followed")
 	case info.Size() > most:
-		return nil, fmt.Errorf("it has %d bytes and may have %d", info.Size(), most)
+		return nil, tooLargeError{info.Size(), most}
 	}
 	return fs.ReadFile(fsys, file)
+}
+
+// Open reads and parses a definition file. No document means that it has
+// problems.
+func Open(fsys fs.FS, file string) (*Document, []Problem) {
+	data, err := ReadFile(fsys, file, int64(Limit(file)))
+	var large tooLargeError
+	switch {
+	case errors.As(err, &large):
+		return nil, []Problem{tooLarge(Position{file, 1, 1}, "the file", large.size, large.most)}
+	case err != nil:
+		return nil, []Problem{{
+			Position{file, 1, 1}, Error, "unreadable", "the file cannot be read: " + reason(err), "make it a plain file of the repository",
+		}}
+	}
+	return Parse(file, data)
+}
+
+// tooLarge is the problem of a definition that is longer than it may be.
+func tooLarge(at Position, what string, size, most int64) Problem {
+	return Problem{at, Error, "too-large", fmt.Sprintf("%s has %d bytes; a definition may have %d", what, size, most), "split it"}
+}
+
+// A tooLargeError is a file that is longer than it may be.
+type tooLargeError struct{ size, most int64 }
+
+func (e tooLargeError) Error() string {
+	return fmt.Sprintf("it has %d bytes and may have %d", e.size, e.most)
 }
 
 // reason leaves out the path, which the message names anyway.

@@ -119,7 +119,7 @@ func findRow(p *controller.Prepared, key string) (plan.Row, error) {
 		}
 		known[r.Key] = true
 	}
-	for _, problem := range p.Loaded.Problems {
+	for _, problem := range p.Problems {
 		if problem.Severity == schema.Error && strings.Contains(problem.File, key) {
 			return plan.Row{}, usageError("the definition of %s is invalid: %s", key, problem)
 		}

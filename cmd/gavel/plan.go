@@ -41,7 +41,7 @@ func (a *app) plan(ctx context.Context, s selection) error {
 	if err != nil {
 		return err
 	}
-	if err := a.printProblems(w.files, prepared.Loaded.Problems); err != nil {
+	if err := a.printProblems(w.files, prepared.Problems); err != nil {
 		return err
 	}
 	if a.json {

@@ -204,7 +204,7 @@ func (r *review) configuration(p *controller.Prepared, e *controller.Execution) 
 	if err != nil {
 		return err
 	}
-	p.Loaded.Problems = slices.Concat(headProblems, p.Loaded.Problems)
+	p.Problems = slices.Concat(headProblems, p.Problems)
 	e.ConfigDiff = reporters.ConfigChange{File: r.configFile, DecidedBy: "base"}
 	if found && headFound && baseCfg.Digest == headCfg.Digest {
 		return nil

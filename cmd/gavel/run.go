@@ -63,7 +63,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.printProblems(w.files, prepared.Loaded.Problems); err != nil {
+	if err := a.printProblems(w.files, prepared.Problems); err != nil {
 		return err
 	}
 	report, err := a.execute(ctx, prepared, f.record, controller.Execution{})

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // A workspace is the repository that the command was started in.
@@ -111,7 +112,7 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 			return nil, err
 		}
 		req.Base = &state
-		folders := slices.Concat(head.Config.Definitions, head.Config.Tools, []string{a.configFile})
+		folders := append(load.Folders(head.Config.Settings()), a.configFile)
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
 			return w.repo.ChangedWork(ctx, base, slices.Concat(folders, outside))
 		}

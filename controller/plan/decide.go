@@ -44,10 +44,6 @@ type Options struct {
 	// Changed reports whether a file differs between base and head; nil when
 	// that is not known.
 	Changed func(file string) bool
-	// Scoped says that base holds only the cases that the changed files can
-	// affect. A case of head that is not among them and whose inputs did not
-	// change is then as it was at base.
-	Scoped bool
 	// Always makes a case count as affected whatever its base: --all, and the
 	// cases that the gate requires. It gives the reason, or none.
 	Always func(key string) (Reason, bool)
@@ -85,13 +81,7 @@ func compareCase(base *Side, head Side, key string, opts Options) Row {
 	if base == nil {
 		return row
 	}
-	old, there := base.Cases[key]
-	switch {
-	case there:
-		row.Base, row.BaseDigests = old, base.Digests[key]
-	case opts.Scoped && !inputsChanged(c, opts.Changed):
-		row.Base, row.BaseDigests = c, row.HeadDigests
-	}
+	row.Base, row.BaseDigests = base.Cases[key], base.Digests[key]
 	switch {
 	case row.Action == Skip:
 	case row.Base == nil:
@@ -110,10 +100,6 @@ func compareCase(base *Side, head Side, key string, opts Options) Row {
 		row.Action = Reuse
 	}
 	return row
-}
-
-func inputsChanged(c *schema.Case, changed func(string) bool) bool {
-	return changed == nil || slices.ContainsFunc(c.Inputs, func(in schema.Input) bool { return changed(in.File) })
 }
 
 // missing gives a row for every case that only base has: removed, or skipped

@@ -74,19 +74,6 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareScoped takes a base of which only the part was loaded that the
-// changed files can affect.
-func TestCompareScoped(t *testing.T) {
-	base := side(kase("a", "1", 1))
-	head := side(kase("a", "2", 1), kase("b", "1", 1), kase("c", "1", 1))
-	changed := func(file string) bool { return file == "a.json" || file == "c.json" }
-	got := actions(Compare(&base, head, Options{Changed: changed, Scoped: true}))
-	want := map[string]string{"a": "run: messages changed", "b": "reuse", "c": "run: the case is new"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestSettle(t *testing.T) {
 	for name, test := range map[string]struct {
 		known Known

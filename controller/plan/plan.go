@@ -136,4 +136,26 @@ type Plan struct {
 	// Base and Head are 40 hex digits or worktree; Base is empty without one.
 	Base, Head string
 	Rows       []Row
+	// Rest counts the cases without a row, which are on both sides and which
+	// nothing that changed can affect.
+	Rest Rest
+}
+
+// A Rest is how many cases nothing affects.
+type Rest struct {
+	Cases int
+	// Skipped are those of the Cases that are not active.
+	Skipped int
+}
+
+// Unaffected reports whether the row is one of a case that is on both sides
+// and that nothing affects, or that is not active on either.
+func (r *Row) Unaffected() bool {
+	switch r.Action {
+	case Reuse:
+		return len(r.Reasons) == 0
+	case Skip:
+		return r.Base != nil && r.Base.Skip != "" && r.Head != nil
+	}
+	return false
 }

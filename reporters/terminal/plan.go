@@ -13,10 +13,13 @@ import (
 func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	p := newPage(o)
 	counts := map[plan.Action]int{}
-	rest := 0
+	rest := pl.Rest
 	for _, row := range pl.Rows {
-		if row.Action == plan.Reuse && len(row.Reasons) == 0 {
-			rest++
+		if row.Unaffected() {
+			rest.Cases++
+			if row.Action == plan.Skip {
+				rest.Skipped++
+			}
 			continue
 		}
 		counts[row.Action]++
@@ -42,7 +45,11 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	if len(parts) == 0 {
 		parts = append(parts, "nothing is affected")
 	}
-	p.paragraph(margin{}, strings.Join(parts, ", ")+"; "+phrase.Count(rest, "other case")+" unaffected", "")
+	others := phrase.Count(rest.Cases, "other case") + " unaffected"
+	if rest.Skipped > 0 {
+		others += ", " + phrase.Int(int64(rest.Skipped)) + " of them not active"
+	}
+	p.paragraph(margin{}, strings.Join(parts, ", ")+"; "+others, "")
 	return p.writeTo(w)
 }
 

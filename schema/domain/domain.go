@@ -7,7 +7,6 @@ package domain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -21,16 +20,12 @@ import (
 
 // A Source is what Load reads.
 type Source struct {
-	FS fs.FS
-	// Root is the definitions folder, KeyRoot the folder below which keys
-	// begin; both relative to the repository root.
-	Root, KeyRoot string
-	// Files are the definition files below Root that belong to the dialect,
-	// sorted.
-	Files    []string
-	Settings schema.Settings
-	// Want limits the tests that are compiled; nil wants all.
-	Want func(file string) bool
+	schema.Source
+	// Files are the files of the dialect, sorted: the tests that are wanted,
+	// and every file that they share.
+	Files []string
+	// Keep is what becomes of a compiled case; nil keeps it as it is.
+	Keep func(*schema.Case) *schema.Case
 	// Each calls f for 0 ≤ i < n, possibly at the same time, and returns the
 	// first error.
 	Each func(ctx context.Context, n int, f func(i int) error) error
@@ -40,21 +35,32 @@ type Source struct {
 type Result struct {
 	Definitions []Definition
 	Problems    []schema.Problem
+	// Names says which file stands for the id of an evaluator or a tool.
+	Names map[Name]string
 }
 
-// A Definition is one file with the cases that came of it: one for a test,
-// none for the files that tests share.
+// A Name is the id of an evaluator or a tool in a definitions folder.
+type Name struct{ Root, Kind, ID string }
+
+// A Definition is one file with its tests; none for the files that tests
+// share.
 type Definition struct {
-	File string
-	// ID is the id of a test, for checks across files.
-	ID   string
-	IDAt schema.Position
+	File  string
+	Tests []Test
+}
+
+// A Test is one test of a definition.
+type Test struct {
+	// ID is unique over the whole tree; At is where it stands.
+	ID string
+	At schema.Position
+	// Case is nil where the test has errors.
 	Case *schema.Case
 }
 
 var (
 	levelFolder = regexp.MustCompile(`^level_([1-9][0-9]*)$`)
-	extensions  = []string{".json", ".yaml", ".yml"}
+	extensions  = []string{".json", ".yaml", ".yml", ".jsonl", ".cue"}
 )
 
 // IsLevel reports whether a folder is named like a level.
@@ -67,6 +73,7 @@ type tree struct {
 	levels     map[string]*folder // by folder
 	evaluators map[string]*evaluatorFile
 	tools      map[string]*toolFile
+	shared     []string // the files that are no tests
 	problems   []schema.Problem
 }
 
@@ -94,7 +101,11 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 	}
 	var tests []string
 	for _, file := range src.Files {
-		switch t.role(file) {
+		role := t.role(file)
+		if role != "test" {
+			t.shared = append(t.shared, file)
+		}
+		switch role {
 		case "domain":
 			t.loadFolder(file, "#Domain", t.domains)
 		case "level":
@@ -104,9 +115,7 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 		case "tool":
 			t.loadTool(file)
 		case "test":
-			if src.Want == nil || src.Want(file) {
-				tests = append(tests, file)
-			}
+			tests = append(tests, file)
 		default:
 			t.warn(file, "stray-file", "the file is in no level folder and is not read", "move it into level_1 or another level")
 		}
@@ -122,12 +131,23 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", src.Root, err)
 	}
-	out := &Result{Problems: slices.Concat(append(problems, t.problems)...)}
-	out.Definitions = slices.DeleteFunc(defs, func(d Definition) bool { return d.File == "" })
-	for _, shared := range slices.Concat(values(t.domains), values(t.levels)) {
-		out.Definitions = append(out.Definitions, Definition{File: shared.file})
+	out := &Result{Definitions: defs, Problems: slices.Concat(append(problems, t.problems)...), Names: t.names()}
+	for _, file := range t.shared {
+		out.Definitions = append(out.Definitions, Definition{File: file})
 	}
 	return out, nil
+}
+
+// names tells the files by the ids that they stand for.
+func (t *tree) names() map[Name]string {
+	out := make(map[Name]string, len(t.evaluators)+len(t.tools))
+	for id, e := range t.evaluators {
+		out[Name{t.Root, "evaluator", id}] = e.file
+	}
+	for id, tool := range t.tools {
+		out[Name{t.Root, "tool", id}] = tool.file
+	}
+	return out
 }
 
 func values(m map[string]*folder) []*folder { return slices.Collect(maps.Values(m)) }
@@ -160,17 +180,9 @@ func (t *tree) warn(file, rule, message, hint string) {
 }
 
 // open reads and checks a file. nil means that it has problems, which are
-// appended to the ones given.
+// appended to the ones given. An empty def leaves the check to the caller.
 func open(fsys fs.FS, file, def string, problems *[]schema.Problem) *schema.Document {
-	data, err := readLimited(fsys, file)
-	if err != nil {
-		*problems = append(*problems, schema.Problem{
-			Position: schema.Position{File: file, Line: 1, Column: 1},
-			Severity: schema.Error, Rule: "unreadable", Message: "the file cannot be read: " + cause(err), Hint: "make it a plain file of the repository",
-		})
-		return nil
-	}
-	doc, found := schema.Parse(file, data)
+	doc, found := schema.Open(fsys, file)
 	if doc != nil && def != "" {
 		found = doc.Check(def, schema.Warning)
 	}
@@ -179,30 +191,6 @@ func open(fsys fs.FS, file, def string, problems *[]schema.Problem) *schema.Docu
 		return nil
 	}
 	return doc
-}
-
-// readLimited reads a file up to one byte more than a definition may have.
-func readLimited(fsys fs.FS, file string) ([]byte, error) {
-	info, err := fs.Stat(fsys, file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
-	}
-	if info.Size() > schema.MaxFile {
-		return make([]byte, schema.MaxFile+1), nil
-	}
-	return fs.ReadFile(fsys, file)
-}
-
-// cause leaves out the path, which the problem names anyway.
-func cause(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
 }
 
 func (t *tree) loadFolder(file, def string, into map[string]*folder) {

@@ -146,12 +146,17 @@ func (t *tree) loadOtherTools() {
 	folders := append([]string{path.Join(path.Dir(t.Root), "tools")}, t.Settings.Tools...)
 	for _, dir := range folders {
 		entries, err := fs.ReadDir(t.FS, path.Clean(dir))
-		if errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.warn(path.Clean(dir), "unreadable", "the folder of tools cannot be read", "make it a plain folder of the repository")
+			}
 			continue
 		}
 		for _, e := range entries {
 			if slices.Contains(extensions, path.Ext(e.Name())) && e.Type().IsRegular() {
-				t.loadTool(path.Join(dir, e.Name()))
+				file := path.Join(dir, e.Name())
+				t.shared = append(t.shared, file)
+				t.loadTool(file)
 			}
 		}
 	}

@@ -2,12 +2,10 @@ package domain
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -98,52 +96,33 @@ func (c *compiler) seeds(dir string) []schema.File {
 		if path.Ext(entry.Name()) != ".sql" {
 			continue
 		}
-		if f, ok := c.readDatabase(path.Join(dir, entry.Name()), "expected"); ok {
-			files = append(files, f)
-		}
+		found := c.Read(schema.Reference{
+			At: schema.Position{File: path.Join(dir, entry.Name())}, Path: entry.Name(), Role: "database", Most: maxDatabase,
+		})
+		files = append(files, c.databaseFile(found, "expected")...)
 	}
 	return files
 }
 
+// namedDatabase reads the database of the evaluator's config, whose path begins
+// at the evaluator's file. Its problems stand where the test names the
+// evaluator, since it is the test that cannot run.
 func (c *compiler) namedDatabase(e *evaluatorFile) []schema.File {
-	name := e.Config.Database
-	full := path.Join(path.Dir(e.file), name)
-	if strings.HasPrefix(name, "/") {
-		full = path.Clean(strings.TrimPrefix(name, "/"))
-	}
-	if !fs.ValidPath(full) {
-		c.fail("path-escapes", fmt.Sprintf("the database %q of %s is outside the repository", name, e.file), "name a file inside it", "evaluator_id")
-		return nil
-	}
-	f, ok := c.readDatabase(full, "evaluator_id")
-	if !ok {
-		return nil
-	}
-	return []schema.File{f}
+	found := c.Read(schema.Reference{
+		At: schema.Position{File: e.file}, Path: e.Config.Database, Role: "database", Most: maxDatabase,
+	})
+	return c.databaseFile(found, "evaluator_id")
 }
 
-func (c *compiler) readDatabase(file string, at ...any) (schema.File, bool) {
-	info, err := fs.Stat(c.FS, file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		c.absent(file, "database")
-		c.fail("missing-file", fmt.Sprintf("the file %s does not exist", file), "add it or correct the path", at...)
-		return schema.File{}, false
-	case err != nil:
-		c.fail("unreadable", fmt.Sprintf("%s cannot be read: %s", file, cause(err)), "", at...)
-		return schema.File{}, false
-	case !info.Mode().IsRegular():
-		c.fail("not-a-file", fmt.Sprintf("%s is no regular file", file), "links and submodules are not followed", at...)
-		return schema.File{}, false
-	case info.Size() > maxDatabase:
-		c.fail("too-large", fmt.Sprintf("%s has %d bytes; a database may have %d", file, info.Size(), maxDatabase), "make it smaller", at...)
-		return schema.File{}, false
+// databaseFile takes over what a look-up found.
+func (c *compiler) databaseFile(found schema.Lookup, at ...any) []schema.File {
+	c.inputs = append(c.inputs, found.Inputs...)
+	for _, p := range found.Problems {
+		p.Position = c.doc.At(at...)
+		c.problems = append(c.problems, p)
 	}
-	c.input(file, "database")
-	data, err := fs.ReadFile(c.FS, file)
-	if err != nil {
-		c.fail("unreadable", fmt.Sprintf("%s cannot be read: %s", file, cause(err)), "", at...)
-		return schema.File{}, false
+	if !found.Found() {
+		return nil
 	}
-	return schema.File{Path: file, Data: data}, true
+	return []schema.File{found.File}
 }

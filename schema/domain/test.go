@@ -48,26 +48,55 @@ type compiler struct {
 	problems []schema.Problem
 }
 
-// test loads one test file. Where it has errors the definition has no case.
+// test loads one file of tests: an object is a test, and a list, such as the
+// lines of a .jsonl file, holds one in each item.
 func (t *tree) test(file string) (Definition, []schema.Problem) {
-	c := &compiler{tree: t, file: file}
 	def := Definition{File: file}
-	c.doc = open(t.FS, file, "#Test", &c.problems)
-	if c.doc == nil {
-		return def, c.problems
+	var problems []schema.Problem
+	doc := open(t.FS, file, "", &problems)
+	if doc == nil {
+		return def, problems
 	}
-	if err := c.doc.Decode(&c.test); err != nil {
-		return def, append(c.problems, c.doc.Problem("decode", err.Error(), ""))
+	if !doc.IsList() {
+		test, found := t.compile(doc, false)
+		def.Tests = []Test{test}
+		return def, found
 	}
-	def.ID, def.IDAt = c.test.ID, c.doc.At("id")
+	for i := range doc.Items() {
+		test, found := t.compile(doc.Part(i), true)
+		def.Tests = append(def.Tests, test)
+		problems = append(problems, found...)
+	}
+	return def, problems
+}
+
+// compile makes a case of a test. Where it has errors there is none.
+func (t *tree) compile(doc *schema.Document, listed bool) (Test, []schema.Problem) {
+	c := &compiler{tree: t, file: doc.File, doc: doc}
+	test := Test{At: doc.At()}
+	c.problems = doc.Check("#Test", schema.Warning)
+	if schema.HasErrors(c.problems) {
+		return test, c.problems
+	}
+	if err := doc.Decode(&c.test); err != nil {
+		return test, append(c.problems, doc.Problem("decode", err.Error(), ""))
+	}
+	test.ID, test.At = c.test.ID, doc.At("id")
 	if !c.place() {
-		return def, c.problems
+		return test, c.problems
 	}
-	kase := c.compile()
+	local := ""
+	if listed {
+		local = c.test.ID
+	}
+	kase := c.build(c.Key(c.file, local))
 	if !schema.HasErrors(c.problems) {
-		def.Case = kase
+		test.Case = kase
+		if c.Keep != nil {
+			test.Case = c.Keep(kase)
+		}
 	}
-	return def, c.problems
+	return test, c.problems
 }
 
 // place finds the domain and level of the test and checks that what the file
@@ -109,10 +138,9 @@ func (c *compiler) warn(rule, message, hint string, path ...any) {
 	c.problems = append(c.problems, p)
 }
 
-func (c *compiler) compile() *schema.Case {
+func (c *compiler) build(key string) *schema.Case {
 	kase := &schema.Case{
-		Key: c.key(), Dialect: schema.DialectDomain,
-		Origin: schema.Position{File: c.file, Line: 1, Column: 1},
+		Key: key, Dialect: schema.DialectDomain, Origin: c.doc.At(),
 		Labels: schema.Labels{
 			Name: c.test.Name, Description: c.test.Description, Difficulty: c.test.Difficulty,
 			Groups: []string{c.domain.ID, c.number},
@@ -140,11 +168,6 @@ func (c *compiler) compile() *schema.Case {
 	})
 	kase.Inputs = slices.Compact(c.inputs)
 	return kase
-}
-
-func (c *compiler) key() string {
-	rel := strings.TrimSuffix(c.file, path.Ext(c.file))
-	return strings.TrimPrefix(rel, c.KeyRoot+"/")
 }
 
 // policy follows the precedence: written in the case, its target, gavel.yaml's

@@ -9,7 +9,7 @@ func TestGavelignore(t *testing.T) {
 	texts["test_definitions/drafts/one.json"] = "{}"
 	texts[".gavelignore"] = "# not ready\ndrafts/\n/test_definitions/math/level_1/*\n!kept.json\n*.yaml\n"
 	texts["test_definitions/sql/level_1/more.yaml"] = "\t"
-	res := loadAll(t, texts, nil)
+	res := loadAll(t, texts)
 	if len(res.Problems) != 1 || res.Problems[0].File != "test_definitions/math/level_1/kept.json" {
 		t.Errorf("problems %v", res.Problems)
 	}

@@ -10,10 +10,10 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"runtime"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -31,29 +31,53 @@ const (
 // Options say what to load.
 type Options struct {
 	Settings schema.Settings
-	// Changed limits loading to the cases that these files can affect; nil
-	// loads all.
-	Changed []string
+	// Files limits loading to these definition files and the ones that they
+	// share, such as a domain.json; nil loads all. Files that are not there
+	// are left out.
+	Files []string
+	// Brief leaves of every case only what finding and counting it takes: key,
+	// dialect, origin, skip and inputs.
+	Brief bool
 }
 
 // A Definition is one file with its cases.
 type Definition struct {
-	File    string
+	File string
+	// Dialect is empty for a file that is no definition.
 	Dialect string
 	Cases   []*schema.Case
+	// IDs are unique over the whole repository.
+	IDs []ID
+	// Other says of a file that is no definition why it should be one, or
+	// notes that it is none. Nothing is said where a definition refers to it.
+	Other []schema.Problem
+}
+
+// An ID is a name that only one test may have.
+type ID struct {
+	Name string
+	At   schema.Position
+	Case *schema.Case // nil where the test has errors
 }
 
 // A Result is what was found, sorted by file and by key.
 type Result struct {
 	Definitions []Definition
 	Cases       []*schema.Case
-	Problems    []schema.Problem
+	// Problems are all that is wrong. Where only some files were loaded, what
+	// is to be said of files that are no definitions is left out, since it is
+	// not known whether others refer to them.
+	Problems []schema.Problem
+	// Names says which file stands for the id of an evaluator or a tool.
+	Names map[domain.Name]string
+
+	direct []schema.Problem // without those of files that are no definitions
 }
 
 // Load reads the definition folders of a repository. It returns an error only
 // when ctx ends or the file system itself fails.
 func Load(ctx context.Context, fsys fs.FS, opts Options) (*Result, error) {
-	l := &loader{fsys: fsys, opts: opts}
+	l := &loader{fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}}
 	var err error
 	if l.ignore, err = readIgnore(fsys); err != nil {
 		return nil, err
@@ -63,83 +87,184 @@ func Load(ctx context.Context, fsys fs.FS, opts Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	l.unique()
 	slices.SortFunc(l.out.Definitions, func(a, b Definition) int { return cmp.Compare(a.File, b.File) })
+	l.unique()
+	for _, d := range l.out.Definitions {
+		l.out.Cases = append(l.out.Cases, d.Cases...)
+	}
 	slices.SortFunc(l.out.Cases, func(a, b *schema.Case) int { return cmp.Compare(a.Key, b.Key) })
+	l.out.direct = slices.Clone(l.out.Problems)
+	if opts.Files == nil {
+		l.out.Problems = append(l.out.Problems, others(l.out.Definitions)...)
+	}
 	l.out.Problems = schema.SortProblems(l.out.Problems)
 	return &l.out, nil
 }
 
 type loader struct {
-	fsys fs.FS
-	opts Options
-	out  Result
-
+	fsys   fs.FS
+	opts   Options
 	ignore []ignoreRule
-	ids    []domain.Definition // tests with ids, for uniqueness
+	out    Result
 }
 
 // folder loads one definitions folder.
 func (l *loader) folder(ctx context.Context, root string) error {
-	found, err := l.walk(ctx, root)
-	if err != nil {
+	var files []string
+	if l.opts.Files != nil {
+		files = l.given(root)
+	} else {
+		var err error
+		if files, err = l.walk(ctx, root); err != nil {
+			return err
+		}
+	}
+	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings}
+	if len(l.opts.Settings.Definitions) > 1 {
+		src.KeyRoot = "."
+	}
+	told := l.sortByPlace(root, files)
+	if err := l.domain(ctx, src, told.domain); err != nil {
 		return err
 	}
-	sorted := sortByDialect(root, found)
-	l.out.Problems = append(l.out.Problems, sorted.problems...)
-	keyRoot := root
-	if len(l.opts.Settings.Definitions) > 1 {
-		keyRoot = "."
+	return l.byContent(ctx, src, told.rest)
+}
+
+// domain loads the files of the domain dialect, which build on each other.
+func (l *loader) domain(ctx context.Context, src schema.Source, files []string) error {
+	if len(files) == 0 {
+		return nil // tools beside the folder may then be of another kind
 	}
-	res, err := domain.Load(ctx, domain.Source{
-		FS: l.fsys, Root: root, KeyRoot: keyRoot, Files: sorted.domain,
-		Settings: l.opts.Settings, Want: l.want(root), Each: each,
-	})
+	res, err := domain.Load(ctx, domain.Source{Source: src, Files: files, Keep: l.keep(), Each: each})
 	if err != nil {
 		return err
 	}
 	l.out.Problems = append(l.out.Problems, res.Problems...)
+	maps.Copy(l.out.Names, res.Names)
 	for _, d := range res.Definitions {
 		def := Definition{File: d.File, Dialect: schema.DialectDomain}
-		if d.Case != nil {
-			def.Cases = []*schema.Case{d.Case}
-			l.out.Cases = append(l.out.Cases, d.Case)
-		}
-		if d.ID != "" {
-			l.ids = append(l.ids, d)
+		for _, t := range d.Tests {
+			if t.ID != "" {
+				def.IDs = append(def.IDs, ID{t.ID, t.At, t.Case})
+			}
+			if t.Case != nil {
+				def.Cases = append(def.Cases, t.Case)
+			}
 		}
 		l.out.Definitions = append(l.out.Definitions, def)
 	}
 	return nil
 }
 
-// want limits the tests to those that the changed files can affect. A file
-// that several tests share widens it: a level.json to its level, a domain.json
-// to its domain, anything else that is no test to all.
-func (l *loader) want(root string) func(string) bool {
-	if l.opts.Changed == nil {
+func (l *loader) keep() func(*schema.Case) *schema.Case {
+	if !l.opts.Brief {
 		return nil
 	}
-	exact := map[string]bool{}
-	var folders []string
-	for _, file := range l.opts.Changed {
-		dir, name := path.Split(file)
-		dir = path.Clean(dir)
-		base := strings.TrimSuffix(name, path.Ext(name))
-		switch {
-		case base == "domain" || base == "level":
-			folders = append(folders, dir+"/")
-		case domain.IsLevel(path.Base(dir)):
-			exact[file] = true
-		case strings.HasPrefix(file, root+"/") || slices.ContainsFunc(l.opts.Settings.Tools, func(t string) bool { return strings.HasPrefix(file, t) }):
-			return nil
-		default: // a tool beside the folder, a database elsewhere
-			return nil
+	return func(c *schema.Case) *schema.Case {
+		return &schema.Case{Key: c.Key, Dialect: c.Dialect, Origin: c.Origin, Skip: c.Skip, Inputs: c.Inputs}
+	}
+}
+
+// byContent loads the files whose dialect stands in them.
+func (l *loader) byContent(ctx context.Context, src schema.Source, files []string) error {
+	defs := make([]Definition, len(files))
+	problems := make([][]schema.Problem, len(files))
+	err := each(ctx, len(files), func(i int) error {
+		defs[i], problems[i] = compile(src, files[i])
+		return nil
+	})
+	l.out.Definitions = append(l.out.Definitions, defs...)
+	l.out.Problems = slices.Concat(append(problems, l.out.Problems)...)
+	return err
+}
+
+// compile loads one file that stands for itself.
+func compile(src schema.Source, file string) (Definition, []schema.Problem) {
+	def := Definition{File: file, Dialect: pinned(src.Settings.Dialects, file)}
+	doc, problems := schema.Open(src.FS, file)
+	switch {
+	case doc == nil && def.Dialect == "":
+		def.Other = problems // it may be a file that a definition refers to
+		return def, nil
+	case doc == nil:
+		return def, problems
+	case def.Dialect == "":
+		def.Dialect = detect(doc)
+	}
+	if def.Dialect == "" && isSidecar(src.FS, file) {
+		def.Dialect = schema.DialectEvalcase
+		return def, nil
+	}
+	if def.Dialect == "" {
+		p := misfit(doc)
+		if p == nil {
+			note := doc.Problem("no-definition", "the file is no definition", "")
+			note.Severity = schema.Note
+			p = &note
+		}
+		def.Other = []schema.Problem{*p}
+		return def, nil
+	}
+	p := doc.Problem("not-read", fmt.Sprintf("definitions of the %s format are not read, and their cases are not run", def.Dialect), "name the file in .gavelignore")
+	p.Severity = schema.Warning
+	return def, []schema.Problem{p}
+}
+
+// isSidecar reports whether a file holds the suite of a .jsonl file beside it.
+func isSidecar(fsys fs.FS, file string) bool {
+	ext := path.Ext(file)
+	if ext != ".yaml" && ext != ".yml" {
+		return false
+	}
+	doc, _ := schema.Open(fsys, stem(file)+".jsonl")
+	return doc != nil && detect(doc) == schema.DialectEvalcase
+}
+
+// others says what is to be said of the files that are no definitions: the
+// mistakes of those that nothing refers to, and one note for the rest.
+func others(defs []Definition) []schema.Problem {
+	var pending []Definition
+	for _, d := range defs {
+		if len(d.Other) > 0 {
+			pending = append(pending, d)
 		}
 	}
-	return func(file string) bool {
-		return exact[file] || slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(file, dir) })
+	if len(pending) == 0 {
+		return nil
 	}
+	used := map[string]bool{}
+	for _, d := range defs {
+		for _, c := range d.Cases {
+			for _, in := range c.Inputs {
+				used[in.File] = true
+			}
+		}
+	}
+	var found []schema.Problem
+	for _, d := range pending {
+		if !used[d.File] {
+			found = append(found, d.Other...)
+		}
+	}
+	return counted(found)
+}
+
+// counted makes one note of all notes.
+func counted(found []schema.Problem) []schema.Problem {
+	isNote := func(p schema.Problem) bool { return p.Severity == schema.Note }
+	first := slices.IndexFunc(found, isNote)
+	if first < 0 {
+		return found
+	}
+	note := found[first]
+	all := len(found)
+	found = slices.DeleteFunc(found, isNote)
+	note.Message, note.Hint = "1 file is no definition", "name it in .gavelignore, or its dialect under dialects: in gavel.yaml"
+	if n := all - len(found); n > 1 {
+		note.Message = fmt.Sprintf("%d files are no definitions; the first is %s", n, note.File)
+		note.Hint = "name them in .gavelignore, or their dialect under dialects: in gavel.yaml"
+	}
+	return append(found, note)
 }
 
 // each spreads work over the processors.
@@ -163,32 +288,35 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 	return group.Wait()
 }
 
-// unique refuses keys and ids that stand twice, naming both places.
+// unique refuses keys and ids that stand twice, naming both places. Of two the
+// one that comes first by file and place stays.
 func (l *loader) unique() {
-	byKey := map[string]*schema.Case{}
-	slices.SortFunc(l.out.Cases, func(a, b *schema.Case) int { return cmp.Compare(a.Origin.File, b.Origin.File) })
-	l.out.Cases = slices.DeleteFunc(l.out.Cases, func(c *schema.Case) bool {
-		first, dup := byKey[c.Key]
-		if !dup {
-			byKey[c.Key] = c
-			return false
+	keys, ids := map[string]schema.Position{}, map[string]schema.Position{}
+	for i := range l.out.Definitions {
+		d := &l.out.Definitions[i]
+		var dropped []*schema.Case
+		for _, id := range d.IDs {
+			if first, dup := ids[id.Name]; dup {
+				l.problem(id.At, "duplicate-id", fmt.Sprintf("the id %q stands for two tests", id.Name), "the other is in "+first.String())
+				dropped = append(dropped, id.Case)
+				continue
+			}
+			ids[id.Name] = id.At
 		}
-		l.problem(c.Origin, "duplicate-key", fmt.Sprintf("the case %s is defined twice", c.Key), "the other is in "+first.Origin.String())
-		return true
-	})
-	slices.SortFunc(l.ids, func(a, b domain.Definition) int { return cmp.Compare(a.File, b.File) })
-	byID := map[string]domain.Definition{}
-	for _, d := range l.ids {
-		first, dup := byID[d.ID]
-		if !dup {
-			byID[d.ID] = d
-			continue
-		}
-		l.problem(d.IDAt, "duplicate-id", fmt.Sprintf("the id %q stands for two tests", d.ID), "the other is in "+first.IDAt.String())
-		l.out.Cases = slices.DeleteFunc(l.out.Cases, func(c *schema.Case) bool { return c.Origin.File == d.File })
+		d.Cases = slices.DeleteFunc(d.Cases, func(c *schema.Case) bool {
+			first, dup := keys[c.Key]
+			if dup {
+				l.problem(c.Origin, "duplicate-key", fmt.Sprintf("the case %s is defined twice", c.Key), "the other is in "+first.String())
+				return true
+			}
+			keys[c.Key] = c.Origin
+			return slices.Contains(dropped, c)
+		})
 	}
 }
 
 func (l *loader) problem(at schema.Position, rule, message, hint string) {
 	l.out.Problems = append(l.out.Problems, schema.Problem{Position: at, Severity: schema.Error, Rule: rule, Message: message, Hint: hint})
 }
+
+func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

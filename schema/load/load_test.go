@@ -39,9 +39,11 @@ func fsOf(texts map[string]string) fstest.MapFS {
 	return out
 }
 
-func loadAll(t *testing.T, texts map[string]string, changed []string) *Result {
+var settings = schema.Settings{Definitions: []string{"test_definitions"}}
+
+func loadAll(t *testing.T, texts map[string]string) *Result {
 	t.Helper()
-	res, err := Load(t.Context(), fsOf(texts), Options{Settings: schema.Settings{Definitions: []string{"test_definitions"}}, Changed: changed})
+	res, err := Load(t.Context(), fsOf(texts), Options{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func loadAll(t *testing.T, texts map[string]string, changed []string) *Result {
 }
 
 func TestTheFormatsOwnExamplesAreValid(t *testing.T) {
-	res := loadAll(t, seed(), nil)
+	res := loadAll(t, seed())
 	if len(res.Problems) > 0 {
 		t.Errorf("problems: %v", res.Problems)
 	}
@@ -105,46 +107,23 @@ func TestProblems(t *testing.T) {
 		"broken JSON":        {test, "{\n  \"id\": \"m\",\n}", "3:1: error: not valid JSON"},
 		"large exponent":     {test, `{"id": "m", "name": "M", "prompt": "1?", "weight": 1e1000000000}`, "1:52: error: the exponent of the number has more than three digits; write a number that can be meant"},
 		"nested too deeply":  {test, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "error: values are nested more than 64 deep; flatten the file"},
-		"too large":          {test, strings.Repeat(" ", schema.MaxFile) + "{}", "error: the file has 262145 bytes; a definition may have 262144; split it"},
+		"too large":          {test, strings.Repeat(" ", schema.MaxFile) + "{}", "error: the file has 262146 bytes; a definition may have 262144; split it"},
 		"no domain.json":     {"test_definitions/new/level_1/t.json", `{"id": "m", "name": "M", "prompt": "1?", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:1: error: domain.json is missing; add test_definitions/new/domain.json"},
 		"missing database":   {"test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "no.sql"}}`, "error: the file test_definitions/evaluators/no.sql does not exist; add it or correct the path"},
-		"escaping path":      {"test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "../../../etc/x.sql"}}`, "is outside the repository; name a file inside it"},
-		"another dialect":    {"test_definitions/notes.yaml", "evalcases: []\n", "1:1: warning: the file is of no dialect that is read"},
+		"escaping path":      {"test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "../../../etc/x.sql"}}`, "error: the path \"../../../etc/x.sql\" leaves the repository; name a file inside it"},
 		"stray in a domain":  {"test_definitions/math/readme.json", "{}", "1:1: warning: the file is in no level folder and is not read"},
 		"unlikely extra key": {test, `{"id": "m", "name": "M", "prompt": "1?", "zzz": 1, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:42: warning: unknown field `zzz`; it is ignored; remove it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			texts := seed()
 			texts[row.file] = row.text
-			res := loadAll(t, texts, nil)
+			res := loadAll(t, texts)
 			for _, p := range res.Problems {
 				if strings.Contains(p.String(), row.want) {
 					return
 				}
 			}
 			t.Errorf("no problem says %q; there are %v", row.want, res.Problems)
-		})
-	}
-}
-
-func TestScopeLoadsOnlyWhatTheChangedFilesCanAffect(t *testing.T) {
-	for name, test := range map[string]struct {
-		changed []string
-		want    int
-	}{
-		"a test":      {[]string{"test_definitions/math/level_1/test_multiply.json"}, 1},
-		"a level":     {[]string{"test_definitions/tool_calling/level_2/level.json"}, 1},
-		"a domain":    {[]string{"test_definitions/tool_calling/domain.json"}, 2},
-		"a tool":      {[]string{"test_definitions/tools/get_weather.json"}, 5},
-		"a database":  {[]string{"test_definitions/sql/seed/shop.sql"}, 5},
-		"nothing":     {[]string{}, 0},
-		"no scope":    {nil, 5},
-		"a file gone": {[]string{"test_definitions/math/level_1/gone.json"}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := len(loadAll(t, seed(), test.changed).Cases); got != test.want {
-				t.Errorf("%d cases, want %d", got, test.want)
-			}
 		})
 	}
 }
@@ -185,7 +164,7 @@ func FuzzLoad(f *testing.F) {
 				delete(texts, "test_definitions/math/domain.json")
 			}
 			texts["test_definitions/math/"+name+ext] = text
-			res := loadAll(t, texts, nil)
+			res := loadAll(t, texts)
 			if len(res.Cases) < 4 {
 				t.Errorf("only %d cases of the other files are left", len(res.Cases))
 			}

@@ -28,9 +28,9 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 			l.problem(at, "missing-folder", "the definitions folder does not exist", "create it, or set definitions: in gavel.yaml")
 			return nil
 		case err != nil:
-			l.problem(at, "unreadable", "the folder cannot be read", "check its permissions")
+			l.problem(at, "unreadable-folder", "the folder cannot be read", "check its permissions")
 			return nil
-		case name != root && (ignored(d.Name()) || excluded(l.ignore, name, d.IsDir())):
+		case name != root && l.ignored(root, name, d.IsDir()):
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -53,39 +53,107 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 	return files, err
 }
 
-// ignored names are not looked at, wherever they stand.
-func ignored(name string) bool {
-	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "package.json" ||
-		strings.HasPrefix(name, "tsconfig") || strings.HasSuffix(name, "_output.json") ||
-		strings.HasSuffix(name, ".baseline.jsonl") || strings.HasSuffix(name, ".candidate.jsonl") ||
-		strings.HasSuffix(name, ".checks.yaml")
+// ignored says what is not looked at, by its name or by .gavelignore.
+func (l *loader) ignored(root, name string, isFolder bool) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(base, ".") || base == "node_modules" || base == "package.json" ||
+		strings.HasPrefix(base, "tsconfig") || strings.HasSuffix(base, "_output.json") ||
+		strings.HasSuffix(base, ".baseline.jsonl") || strings.HasSuffix(base, ".candidate.jsonl") ||
+		strings.HasSuffix(base, ".checks.yaml") ||
+		path.Ext(base) == ".cue" && path.Dir(name) == path.Join(root, "schema") || // the team's own constraints
+		excluded(l.ignore, name, isFolder)
 }
 
-// byDialect are the files of a folder, told apart.
-type byDialect struct {
-	domain   []string
-	problems []schema.Problem
+// given lists those of the wanted files that stand in a folder and would be
+// found there, with the files that they share with others.
+func (l *loader) given(root string) []string {
+	wanted := map[string]bool{}
+	for _, file := range l.opts.Files {
+		if l.looksAt(root, file) {
+			wanted[file] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	for _, dir := range []string{path.Join(root, "evaluators"), path.Join(root, "tools")} {
+		entries, err := fs.ReadDir(l.fsys, dir)
+		if err != nil {
+			continue // a folder that need not be there
+		}
+		for _, e := range entries {
+			if name := path.Join(dir, e.Name()); l.looksAt(root, name) {
+				wanted[name] = true
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for file := range wanted {
+		for dir := path.Dir(file); !seen[dir] && len(dir) >= len(root) && dir != "."; dir = path.Dir(dir) {
+			seen[dir] = true
+			for _, ext := range extensions {
+				for _, base := range []string{"domain", "level"} {
+					if name := path.Join(dir, base+ext); l.looksAt(root, name) {
+						wanted[name] = true
+					}
+				}
+			}
+		}
+	}
+	return sortedKeys(wanted)
 }
 
-// sortByDialect tells the dialects apart. The domain dialect is known by where
-// a file stands.
-func sortByDialect(root string, files []string) byDialect {
-	var out byDialect
+// looksAt reports whether walk would list a file.
+func (l *loader) looksAt(root, file string) bool {
+	if !strings.HasPrefix(file, root+"/") && root != "." || !slices.Contains(extensions, path.Ext(file)) || strings.Count(file, "/") > maxFolders {
+		return false
+	}
+	for at := file; len(at) > len(root) && at != "."; at = path.Dir(at) {
+		if l.ignored(root, at, at != file) {
+			return false
+		}
+	}
+	info, err := fs.Stat(l.fsys, file)
+	if err != nil {
+		return false
+	}
+	if !info.Mode().IsRegular() {
+		if !info.IsDir() {
+			l.problem(schema.Position{File: file, Line: 1, Column: 1}, "not-a-file", "links and submodules are not followed", "put a plain file here")
+		}
+		return false
+	}
+	return true
+}
+
+// sorted are the files of a folder, told apart as far as their place does.
+type sorted struct {
+	domain []string
+	// rest are of the dialect that gavel.yaml says, or of the one that is
+	// found in them.
+	rest []string
+}
+
+// sortByPlace takes out the domain dialect, which is known by where a file
+// stands.
+func (l *loader) sortByPlace(root string, files []string) sorted {
+	var out sorted
 	domains := map[string]bool{}
 	for _, f := range files {
-		if strings.TrimSuffix(path.Base(f), path.Ext(f)) == "domain" {
+		if path.Base(stem(f)) == "domain" {
 			domains[path.Dir(f)] = true
 		}
 	}
 	for _, f := range files {
-		switch dir := path.Dir(f); {
-		case path.Ext(f) == ".cue" || path.Ext(f) == ".jsonl":
-			out.problems = append(out.problems, unread(f))
-		case below(dir, root, domains),
-			dir == path.Join(root, "evaluators"), dir == path.Join(root, "tools"), domain.IsLevel(path.Base(dir)):
+		dir := path.Dir(f)
+		isDomain := below(dir, root, domains) || dir == path.Join(root, "evaluators") || dir == path.Join(root, "tools") || domain.IsLevel(path.Base(dir))
+		if pin := pinned(l.opts.Settings.Dialects, f); pin != "" {
+			isDomain = pin == schema.DialectDomain
+		}
+		if isDomain {
 			out.domain = append(out.domain, f)
-		default:
-			out.problems = append(out.problems, unread(f))
+		} else {
+			out.rest = append(out.rest, f)
 		}
 	}
 	return out
@@ -98,13 +166,4 @@ func below(dir, root string, domains map[string]bool) bool {
 		}
 	}
 	return false
-}
-
-// unread says that a file is of no dialect that is read.
-func unread(file string) schema.Problem {
-	return schema.Problem{
-		Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "not-read",
-		Message: "the file is of no dialect that is read, and its cases are not run",
-		Hint:    "the domain dialect is read: put a domain.json above it, or name the file in .gavelignore",
-	}
 }

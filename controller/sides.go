@@ -1,0 +1,184 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// alone plans head with nothing to compare it with.
+func (p *Prepared) alone(ctx context.Context) error {
+	loaded, env, err := p.load(ctx, p.Head, nil)
+	if err != nil {
+		return err
+	}
+	p.compare(nil, p.side(p.Head, loaded, env), nil)
+	p.Problems = loaded.Problems
+	return nil
+}
+
+// whole plans every case of head. Of base only those are loaded that the
+// change can affect, if both sides are read by the same settings.
+func (p *Prepared) whole(ctx context.Context) error {
+	loaded, env, err := p.load(ctx, p.Head, nil)
+	if err != nil {
+		return err
+	}
+	p.Problems = loaded.Problems
+	head := p.side(p.Head, loaded, env)
+	snapshot := loaded.Snapshot()
+	changed, err := p.changes(ctx, snapshot)
+	if err != nil {
+		return err
+	}
+	if !p.sameSettings() {
+		was, baseEnv, err := p.load(ctx, *p.Base, nil)
+		if err != nil {
+			return err
+		}
+		base := p.side(*p.Base, was, baseEnv)
+		p.compare(&base, head, changed)
+		return nil
+	}
+	change, err := snapshot.Update(ctx, p.Base.FS, p.Base.Config.Settings(), changed)
+	if err != nil {
+		return fmt.Errorf("load the definitions of %s: %w", p.Base.Commit, err)
+	}
+	baseEnv, err := p.environment(*p.Base)
+	if err != nil {
+		return err
+	}
+	base := p.side(*p.Base, change.Result, baseEnv)
+	if change.Files != nil {
+		complete(&base, head, change.Files, sameEnvironment(env, baseEnv), baseEnv)
+	}
+	p.compare(&base, head, changed)
+	return nil
+}
+
+// complete adds to base the cases that no changed file can affect. They are as
+// they are at head; only what they run in may be another.
+func complete(base *plan.Side, head plan.Side, affected []string, same bool, env plan.Environment) {
+	for key, c := range head.Cases {
+		if _, loaded := slices.BinarySearch(affected, c.Origin.File); loaded {
+			continue
+		}
+		base.Cases[key], base.Digests[key] = c, head.Digests[key]
+		if !same {
+			base.Digests[key] = plan.Digest(c, env)
+		}
+	}
+}
+
+// narrow reports whether planning the affected cases is enough: base is known,
+// and nothing but a changed file makes a case count as affected.
+func (p *Prepared) narrow() bool {
+	return p.Snapshot != nil && p.Select == nil && !p.All && len(p.Head.Config.Gate.Required) == 0 && p.sameSettings()
+}
+
+// affected plans the cases that the changed files can affect and counts the
+// rest. Its cost follows the change and not the size of the repository.
+func (p *Prepared) affected(ctx context.Context) error {
+	headEnv, err := p.environment(p.Head)
+	if err != nil {
+		return err
+	}
+	baseEnv, err := p.environment(*p.Base)
+	if err != nil {
+		return err
+	}
+	if !sameEnvironment(headEnv, baseEnv) {
+		return p.whole(ctx)
+	}
+	changed, err := p.changes(ctx, p.Snapshot)
+	if err != nil {
+		return err
+	}
+	change, err := p.Snapshot.Update(ctx, p.Head.FS, p.Head.Config.Settings(), changed)
+	if err != nil {
+		return fmt.Errorf("load the definitions of %s: %w", p.Head.Commit, err)
+	}
+	was, err := load.Load(ctx, p.Base.FS, load.Options{Settings: p.Base.Config.Settings(), Files: change.Files})
+	if err != nil {
+		return fmt.Errorf("load the definitions of %s: %w", p.Base.Commit, err)
+	}
+	base := p.side(*p.Base, was, baseEnv)
+	p.compare(&base, p.side(p.Head, change.Result, headEnv), changed)
+	total, before := p.Snapshot.Totals(), change.Before()
+	p.Plan.Rest = plan.Rest{Cases: total.Cases - before.Cases, Skipped: total.Skipped - before.Skipped}
+	p.Problems = change.Problems()
+	return nil
+}
+
+// changes lists the files that differ between the sides.
+func (p *Prepared) changes(ctx context.Context, s *load.Snapshot) ([]string, error) {
+	changed, err := p.Changed(ctx, outside(s, p.Head.Config.Definitions))
+	if err != nil {
+		return nil, fmt.Errorf("compare %s with %s: %w", p.Base.Commit, p.Head.Commit, err)
+	}
+	return changed, nil
+}
+
+// outside lists the inputs of the cases that lie in no definition folder.
+func outside(s *load.Snapshot, folders []string) []string {
+	var out []string
+	for file := range s.Inputs {
+		if !slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(file, dir+"/") }) {
+			out = append(out, file)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// sameSettings reports whether the definitions of both sides are read alike.
+func (p *Prepared) sameSettings() bool {
+	return p.Base.Config.Digest == p.Head.Config.Digest ||
+		reflect.DeepEqual(p.Base.Config.Settings(), p.Head.Config.Settings())
+}
+
+// sameEnvironment compares all but the function, which is the same for all.
+func sameEnvironment(a, b plan.Environment) bool {
+	a.Root, b.Root = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+func (p *Prepared) compare(base *plan.Side, head plan.Side, changed []string) {
+	opts := plan.Options{Always: p.always}
+	if base != nil {
+		set := setOf(changed)
+		opts.Changed = func(file string) bool { return set[file] }
+	}
+	p.Plan = plan.Compare(base, head, opts)
+}
+
+// load reads one state and what its cases run in.
+func (p *Prepared) load(ctx context.Context, s State, files []string) (*load.Result, plan.Environment, error) {
+	loaded, err := load.Load(ctx, s.FS, load.Options{Settings: s.Config.Settings(), Files: files})
+	if err != nil {
+		return nil, plan.Environment{}, fmt.Errorf("load the definitions of %s: %w", s.Commit, err)
+	}
+	env, err := p.environment(s)
+	return loaded, env, err
+}
+
+// side computes the digests of the cases that were asked for.
+func (p *Prepared) side(s State, loaded *load.Result, env plan.Environment) plan.Side {
+	cases := loaded.Cases
+	if p.Select != nil {
+		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.Select(c) })
+	}
+	side := plan.NewSide(s.Commit, cases, env)
+	for _, problem := range loaded.Problems {
+		if problem.Severity == schema.Error {
+			side.Invalid[problem.File] = true
+		}
+	}
+	return side
+}

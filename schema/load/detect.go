@@ -1,0 +1,166 @@
+package load
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// The fields that tell the dialects apart. A file with one of them that fits
+// nothing is a definition gone wrong rather than a file of another kind.
+var (
+	distinctive = map[string][]string{
+		schema.DialectEvalcase:  {"evalcases", "expected_outcome", "input_messages", "expected_messages", "rubrics"},
+		schema.DialectPromptval: {"test_type", "testing_prompt", "user_input", "evaluation_type", "editor_model", "edit_prompt"},
+		schema.DialectTestcase: {
+			"persona", "initial_message", "user_context", "max_turns", "expected_outcomes",
+			"expected_tool_calls", "evaluation_criteria_override", "test_cases",
+		},
+	}
+	// renamed are the names that later versions of the formats use.
+	renamed = map[string]map[string]string{
+		schema.DialectEvalcase:  {"tests": "evalcases", "cases": "evalcases", "eval_cases": "evalcases", "criteria": "expected_outcome"},
+		schema.DialectTestcase:  {"persona_context": "persona", "first_message": "initial_message"},
+		schema.DialectPromptval: {"type": "test_type", "id": "name", "input": "user_input"},
+	}
+	// contentDialects are known by what stands in the file, in this order.
+	contentDialects = []string{schema.DialectEvalcase, schema.DialectPromptval, schema.DialectTestcase}
+)
+
+// detect tells a dialect by what stands in a file; "" when it is none.
+func detect(doc *schema.Document) string {
+	switch {
+	case doc.Has("evalcases"), has(doc, "id", "expected_outcome"):
+		return schema.DialectEvalcase
+	case has(doc, "test_type", "testing_prompt"):
+		return schema.DialectPromptval
+	case doc.IsList("test_cases"):
+		if isTestcase(doc.Part("test_cases")) {
+			return schema.DialectTestcase
+		}
+	case isTestcase(doc):
+		return schema.DialectTestcase
+	}
+	return ""
+}
+
+// has reports whether the object, or an item of the list, has all the fields.
+func has(doc *schema.Document, fields ...string) bool {
+	all := func(at ...any) bool {
+		return !slices.ContainsFunc(fields, func(f string) bool { return !doc.Has(append(at, f)...) })
+	}
+	if doc.IsObject() {
+		return fields[0] != "id" && all() // one object with an id is no suite
+	}
+	for i := range doc.Items() {
+		if all(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTestcase asks for a name and, beside it, either a field that only a
+// testcase has or none that it does not know. Of a list one item is enough.
+func isTestcase(doc *schema.Document) bool {
+	if doc.IsList() {
+		for i := range doc.Items() {
+			if isTestcase(doc.Part(i)) {
+				return true
+			}
+		}
+		return false
+	}
+	keys := doc.Keys()
+	if !slices.Contains(keys, "name") {
+		return false
+	}
+	known := schema.Fields("#Testcase")
+	strange := slices.ContainsFunc(keys, func(k string) bool { return !slices.Contains(known, k) })
+	return !strange || slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(distinctive[schema.DialectTestcase], k) })
+}
+
+// misfit says what is wrong with a file that looks like a definition and is
+// none: nil when it does not even look like one.
+func misfit(doc *schema.Document) *schema.Problem {
+	at := []any{}
+	if doc.IsList() && doc.Items() > 0 {
+		at = append(at, 0)
+	}
+	keys := doc.Keys(at...)
+	best, bestKey, bestCount := "", "", 0
+	for _, dialect := range contentDialects {
+		count, first := 0, ""
+		for _, k := range keys {
+			if slices.Contains(distinctive[dialect], k) || counts(dialect, k, keys) {
+				if count++; first == "" {
+					first = k
+				}
+			}
+		}
+		if count > bestCount {
+			best, bestKey, bestCount = dialect, first, count
+		}
+	}
+	if best == "" {
+		return nil
+	}
+	var p schema.Problem
+	if now, ok := renamed[best][bestKey]; ok && !slices.Contains(distinctive[best], bestKey) {
+		p = doc.Problem("renamed-field", fmt.Sprintf("`%s` is the name that a later version of the %s format uses", bestKey, best),
+			fmt.Sprintf("write `%s`", now), append(at, bestKey)...)
+	} else {
+		p = doc.Problem("unknown-dialect", fmt.Sprintf("the file has `%s` like a definition of the %s format, and fits no format", bestKey, best),
+			lacking(best, keys)+", or name the file in .gavelignore", append(at, bestKey)...)
+	}
+	return &p
+}
+
+// counts says whether a later version's name speaks for a dialect: words that
+// any file may have do so only beside a field that no other file has.
+func counts(dialect, key string, keys []string) bool {
+	if _, ok := renamed[dialect][key]; !ok {
+		return false
+	}
+	return dialect != schema.DialectPromptval || slices.Contains(keys, "testing_prompt")
+}
+
+// lacking says what would make the file a definition.
+func lacking(dialect string, keys []string) string {
+	must := map[string][]string{
+		schema.DialectEvalcase:  {"id", "expected_outcome"},
+		schema.DialectPromptval: {"test_type", "testing_prompt"},
+		schema.DialectTestcase:  {"name"},
+	}[dialect]
+	if dialect == schema.DialectEvalcase && !slices.Contains(keys, "expected_outcome") {
+		return "put its cases into a list under `evalcases`"
+	}
+	var missing []string
+	for _, m := range must {
+		if !slices.Contains(keys, m) {
+			missing = append(missing, "`"+m+"`")
+		}
+	}
+	if len(missing) == 0 {
+		return "put it into a list of cases"
+	}
+	return "add " + strings.Join(missing, " and ")
+}
+
+// pinned gives the dialect that gavel.yaml says a file is of. Of several globs
+// that match the longest, which is likely the narrowest, wins.
+func pinned(pins map[string]string, file string) string {
+	best := ""
+	for glob := range pins {
+		if schema.MatchGlob(glob, file) && (len(glob) > len(best) || len(glob) == len(best) && glob < best) {
+			best = glob
+		}
+	}
+	return pins[best]
+}
+
+// stem is a path without its extension.
+func stem(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }

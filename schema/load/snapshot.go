@@ -1,0 +1,429 @@
+package load
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/domain"
+)
+
+// A Snapshot is what a state of the repository has for definitions, without
+// the cases themselves: which files there are, which cases they hold, what
+// each was built from, and what is wrong. From it follows what a change of
+// some files can affect, so that nothing else has to be read.
+//
+// A Snapshot is read-only and may be shared by goroutines.
+type Snapshot struct {
+	records  []record // sorted by file
+	inputs   [][]string
+	problems []schema.Problem // without those of the records' other
+	names    map[domain.Name]string
+}
+
+// A record is a Definition in a Snapshot.
+type record struct {
+	file, dialect string
+	cases         []caseRecord
+	ids           []string
+	// inputs is the set of the files that the cases were built from, this one
+	// aside.
+	inputs int
+	// bad marks a file with errors. What would mend it is not always one of
+	// its inputs, so it is loaded again with every change.
+	bad   bool
+	other []schema.Problem
+}
+
+type caseRecord struct {
+	key     string
+	skipped bool
+}
+
+// Totals count what a Snapshot holds.
+type Totals struct {
+	Definitions, Cases int
+	// Skipped are those of the Cases that are not active.
+	Skipped int
+}
+
+// Scan loads all definitions of a repository and keeps only the Snapshot.
+func Scan(ctx context.Context, fsys fs.FS, settings schema.Settings) (*Snapshot, error) {
+	res, err := Load(ctx, fsys, Options{Settings: settings, Brief: true})
+	if err != nil {
+		return nil, err
+	}
+	return res.Snapshot(), nil
+}
+
+// Snapshot condenses what was loaded.
+func (r *Result) Snapshot() *Snapshot {
+	s := &Snapshot{names: r.Names, problems: r.direct}
+	sets := map[string]int{}
+	bad := map[string]bool{}
+	for _, p := range r.direct {
+		bad[p.File] = bad[p.File] || p.Severity == schema.Error
+	}
+	for _, d := range r.Definitions {
+		rec := record{file: d.File, dialect: d.Dialect, other: d.Other, bad: bad[d.File]}
+		var files []string
+		for _, c := range d.Cases {
+			rec.cases = append(rec.cases, caseRecord{c.Key, c.Skip != ""})
+			for _, in := range c.Inputs {
+				if in.File != d.File {
+					files = append(files, in.File)
+				}
+			}
+		}
+		for _, id := range d.IDs {
+			rec.ids = append(rec.ids, id.Name)
+		}
+		rec.inputs = s.intern(sets, files)
+		s.records = append(s.records, rec)
+	}
+	return s
+}
+
+// intern gives the number of a set of files. Most cases share theirs.
+func (s *Snapshot) intern(sets map[string]int, files []string) int {
+	slices.Sort(files)
+	files = slices.Compact(files)
+	id := strings.Join(files, "\x00")
+	n, known := sets[id]
+	if !known {
+		n = len(s.inputs)
+		sets[id] = n
+		s.inputs = append(s.inputs, files)
+	}
+	return n
+}
+
+// Folders are the folders and files of the repository that bear on its
+// definitions, besides what definitions name elsewhere.
+func Folders(settings schema.Settings) []string {
+	out := slices.Concat(settings.Definitions, settings.Tools, []string{ignoreFile})
+	for _, root := range settings.Definitions {
+		out = append(out, path.Join(path.Dir(path.Clean(root)), "tools"))
+	}
+	return out
+}
+
+// Totals counts.
+func (s *Snapshot) Totals() Totals {
+	var t Totals
+	for i := range s.records {
+		t.add(&s.records[i], 1)
+	}
+	return t
+}
+
+func (t *Totals) add(r *record, sign int) {
+	if r.dialect == "" {
+		return
+	}
+	t.Definitions += sign
+	t.Cases += sign * len(r.cases)
+	for _, c := range r.cases {
+		if c.skipped {
+			t.Skipped += sign
+		}
+	}
+}
+
+// A Listed definition is a file with the number of its cases.
+type Listed struct {
+	File, Dialect string
+	Cases         int
+}
+
+// Definitions gives every definition, by file.
+func (s *Snapshot) Definitions(yield func(Listed) bool) {
+	for i := range s.records {
+		if r := &s.records[i]; r.dialect != "" && !yield(Listed{r.file, r.dialect, len(r.cases)}) {
+			return
+		}
+	}
+}
+
+// Problems are all that is wrong, sorted by place.
+func (s *Snapshot) Problems() []schema.Problem {
+	var pending []schema.Problem
+	used := map[string]bool{}
+	for i := range s.records {
+		r := &s.records[i]
+		if len(r.other) == 0 {
+			continue
+		}
+		if len(used) == 0 {
+			s.used(used)
+		}
+		if !used[r.file] {
+			pending = append(pending, r.other...)
+		}
+	}
+	return schema.SortProblems(slices.Concat(s.problems, counted(pending)))
+}
+
+// used collects the files that cases were built from.
+func (s *Snapshot) used(into map[string]bool) {
+	into[""] = true // so that it is collected once
+	for _, set := range s.inputs {
+		for _, file := range set {
+			into[file] = true
+		}
+	}
+}
+
+// Inputs gives the files, apart from themselves, that definitions build on,
+// and those that they would build on if they were there; some more than once.
+func (s *Snapshot) Inputs(yield func(file string) bool) {
+	for _, set := range s.inputs {
+		for _, file := range set {
+			if !yield(file) {
+				return
+			}
+		}
+	}
+}
+
+// find gives the record of a file.
+func (s *Snapshot) find(file string) (int, bool) {
+	return slices.BinarySearchFunc(s.records, file, func(r record, file string) int { return strings.Compare(r.file, file) })
+}
+
+// A Change is what became of a Snapshot when some files changed.
+type Change struct {
+	// Files are all definition files whose cases the change can affect, on
+	// either side of it; nil means all.
+	Files []string
+	// Result are the definitions of these files after the change.
+	Result *Result
+
+	before *Snapshot
+}
+
+// Update loads what a change of some files can affect. fsys is the state after
+// the change, which has the same settings as the one that s was taken of.
+func (s *Snapshot) Update(ctx context.Context, fsys fs.FS, settings schema.Settings, changed []string) (*Change, error) {
+	c := &Change{before: s, Files: s.affected(changed, settings)}
+	for {
+		res, err := Load(ctx, fsys, Options{Settings: settings, Files: c.Files})
+		if err != nil {
+			return nil, err
+		}
+		c.Result = res
+		if c.Files == nil {
+			return c, nil
+		}
+		more := s.entangled(res, c.Files)
+		if len(more) == 0 {
+			return c, nil
+		}
+		c.Files = slices.Compact(slices.Sorted(slices.Values(append(more, c.Files...))))
+	}
+}
+
+// affected lists the definition files that changed files can affect; nil means
+// that all are to be loaded.
+func (s *Snapshot) affected(changed []string, settings schema.Settings) []string {
+	if len(changed) == 0 {
+		return []string{}
+	}
+	if slices.Contains(changed, ignoreFile) || slices.ContainsFunc(s.problems, ofFolder) {
+		return nil
+	}
+	hit := map[string]bool{}
+	var folders []string
+	files := slices.Clone(changed)
+	for _, file := range changed {
+		for at := file; at != "."; at = path.Dir(at) {
+			hit[at] = true
+		}
+		base := path.Base(stem(file))
+		if base == "domain" { // it decides of what dialect all below it are
+			folders = append(folders, path.Dir(file)+"/")
+		}
+		// A file may be the suite of the lines beside it, or a test by another
+		// name of the same key.
+		for _, ext := range extensions {
+			if other := stem(file) + ext; other != file {
+				files = append(files, other)
+			}
+		}
+	}
+	files = append(files, s.witnesses(changed, settings)...)
+	sets := make([]bool, len(s.inputs))
+	for i, set := range s.inputs {
+		sets[i] = slices.ContainsFunc(set, func(file string) bool { return hit[file] })
+	}
+	for i := range s.records {
+		r := &s.records[i]
+		if r.bad || sets[r.inputs] || len(folders) > 0 && slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(r.file, dir) }) {
+			files = append(files, r.file)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// witnesses gives a file of the domain dialect for every definitions folder
+// whose tools stand, among other places, in a folder outside where something
+// changed: loading it shows whether a name is another tool's now.
+func (s *Snapshot) witnesses(changed []string, settings schema.Settings) []string {
+	var out []string
+	for _, root := range settings.Definitions {
+		root = path.Clean(root)
+		folders := append([]string{path.Join(path.Dir(root), "tools")}, settings.Tools...)
+		if !slices.ContainsFunc(changed, func(file string) bool { return slices.Contains(folders, path.Dir(file)) }) {
+			continue
+		}
+		i := slices.IndexFunc(s.records, func(r record) bool {
+			return r.dialect == schema.DialectDomain && strings.HasPrefix(r.file, root+"/")
+		})
+		if i >= 0 {
+			out = append(out, s.records[i].file)
+		}
+	}
+	return out
+}
+
+// ofFolder says of a problem that it hides files.
+func ofFolder(p schema.Problem) bool {
+	return slices.Contains([]string{"missing-folder", "unreadable-folder", "too-deep", "too-many-files"}, p.Rule)
+}
+
+// entangled lists the files outside of those loaded whose cases are not what
+// they were all the same: they have a key or an id that a loaded one has too,
+// or an evaluator or a tool is another file's now.
+func (s *Snapshot) entangled(res *Result, loaded []string) []string {
+	keys, ids := map[string]bool{}, map[string]bool{}
+	for _, d := range res.Definitions {
+		for _, c := range d.Cases {
+			keys[c.Key] = true
+		}
+		for _, id := range d.IDs {
+			ids[id.Name] = true
+		}
+	}
+	roots := s.renamed(res.Names)
+	var more []string
+	for i := range s.records {
+		r := &s.records[i]
+		clash := slices.ContainsFunc(r.cases, func(c caseRecord) bool { return keys[c.key] }) ||
+			slices.ContainsFunc(r.ids, func(id string) bool { return ids[id] }) ||
+			r.dialect == schema.DialectDomain && slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(r.file, root) })
+		if !clash {
+			continue
+		}
+		if _, is := slices.BinarySearch(loaded, r.file); !is {
+			more = append(more, r.file)
+		}
+	}
+	return more
+}
+
+// renamed lists the folders in which a name stands for another file than
+// before. Folders that were not looked at have no names now.
+func (s *Snapshot) renamed(now map[domain.Name]string) []string {
+	seen, out := map[string]bool{}, map[string]bool{}
+	for name, file := range now {
+		seen[name.Root] = true
+		if s.names[name] != file {
+			out[name.Root+"/"] = true
+		}
+	}
+	for name := range s.names {
+		if _, still := now[name]; !still && seen[name.Root] {
+			out[name.Root+"/"] = true
+		}
+	}
+	return slices.Collect(maps.Keys(out))
+}
+
+// Before counts what the affected files held before the change, so that the
+// rest is the difference to the Totals of the Snapshot.
+func (c *Change) Before() Totals {
+	if c.Files == nil {
+		return c.before.Totals()
+	}
+	var t Totals
+	for _, file := range c.Files {
+		if i, ok := c.before.find(file); ok {
+			t.add(&c.before.records[i], 1)
+		}
+	}
+	return t
+}
+
+// Problems are all that is wrong after the change, sorted by place.
+func (c *Change) Problems() []schema.Problem {
+	if c.Files == nil {
+		return c.Result.Problems
+	}
+	loose := func(r record) bool { return len(r.other) > 0 }
+	now := c.Result.Snapshot()
+	if !slices.ContainsFunc(c.before.records, loose) && !slices.ContainsFunc(now.records, loose) {
+		return schema.SortProblems(c.problems(now))
+	}
+	return c.Snapshot().Problems()
+}
+
+// problems are those of files that are definitions.
+func (c *Change) problems(now *Snapshot) []schema.Problem {
+	out := slices.Clone(now.problems)
+	for _, p := range c.before.problems {
+		if !c.replaced(p.File, now) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// replaced reports whether what was known of a file holds no longer.
+func (c *Change) replaced(file string, now *Snapshot) bool {
+	if _, affected := slices.BinarySearch(c.Files, file); affected {
+		return true
+	}
+	_, loaded := now.find(file)
+	return loaded
+}
+
+// Snapshot is the state after the change.
+func (c *Change) Snapshot() *Snapshot {
+	now := c.Result.Snapshot()
+	if c.Files == nil {
+		return now
+	}
+	out := &Snapshot{
+		names: maps.Clone(c.before.names), inputs: slices.Concat(c.before.inputs, now.inputs),
+		problems: c.problems(now),
+		records:  make([]record, 0, len(c.before.records)+len(now.records)),
+	}
+	maps.Copy(out.names, now.names)
+	rest := now.records
+	for _, r := range c.before.records {
+		for len(rest) > 0 && rest[0].file < r.file {
+			out.take(&rest, len(c.before.inputs))
+		}
+		if !c.replaced(r.file, now) {
+			out.records = append(out.records, r)
+		}
+	}
+	for len(rest) > 0 {
+		out.take(&rest, len(c.before.inputs))
+	}
+	return out
+}
+
+// take moves the first record over, whose sets of inputs are numbered from
+// offset on here.
+func (s *Snapshot) take(from *[]record, offset int) {
+	r := (*from)[0]
+	*from = (*from)[1:]
+	r.inputs += offset
+	s.records = append(s.records, r)
+}

@@ -1,0 +1,288 @@
+package load
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// edits are single changes of the seed's repository, each of a kind of its
+// own: what a test shares, what it names, what decides its dialect, what it
+// clashes with. An empty text removes the file.
+func edits() map[string]map[string]string {
+	const d = "test_definitions/"
+	test := `{"id": "one", "name": "One", "prompt": "Now?", "expected": {"tools": ["get_weather"]}}`
+	return map[string]map[string]string{
+		"a test":                    {d + "tool_calling/level_1/test_one.json": test},
+		"a broken test":             {d + "tool_calling/level_1/test_one.json": `{"id": `},
+		"a removed test":            {d + "tool_calling/level_1/test_one.json": ""},
+		"a new test":                {d + "math/level_2/new.yaml": "id: new\nname: N\nprompt: 2?\nevaluator_id: two_pass\nexpected: {answer: 2}\n"},
+		"tests in lines":            {d + "math/level_2/lines.jsonl": `{"id": "l1", "name": "L", "prompt": "2?", "evaluator_id": "two_pass", "expected": {"answer": 2}}` + "\n" + `{"id": "l2", "name": "L", "prompt": "3?", "evaluator_id": "two_pass", "expected": {"answer": 3}}`},
+		"an id that is taken":       {d + "tool_calling/level_2/a.json": strings.Replace(test, `"one"`, `"math_multiply_1"`, 1)},
+		"an id taken by an earlier": {d + "conversation/level_1/a.json": `{"id": "one", "name": "G", "prompt": "Halo", "expected": {"keywords": ["halo"]}}`},
+		"a key that is taken":       {d + "tool_calling/level_1/test_one.yaml": strings.Replace(test, `"one"`, `"other"`, 1)},
+		"the same test moved":       {d + "tool_calling/level_1/test_one.json": "", d + "tool_calling/level_2/test_one.json": test},
+		"a level appears":           {d + "tool_calling/level_2/level.json": `{"system_prompt": "Be brief."}`},
+		"a broken level appears":    {d + "tool_calling/level_2/level.json": `{"system_prompt": 5}`},
+		"a domain":                  {d + "tool_calling/domain.json": `{"id": "tool_calling", "name": "T", "evaluator_id": "tool_call", "tool_ids": ["get_weather"], "enabled": false}`},
+		"a broken domain":           {d + "tool_calling/domain.json": `{"id": "other", "name": "T"}`},
+		"a removed domain":          {d + "tool_calling/domain.json": ""},
+		"a domain inside another":   {d + "tool_calling/level_1/domain.json": `{"id": "level_1", "name": "T"}`},
+		"a tool":                    {d + "tools/get_weather.json": `{"id": "get_weather", "function": {"name": "weather"}}`},
+		"a removed tool":            {d + "tools/get_weather.json": ""},
+		"a tool of another id":      {d + "tools/get_weather.json": `{"id": "weather", "function": {"name": "weather"}}`},
+		"a tool in front":           {d + "tools/a.json": `{"id": "get_weather", "function": {"name": "first"}}`},
+		"a tool beside":             {"tools/get_order.json": `{"id": "get_order", "function": {"name": "get_order"}}`},
+		"a built-in configured":     {d + "evaluators/keyword.json": `{"id": "keyword", "type": "predefined", "config": {"match": "any"}}`},
+		"a database":                {d + "sql/seed/shop.sql": `CREATE TABLE products (name TEXT, price REAL, colour TEXT);`},
+		"a second script":           {d + "sql/seed/more.sql": `CREATE TABLE orders (id INT);`},
+		"no database":               {d + "sql/seed/shop.sql": ""},
+		"no definition":             {d + "notes.yaml": "colour: red\n"},
+		"another no definition":     {d + "more.json": "[1, 2]"},
+		"a lost definition":         {d + "suite.yaml": "eval_cases: []\n"},
+		"an ignored folder":         {".gavelignore": "math/\n"},
+		"a hidden file":             {d + "math/level_1/.x.json": "{"},
+		"a file elsewhere":          {"agent/main.py": "print()"},
+	}
+}
+
+// state is what a snapshot says, without how it stores it.
+func state(s *Snapshot) string {
+	var b strings.Builder
+	for d := range s.Definitions {
+		fmt.Fprintln(&b, d)
+	}
+	for _, p := range s.Problems() {
+		fmt.Fprintln(&b, p)
+	}
+	fmt.Fprintln(&b, s.Totals())
+	return b.String()
+}
+
+// TestUpdateIsAFreshLoad holds that loading what a change can affect leads to
+// the same as loading all: over single edits, and over sequences of them from
+// one snapshot to the next.
+func TestUpdateIsAFreshLoad(t *testing.T) {
+	all := edits()
+	names := slices.Sorted(maps.Keys(all))
+	random := rand.New(rand.NewPCG(1, 2))
+	var sequences [][]string
+	for _, name := range names {
+		sequences = append(sequences, []string{name})
+	}
+	for range 40 {
+		var seq []string
+		for range 4 {
+			seq = append(seq, names[random.IntN(len(names))])
+		}
+		sequences = append(sequences, seq)
+	}
+	for _, seq := range sequences {
+		texts := seed()
+		snap := scan(t, texts)
+		for i, name := range seq {
+			before := maps.Clone(texts)
+			changed := apply(texts, all[name])
+			if random.IntN(3) == 0 { // the way back
+				texts = seed()
+				changed = different(before, texts)
+			}
+			snap = updated(t, snap, before, texts, changed)
+			if diff := cmp.Diff(state(scan(t, texts)), state(snap)); diff != "" {
+				t.Fatalf("after %v (-fresh +updated):\n%s", seq[:i+1], diff)
+			}
+			if again := stored(t, snap); !snap.Equal(again) {
+				t.Fatalf("after %v the snapshot is read otherwise than it was written:\n%s\n%s", seq[:i+1], state(snap), state(again))
+			}
+		}
+	}
+}
+
+// stored writes a snapshot and reads it.
+func stored(t *testing.T, s *Snapshot) *Snapshot {
+	t.Helper()
+	data, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+// updated takes a change into account, and holds that no case outside of the
+// files that are said to be affected differs between the two sides.
+func updated(t *testing.T, s *Snapshot, before, after map[string]string, changed []string) *Snapshot {
+	t.Helper()
+	change, err := s.Update(t.Context(), fsOf(after), settings, changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change.Files == nil {
+		return change.Snapshot()
+	}
+	outside := func(texts map[string]string) map[string]string {
+		cases := map[string]string{}
+		for _, c := range loadAll(t, texts).Cases {
+			if !slices.Contains(change.Files, c.Origin.File) {
+				cases[c.Key] = whole(t, c)
+			}
+		}
+		return cases
+	}
+	if diff := cmp.Diff(outside(before), outside(after)); diff != "" {
+		t.Errorf("a case that was not loaded changed with %v:\n%s", changed, diff)
+	}
+	inside := map[string]string{}
+	for _, c := range loadAll(t, after).Cases {
+		if slices.Contains(change.Files, c.Origin.File) {
+			inside[c.Key] = whole(t, c)
+		}
+	}
+	loaded := map[string]string{}
+	for _, c := range change.Result.Cases {
+		if slices.Contains(change.Files, c.Origin.File) {
+			loaded[c.Key] = whole(t, c)
+		}
+	}
+	if diff := cmp.Diff(inside, loaded); diff != "" {
+		t.Errorf("what was loaded with %v is not what a fresh load gives:\n%s", changed, diff)
+	}
+	total, now := s.Totals(), change.Snapshot().Totals()
+	if was := change.Before(); now.Cases != total.Cases-was.Cases+len(loaded) {
+		t.Errorf("%d cases before, %d of them affected, %d loaded, %d now", total.Cases, was.Cases, len(loaded), now.Cases)
+	}
+	return change.Snapshot()
+}
+
+func whole(t *testing.T, c *schema.Case) string {
+	t.Helper()
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func scan(t *testing.T, texts map[string]string) *Snapshot {
+	t.Helper()
+	s, err := Scan(t.Context(), fsOf(texts), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func apply(texts, edit map[string]string) (changed []string) {
+	for file, text := range edit {
+		if text == "" {
+			delete(texts, file)
+		} else {
+			texts[file] = text
+		}
+		changed = append(changed, file)
+	}
+	slices.Sort(changed)
+	return changed
+}
+
+func different(a, b map[string]string) (files []string) {
+	for _, file := range slices.Sorted(maps.Keys(a)) {
+		if text, there := b[file]; !there || text != a[file] {
+			files = append(files, file)
+		}
+	}
+	for file := range b {
+		if _, there := a[file]; !there {
+			files = append(files, file)
+		}
+	}
+	slices.Sort(files)
+	return files
+}
+
+// TestUpdateReadsLittle holds that a change of one test, of a level, of a tool
+// loads the tests that it can affect and no other.
+func TestUpdateReadsLittle(t *testing.T) {
+	files := generate(1000)
+	files["test_definitions/tools/t.json"] = &fstest.MapFile{Data: []byte(`{"id": "t", "function": {"name": "t"}}`)}
+	files["test_definitions/d3/level_2/t13.json"].Data = []byte(`{"id": "t13", "name": "T", "prompt": "x", "tool_ids": ["t"], "expected": {"keywords": ["x"]}}`)
+	snap, err := Scan(t.Context(), files, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		changed string
+		tests   int
+	}{
+		{"test_definitions/d3/level_2/t13.json", 1},
+		{"test_definitions/d3/level_2/level.yaml", 10},
+		{"test_definitions/d3/domain.json", 100},
+		{"test_definitions/tools/t.json", 1},
+		{"agent/main.py", 0},
+	} {
+		change, err := snap.Update(t.Context(), files, settings, []string{tt.changed})
+		if err != nil || len(change.Result.Cases) != tt.tests {
+			t.Errorf("%s: %d cases are loaded, want %d (%v)", tt.changed, len(change.Result.Cases), tt.tests, err)
+		}
+	}
+}
+
+// FuzzDecode gives damaged bytes with a right checksum: they are an error or a
+// snapshot that can be used, and never a panic.
+func FuzzDecode(f *testing.F) {
+	texts := seed()
+	apply(texts, edits()["no definition"])
+	s, err := Scan(f.Context(), fsOf(texts), settings)
+	if err != nil {
+		f.Fatal(err)
+	}
+	data, err := s.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data[len(snapshotMagic) : len(data)-4])
+	f.Add([]byte{2, '{', '}', 0, 0})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		all := append([]byte(snapshotMagic), body...)
+		got, err := Decode(binary.BigEndian.AppendUint32(all, crc32.ChecksumIEEE(all)))
+		if err != nil {
+			return
+		}
+		got.Totals()
+		got.Problems()
+		got.affected([]string{"test_definitions/tools/get_weather.json"}, settings)
+	})
+}
+
+func TestDecodeRefusesDamage(t *testing.T) {
+	data, err := scan(t, seed()).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range data {
+		damaged := slices.Clone(data)
+		damaged[i] ^= 0x20
+		if _, err := Decode(damaged); err == nil {
+			t.Fatalf("byte %d may be anything", i)
+		}
+	}
+	for n := range data {
+		if _, err := Decode(data[:n]); err == nil {
+			t.Fatalf("%d bytes are enough", n)
+		}
+	}
+}
