@@ -305,6 +305,7 @@ func TestADigestDiffersExactlyWhenWhatItIsAboutDoes(t *testing.T) {
 				}
 			}
 			after, now := observe(t, p, texts)
+			samePlans(t, base, texts, func(word string) bool { return old[word][2] != now[word][2] })
 			for _, word := range words {
 				compare(t, word, before[word], after[word], old[word], now[word])
 				affected := old[word][2] != now[word][2]

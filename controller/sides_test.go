@@ -1,0 +1,146 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// stateOf is a repository of these texts.
+func stateOf(t *testing.T, commit string, texts map[string]string) controller.State {
+	t.Helper()
+	files := fstest.MapFS{}
+	for name, text := range texts {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	cfg, problems := config.Parse("gavel.yaml", []byte(texts["gavel.yaml"]))
+	if schema.HasErrors(problems) {
+		t.Fatal(problems)
+	}
+	return controller.State{Commit: commit, FS: files, Config: cfg}
+}
+
+// between is the plan of one repository against another, made of all cases or,
+// where base's snapshot is given, of those that the change can affect.
+func between(t *testing.T, base, head map[string]string, snapshot *load.Snapshot) *controller.Prepared {
+	t.Helper()
+	was, is := stateOf(t, strings.Repeat("b", 40), base), stateOf(t, controller.Worktree, head)
+	prepared, err := controller.Prepare(t.Context(), controller.Request{
+		Head: is, Base: &was, ConfigFile: "gavel.yaml", Snapshot: snapshot,
+		LookupEnv: func(string) (string, bool) { return "", false },
+		Changed: func(context.Context, []string) ([]string, error) {
+			files := maps.Clone(base)
+			maps.Copy(files, head)
+			maps.DeleteFunc(files, func(file, _ string) bool {
+				a, there := base[file]
+				b, still := head[file]
+				return there == still && a == b
+			})
+			return slices.Sorted(maps.Keys(files)), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prepared
+}
+
+// samePlans holds that planning only what a change can affect is planning all,
+// with the rest as a number, and that both affect the cases whose digests say
+// so.
+func samePlans(t *testing.T, base, head map[string]string, affected func(word string) bool) {
+	t.Helper()
+	snapshot, err := load.Scan(t.Context(), stateOf(t, "", base).FS, stateOf(t, "", base).Config.Settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, some := between(t, base, head, nil), between(t, base, head, snapshot)
+	for _, row := range all.Plan.Rows {
+		word := row.Key[strings.LastIndex(row.Key, "/")+1:]
+		if is := row.Action != plan.Reuse; is != affected(word) {
+			t.Errorf("%s: planned to %s, its digest differs: %v", row.Key, row.Action, affected(word))
+		}
+	}
+	if diff := cmp.Diff(rows(all.Plan), rows(some.Plan)); diff != "" {
+		t.Errorf("of all cases, of the affected ones (-all +affected):\n%s", diff)
+	}
+	if diff := cmp.Diff(all.Problems, some.Problems); diff != "" {
+		t.Errorf("problems (-all +affected):\n%s", diff)
+	}
+}
+
+// rows says what a plan does, with what nothing affects as a number.
+func rows(p *plan.Plan) []string {
+	var out []string
+	rest := p.Rest
+	for _, r := range p.Rows {
+		if r.Unaffected() {
+			rest.Cases++
+			if r.Action == plan.Skip {
+				rest.Skipped++
+			}
+			continue
+		}
+		out = append(out, fmt.Sprint(r.Key, " ", r.Action, " ", r.Target, " from ", r.MovedFrom, ": ", r.Reasons, r.HeadDigests.D, r.BaseDigests.D))
+	}
+	return append(out, fmt.Sprintf("%+v", rest))
+}
+
+// TestPlansOfRemovedMovedAndBroken takes the changes that leave no case to
+// look at.
+func TestPlansOfRemovedMovedAndBroken(t *testing.T) {
+	const defs = "test_definitions/"
+	base := oracleFiles("http://127.0.0.1:1")
+	base[defs+"b/level_1/idle.json"] = `{"id": "idle", "name": "Idle", "prompt": "idle?", "expected": "x", "enabled": false}`
+	for name, change := range map[string]map[string]string{
+		"removed":           {defs + "a/level_1/alpha.json": ""},
+		"moved":             {defs + "a/level_1/alpha.json": "", defs + "a/level_3/alpha.json": base[defs+"a/level_1/alpha.json"]},
+		"broken":            {defs + "a/level_1/alpha.json": "{"},
+		"broken domain":     {defs + "a/domain.json": "{"},
+		"domain removed":    {defs + "a/domain.json": ""},
+		"disabled":          {defs + "a/level_1/alpha.json": strings.Replace(base[defs+"a/level_1/alpha.json"], "{", `{"enabled": false, `, 1)},
+		"enabled":           {defs + "b/level_1/idle.json": strings.Replace(base[defs+"b/level_1/idle.json"], "false", "true", 1)},
+		"new":               {defs + "b/level_1/new.yaml": "id: new\nname: N\nprompt: new?\nexpected: x\n"},
+		"id that is taken":  {defs + "a/level_1/aa.json": strings.Replace(base[defs+"a/level_1/alpha.json"], "alpha?", "aa?", 1)},
+		"id taken by later": {defs + "b/level_1/zz.json": `{"id": "alpha", "name": "Z", "prompt": "zz?", "expected": "x"}`},
+		"no definition":     {defs + "notes.yaml": "colour: red"},
+		"ignored":           {".gavelignore": "b/\n"},
+		"nothing":           {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			head := maps.Clone(base)
+			for file, text := range change {
+				head[file] = text
+				if text == "" {
+					delete(head, file)
+				}
+			}
+			snapshot, err := load.Scan(t.Context(), stateOf(t, "", base).FS, stateOf(t, "", base).Config.Settings())
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, some := between(t, base, head, nil), between(t, base, head, snapshot)
+			if diff := cmp.Diff(rows(all.Plan), rows(some.Plan)); diff != "" {
+				t.Errorf("of all cases, of the affected ones (-all +affected):\n%s", diff)
+			}
+			if diff := cmp.Diff(all.Problems, some.Problems); diff != "" {
+				t.Errorf("problems (-all +affected):\n%s", diff)
+			}
+			if changes := len(rows(all.Plan)) > 1; changes != (len(change) > 0 && name != "no definition" && name != "id taken by later") {
+				t.Errorf("the plan is %v", rows(all.Plan))
+			}
+		})
+	}
+}
