@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
@@ -118,23 +117,11 @@ func (p *Prepared) affected(ctx context.Context) error {
 
 // changes lists the files that differ between the sides.
 func (p *Prepared) changes(ctx context.Context, s *load.Snapshot) ([]string, error) {
-	changed, err := p.Changed(ctx, outside(s, p.Head.Config.Definitions))
+	changed, err := p.Changed(ctx, s.Outside(p.Head.Config.Settings()))
 	if err != nil {
 		return nil, fmt.Errorf("compare %s with %s: %w", p.Base.Commit, p.Head.Commit, err)
 	}
 	return changed, nil
-}
-
-// outside lists the inputs of the cases that lie in no definition folder.
-func outside(s *load.Snapshot, folders []string) []string {
-	var out []string
-	for file := range s.Inputs {
-		if !slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(file, dir+"/") }) {
-			out = append(out, file)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // sameSettings reports whether the definitions of both sides are read alike.

@@ -37,6 +37,8 @@ func (a *app) plan(ctx context.Context, s selection) error {
 		return err
 	}
 	defer book.Close()
+	// The JSON form has a row for every case; the text counts the rest.
+	s.affectedOnly = !a.json
 	prepared, err := a.local(ctx, w, book, s.base, s)
 	if err != nil {
 		return err

@@ -18,6 +18,8 @@ type selection struct {
 	difficulties []string
 	domains      []string
 	levels       []string
+	// affectedOnly says that the other cases need no row of their own.
+	affectedOnly bool
 }
 
 // bind adds the flags of a selection to a command whose arguments are globs of

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/sarif"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -70,11 +72,11 @@ func (a *app) validate(ctx context.Context, format string) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := load.Load(ctx, w.files, load.Options{Settings: cfg.Settings()})
+	found, err := a.definitions(ctx, w, cfg)
 	if err != nil {
 		return err
 	}
-	out := summarise(loaded, slices.Concat(problems, loaded.Problems), a.strict)
+	out := summarise(found, problems, a.strict)
 	if err := a.render(w.files, format, out); err != nil {
 		return err
 	}
@@ -84,14 +86,41 @@ func (a *app) validate(ctx context.Context, format string) error {
 	return nil
 }
 
-// summarise counts. Under --strict warnings and notes are errors.
-func summarise(loaded *load.Result, problems []schema.Problem, strict bool) validated {
-	out := validated{Definitions: []definitionRow{}, Problems: []schema.Problem{}, Notes: []string{}}
-	for _, d := range loaded.Definitions {
-		out.Definitions = append(out.Definitions, definitionRow{d.File, d.Dialect, len(d.Cases)})
-		out.Summary.Cases += len(d.Cases)
+// definitions are those of the working tree: what is remembered of HEAD's,
+// with the files that differ from them loaded again.
+func (a *app) definitions(ctx context.Context, w *workspace, cfg *config.Config) (*load.Snapshot, error) {
+	settings := cfg.Settings()
+	head, err := w.repo.Resolve(ctx, "HEAD")
+	if err != nil { // a repository without a commit
+		return load.Scan(ctx, w.files, settings)
 	}
-	for _, p := range problems {
+	files, err := w.repo.FS(head)
+	if err != nil {
+		return nil, err
+	}
+	was, err := a.snapshot(ctx, w, controller.State{Commit: head, FS: files, Config: cfg})
+	if err != nil {
+		return nil, err
+	}
+	changed, err := w.repo.ChangedWork(ctx, head, slices.Concat(load.Folders(settings), was.Outside(settings)))
+	if err != nil || len(changed) == 0 {
+		return was, err
+	}
+	change, err := was.Update(ctx, w.files, settings, changed)
+	if err != nil {
+		return nil, err
+	}
+	return change.Snapshot(), nil
+}
+
+// summarise counts. Under --strict warnings and notes are errors.
+func summarise(found *load.Snapshot, problems []schema.Problem, strict bool) validated {
+	out := validated{Definitions: []definitionRow{}, Problems: []schema.Problem{}, Notes: []string{}}
+	for d := range found.Definitions {
+		out.Definitions = append(out.Definitions, definitionRow{d.File, d.Dialect, d.Cases})
+		out.Summary.Cases += d.Cases
+	}
+	for _, p := range slices.Concat(problems, found.Problems()) {
 		switch {
 		case strict:
 			p.Severity = schema.Error

@@ -73,6 +73,40 @@ func (a *app) worktree(w *workspace) (controller.State, error) {
 	return controller.State{Commit: controller.Worktree, FS: w.files, Config: cfg, Dir: w.repo.Root()}, nil
 }
 
+// snapshots remembers what definitions there are beside the ledger.
+func (a *app) snapshots(ctx context.Context, w *workspace) (controller.Snapshots, error) {
+	out := controller.Snapshots{Program: program(), Changed: w.repo.Changed}
+	if a.ledgerFile != "" {
+		out.Path = a.ledgerFile + ".definitions"
+		return out, nil
+	}
+	dir, err := openOwnFolder(ctx, w.repo)
+	out.Path = filepath.Join(dir, "definitions")
+	return out, err
+}
+
+func (a *app) snapshot(ctx context.Context, w *workspace, at controller.State) (*load.Snapshot, error) {
+	stored, err := a.snapshots(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return stored.At(ctx, at)
+}
+
+// program names this build: two builds of one version need not compile a
+// definition to the same cases.
+func program() string {
+	name, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d %d", name, info.Size(), info.ModTime().UnixNano())
+}
+
 // at is a commit as a state. Where it has no usable configuration it is read
 // with the given one.
 func (a *app) at(w *workspace, commit string, otherwise *config.Config) (controller.State, error) {
@@ -116,6 +150,11 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
 			return w.repo.ChangedWork(ctx, base, slices.Concat(folders, outside))
 		}
+		if s.affectedOnly && !s.all && req.Select == nil {
+			if req.Snapshot, err = a.snapshot(ctx, w, state); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return controller.Prepare(ctx, req)
 }
@@ -142,25 +181,34 @@ func (a *app) openLedger(ctx context.Context, w *workspace) (*ledger.Ledger, err
 // ownFolder is where Gavel keeps its files in a repository.
 const ownFolder = ".gavel"
 
-// openOwnLedger opens the ledger in the repository's own folder, which git
-// does not see. A folder that was committed is refused: whoever wrote the
-// commit would have written the verdicts.
+// openOwnLedger opens the ledger in the repository's own folder.
 func openOwnLedger(ctx context.Context, repo *gitrepo.Repository) (*ledger.Ledger, error) {
+	dir, err := openOwnFolder(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	return ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
+}
+
+// openOwnFolder makes the folder if it is not there. Git does not see it, and
+// one that was committed is refused: whoever wrote the commit would have
+// written the verdicts.
+func openOwnFolder(ctx context.Context, repo *gitrepo.Repository) (string, error) {
 	if head, err := repo.Resolve(ctx, "HEAD"); err == nil { // no commit, nothing committed
 		files, err := repo.FS(head)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		if _, err := fs.Stat(files, ownFolder); err == nil {
-			return nil, usageError("the folder %s is committed, so its verdicts cannot be trusted; take it out of git, or name another ledger with --ledger", ownFolder)
+			return "", usageError("the folder %s is committed, so its verdicts cannot be trusted; take it out of git, or name another ledger with --ledger", ownFolder)
 		}
 	}
 	dir := filepath.Join(repo.Root(), ownFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open the ledger: %w", err)
+		return "", fmt.Errorf("make the folder %s: %w", ownFolder, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600); err != nil {
-		return nil, fmt.Errorf("open the ledger: %w", err)
+		return "", fmt.Errorf("make the folder %s: %w", ownFolder, err)
 	}
-	return ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
+	return dir, nil
 }

@@ -178,16 +178,18 @@ func (s *Snapshot) used(into map[string]bool) {
 	}
 }
 
-// Inputs gives the files, apart from themselves, that definitions build on,
-// and those that they would build on if they were there; some more than once.
-func (s *Snapshot) Inputs(yield func(file string) bool) {
+// Outside lists the files in no definitions folder that definitions build on,
+// or would build on if they were there.
+func (s *Snapshot) Outside(settings schema.Settings) []string {
+	found := map[string]bool{}
 	for _, set := range s.inputs {
 		for _, file := range set {
-			if !yield(file) {
-				return
+			if !slices.ContainsFunc(settings.Definitions, func(dir string) bool { return strings.HasPrefix(file, path.Clean(dir)+"/") }) {
+				found[file] = true
 			}
 		}
 	}
+	return sortedKeys(found)
 }
 
 // find gives the record of a file.

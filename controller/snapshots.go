@@ -1,0 +1,126 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// Snapshots remembers in a file what one commit has for definitions. What
+// another commit has follows from the files that differ, so that one is enough
+// for all of them.
+type Snapshots struct {
+	// Path is the file. One that cannot be read or written costs only time.
+	Path string
+	// Program names the build: what another made of the same files is not used.
+	Program string
+	// Changed lists the files that differ between two commits.
+	Changed func(ctx context.Context, from, to string) ([]string, error)
+}
+
+// storedSnapshot is the first line of the file.
+type storedSnapshot struct {
+	Program  string `json:"program"`
+	Settings string `json:"settings"` // hex SHA-256
+	Commit   string `json:"commit"`
+}
+
+// At gives the snapshot of a commit under its settings.
+func (s Snapshots) At(ctx context.Context, state State) (*load.Snapshot, error) {
+	settings := state.Config.Settings()
+	want, err := s.describe(settings)
+	if err != nil {
+		return nil, err
+	}
+	had, snapshot := s.read(want)
+	if snapshot != nil && had.Commit == state.Commit {
+		return snapshot, nil
+	}
+	if snapshot != nil {
+		snapshot = s.move(ctx, snapshot, had.Commit, state)
+	}
+	if snapshot == nil {
+		if snapshot, err = load.Scan(ctx, state.FS, settings); err != nil {
+			return nil, fmt.Errorf("load the definitions of %s: %w", state.Commit, err)
+		}
+	}
+	want.Commit = state.Commit
+	s.write(want, snapshot)
+	return snapshot, nil
+}
+
+func (s Snapshots) describe(settings schema.Settings) (storedSnapshot, error) {
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return storedSnapshot{}, fmt.Errorf("describe the settings: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return storedSnapshot{Program: s.Program, Settings: hex.EncodeToString(sum[:])}, nil
+}
+
+// read gives the stored snapshot if it was taken by this program under these
+// settings.
+func (s Snapshots) read(want storedSnapshot) (storedSnapshot, *load.Snapshot) {
+	data, err := os.ReadFile(s.Path)
+	if err != nil {
+		return storedSnapshot{}, nil
+	}
+	line, body, _ := bytes.Cut(data, []byte("\n"))
+	var had storedSnapshot
+	if json.Unmarshal(line, &had) != nil || had.Program != want.Program || had.Settings != want.Settings {
+		return storedSnapshot{}, nil
+	}
+	snapshot, err := load.Decode(body)
+	if err != nil {
+		return storedSnapshot{}, nil
+	}
+	return had, snapshot
+}
+
+// move takes a snapshot from one commit to another; nil where that cannot be
+// done, such as when the first commit is gone from the repository.
+func (s Snapshots) move(ctx context.Context, snapshot *load.Snapshot, from string, to State) *load.Snapshot {
+	changed, err := s.Changed(ctx, from, to.Commit)
+	if err != nil {
+		return nil
+	}
+	change, err := snapshot.Update(ctx, to.FS, to.Config.Settings(), changed)
+	if err != nil {
+		return nil
+	}
+	return change.Snapshot()
+}
+
+// write replaces the file as a whole, so that nobody reads half of one.
+func (s Snapshots) write(as storedSnapshot, snapshot *load.Snapshot) {
+	body, err := snapshot.Encode()
+	if err != nil {
+		return
+	}
+	line, err := json.Marshal(as)
+	if err != nil {
+		return
+	}
+	f, err := os.CreateTemp(filepath.Dir(s.Path), filepath.Base(s.Path)+".*")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(append(append(line, '\n'), body...))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), s.Path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // what is left of it is of no use
+	}
+}
