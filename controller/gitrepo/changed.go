@@ -2,9 +2,7 @@ package gitrepo
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -125,66 +123,4 @@ func (d *differ) pair(ctx context.Context, dir string, a, b entry) error {
 		d.paths = append(d.paths, name)
 	}
 	return d.compare(ctx, name, from, to)
-}
-
-// ChangedWork lists the files below the folders that differ between a commit
-// and the working tree, untracked ones included. It is sorted and nil when
-// nothing differs. Folders are relative to the root; "." means everything.
-// Modes are not compared, since not every file system has them.
-func (r *Repository) ChangedWork(ctx context.Context, base string, folders []string) ([]string, error) {
-	commit, err := r.FS(base)
-	if err != nil {
-		return nil, err
-	}
-	work, err := r.WorkFS()
-	if err != nil {
-		return nil, err
-	}
-	defer work.Close()
-	var paths []string
-	for _, folder := range folders {
-		was, err := hashes(ctx, commit, folder)
-		if err != nil {
-			return nil, fmt.Errorf("comparing %s with the working tree: %w", folder, err)
-		}
-		is, err := hashes(ctx, work, folder)
-		if err != nil {
-			return nil, fmt.Errorf("comparing %s with the working tree: %w", folder, err)
-		}
-		for name, hash := range is {
-			if was[name] != hash {
-				paths = append(paths, name)
-			}
-			delete(was, name)
-		}
-		for name := range was {
-			paths = append(paths, name)
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths), nil
-}
-
-// hashes gives the blob hash of every regular file below a folder; none when
-// the folder is not there. A link counts by being one.
-func hashes(ctx context.Context, fsys FileSystem, folder string) (map[string]string, error) {
-	found := map[string]string{}
-	err := fs.WalkDir(fsys, path.Clean(folder), func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case name == path.Clean(folder) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLink) || errors.Is(err, errSubmodule)):
-			return fs.SkipAll // not there on this side, or out of reach
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case e.IsDir():
-			return nil
-		case !e.Type().IsRegular():
-			found[name] = e.Type().String()
-			return nil
-		}
-		found[name], err = fsys.Hash(name)
-		return err
-	})
-	return found, err
 }

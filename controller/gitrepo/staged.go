@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 )
@@ -69,18 +70,18 @@ func (r *Repository) converts() bool {
 }
 
 // hash gives the noted hash of a file if it cannot have changed since.
-func (s staged) hash(name string, info fs.FileInfo) (string, bool) {
+func (s staged) hash(name string, info fs.FileInfo) (plumbing.Hash, bool) {
 	e, ok := s.entries[name]
 	if !ok || e.Stage != 0 || e.IntentToAdd || e.SkipWorktree ||
 		e.Mode != filemode.Regular && e.Mode != filemode.Executable {
-		return "", false
+		return plumbing.ZeroHash, false
 	}
 	// The index keeps sizes modulo 2³². The change time is set by the kernel
 	// alone, so a copy with an old modification time is seen.
 	changed, known := changeTime(info)
 	same := known && uint32(info.Size()) == e.Size && info.ModTime().Equal(e.ModifiedAt) && changed.Equal(e.CreatedAt)
 	if !same || !changed.Before(s.before) || !info.ModTime().Before(s.before) {
-		return "", false
+		return plumbing.ZeroHash, false
 	}
-	return e.Hash.String(), true
+	return e.Hash, true
 }

@@ -172,14 +172,22 @@ func (w *WorkTree) Hash(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	hash, err := w.hash(name, info)
+	if err != nil {
+		return "", err
+	}
+	return hash.String(), nil
+}
+
+func (w *WorkTree) hash(name string, info fs.FileInfo) (plumbing.Hash, error) {
 	if hash, ok := w.staged().hash(name, info); ok {
 		return hash, nil
 	}
 	data, err := w.ReadFile(name)
 	if err != nil {
-		return "", err
+		return plumbing.ZeroHash, err
 	}
-	return plumbing.ComputeHash(plumbing.BlobObject, data).String(), nil
+	return plumbing.ComputeHash(plumbing.BlobObject, data), nil
 }
 
 // regular says why something cannot be read as a file.

@@ -1,0 +1,218 @@
+package controller_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+const benchConfig = `
+version: 1
+targets: {agent: {provider: mock, replies: [{reply: "yes"}]}}
+`
+
+// generated makes a repository of n tests in ten domains of ten levels, with a
+// second commit that changes one of them, checked out.
+func generated(b *testing.B, n int) string {
+	b.Helper()
+	dir := b.TempDir()
+	git(b, dir, nil, "init", "-q", "-b", "main")
+	in, out := io.Pipe()
+	go func() {
+		w := bufio.NewWriter(out)
+		out.CloseWithError(errors.Join(stream(w, n), w.Flush()))
+	}()
+	git(b, dir, in, "fast-import", "--quiet")
+	git(b, dir, nil, "reset", "-q", "--hard", "main")
+	return dir
+}
+
+// stream writes the two commits for git fast-import.
+func stream(w io.Writer, n int) error {
+	file := func(name, text string) error {
+		_, err := fmt.Fprintf(w, "M 100644 inline %s\ndata %d\n%s\n", name, len(text), text)
+		return err
+	}
+	commit := func(message string) error {
+		_, err := fmt.Fprintf(w, "commit refs/heads/main\ncommitter Gavel <gavel@localhost> 1700000000 +0000\ndata %d\n%s\n", len(message), message)
+		return err
+	}
+	err := errors.Join(commit("all"), file("gavel.yaml", benchConfig))
+	for d := range 10 {
+		err = errors.Join(err, file(fmt.Sprintf("test_definitions/d%d/domain.json", d),
+			fmt.Sprintf(`{"id": "d%d", "name": "D", "evaluator_id": "keyword", "system_prompt": "Be brief."}`, d)))
+	}
+	for i := range n {
+		err = errors.Join(err, file(benchFile(i), benchTest(i, "is")))
+	}
+	return errors.Join(err, commit("one"), file(benchFile(n/2), benchTest(n/2, "was")))
+}
+
+func benchFile(i int) string {
+	return fmt.Sprintf("test_definitions/d%d/level_%d/t%d.json", i%10, 1+i/10%10, i)
+}
+
+func benchTest(i int, verb string) string {
+	return fmt.Sprintf(`{
+  "id": "t%d",
+  "name": "Test %d",
+  "description": "a generated test",
+  "prompt": "What %s %d?",
+  "expected": {"keywords": ["%d", "number"], "forbidden": ["error"]},
+  "timeout_ms": 20000,
+  "weight": 1.5
+}
+`, i, i, verb, i, i)
+}
+
+func git(b *testing.B, dir string, in io.Reader, args ...string) {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), "git", args...)
+	cmd.Dir, cmd.Stdin = dir, in
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// A benchRepo is an open repository with the two commits of generated.
+type benchRepo struct {
+	repo       *gitrepo.Repository
+	base, head string
+	config     *config.Config
+}
+
+func openBench(b *testing.B, dir string) benchRepo {
+	b.Helper()
+	repo, err := gitrepo.Open(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := benchRepo{repo: repo}
+	for ref, into := range map[string]*string{"main~1": &r.base, "main": &r.head} {
+		if *into, err = repo.Resolve(b.Context(), ref); err != nil {
+			b.Fatal(err)
+		}
+	}
+	r.config, _ = config.Parse("gavel.yaml", []byte(benchConfig))
+	return r
+}
+
+func (r benchRepo) at(b *testing.B, commit string) controller.State {
+	b.Helper()
+	files, err := r.repo.FS(commit)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return controller.State{Commit: commit, FS: files, Config: r.config}
+}
+
+func (r benchRepo) snapshots(path string) controller.Snapshots {
+	return controller.Snapshots{Path: path, Changed: r.repo.Changed}
+}
+
+// plan is what gavel plan --base does for one changed file.
+func (r benchRepo) plan(b *testing.B, snapshot *load.Snapshot) {
+	b.Helper()
+	base := r.at(b, r.base)
+	prepared, err := controller.Prepare(b.Context(), controller.Request{
+		Head: r.at(b, r.head), Base: &base, ConfigFile: "gavel.yaml", Snapshot: snapshot,
+		LookupEnv: func(string) (string, bool) { return "", false },
+		Changed: func(ctx context.Context, _ []string) ([]string, error) {
+			return r.repo.Changed(ctx, r.base, r.head)
+		},
+	})
+	if err != nil || len(prepared.Plan.Rows) != 1 {
+		b.Fatal(err, prepared.Plan)
+	}
+}
+
+// BenchmarkPlan is the affected set of one changed file among 100,000: with
+// the repository open, as a watch has it, and in a process that opens it and
+// reads what is remembered of base.
+func BenchmarkPlan(b *testing.B) {
+	dir := generated(b, 100_000)
+	stored := filepath.Join(b.TempDir(), "definitions")
+	open := openBench(b, dir)
+	snapshot, err := open.snapshots(stored).At(b.Context(), open.at(b, open.base))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			open.plan(b, snapshot)
+		}
+	})
+	b.Run("fresh", func(b *testing.B) {
+		for b.Loop() {
+			r := openBench(b, dir)
+			snapshot, err := r.snapshots(stored).At(b.Context(), r.at(b, r.base))
+			if err != nil {
+				b.Fatal(err)
+			}
+			r.plan(b, snapshot)
+			if err := r.repo.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkValidate checks all definitions: cold, with nothing remembered, and
+// warm, where the working tree has one file that differs from HEAD.
+func BenchmarkValidate(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		dir := generated(b, n)
+		if err := os.WriteFile(filepath.Join(dir, benchFile(7)), []byte(benchTest(7, "will be")), 0o644); err != nil {
+			b.Fatal(err)
+		}
+		stored := filepath.Join(b.TempDir(), "definitions")
+		validate := func(b *testing.B) {
+			r := openBench(b, dir)
+			defer r.repo.Close()
+			work, err := r.repo.WorkFS()
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer work.Close()
+			was, err := r.snapshots(stored).At(b.Context(), r.at(b, r.head))
+			if err != nil {
+				b.Fatal(err)
+			}
+			settings := r.config.Settings()
+			changed, err := r.repo.ChangedWork(b.Context(), r.head, slices.Concat(load.Folders(settings), was.Outside(settings)))
+			if err != nil || len(changed) != 1 {
+				b.Fatal(err, changed)
+			}
+			change, err := was.Update(b.Context(), work, settings, changed)
+			if err != nil || change.Snapshot().Totals().Cases != n || len(change.Problems()) > 0 {
+				b.Fatal(err, change.Problems())
+			}
+		}
+		b.Run(fmt.Sprintf("cold-%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if err := os.RemoveAll(stored); err != nil {
+					b.Fatal(err)
+				}
+				validate(b)
+			}
+		})
+		b.Run(fmt.Sprintf("warm-%d", n), func(b *testing.B) {
+			for b.Loop() {
+				validate(b)
+			}
+		})
+	}
+}

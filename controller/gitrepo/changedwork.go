@@ -1,0 +1,184 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"golang.org/x/sync/errgroup"
+)
+
+// ChangedWork lists the files below the folders that differ between a commit
+// and the working tree, untracked ones included. It is sorted and nil when
+// nothing differs. Folders are relative to the root; "." means everything, and
+// a file may stand for a folder. Modes are not compared, since not every file
+// system has them; a link counts by being one.
+func (r *Repository) ChangedWork(ctx context.Context, base string, folders []string) ([]string, error) {
+	root, err := r.rootTree(base)
+	if err != nil {
+		return nil, err
+	}
+	work, err := r.WorkFS()
+	if err != nil {
+		return nil, err
+	}
+	defer work.Close()
+	d := workDiffer{commit: treeFS{repo: r, root: root}, work: work}
+	d.group, d.ctx = errgroup.WithContext(ctx)
+	d.group.SetLimit(runtime.GOMAXPROCS(0))
+	// Git's index takes about as long to read as the folders to list.
+	d.group.Go(func() error { work.staged(); return nil })
+	for _, folder := range folders {
+		if err = d.start(path.Clean(folder)); err != nil {
+			err = fmt.Errorf("comparing %s with the working tree: %w", folder, err)
+			break
+		}
+	}
+	if waited := d.group.Wait(); err == nil && waited != nil {
+		err = fmt.Errorf("comparing %.12s with the working tree: %w", base, waited)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(d.paths)
+	return slices.Compact(d.paths), nil
+}
+
+// A workDiffer walks the tree of a commit and the working tree side by side,
+// several folders at a time.
+type workDiffer struct {
+	commit treeFS
+	work   *WorkTree
+	group  *errgroup.Group
+	ctx    context.Context // of the group, for as long as ChangedWork runs
+
+	mu    sync.Mutex
+	paths []string // guarded by mu
+}
+
+// start compares one folder or file. What is not there on a side, or lies
+// behind a link, is nothing on that side.
+func (d *workDiffer) start(name string) error {
+	was, err := d.commit.find("open", name)
+	if err != nil {
+		was = entry{}
+	}
+	is, err := d.work.Stat(name)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errLink) && !errors.Is(err, errSubmodule) {
+			return err
+		}
+		is = nil
+	}
+	return d.pair(name, was, is)
+}
+
+// pair compares what stands under one name. A file that became a folder is a
+// removed file and added ones.
+func (d *workDiffer) pair(name string, was entry, is fs.FileInfo) error {
+	wasFile, isFile := was.mode != filemode.Empty && !was.isDir(), is != nil && !is.IsDir()
+	differs := wasFile != isFile
+	if wasFile && isFile {
+		var err error
+		if differs, err = d.differs(name, was, is); err != nil {
+			return err
+		}
+	}
+	if differs {
+		d.mu.Lock()
+		d.paths = append(d.paths, name)
+		d.mu.Unlock()
+	}
+	if (wasFile || was.mode == filemode.Empty) && (isFile || is == nil) {
+		return nil
+	}
+	var tree plumbing.Hash
+	if was.isDir() {
+		tree = was.hash
+	}
+	compare := func() error { return d.folder(name, tree, is != nil && is.IsDir()) }
+	if d.group.TryGo(compare) {
+		return nil
+	}
+	return compare()
+}
+
+// differs compares two files.
+func (d *workDiffer) differs(name string, was entry, is fs.FileInfo) (bool, error) {
+	if kind := (treeInfo{entry: was}).Mode().Type(); kind != is.Mode().Type() || kind != 0 {
+		return kind != is.Mode().Type(), nil
+	}
+	hash, err := d.work.hash(name, is)
+	return hash != was.hash, err
+}
+
+// folder compares the entries of a folder, which may be missing on a side.
+func (d *workDiffer) folder(name string, tree plumbing.Hash, there bool) error {
+	if err := d.ctx.Err(); err != nil {
+		return err
+	}
+	if strings.Count(name, "/") > maxDepth {
+		return fmt.Errorf("%s %w", name, errTooDeep)
+	}
+	var was []entry
+	if !tree.IsZero() {
+		var err error
+		if was, err = d.commit.repo.dir(tree); err != nil {
+			return err
+		}
+	}
+	var is []fs.DirEntry
+	if there {
+		var err error
+		if is, err = d.work.ReadDir(name); err != nil {
+			return err
+		}
+	}
+	for len(was) > 0 || len(is) > 0 {
+		a, b := next(&was, &is)
+		base := a.name
+		var info fs.FileInfo
+		if b != nil {
+			base = b.Name()
+			var err error
+			if info, err = b.Info(); errors.Is(err, fs.ErrNotExist) {
+				info = nil // gone since it was listed
+			} else if err != nil {
+				return err
+			}
+		}
+		if err := d.pair(path.Join(name, base), a, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next takes the next name from the front of both lists; a side that does not
+// have it gives nothing.
+func next(was *[]entry, is *[]fs.DirEntry) (a entry, b fs.DirEntry) {
+	order := 0
+	switch {
+	case len(*was) == 0:
+		order = 1
+	case len(*is) == 0:
+		order = -1
+	default:
+		order = strings.Compare((*was)[0].name, (*is)[0].Name())
+	}
+	if order <= 0 {
+		a, *was = (*was)[0], (*was)[1:]
+	}
+	if order >= 0 {
+		b, *is = (*is)[0], (*is)[1:]
+	}
+	return a, b
+}
