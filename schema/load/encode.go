@@ -135,6 +135,7 @@ func Decode(data []byte) (*Snapshot, error) {
 	}
 	n := r.count()
 	s.records = make([]record, 0, n)
+	r.cases, r.ids = make([]caseRecord, 0, n), make([]string, 0, n)
 	for range n {
 		s.records = append(s.records, r.record())
 	}
@@ -150,15 +151,17 @@ func Decode(data []byte) (*Snapshot, error) {
 	if r.bad || r.rest != "" {
 		return nil, errSnapshot
 	}
-	return s, nil
+	return s.count(), nil
 }
 
 // A reader takes values off a string, whose parts the values share.
 type reader struct {
 	rest string
 	bad  bool
-	// cases are those of all records, so that few pieces of memory hold them.
+	// cases and ids are those of all records, so that few pieces of memory hold
+	// them.
 	cases []caseRecord
+	ids   []string
 }
 
 func (r *reader) number() int {
@@ -210,7 +213,11 @@ func (r *reader) texts() []string {
 func (r *reader) record() record {
 	rec := record{file: r.text(), dialect: r.text(), inputs: r.number()}
 	rec.bad = r.number()&bitBad != 0
-	rec.ids = r.texts()
+	first := len(r.ids)
+	for range r.count() {
+		r.ids = append(r.ids, r.text())
+	}
+	rec.ids = slices.Clip(r.ids[first:])
 	from := len(r.cases)
 	for range r.count() {
 		flags := r.number()

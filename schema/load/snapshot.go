@@ -23,6 +23,10 @@ type Snapshot struct {
 	inputs   [][]string
 	problems []schema.Problem // without those of the records' other
 	names    map[domain.Name]string
+
+	totals Totals
+	// loose counts the records with something in other.
+	loose int
 }
 
 // A record is a Definition in a Snapshot.
@@ -85,7 +89,7 @@ func (r *Result) Snapshot() *Snapshot {
 		rec.inputs = s.intern(sets, files)
 		s.records = append(s.records, rec)
 	}
-	return s
+	return s.count()
 }
 
 // intern gives the number of a set of files. Most cases share theirs.
@@ -113,23 +117,28 @@ func Folders(settings schema.Settings) []string {
 }
 
 // Totals counts.
-func (s *Snapshot) Totals() Totals {
-	var t Totals
+func (s *Snapshot) Totals() Totals { return s.totals }
+
+// count is called when the records are complete.
+func (s *Snapshot) count() *Snapshot {
 	for i := range s.records {
-		t.add(&s.records[i], 1)
+		s.totals.add(&s.records[i])
+		if len(s.records[i].other) > 0 {
+			s.loose++
+		}
 	}
-	return t
+	return s
 }
 
-func (t *Totals) add(r *record, sign int) {
+func (t *Totals) add(r *record) {
 	if r.dialect == "" {
 		return
 	}
-	t.Definitions += sign
-	t.Cases += sign * len(r.cases)
+	t.Definitions++
+	t.Cases += len(r.cases)
 	for _, c := range r.cases {
 		if c.skipped {
-			t.Skipped += sign
+			t.Skipped++
 		}
 	}
 }
@@ -302,22 +311,27 @@ func ofFolder(p schema.Problem) bool {
 // they were all the same: they have a key or an id that a loaded one has too,
 // or an evaluator or a tool is another file's now.
 func (s *Snapshot) entangled(res *Result, loaded []string) []string {
-	keys, ids := map[string]bool{}, map[string]bool{}
+	var keys, ids names
 	for _, d := range res.Definitions {
 		for _, c := range d.Cases {
-			keys[c.Key] = true
+			keys.add(c.Key)
 		}
 		for _, id := range d.IDs {
-			ids[id.Name] = true
+			ids.add(id.Name)
 		}
 	}
 	roots := s.renamed(res.Names)
 	var more []string
 	for i := range s.records {
 		r := &s.records[i]
-		clash := slices.ContainsFunc(r.cases, func(c caseRecord) bool { return keys[c.key] }) ||
-			slices.ContainsFunc(r.ids, func(id string) bool { return ids[id] }) ||
-			r.dialect == schema.DialectDomain && slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(r.file, root) })
+		clash := len(roots) > 0 && r.dialect == schema.DialectDomain &&
+			slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(r.file, root) })
+		for _, c := range r.cases {
+			clash = clash || keys.has(c.key)
+		}
+		for _, id := range r.ids {
+			clash = clash || ids.has(id)
+		}
 		if !clash {
 			continue
 		}
@@ -326,6 +340,36 @@ func (s *Snapshot) entangled(res *Result, loaded []string) []string {
 		}
 	}
 	return more
+}
+
+// names is a set that mostly says no, and does so by the length and the end of
+// a name: it is asked for every case of the repository.
+type names struct {
+	set  map[string]bool
+	ends [16]uint64
+}
+
+func (n *names) add(name string) {
+	if n.set == nil {
+		n.set = map[string]bool{}
+	}
+	n.set[name] = true
+	word, bit := end(name)
+	n.ends[word] |= bit
+}
+
+func (n *names) has(name string) bool {
+	word, bit := end(name)
+	return n.ends[word]&bit != 0 && n.set[name]
+}
+
+// end places a name by its length and its last letters.
+func end(name string) (word int, bit uint64) {
+	h := uint(len(name))
+	for i := max(0, len(name)-3); i < len(name); i++ {
+		h = h*31 + uint(name[i])
+	}
+	return int(h / 64 % 16), 1 << (h % 64)
 }
 
 // renamed lists the folders in which a name stands for another file than
@@ -355,7 +399,7 @@ func (c *Change) Before() Totals {
 	var t Totals
 	for _, file := range c.Files {
 		if i, ok := c.before.find(file); ok {
-			t.add(&c.before.records[i], 1)
+			t.add(&c.before.records[i])
 		}
 	}
 	return t
@@ -366,9 +410,8 @@ func (c *Change) Problems() []schema.Problem {
 	if c.Files == nil {
 		return c.Result.Problems
 	}
-	loose := func(r record) bool { return len(r.other) > 0 }
 	now := c.Result.Snapshot()
-	if !slices.ContainsFunc(c.before.records, loose) && !slices.ContainsFunc(now.records, loose) {
+	if c.before.loose+now.loose == 0 {
 		return schema.SortProblems(c.problems(now))
 	}
 	return c.Snapshot().Problems()
@@ -418,7 +461,7 @@ func (c *Change) Snapshot() *Snapshot {
 	for len(rest) > 0 {
 		out.take(&rest, len(c.before.inputs))
 	}
-	return out
+	return out.count()
 }
 
 // take moves the first record over, whose sets of inputs are numbered from
