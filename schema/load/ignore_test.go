@@ -17,3 +17,31 @@ func TestGavelignore(t *testing.T) {
 		t.Errorf("%d cases, want those outside level 1 of math", len(res.Cases))
 	}
 }
+
+func TestExcluded(t *testing.T) {
+	for _, tt := range []struct {
+		rule, name string
+		folder     bool
+		want       bool
+	}{
+		{"drafts/**", "drafts/a/b.json", false, true},
+		{"drafts/**", "other/drafts/b.json", false, false},
+		{"**/drafts/*.json", "a/b/drafts/c.json", false, true},
+		{`\!odd.json`, "x/!odd.json", false, true},
+		{`\#odd.json`, "#odd.json", false, true},
+		{"/a.json", "x/a.json", false, false},
+		{"a.json", "x/a.json", false, true},
+		{"folder/", "x/folder", false, false},
+		{"folder/", "x/folder", true, true},
+		{"*.yaml\n!keep.yaml", "x/keep.yaml", false, false},
+		{"# a.json", "a.json", false, false},
+	} {
+		rules, err := readIgnore(fsOf(map[string]string{ignoreFile: tt.rule + "\n"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := excluded(rules, tt.name, tt.folder); got != tt.want {
+			t.Errorf("%q excludes %s: %v, want %v", tt.rule, tt.name, got, tt.want)
+		}
+	}
+}
