@@ -1,0 +1,118 @@
+package load
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// TestDetect puts one file beside the seed's and looks at what it is taken for
+// and what is said of it.
+func TestDetect(t *testing.T) {
+	for name, tt := range map[string]struct {
+		file, text string
+		dialect    string
+		problems   string // what is said of the file, without its path
+	}{
+		"a suite":                 {"a.yaml", "evalcases: []\n", "evalcase", ""},
+		"a suite as JSON":         {"a.json", `{"evalcases": []}`, "evalcase", ""},
+		"a list of evalcases":     {"a.yaml", "- {id: x, expected_outcome: y, input: z}\n", "evalcase", ""},
+		"lines of evalcases":      {"a.jsonl", `{"id": "x", "expected_outcome": "y"}`, "evalcase", ""},
+		"a single evalcase":       {"a.yaml", "id: x\nexpected_outcome: y\n", "", "2:1: error: the file has `expected_outcome` like a definition of the evalcase format, and fits no format; put it into a list of cases"},
+		"promptval":               {"a.json", `{"test_type": "agent", "testing_prompt": "x"}`, "promptval", ""},
+		"half a promptval":        {"a.json", `{"test_type": "agent"}`, "", "1:2: error: the file has `test_type` like a definition of the promptval format, and fits no format; add `testing_prompt`, or name the file in .gavelignore"},
+		"a later promptval":       {"a.json", `{"type": "agent", "id": "x", "testing_prompt": "x"}`, "", "1:2: error: `type` is the name that a later version of the promptval format uses; write `test_type`"},
+		"type alone":              {"a.json", `{"type": "agent", "id": "x"}`, "", "note"},
+		"a later suite":           {"a.yaml", "tests: []\n", "", "1:1: error: `tests` is the name that a later version of the evalcase format uses; write `evalcases`"},
+		"another later suite":     {"a.yaml", "eval_cases: []\n", "", "1:1: error: `eval_cases` is the name that a later version of the evalcase format uses; write `evalcases`"},
+		"a list of later cases":   {"a.yaml", "- {id: x, criteria: y}\n", "", "1:11: error: `criteria` is the name that a later version of the evalcase format uses; write `expected_outcome`"},
+		"a later testcase":        {"a.json", `{"persona_context": {}, "title": "x"}`, "", "1:2: error: `persona_context` is the name that a later version of the testcase format uses; write `persona`"},
+		"a testcase without name": {"a.json", `{"max_turns": 3}`, "", "1:2: error: the file has `max_turns` like a definition of the testcase format, and fits no format; add `name`, or name the file in .gavelignore"},
+		"broken":                  {"a.json", `{"x": `, "", "1:6: error: not valid JSON"},
+		"nothing of ours":         {"a.json", `{"colour": "red"}`, "", "note"},
+		"a number":                {"a.json", `5`, "", "note"},
+		"a list of numbers":       {"a.yaml", "[1, 2]\n", "", "note"},
+		"a hidden file":           {".a.json", `{"x": `, "-", ""},
+		"a package":               {"package.json", `{"x": `, "-", ""},
+		"a compiler's settings":   {"tsconfig.base.json", `{"x": `, "-", ""},
+		"a baseline":              {"a.baseline.jsonl", `{"x": `, "-", ""},
+		"checks":                  {"a.checks.yaml", `{"x": `, "-", ""},
+		"the team's constraints":  {"schema/team.cue", `#x: `, "-", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			texts := seed()
+			file := "test_definitions/" + tt.file
+			texts[file] = tt.text
+			res := loadAll(t, texts)
+			dialect := "-"
+			for _, d := range res.Definitions {
+				if d.File == file {
+					dialect = d.Dialect
+				}
+			}
+			if dialect != tt.dialect {
+				t.Errorf("taken for %q, want %q", dialect, tt.dialect)
+			}
+			said := ""
+			for _, p := range res.Problems {
+				if p.Severity == schema.Note {
+					said = "note"
+				} else if p.File == file && p.Severity == schema.Error {
+					said = strings.TrimPrefix(p.String(), file+":")
+				}
+			}
+			if tt.dialect == "" && (!strings.HasPrefix(said, tt.problems) || said == "") {
+				t.Errorf("said is %q, want %q", said, tt.problems)
+			}
+		})
+	}
+}
+
+func TestNotesAreOne(t *testing.T) {
+	texts := seed()
+	texts["test_definitions/a.json"] = `{"colour": "red"}`
+	texts["test_definitions/b.yaml"] = "size: 3\n"
+	var notes []string
+	for _, p := range loadAll(t, texts).Problems {
+		notes = append(notes, p.String())
+	}
+	want := []string{
+		"test_definitions/a.json:1:1: note: 2 files are no definitions; the first is test_definitions/a.json; " +
+			"name them in .gavelignore, or their dialect under dialects: in gavel.yaml",
+	}
+	if diff := cmp.Diff(want, notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPins holds that gavel.yaml has the last word on what a file is, the
+// longest glob first.
+func TestPins(t *testing.T) {
+	pins := map[string]string{"test_definitions/**": "evalcase", "test_definitions/math/**": "domain", "**": "testcase"}
+	for file, want := range map[string]string{
+		"test_definitions/a.json": "evalcase", "test_definitions/math/a.json": "domain", "other/a.json": "testcase",
+	} {
+		if got := pinned(pins, file); got != want {
+			t.Errorf("%s is pinned to %q, want %q", file, got, want)
+		}
+	}
+	if pinned(nil, "a.json") != "" {
+		t.Error("pinned without pins")
+	}
+	texts := seed()
+	texts["test_definitions/x.json"] = `{"colour": "red"}`
+	res, err := Load(t.Context(), fsOf(texts), Options{Settings: schema.Settings{
+		Definitions: []string{"test_definitions"}, Dialects: map[string]string{"**/x.json": "promptval"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range res.Definitions {
+		if d.File == "test_definitions/x.json" && d.Dialect != "promptval" {
+			t.Errorf("a pinned file is taken for %q", d.Dialect)
+		}
+	}
+}
