@@ -36,7 +36,7 @@ func Decide(evaluators []schema.Evaluator, samples []Sample) Result {
 	for i, ev := range evaluators {
 		er := decideEvaluator(ev, i, judged)
 		sum += ev.Weight * er.Score
-		weights += ev.Weight
+		weights += share(ev.Weight)
 		if i == 0 || !er.Pass && res.Verdict == Pass {
 			res.Reason = er.Reason
 		}
@@ -119,7 +119,7 @@ func demands(rule schema.Rule, criteria []Criterion) []string {
 // hint names the way out of the commonest surprise: lists of keywords are
 // often meant as alternatives, and all of them are wanted.
 func hint(ev schema.Evaluator, criteria []Criterion) string {
-	if _, ok := ev.Spec.(schema.Keyword); !ok || ev.Rule.Need > 0 {
+	if _, ok := ev.Spec.(schema.Keyword); !ok || ev.Rule.Need > 0 || ev.Rule.Threshold == 1 { // a number or all were asked for
 		return ""
 	}
 	found, missing := false, false
@@ -157,7 +157,7 @@ func scoreOnce(rule schema.Rule, criteria []Criterion) float64 {
 		}
 		counted++
 		sum += w * c.Score
-		weights += w
+		weights += share(w)
 	}
 	switch {
 	case counted == 0:
@@ -166,6 +166,15 @@ func scoreOnce(rule schema.Rule, criteria []Criterion) float64 {
 		return math.Min(1, sum/float64(rule.Need))
 	}
 	return sum / weights
+}
+
+// share is a weight, or NaN where it is negative: such a one could still give a
+// mean between 0 and 1, and it would mean nothing.
+func share(weight float64) float64 {
+	if weight < 0 {
+		return math.NaN()
+	}
+	return weight
 }
 
 func meanCriteria(i int, judged []Sample) []Criterion {

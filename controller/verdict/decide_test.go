@@ -53,6 +53,7 @@ func TestDecideRule(t *testing.T) {
 		{"weight 0 does not count", schema.Rule{Threshold: 1, Weights: map[string]float64{"b": 0}}, samples(scores(1, 0)), verdict.Pass, 1},
 		{"all weights 0", schema.Rule{Weights: map[string]float64{"a": 0}}, samples(scores(1)), verdict.Error, 0},
 		{"negative weight", schema.Rule{Weights: map[string]float64{"a": -2}}, samples(scores(1, 0)), verdict.Error, 0},
+		{"negative weight beside a larger one", schema.Rule{Weights: map[string]float64{"a": 3, "b": -1}}, samples(scores(1, 1)), verdict.Error, 0},
 		{"infinite weight", schema.Rule{Weights: map[string]float64{"a": math.Inf(1)}}, samples(scores(1, 0)), verdict.Error, 0},
 		{"veto violated", schema.Rule{Threshold: 0.7}, samples(withVeto(scores(1, 1), 0)), verdict.Fail, 0},
 		{"veto violated at threshold 0", schema.Rule{}, samples(withVeto(scores(1, 1), 0)), verdict.Fail, 0},
@@ -110,6 +111,7 @@ func TestDecideEvaluators(t *testing.T) {
 		{"the first failure is the reason", []float64{1, 1, 1}, []verdict.Measurement{good, bad, worse}, verdict.Fail, 1. / 3, "bad"},
 		{"a failure of weight 0 still fails", []float64{1, 0}, []verdict.Measurement{good, bad}, verdict.Fail, 1, "bad"},
 		{"weights sum to 0", []float64{0, 0}, []verdict.Measurement{good, good}, verdict.Error, 0, "the weights"},
+		{"negative weight", []float64{3, -1}, []verdict.Measurement{good, good}, verdict.Error, 0, "the weights"},
 		{"NaN weight", []float64{1, math.NaN()}, []verdict.Measurement{good, good}, verdict.Error, 0, "the weights"},
 		{"one cannot be measured", []float64{1, 1}, []verdict.Measurement{good, {Evaluator: "y", Error: "no judge"}}, verdict.Error, 0, "y: no judge"},
 		{"no evaluator", nil, nil, verdict.Error, 0, "the case has no evaluator"},
@@ -165,6 +167,7 @@ func TestDecideHintsAtAlternatives(t *testing.T) {
 		{"some but not enough", schema.Rule{Threshold: 0.7}, scores(1, 0), true},
 		{"some and enough", schema.Rule{Threshold: 0.5}, scores(1, 0), false},
 		{"none", schema.Rule{Threshold: 0.7}, scores(0, 0), false},
+		{"all are asked for", schema.Rule{Threshold: 1}, scores(1, 0), false},
 		{"a number is asked for", schema.Rule{Threshold: 1, Need: 2}, scores(1, 0, 0), false},
 		{"all, but a forbidden word", schema.Rule{Threshold: 0.7}, withVeto(scores(1, 1), 0), false},
 	} {
