@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 // A Change is one commit to make.
 type Change struct {
 	// Branch is made from where the repository stands when it is not there.
+	// Defaults to the branch that the repository stands on.
 	Branch  string
 	Message string
 	// Write holds the new content of files by path; nil removes the file.
@@ -23,7 +25,9 @@ type Change struct {
 }
 
 // Create makes a repository in a folder and commits the changes in order, the
-// first on the branch main.
+// first on the branch main. The folder is left as the working tree of the last
+// of them. The same changes give the same commits, on every machine and at
+// every time.
 func Create(ctx context.Context, dir string, changes []Change) error {
 	repo, err := git.PlainInitWithOptions(dir, &git.PlainInitOptions{
 		InitOptions: git.InitOptions{DefaultBranch: plumbing.Main},
@@ -40,9 +44,8 @@ func Create(ctx context.Context, dir string, changes []Change) error {
 			return err
 		}
 		if i > 0 && c.Branch != "" {
-			err := tree.Checkout(&git.CheckoutOptions{Branch: plumbing.NewBranchReferenceName(c.Branch), Create: true})
-			if err != nil {
-				return fmt.Errorf("create branch %s: %w", c.Branch, err)
+			if err := enter(repo, tree, plumbing.NewBranchReferenceName(c.Branch)); err != nil {
+				return fmt.Errorf("enter branch %s: %w", c.Branch, err)
 			}
 		}
 		if err := commit(tree, dir, c); err != nil {
@@ -52,26 +55,53 @@ func Create(ctx context.Context, dir string, changes []Change) error {
 	return nil
 }
 
+// enter puts the working tree to where the branch stands. What this checks out
+// was written by commit a moment ago; nothing else ever comes here.
+func enter(repo *git.Repository, tree *git.Worktree, branch plumbing.ReferenceName) error {
+	_, err := repo.Reference(branch, false)
+	missing := errors.Is(err, plumbing.ErrReferenceNotFound)
+	if err != nil && !missing {
+		return err
+	}
+	return tree.Checkout(&git.CheckoutOptions{Branch: branch, Create: missing})
+}
+
 func commit(tree *git.Worktree, dir string, c Change) error {
+	// Files go before others come, so that a folder can take the place of a
+	// file of its name.
 	for name, data := range c.Write {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if data == nil {
-			if _, err := tree.Remove(name); err != nil {
-				return err
-			}
+		if data != nil {
 			continue
 		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return err
+		if _, err := tree.Remove(name); err != nil {
+			return fmt.Errorf("remove %s: %w", name, err)
 		}
-		if err := os.WriteFile(file, data, 0o644); err != nil {
-			return err
+	}
+	for name, data := range c.Write {
+		if data == nil {
+			continue
 		}
-		if _, err := tree.Add(name); err != nil {
+		if err := add(tree, dir, name, data); err != nil {
 			return err
 		}
 	}
 	author := &object.Signature{Name: "Gavel", Email: "gavel@localhost", When: c.At}
 	_, err := tree.Commit(c.Message, &git.CommitOptions{Author: author})
+	return err
+}
+
+func add(tree *git.Worktree, dir, name string, data []byte) error {
+	local, err := filepath.Localize(name)
+	if err != nil {
+		return fmt.Errorf("write %s: it is no path inside the repository", name)
+	}
+	file := filepath.Join(dir, local)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		return err
+	}
+	_, err = tree.Add(name)
 	return err
 }

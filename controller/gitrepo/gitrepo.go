@@ -2,10 +2,12 @@
 // working tree beside them, and which paths differ between two of them.
 //
 // Most callers want [Open], then [Repository.Resolve] and [Repository.FS].
-// Nothing is ever checked out and nothing in the user's repository is written
-// but refs below refs/gavel and the objects that they need. What stands in a
-// commit is a stranger's: links are never followed and submodules never
-// entered, neither in a commit nor in the working tree.
+// Nothing that somebody else committed is ever checked out: only [Create], which
+// makes a repository of its own, fills a working tree, and with what it was
+// given. In the user's repository nothing is written but refs below refs/gavel
+// and the objects that they need. What stands in a commit is a stranger's: links
+// are never followed and submodules never entered, neither in a commit nor in
+// the working tree.
 //
 // It is the only package that imports go-git.
 package gitrepo

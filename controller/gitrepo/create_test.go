@@ -1,0 +1,148 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// contents reads every file of a file system.
+func contents(t *testing.T, fsys fs.FS) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name == gitDirName {
+			return fs.SkipDir
+		}
+		if !d.IsDir() {
+			data, err := fs.ReadFile(fsys, name)
+			found[name] = string(data)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// story goes from main to a branch and back, with every kind of edit.
+func story() []Change {
+	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	return []Change{
+		{Message: "first", At: start, Write: map[string][]byte{
+			"a.txt": []byte("1"), "b/c.txt": []byte("2"), "gone.txt": []byte("3"), "turns": []byte("into a folder"),
+		}},
+		{Branch: "side", Message: "second", At: start.Add(time.Hour), Write: map[string][]byte{
+			"a.txt": []byte("changed"), "empty": {}, "gone.txt": nil, "turns": nil, "turns/file": []byte("4"),
+		}},
+		{Branch: "main", Message: "third", At: start.Add(2 * time.Hour), Write: map[string][]byte{"b/c.txt": []byte("of main")}},
+	}
+}
+
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	if err := Create(t.Context(), dir, story()); err != nil {
+		t.Fatal(err)
+	}
+	repo, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	main := map[string]string{"a.txt": "1", "b/c.txt": "of main", "gone.txt": "3", "turns": "into a folder"}
+	commits := map[string]string{}
+	for ref, want := range map[string]map[string]string{
+		"main~1": {"a.txt": "1", "b/c.txt": "2", "gone.txt": "3", "turns": "into a folder"},
+		"side":   {"a.txt": "changed", "b/c.txt": "2", "empty": "", "turns/file": "4"},
+		"main":   main,
+	} {
+		if commits[ref], err = repo.Resolve(t.Context(), ref); err != nil {
+			t.Fatal(err)
+		}
+		fsys, err := repo.FS(commits[ref])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, contents(t, fsys)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", ref, diff)
+		}
+	}
+	if diff := cmp.Diff(main, contents(t, os.DirFS(dir))); diff != "" {
+		t.Errorf("the working tree is not that of the last commit (-want +got):\n%s", diff)
+	}
+	base, err := repo.MergeBase(t.Context(), commits["side"], commits["main"])
+	if err != nil || base != commits["main~1"] {
+		t.Errorf("side begins at %s, %v; want %s", base, err, commits["main~1"])
+	}
+}
+
+// Recorded replies and goldens name the commits.
+func TestCreateGivesTheSameCommits(t *testing.T) {
+	var heads []string
+	for range 2 {
+		dir := t.TempDir()
+		if err := Create(t.Context(), dir, story()); err != nil {
+			t.Fatal(err)
+		}
+		repo, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, err := repo.Resolve(t.Context(), "side")
+		if err := errors.Join(err, repo.Close()); err != nil {
+			t.Fatal(err)
+		}
+		heads = append(heads, head)
+	}
+	if heads[0] != heads[1] {
+		t.Errorf("two repositories of one story end in %s and %s", heads[0], heads[1])
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	one := func(c Change) []Change { return []Change{c} }
+	for _, test := range []struct {
+		name    string
+		ctx     context.Context
+		prepare func(dir string) error
+		changes []Change
+		want    string
+	}{
+		{"a repository that is there", t.Context(), func(dir string) error { return Create(t.Context(), dir, nil) }, nil, "create a repository in"},
+		{"a path that leaves it", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"../out": {}}}), `commit "m": write ../out: it is no path inside`},
+		{"an absolute path", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"/out": {}}}), "it is no path inside"},
+		{"the removal of nothing", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"x": nil}}), "remove x"},
+		{"a file where a folder is wanted", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{".git/config/x": {}}}), `commit "m"`},
+		{"a run that was cancelled", cancelled, nil, one(Change{Message: "m"}), "context canceled"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "repository")
+			if test.prepare != nil {
+				if err := test.prepare(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := Create(test.ctx, dir, test.changes)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "..", "out")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a file was written outside of the repository: %v", err)
+			}
+		})
+	}
+}
