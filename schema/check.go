@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,15 +91,23 @@ func (w *walker) value(n *node, s *shape, name string, at Position) {
 	case objectNode:
 		w.object(n, s, at)
 	case listNode:
-		for _, item := range n.items {
-			if s.elem != nil {
-				w.value(item, s.elem, "an item of "+name, item.pos)
-			}
-		}
+		w.list(n, s, name)
 	case stringNode:
 		w.word(n, s, name)
 	case numberNode:
 		w.number(n, s, name)
+	}
+}
+
+func (w *walker) list(n *node, s *shape, name string) {
+	if have := len(n.items); have < s.least {
+		w.fail(n.pos, "out-of-range", fmt.Sprintf("%s has %s", quoteName(name), count(have, "item")), "it must have at least "+count(s.least, "item"))
+	}
+	if s.elem == nil {
+		return
+	}
+	for _, item := range n.items {
+		w.value(item, s.elem, "an item of "+cmp.Or(name, "the list"), item.pos)
 	}
 }
 
@@ -126,6 +136,10 @@ func (w *walker) object(n *node, s *shape, at Position) {
 }
 
 func (w *walker) unknown(f field, s *shape, n *node) {
+	if r, ok := s.refused[f.name]; ok {
+		w.fail(f.pos, r.rule, r.message, r.hint)
+		return
+	}
 	missing := slices.DeleteFunc(slices.Clone(s.names), func(name string) bool {
 		return slices.ContainsFunc(n.fields, func(f field) bool { return f.name == name })
 	})
@@ -156,6 +170,33 @@ func (w *walker) word(n *node, s *shape, name string) {
 		}
 		w.fail(n.pos, "wrong-value", fmt.Sprintf("%s is %q", quoteName(name), clip(text)), hint)
 	}
+	w.length(n, s, name)
+}
+
+// length checks how long a string is, in code points.
+func (w *walker) length(n *node, s *shape, name string) {
+	if len(s.runes) == 0 {
+		return
+	}
+	var text string
+	if json.Unmarshal([]byte(n.scalar), &text) != nil {
+		return
+	}
+	have := utf8.RuneCountInString(text)
+	for _, b := range s.runes {
+		if b.holds(float64(have)) {
+			continue
+		}
+		w.fail(n.pos, "out-of-range", fmt.Sprintf("%s has %s", quoteName(name), count(have, "character")), fmt.Sprintf("it must have %s", b))
+	}
+}
+
+// count puts a number before a word in the singular or plural.
+func count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return strconv.Itoa(n) + " " + word + "s"
 }
 
 func (w *walker) number(n *node, s *shape, name string) {

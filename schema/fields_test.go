@@ -117,7 +117,10 @@ func TestFields(t *testing.T) {
 // not in the table.
 func TestEveryFieldHasARow(t *testing.T) {
 	_, rows := fieldTable(t)
-	c := newChecker()
+	c, err := newChecker(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
 	src, err := CUE("domain.cue")
 	if err != nil {
 		t.Fatal(err)

@@ -4,10 +4,10 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"strings"
 	"sync"
 
 	"cuelang.org/go/cue"
+	cuebuild "cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
 )
 
@@ -24,27 +24,37 @@ type Checker struct {
 
 // checkers keeps Checkers that are not in use: compiling takes far longer than
 // checking a file.
-var checkers = sync.Pool{New: func() any { return newChecker() }}
-
-func newChecker() *Checker {
-	c := &Checker{ctx: cuecontext.New(), shapes: map[string]*shape{}}
-	names, err := fs.Glob(sources, "*.cue")
+var checkers = sync.Pool{New: func() any {
+	c, err := newChecker(sources)
 	if err != nil {
-		panic(err) // the pattern is constant
-	}
-	var text strings.Builder
-	for _, name := range names {
-		src, err := sources.ReadFile(name)
-		if err != nil {
-			panic(err) // the files are embedded
-		}
-		text.WriteString(strings.TrimPrefix(string(src), "package schema\n"))
-	}
-	c.root = c.ctx.CompileString(text.String())
-	if err := c.root.Err(); err != nil {
 		panic(fmt.Sprintf("the built-in schemas do not compile: %v", err))
 	}
 	return c
+}}
+
+// newChecker compiles the .cue files of a folder into one namespace. A file
+// imports what it needs of CUE's own packages.
+func newChecker(fsys fs.FS) (*Checker, error) {
+	c := &Checker{ctx: cuecontext.New(), shapes: map[string]*shape{}}
+	names, err := fs.Glob(fsys, "*.cue")
+	if err != nil {
+		return nil, err
+	}
+	inst := cuebuild.NewContext().NewInstance("schema", nil)
+	for _, name := range names {
+		src, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		if err := inst.AddFile(name, src); err != nil {
+			return nil, err
+		}
+	}
+	if err := inst.Complete(); err != nil {
+		return nil, err
+	}
+	c.root = c.ctx.BuildInstance(inst)
+	return c, c.root.Err()
 }
 
 // CUE gives the text of a built-in schema file, such as domain.cue.
@@ -66,6 +76,10 @@ type shape struct {
 	elem   *shape   // of list items; nil when free
 	enum   []string
 	bounds []bound
+	runes  []bound // of the length of a string
+	least  int     // items that a list must have
+	// refused are fields that are unknown for a reason worth saying.
+	refused map[string]refusal
 }
 
 // A bound is a limit of a number, or of the length of a string.
@@ -73,6 +87,11 @@ type bound struct {
 	op    cue.Op
 	limit float64
 }
+
+// A refusal is what is said of a field that people write although it is not
+// part of the format. A schema declares it by an attribute of the struct:
+// @misplaced(field, why="…", instead="…") or @renamed(field, to=…).
+type refusal struct{ rule, message, hint string }
 
 func (c *Checker) shape(def string) *shape {
 	s, ok := c.shapes[def]
@@ -126,12 +145,19 @@ func (s *shape) read(v cue.Value) {
 			s.bounds = append(s.bounds, bound{op, limit})
 		}
 		return
+	case cue.CallOp:
+		s.readCall(args)
+		return
 	case cue.SelectorOp, cue.NoOp:
 	}
 	switch v.IncompleteKind() {
 	case cue.StructKind:
 		s.readStruct(v)
+		s.readRefused(v)
 	case cue.ListKind:
+		for v.LookupPath(cue.MakePath(cue.Index(s.least))).Exists() {
+			s.least++
+		}
 		if elem := v.LookupPath(cue.MakePath(cue.AnyIndex)); elem.Exists() {
 			s.elem = shapeOf(elem)
 		}
@@ -167,6 +193,43 @@ func (s *shape) readStruct(v cue.Value) {
 		if rest := v.LookupPath(cue.MakePath(cue.AnyString)); rest.Exists() {
 			s.rest = shapeOf(rest)
 		}
+	}
+}
+
+// readCall takes the limits of a string's length: strings.MinRunes(1).
+func (s *shape) readCall(args []cue.Value) {
+	if len(args) != 2 {
+		return
+	}
+	op, ok := map[string]cue.Op{
+		"strings.MinRunes": cue.GreaterThanEqualOp, "strings.MaxRunes": cue.LessThanEqualOp,
+	}[fmt.Sprint(args[0])]
+	if limit, err := args[1].Float64(); ok && err == nil {
+		s.runes = append(s.runes, bound{op, limit})
+	}
+}
+
+func (s *shape) readRefused(v cue.Value) {
+	for _, a := range cue.Dereference(v).Attributes(cue.DeclAttr) {
+		args := map[string]string{}
+		for i := range a.NumArgs() {
+			key, value := a.Arg(i)
+			args[key] = value
+		}
+		name, _ := a.Arg(0)
+		var r refusal
+		switch a.Name() {
+		case "misplaced":
+			r = refusal{"misplaced-field", fmt.Sprintf("`%s` does not belong here: %s", name, args["why"]), args["instead"]}
+		case "renamed":
+			r = refusal{"renamed-field", fmt.Sprintf("`%s` is the name that a later version of the format uses", name), fmt.Sprintf("write `%s`", args["to"])}
+		default:
+			continue
+		}
+		if s.refused == nil {
+			s.refused = map[string]refusal{}
+		}
+		s.refused[name] = r
 	}
 }
 

@@ -1,0 +1,93 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// shapes is a schema with one of each thing that a shape is read from and that
+// no dialect is sure to keep.
+const shapes = `package schema
+
+import "strings"
+
+#Outer: {
+	@misplaced(prompt, why="it is elsewhere", instead="remove it, now")
+	@renamed(title, to=name)
+	name!: strings.MinRunes(2) & strings.MaxRunes(4)
+	nick?: strings.MaxRunes(3) | null
+	tags?: string | [_, _, ...] & [...string]
+	inner?: #Inner | null
+}
+
+#Inner: {
+	@renamed(b, to=a)
+	a?: int
+}
+
+#List: [_, ...] & [...{...}]
+`
+
+// TestShapes checks values against parts of a schema that CUE alone would
+// explain badly or without a place.
+func TestShapes(t *testing.T) {
+	c, err := newChecker(fstest.MapFS{
+		"shapes.cue": {Data: []byte(shapes)},
+		"other.cue":  {Data: []byte("package schema\n\nimport \"strings\"\n\n#Other: {inner?: #Inner, s?: strings.MinRunes(1)}\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ def, text, want string }{
+		{"#Outer", `{"name": "ab"}`, ""},
+		{"#Outer", `{"name": "éééé", "nick": null}`, ""},
+		{"#Outer", `{"name": "a"}`, "1:10 out-of-range: `name` has 1 character; it must have at least 2"},
+		{"#Outer", `{"name": "ééééé"}`, "1:10 out-of-range: `name` has 5 characters; it must have at most 4"},
+		{"#Outer", `{"name": "\"\"\"\""}`, ""},
+		{"#Outer", `{"name": "ab", "nick": "abcd"}`, "1:24 out-of-range: `nick` has 4 characters; it must have at most 3"},
+		{"#Outer", `{"name": "ab", "tags": "x"}`, ""},
+		{"#Outer", `{"name": "ab", "tags": ["x", "y", "z"]}`, ""},
+		{"#Outer", `{"name": "ab", "tags": ["x"]}`, "1:24 out-of-range: `tags` has 1 item; it must have at least 2 items"},
+		{"#Outer", `{"name": "ab", "tags": ["x", 5]}`, `1:30 wrong-type: an item of tags must be a string, not a number; write "5"`},
+		{"#Outer", `{"name": "ab", "prompt": 1}`, "1:16 misplaced-field: `prompt` does not belong here: it is elsewhere; remove it, now"},
+		{"#Outer", `{"title": "ab"}`, "1:1 missing-field: the field `name` is missing; add \"name\": … / 1:2 renamed-field: `title` is the name that a later version of the format uses; write `name`"},
+		{"#Outer", `{"name": "ab", "inner": {"b": 1}}`, "1:26 renamed-field: `b` is the name that a later version of the format uses; write `a`"},
+		{"#Other", `{"inner": {"a": 1}, "s": ""}`, "1:26 out-of-range: `s` has 0 characters; it must have at least 1"},
+		{"#List", `[{}]`, ""},
+		{"#List", `[]`, "1:1 out-of-range: the file has 0 items; it must have at least 1 item"},
+		{"#List", `[{}, 5]`, "1:6 wrong-type: an item of the list must be an object, not a number; write an object"},
+	} {
+		doc, problems := Parse("x.json", []byte(row.text))
+		if doc == nil {
+			t.Fatal(problems)
+		}
+		w := walker{extra: Error}
+		w.value(doc.root, c.shape(row.def), "", doc.At())
+		var got []string
+		for _, p := range SortProblems(append(w.problems, doc.evaluate(c, row.def, doc.root, doc.At())...)) {
+			if p.Rule == "schema" && len(w.problems) > 0 {
+				continue // CUE refuses it too, in words of its own
+			}
+			got = append(got, strings.TrimPrefix(p.Position.String(), "x.json:")+" "+p.Rule+": "+p.Message+"; "+p.Hint)
+		}
+		if s := strings.Join(got, " / "); s != row.want {
+			t.Errorf("%s %s gives\n%s\nwant\n%s", row.def, row.text, s, row.want)
+		}
+	}
+}
+
+// TestSchemasThatDoNotCompile holds that a mistake in a .cue file is an error
+// and never a schema that accepts everything.
+func TestSchemasThatDoNotCompile(t *testing.T) {
+	for name, text := range map[string]string{
+		"syntax":    "package schema\n#A: {",
+		"reference": "package schema\n#A: {a: #B}",
+		"import":    "package schema\nimport \"nowhere.example/x\"\n#A: {a: x.Y}",
+		"conflict":  "package schema\n#A: 1\n#A: 2",
+	} {
+		if _, err := newChecker(fstest.MapFS{"a.cue": {Data: []byte(text)}}); err == nil {
+			t.Errorf("%s: compiled", name)
+		}
+	}
+}
