@@ -3,24 +3,35 @@ package schema
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the problems of testdata/fields.txt anew")
+var update = flag.Bool("update", false, "write the problems of testdata/*.txt anew")
 
-const fieldsFile = "testdata/fields.txt"
+// fieldTables are the tables of all dialects: testdata/domain.txt is about the
+// definitions of domain.cue.
+func fieldTables(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	return files
+}
 
 // A fieldRow is one line of the table: a field or constraint of a definition
 // with a value that is accepted, one that is rejected, and the problem that
 // the latter gives. A rejected value of - says that every value is accepted.
 type fieldRow struct{ def, field, accepted, rejected, problem string }
 
-func fieldTable(t *testing.T) (head string, rows []fieldRow) {
+func fieldTable(t *testing.T, file string) (head string, rows []fieldRow) {
 	t.Helper()
-	data, err := os.ReadFile(fieldsFile)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,26 +48,33 @@ func fieldTable(t *testing.T) (head string, rows []fieldRow) {
 			cells = append(cells, "")
 		}
 		if len(cells) != 5 {
-			t.Fatalf("%s: a row has %d cells: %s", fieldsFile, len(cells), line)
+			t.Fatalf("%s: a row has %d cells: %s", file, len(cells), line)
 		}
 		rows = append(rows, fieldRow{cells[0], cells[1], cells[2], cells[3], cells[4]})
 	}
 	return head, rows
 }
 
-// least are the fields that a definition cannot do without.
-var least = map[string]string{
-	"#Domain": `"id": "x", "name": "X"`, "#Test": `"id": "x", "name": "X", "prompt": "?"`,
-	"#TwoPassExpected": `"answer": 1`, "#Evaluator": `"id": "x"`, "#Tool": `"id": "x", "function": {"name": "f"}`,
+// least gives the fields that a definition cannot do without, each with the
+// value that its own row has accepted.
+func least(c *Checker, def string, rows []fieldRow) map[string]string {
+	values := map[string]string{}
+	for _, field := range c.shape(def).must {
+		i := slices.IndexFunc(rows, func(r fieldRow) bool { return r.def == def && r.field == field })
+		if i >= 0 {
+			values[field] = rows[i].accepted
+		}
+	}
+	return values
 }
 
 // document writes the field on the second line, its key in column 3; a value
 // of (missing) leaves it out.
-func document(def, field, value string) string {
+func document(field, value string, least map[string]string) string {
 	var others []string
-	for _, pair := range strings.Split(least[def], ", ") {
-		if pair != "" && !strings.HasPrefix(pair, fmt.Sprintf("%q:", field)) {
-			others = append(others, pair)
+	for _, name := range slices.Sorted(maps.Keys(least)) {
+		if name != field {
+			others = append(others, fmt.Sprintf("%q: %s", name, least[name]))
 		}
 	}
 	rest := strings.Join(others, ", ")
@@ -83,15 +101,26 @@ func check(t *testing.T, def, text string) []string {
 }
 
 func TestFields(t *testing.T) {
-	head, rows := fieldTable(t)
+	for _, file := range fieldTables(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { testFields(t, file) })
+	}
+}
+
+func testFields(t *testing.T, file string) {
+	c, err := newChecker(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rows := fieldTable(t, file)
 	for i, row := range rows {
-		if got := check(t, row.def, document(row.def, row.field, row.accepted)); len(got) > 0 {
+		least := least(c, row.def, rows)
+		if got := check(t, row.def, document(row.field, row.accepted, least)); len(got) > 0 {
 			t.Errorf("%s.%s: %s is rejected: %v", row.def, row.field, row.accepted, got)
 		}
 		if row.rejected == "-" {
 			continue
 		}
-		got := strings.Join(check(t, row.def, document(row.def, row.field, row.rejected)), " / ")
+		got := strings.Join(check(t, row.def, document(row.field, row.rejected, least)), " / ")
 		if *update {
 			rows[i].problem = got
 		} else if got != row.problem || got == "" {
@@ -99,46 +128,56 @@ func TestFields(t *testing.T) {
 		}
 	}
 	if *update {
-		out, last := strings.TrimRight(head, "\n")+"\n", ""
-		for _, r := range rows {
-			if r.def != last {
-				out += "\n"
-			}
-			last = r.def
-			out += strings.TrimSuffix(strings.Join([]string{r.def, r.field, r.accepted, r.rejected, r.problem}, " | "), " | ") + "\n"
-		}
-		if err := os.WriteFile(fieldsFile, []byte(out), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeTable(t, file, head, rows)
 	}
 }
 
-// TestEveryFieldHasARow fails when a field of the domain dialect's schema is
-// not in the table.
+func writeTable(t *testing.T, file, head string, rows []fieldRow) {
+	t.Helper()
+	out, last := strings.TrimRight(head, "\n")+"\n", ""
+	for _, r := range rows {
+		if r.def != last {
+			out += "\n"
+		}
+		last = r.def
+		out += strings.TrimSuffix(strings.Join([]string{r.def, r.field, r.accepted, r.rejected, r.problem}, " | "), " | ") + "\n"
+	}
+	if err := os.WriteFile(file, []byte(out), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEveryFieldHasARow fails when a field of a dialect's schema is not in its
+// table, or when the table is about something else.
 func TestEveryFieldHasARow(t *testing.T) {
-	_, rows := fieldTable(t)
 	c, err := newChecker(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := CUE("domain.cue")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defs := 0
-	for _, line := range strings.Split(src, "\n") {
-		def, isDef := strings.CutSuffix(line, ": {")
-		if !isDef || !strings.HasPrefix(def, "#") {
-			continue
+	for _, file := range fieldTables(t) {
+		_, rows := fieldTable(t, file)
+		name := strings.TrimSuffix(filepath.Base(file), ".txt") + ".cue"
+		src, err := CUE(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		defs++
-		for _, field := range c.shape(def).names {
-			if !slices.ContainsFunc(rows, func(r fieldRow) bool { return r.def == def && r.field == field }) {
-				t.Errorf("%s.%s has no row in %s", def, field, fieldsFile)
+		var defs []string
+		for _, line := range strings.Split(src, "\n") {
+			def, isDef := strings.CutSuffix(line, ": {")
+			if !isDef || !strings.HasPrefix(def, "#") {
+				continue
+			}
+			defs = append(defs, def)
+			for _, field := range c.shape(def).names {
+				if !slices.ContainsFunc(rows, func(r fieldRow) bool { return r.def == def && r.field == field }) {
+					t.Errorf("%s.%s has no row in %s", def, field, file)
+				}
 			}
 		}
-	}
-	if defs < 9 {
-		t.Errorf("only %d definitions were found in domain.cue", defs)
+		for _, row := range rows {
+			if !slices.Contains(defs, row.def) {
+				t.Errorf("%s: there is no %s in %s", file, row.def, name)
+			}
+		}
 	}
 }
