@@ -22,6 +22,12 @@ type Settings struct {
 	// Iterations is 0 and Timeout is 0 where gavel.yaml does not set them.
 	Iterations int
 	Timeout    time.Duration
+	// MaxTurnsCap ends a conversation that has no max_turns of its own after
+	// so many replies, as an error; 0 means never, nil that gavel.yaml does not
+	// set it. Defaults to 50.
+	MaxTurnsCap *int
+	// Difficulties are the weights of cases by difficulty. Each defaults to 1.
+	Difficulties map[string]float64
 }
 
 // TargetSettings are the values of one target that compiling needs.
@@ -30,4 +36,6 @@ type TargetSettings struct {
 	Timeout time.Duration
 	// Tools and Mocks that the target brings itself, by tool name.
 	Mocks map[string]bool
+	// Agent marks a target that runs its own tools: mocks never reach it.
+	Agent bool
 }
