@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"runtime"
 	"slices"
@@ -22,16 +23,43 @@ import (
 // a file may stand for a folder. Modes are not compared, since not every file
 // system has them; a link counts by being one.
 func (r *Repository) ChangedWork(ctx context.Context, base string, folders []string) ([]string, error) {
-	root, err := r.rootTree(base)
-	if err != nil {
+	found, err := r.Differences(ctx, base, folders)
+	if len(found) == 0 {
 		return nil, err
 	}
+	return slices.Sorted(maps.Keys(found)), err
+}
+
+// Differences gives the files that ChangedWork lists with the hash that git
+// would give to what they hold now, as 40 hex digits: the zero hash for what is
+// gone or is no plain file. What git noted of the files saves reading them.
+func (r *Repository) Differences(ctx context.Context, base string, folders []string) (map[string]string, error) {
 	work, err := r.WorkFS()
 	if err != nil {
 		return nil, err
 	}
+	return r.differences(ctx, base, work, folders)
+}
+
+// DifferencesAt is Differences for a few paths: it reads them rather than what
+// git noted of all files.
+func (r *Repository) DifferencesAt(ctx context.Context, base string, paths []string) (map[string]string, error) {
+	work, err := r.WorkFS()
+	if err != nil {
+		return nil, err
+	}
+	work.staged = func() staged { return staged{} }
+	return r.differences(ctx, base, work, paths)
+}
+
+// differences closes the working tree.
+func (r *Repository) differences(ctx context.Context, base string, work *WorkTree, folders []string) (map[string]string, error) {
 	defer work.Close()
-	d := workDiffer{commit: treeFS{repo: r, root: root}, work: work}
+	root, err := r.rootTree(base)
+	if err != nil {
+		return nil, err
+	}
+	d := workDiffer{commit: treeFS{repo: r, root: root}, work: work, found: map[string]string{}}
 	d.group, d.ctx = errgroup.WithContext(ctx)
 	d.group.SetLimit(runtime.GOMAXPROCS(0))
 	// Git's index takes about as long to read as the folders to list.
@@ -45,11 +73,7 @@ func (r *Repository) ChangedWork(ctx context.Context, base string, folders []str
 	if waited := d.group.Wait(); err == nil && waited != nil {
 		err = fmt.Errorf("comparing %.12s with the working tree: %w", base, waited)
 	}
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(d.paths)
-	return slices.Compact(d.paths), nil
+	return d.found, err
 }
 
 // A workDiffer walks the tree of a commit and the working tree side by side,
@@ -61,7 +85,7 @@ type workDiffer struct {
 	ctx    context.Context // of the group, for as long as ChangedWork runs
 
 	mu    sync.Mutex
-	paths []string // guarded by mu
+	found map[string]string // guarded by mu
 }
 
 // start compares one folder or file. What is not there on a side, or lies
@@ -85,17 +109,10 @@ func (d *workDiffer) start(name string) error {
 // removed file and added ones.
 func (d *workDiffer) pair(name string, was entry, is fs.FileInfo) error {
 	wasFile, isFile := was.mode != filemode.Empty && !was.isDir(), is != nil && !is.IsDir()
-	differs := wasFile != isFile
-	if wasFile && isFile {
-		var err error
-		if differs, err = d.differs(name, was, is); err != nil {
+	if wasFile || isFile {
+		if err := d.file(name, was, is); err != nil {
 			return err
 		}
-	}
-	if differs {
-		d.mu.Lock()
-		d.paths = append(d.paths, name)
-		d.mu.Unlock()
 	}
 	if (wasFile || was.mode == filemode.Empty) && (isFile || is == nil) {
 		return nil
@@ -111,13 +128,24 @@ func (d *workDiffer) pair(name string, was entry, is fs.FileInfo) error {
 	return compare()
 }
 
-// differs compares two files.
-func (d *workDiffer) differs(name string, was entry, is fs.FileInfo) (bool, error) {
-	if kind := (treeInfo{entry: was}).Mode().Type(); kind != is.Mode().Type() || kind != 0 {
-		return kind != is.Mode().Type(), nil
+// file compares what is a file on one side or both.
+func (d *workDiffer) file(name string, was entry, is fs.FileInfo) error {
+	var now plumbing.Hash
+	kind := (treeInfo{entry: was}).Mode().Type()
+	differs := was.mode == filemode.Empty || is == nil || is.Mode().Type() != kind
+	if is != nil && is.Mode().IsRegular() {
+		var err error
+		if now, err = d.work.hash(name, is); err != nil {
+			return err
+		}
+		differs = differs || now != was.hash
 	}
-	hash, err := d.work.hash(name, is)
-	return hash != was.hash, err
+	if differs {
+		d.mu.Lock()
+		d.found[name] = now.String()
+		d.mu.Unlock()
+	}
+	return nil
 }
 
 // folder compares the entries of a folder, which may be missing on a side.
