@@ -38,4 +38,11 @@ type TargetSettings struct {
 	Mocks map[string]bool
 	// Agent marks a target that runs its own tools: mocks never reach it.
 	Agent bool
+	// Kind is model, agent, workflow or custom_workflow. Where it is empty, a
+	// definition that asks for a kind is not checked.
+	Kind string
+	// AcceptsPrompt says whether the target takes a system prompt from outside:
+	// one that was rewritten, or one to compare with its own. Where it is nil,
+	// that is not checked.
+	AcceptsPrompt *bool
 }
