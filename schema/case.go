@@ -64,6 +64,9 @@ type Layer struct {
 type Drive struct {
 	// Messages are sent in order. The target answers after the last one.
 	Messages []Message
+	// Simulation writes every further message of the user, and the first where
+	// Messages is empty. nil ends the conversation with the first answer.
+	Simulation *Simulation
 }
 
 // A Policy holds what steers the run of a case.
@@ -74,6 +77,12 @@ type Policy struct {
 	Timeout time.Duration
 	// MaxToolRounds bounds how often the target may ask for tools, ≥ 1.
 	MaxToolRounds int
+	// MaxTurns is after how many replies of the target a simulated conversation
+	// ends, whoever has more to say; 0 leaves the end to the two.
+	MaxTurns int
+	// TurnCap is after how many replies a conversation that found no end of its
+	// own is an error; 0 means never. It is 0 beside MaxTurns, which wins.
+	TurnCap int
 }
 
 // An Input is a file that a case was built from.
