@@ -29,6 +29,9 @@ type Case struct {
 	Layers []Layer
 	// Tools are offered to the target, sorted by name, without repetition.
 	Tools []Tool
+	// Mocks answer calls that the mocks of the target leave open, before those
+	// of Tools do. They are sorted by tool; of one tool the order counts.
+	Mocks []CallMock
 	Drive Drive
 
 	Evaluators []Evaluator
@@ -45,10 +48,14 @@ type Case struct {
 
 // Labels are shown and selected by, and are in no digest.
 type Labels struct {
+	// ID is the identity that an export of the case carries; most have none.
+	ID          string
 	Name        string
 	Description string
 	Tags        []string
 	Difficulty  string
+	// Status is draft, active or archived where the dialect knows it.
+	Status string
 	// Groups are the names under which scores are summed up, outermost first:
 	// domain then level for the domain dialect, the suite for others.
 	Groups []string

@@ -1,0 +1,16 @@
+package schema
+
+import "encoding/json"
+
+// A CallMock is the answer that a case has ready for calls of a tool with
+// certain arguments. Of the mocks of a tool the first that matches answers;
+// each is used once, and the last that matches repeats. A call that matches
+// none gets a tool error.
+type CallMock struct {
+	Tool string `json:"tool"`
+	// Params are compared with the arguments of the call, listed keys only,
+	// strings trimmed and without regard to case; nil matches every call.
+	Params json.RawMessage `json:"params,omitempty"`
+	// Response is canonical JSON; a string is returned as its text.
+	Response json.RawMessage `json:"response"`
+}
