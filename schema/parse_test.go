@@ -68,13 +68,14 @@ var refusals = []string{"empty-file", "byte-order-mark", "invalid-utf8", "nul", 
 // FuzzParse demands that nothing panics, that every problem has a place, and
 // that what is JSON is read as encoding/json reads it.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{
+	for _, seed := range append([]string{
 		`{"a": [1, -2.50, 1e3, "x\ud83d\ude00\/\u0000", true, null]}`, `{"a/b": {"": 0}}`, "\"\\ud800\"", `"\ud83d\ude00"`,
 		`{"_x": 1, "#y": 2, "$z": 3, "a b": 4}`, bomb(3), "a: &a {<<: *a}", "a: 012\nb: 0x1F\nc: 1_000\nd: ~\ne: .inf\n",
 		"? a\n: b\n", "|\n  text\n", "- !!binary aGk=\n", "a: b: c\n", "%YAML 1.2\n---\n{}\n...\n", "(((((", "[1,", "\xff", "\ufeff{}",
-	} {
+	}, abuse...) {
 		f.Add("x.json", []byte(seed))
 		f.Add("x.yaml", []byte(seed))
+		f.Add("x.jsonl", []byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, file string, data []byte) {
 		doc, problems := schema.Parse(file, data)

@@ -252,7 +252,17 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(full))
 	f.Add([]byte("version: 1\nreuse: {mode: {}}\n"))
 	f.Add([]byte("version: 1\ntargets: {a: {provider: command, argv: [\"\"], inputs: ['']}}\n"))
-	f.Add([]byte("a: &a [*a]"))
+	for _, seed := range []string{
+		"a: &a [*a]", "version: 1\ntargets: &t {a: {provider: mock, replies: &r [*r]}}\n", "version: 1\ntargets: {<<: {a: {}}, a: {}}\n",
+		"version: 1\ndefinitions: [../x, /etc, \"a\\0b\", \"a\\\\b\", .git, .GIT, a/../../b]\ntools: [..]\n",
+		"version: 1\ntargets: {a: {provider: replay, path: /proc/self/environ, inputs: [\"[\", \"**/../..\", \"\"]}}\n",
+		"version: 1\ntargets: {a: {provider: mock, replies: [{match: \"((a{1,1000}){1,1000}){1,1000}\"}, {match: \"(?=x)\"}]}}\n",
+		"version: 1\ntargets: {a: {provider: http, url: \"http://[::1%25\", url_template: \"{sha}{sha}://{pr}\", wait_for: -1s}}\n",
+		"version: 1\ntargets: {a: {provider: http, url: \"http://169.254.169.254/\\r\\nX: y\", api_key_env: \"A\\nB\"}}\n",
+		"version: 1\ngate: {min_score: 1e-999, max_drop: .nan, required: [\"[\"]}\nbudget: {usd: 1e308}\n", "version: 1\nversion: 1\n", "\xef\xbb\xbfversion: 1\n",
+	} {
+		f.Add([]byte(seed))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, problems := Parse("gavel.yaml", data)
 		if c == nil || len(c.Definitions) == 0 {

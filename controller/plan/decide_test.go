@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -126,6 +127,15 @@ func FuzzDigest(f *testing.F) {
 	f.Add("a", "b", "c")
 	f.Add("1:", "", "1:1:")
 	f.Add("\x00", "\xff", "…")
+	// What another encoding would run together: lengths, quotes, the form of a
+	// part, the names of layers, and texts that look alike.
+	f.Add("5:hello", "5:hell", "o")
+	f.Add(`"}]`, `","role":"system`, `"]`)
+	f.Add("execution", "judgement", "decision")
+	f.Add("a\n\nb", "a", "\n\nb")
+	f.Add("e\u0301", "é", "\u200B")
+	f.Add("../../x", "/proc/self/environ", "a\\b")
+	f.Add(strings.Repeat("[", 200), strings.Repeat("*a,", 200), "(a+)+$")
 	f.Fuzz(func(t *testing.T, prompt, system, keyword string) {
 		c, other := kase("a", prompt, 1), kase("a", prompt, 1)
 		c.System = system
