@@ -1,0 +1,132 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Conversation asks a judge to score the transcript of a conversation.
+//
+// Without Criteria the judge scores each of [ConversationMetrics] from 0 to 5,
+// or calls it not applicable, which leaves its weight to the others. With them
+// it gives one score from 0 to 5 under that text. Every outcome and every
+// expectation of a call is a criterion of its own that is met or not; it has
+// no weight in the score, and the conversation fails where it is not met.
+type Conversation struct {
+	// Criteria is the text that replaces the metrics; empty for these.
+	Criteria string `json:"criteria,omitempty"`
+	// InitialMessage is shown to the judge as what the user came with; empty
+	// where the simulator chose it.
+	InitialMessage string `json:"initial_message,omitempty"`
+	// Outcomes are sorted by label, since the order of a dict says nothing.
+	Outcomes []Outcome `json:"outcomes,omitempty"`
+	// Calls are those that are wanted, then those that are forbidden, sorted by
+	// tool and params, since calls may come in any order.
+	Calls []CallExpectation `json:"calls,omitempty"`
+}
+
+// An Outcome is a state that the conversation has to end in. The judge
+// understands label and state by their meaning: {"leaked": false} is met when
+// nothing leaked.
+type Outcome struct {
+	Label string `json:"label"`
+	// Want is any JSON value in canonical form.
+	Want json.RawMessage `json:"want"`
+}
+
+// ID is the criterion of the outcome.
+func (o Outcome) ID() string { return "outcome:" + o.Label }
+
+// A CallExpectation asks for a call of a tool that no other expectation takes,
+// or forbids every such call.
+type CallExpectation struct {
+	// ID is the criterion: calls:tool or avoids:tool, with a number behind it
+	// from the second expectation of that tool on.
+	ID   string `json:"id"`
+	Tool string `json:"tool"`
+	// Params are compared with the arguments of a call, deeply, listed keys
+	// only; the judge says whether one that differs means the same. nil takes
+	// any.
+	Params    json.RawMessage `json:"params,omitempty"`
+	Forbidden bool            `json:"forbidden,omitempty"`
+}
+
+// NumberCalls gives every expectation an ID that no other has.
+func NumberCalls(calls []CallExpectation) {
+	taken := map[string]bool{}
+	for i, c := range calls {
+		name := "calls:" + c.Tool
+		if c.Forbidden {
+			name = "avoids:" + c.Tool
+		}
+		id := name
+		for n := 2; taken[id]; n++ {
+			id = fmt.Sprintf("%s#%d", name, n)
+		}
+		taken[id] = true
+		calls[i].ID = id
+	}
+}
+
+// A Metric is one aspect of a conversation with its weight in the score.
+type Metric struct {
+	ID     string
+	Weight float64
+}
+
+// OverallMetric is the criterion of the one score that is given where a case
+// brings criteria of its own.
+const OverallMetric = "overall"
+
+// ConversationMetrics are scored where a case brings no criteria of its own.
+// Their weights sum to 1.
+func ConversationMetrics() []Metric {
+	return []Metric{
+		{"tool_routing", 0.15},
+		{"parameter_extraction", 0.15},
+		{"result_interpretation", 0.15},
+		{"grounding_fidelity", 0.125},
+		{"instruction_compliance", 0.125},
+		{"information_gathering", 0.10},
+		{"conversation_management", 0.10},
+		{"response_delivery", 0.10},
+	}
+}
+
+// Metrics are what the score of this conversation is made of.
+func (c Conversation) Metrics() []Metric {
+	if c.Criteria != "" {
+		return []Metric{{OverallMetric, 1}}
+	}
+	return ConversationMetrics()
+}
+
+// Rule passes a conversation whose score reaches the threshold, with every
+// outcome met and every expectation of a call held.
+func (c Conversation) Rule(threshold float64) Rule {
+	rule := Rule{Threshold: threshold, Weights: map[string]float64{}}
+	for _, m := range c.Metrics() {
+		rule.Weights[m.ID] = m.Weight
+	}
+	demand := func(id string) {
+		rule.Weights[id] = 0
+		rule.Required = append(rule.Required, id)
+	}
+	for _, o := range c.Outcomes {
+		demand(o.ID())
+	}
+	for _, call := range c.Calls {
+		demand(call.ID)
+	}
+	return rule
+}
+
+// Kind returns "conversation".
+func (Conversation) Kind() string { return "conversation" }
+
+// Version is the version of the metrics, of the question to the judge and of
+// the comparison of calls.
+func (Conversation) Version() int { return 1 }
+
+// Roles returns the judge.
+func (Conversation) Roles() []Role { return []Role{Judge} }
