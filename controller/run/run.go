@@ -61,6 +61,8 @@ type Config struct {
 	Record func(name, requestDigest string, req target.Request, reply target.Reply)
 	// Observe, when set, is told what happens. Calls do not overlap.
 	Observe func(Event)
+	// Control, when set, can end the run early.
+	Control *Control
 
 	// Now defaults to time.Now.
 	Now func() time.Time
@@ -171,8 +173,23 @@ func (r *runner) observe(e Event) {
 
 // job judges one case. Its error is the ledger's.
 func (r *runner) job(ctx context.Context, job Job) (Outcome, error) {
-	r.observe(Event{Key: job.Case.Key})
 	w := work{runner: r, job: job, trials: make([]trial, job.Case.Policy.Iterations)}
+	ctx, done, ok := r.Control.begin(ctx, &w)
+	if !ok {
+		return stopped(job), nil
+	}
+	defer done()
+	out, err := w.judgeAll(ctx)
+	if err != nil && ctx.Err() != nil {
+		// What was given up cannot be written; that is no fault of the ledger.
+		return stopped(job), nil
+	}
+	return out, err
+}
+
+// judgeAll takes the samples of the case that are missing and decides.
+func (w *work) judgeAll(ctx context.Context) (Outcome, error) {
+	w.observe(Event{Key: w.job.Case.Key})
 	if err := w.load(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -187,7 +204,7 @@ func (r *runner) job(ctx context.Context, job Job) (Outcome, error) {
 	if err := w.save(ctx, out); err != nil {
 		return Outcome{}, err
 	}
-	r.observe(Event{Key: job.Case.Key, Outcome: &out})
+	w.observe(Event{Key: w.job.Case.Key, Outcome: &out})
 	return out, nil
 }
 

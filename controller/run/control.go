@@ -1,0 +1,53 @@
+package run
+
+import (
+	"context"
+	"sync"
+)
+
+// A Control lets whoever started a run change their mind about it. The zero
+// Control is ready; it serves one run at a time.
+type Control struct {
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	superseded func(d string) bool
+	running    map[*work]context.CancelFunc
+}
+
+// Supersede begins no further case, and gives up the calls of those under way
+// whose decision digest is not wanted any more. What goes on is finished and
+// kept, so that the run that follows finds it stored.
+func (c *Control) Supersede(wanted func(d string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.superseded = wanted
+	for w, cancel := range c.running {
+		if !wanted(w.job.Digests.D) {
+			cancel()
+		}
+	}
+}
+
+// begin gives the context of a job and what to call at its end; false means
+// that it is not to begin.
+func (c *Control) begin(ctx context.Context, w *work) (context.Context, func(), bool) {
+	if c == nil {
+		return ctx, func() {}, true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.superseded != nil {
+		return ctx, func() {}, false
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	if c.running == nil {
+		c.running = map[*work]context.CancelFunc{}
+	}
+	c.running[w] = cancel
+	return ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.running, w)
+		cancel()
+	}, true
+}
