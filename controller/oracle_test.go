@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // A provider is a model that writes down the bytes of every request. It calls
@@ -204,7 +205,7 @@ func (p *provider) account(t *testing.T, prepared *controller.Prepared) (map[str
 			}
 			s.judged += ev.Spec.Kind() + string(spec)
 			s.decided += string(rule)
-			if db, ok := ev.Spec.(schema.SQLExecutor); ok {
+			if db, ok := ev.Spec.(evaluator.SQLExecutor); ok {
 				for _, f := range db.Database {
 					s.judged += string(f.Data)
 				}

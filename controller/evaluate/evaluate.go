@@ -10,6 +10,7 @@ package evaluate
 import (
 	"context"
 	"fmt"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -66,17 +67,17 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding
 		return finding{}, err
 	}
 	switch s := spec.(type) {
-	case schema.Keyword:
+	case evaluator.Keyword:
 		return keyword(s, in.Transcript.Final())
-	case schema.TwoPass:
+	case evaluator.TwoPass:
 		return twoPass(ctx, s, in, d)
-	case schema.SQLExecutor:
+	case evaluator.SQLExecutor:
 		return sqlExecutor(ctx, s, in, d)
-	case schema.ToolCalls:
+	case evaluator.ToolCalls:
 		return toolCalls(s, in.Transcript)
-	case schema.Regex:
+	case evaluator.Regex:
 		return regex(s, in.Transcript.Final())
-	case schema.Prompt:
+	case evaluator.Prompt:
 		return prompt(ctx, s, in, d)
 	}
 	return finding{}, fmt.Errorf("evaluator of type %T is not known", spec)

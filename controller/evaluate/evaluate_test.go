@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 func TestMain(m *testing.M) {
@@ -94,7 +95,7 @@ func fails(t *testing.T, m verdict.Measurement, want string) {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-type unknownSpec struct{ schema.Keyword }
+type unknownSpec struct{ evaluator.Keyword }
 
 func TestMeasureErrors(t *testing.T) {
 	fails(t, measure(t, unknownSpec{}, "x", &script{}), "not known")
@@ -102,14 +103,14 @@ func TestMeasureErrors(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := evaluate.Measure(ctx, schema.Evaluator{Spec: schema.Keyword{Keywords: []string{"x"}}}, input("q", "x", &script{}))
+	m := evaluate.Measure(ctx, schema.Evaluator{Spec: evaluator.Keyword{Keywords: []string{"x"}}}, input("q", "x", &script{}))
 	fails(t, m, context.Canceled.Error())
 }
 
 // The calls that were answered are paid for even when the next one fails.
 func TestMeasureKeepsUsageOfFailedDialogue(t *testing.T) {
 	s := &script{replies: []string{"nonsense", "nonsense"}, err: errors.New("connection reset")}
-	m := measure(t, schema.Prompt{Template: "{response}"}, "hello", s)
+	m := measure(t, evaluator.Prompt{Template: "{response}"}, "hello", s)
 	fails(t, m, "connection reset")
 	if diff := cmp.Diff(verdict.Usage{Calls: 2, InputTokens: 20, OutputTokens: 2}, m.Usage); diff != "" {
 		t.Errorf("usage (-want +got):\n%s", diff)

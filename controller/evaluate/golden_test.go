@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -28,18 +29,18 @@ func TestMessagesGolden(t *testing.T) {
 		spec    schema.Spec
 		replies []string
 	}{
-		{"extractor: numeric", schema.TwoPass{Answer: answer, Type: "numeric"}, nil},
-		{"extractor: string", schema.TwoPass{Answer: answer, Type: "string"}, nil},
-		{"extractor: contains", schema.TwoPass{Answer: raw(`"people"`), Type: "contains"}, nil},
-		{"extractor: boolean", schema.TwoPass{Answer: answer, Type: "boolean"}, nil},
-		{"extractor: choice", schema.TwoPass{Answer: answer, Type: "choice"}, nil},
-		{"extractor: json", schema.TwoPass{Answer: answer, Type: "json"}, nil},
-		{"extractor: sql", schema.SQLExecutor{QueryType: "SELECT"}, nil},
-		{"extractor: second attempt", schema.TwoPass{Answer: answer, Type: "numeric"}, []string{"Jakarta"}},
-		{"judge: prompt", schema.Prompt{Template: "Question: {prompt}\nReply: {response}\nExpected: {expected} at level {level}.", Expected: raw(`["Jakarta",10.6]`), Level: "2"}, nil},
-		{"judge: prompt with max_score", schema.Prompt{Template: "Is it polite?", MaxScore: 10}, nil},
-		{"judge: hybrid", schema.Prompt{Template: "Rate {response} and end with `Score: n`.", Pattern: `score: (\d+)`, MaxScore: 10}, nil},
-		{"judge: hybrid, second attempt", schema.Prompt{Template: "Rate {response} and end with `Score: n`.", Pattern: `score: (\d+)`, MaxScore: 10}, []string{"Very good."}},
+		{"extractor: numeric", evaluator.TwoPass{Answer: answer, Type: "numeric"}, nil},
+		{"extractor: string", evaluator.TwoPass{Answer: answer, Type: "string"}, nil},
+		{"extractor: contains", evaluator.TwoPass{Answer: raw(`"people"`), Type: "contains"}, nil},
+		{"extractor: boolean", evaluator.TwoPass{Answer: answer, Type: "boolean"}, nil},
+		{"extractor: choice", evaluator.TwoPass{Answer: answer, Type: "choice"}, nil},
+		{"extractor: json", evaluator.TwoPass{Answer: answer, Type: "json"}, nil},
+		{"extractor: sql", evaluator.SQLExecutor{QueryType: "SELECT"}, nil},
+		{"extractor: second attempt", evaluator.TwoPass{Answer: answer, Type: "numeric"}, []string{"Jakarta"}},
+		{"judge: prompt", evaluator.Prompt{Template: "Question: {prompt}\nReply: {response}\nExpected: {expected} at level {level}.", Expected: raw(`["Jakarta",10.6]`), Level: "2"}, nil},
+		{"judge: prompt with max_score", evaluator.Prompt{Template: "Is it polite?", MaxScore: 10}, nil},
+		{"judge: hybrid", evaluator.Prompt{Template: "Rate {response} and end with `Score: n`.", Pattern: `score: (\d+)`, MaxScore: 10}, nil},
+		{"judge: hybrid, second attempt", evaluator.Prompt{Template: "Rate {response} and end with `Score: n`.", Pattern: `score: (\d+)`, MaxScore: 10}, []string{"Very good."}},
 	} {
 		long := reply
 		if strings.Contains(tt.name, "contains") {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // keyword looks for words in the final reply: one criterion per keyword, 1
@@ -17,7 +17,7 @@ import (
 //
 // Words and reply are compared as substrings after fold. With whole_words the
 // characters on both sides of a match may not continue the word.
-func keyword(spec schema.Keyword, reply string) (finding, error) {
+func keyword(spec evaluator.Keyword, reply string) (finding, error) {
 	if len(spec.Keywords)+len(spec.Forbidden) == 0 {
 		return finding{}, errors.New("neither keywords nor forbidden words are given")
 	}
@@ -77,7 +77,7 @@ func occurs(text, word string, whole bool) (bool, error) {
 	}
 }
 
-func keywordReason(spec schema.Keyword, reply string, missing, present []string) string {
+func keywordReason(spec evaluator.Keyword, reply string, missing, present []string) string {
 	var parts []string
 	if len(present) > 0 {
 		parts = append(parts, "the reply contains the forbidden "+quoteAll(present))

@@ -9,10 +9,11 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 func TestKeyword(t *testing.T) {
-	type kw = schema.Keyword
+	type kw = evaluator.Keyword
 	for _, tt := range []struct {
 		name, reply string
 		spec        kw
@@ -58,13 +59,13 @@ func TestKeyword(t *testing.T) {
 }
 
 func TestKeywordErrors(t *testing.T) {
-	fails(t, measure(t, schema.Keyword{}, "x", &script{}), "neither")
-	fails(t, measure(t, schema.Keyword{Keywords: []string{"x", " "}}, "x", &script{}), "empty word")
-	fails(t, measure(t, schema.Keyword{Forbidden: []string{"\u200b"}}, "x", &script{}), "empty word")
+	fails(t, measure(t, evaluator.Keyword{}, "x", &script{}), "neither")
+	fails(t, measure(t, evaluator.Keyword{Keywords: []string{"x", " "}}, "x", &script{}), "empty word")
+	fails(t, measure(t, evaluator.Keyword{Forbidden: []string{"\u200b"}}, "x", &script{}), "empty word")
 }
 
 func TestKeywordMeasurement(t *testing.T) {
-	spec := schema.Keyword{Keywords: []string{"halo", "pagi"}, Forbidden: []string{"maaf"}}
+	spec := evaluator.Keyword{Keywords: []string{"halo", "pagi"}, Forbidden: []string{"maaf"}}
 	want := verdict.Measurement{
 		Evaluator: "main",
 		Criteria: []verdict.Criterion{
@@ -84,12 +85,12 @@ func TestKeywordReason(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, reply, want string
-		spec              schema.Keyword
+		spec              evaluator.Keyword
 	}{
-		{"all", "a b", "all 2 keywords were found", schema.Keyword{Keywords: []string{"a", "b"}}},
-		{"empty", " \n", "the reply is empty", schema.Keyword{Keywords: []string{"a"}}},
-		{"nothing forbidden", "x", "no forbidden word was found", schema.Keyword{Forbidden: []string{"a"}}},
-		{"long lists are cut", "x", "30 more", schema.Keyword{Keywords: long}},
+		{"all", "a b", "all 2 keywords were found", evaluator.Keyword{Keywords: []string{"a", "b"}}},
+		{"empty", " \n", "the reply is empty", evaluator.Keyword{Keywords: []string{"a"}}},
+		{"nothing forbidden", "x", "no forbidden word was found", evaluator.Keyword{Forbidden: []string{"a"}}},
+		{"long lists are cut", "x", "30 more", evaluator.Keyword{Keywords: long}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := measure(t, tt.spec, tt.reply, &script{}).Reason
@@ -101,7 +102,7 @@ func TestKeywordReason(t *testing.T) {
 }
 
 func BenchmarkKeyword100KB(b *testing.B) {
-	spec := schema.Keyword{Keywords: []string{"selamat", "straße", "absent"}, Forbidden: []string{"error"}, WholeWords: true}
+	spec := evaluator.Keyword{Keywords: []string{"selamat", "straße", "absent"}, Forbidden: []string{"error"}, WholeWords: true}
 	ev := schema.Evaluator{Name: "main", Spec: spec}
 	for _, bb := range []struct{ name, text string }{{"ascii", "lorem ipsum "}, {"unicode", "größere Übung "}} {
 		b.Run(bb.name, func(b *testing.B) {

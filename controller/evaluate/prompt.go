@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 const judgeSystem = "You judge the reply of another system by the instructions of the person who tests it. You are given all there is to know; you have no tools."
@@ -32,7 +33,7 @@ type judgement struct {
 // to [0,1]. Without max_score the judge gives 0–1 itself, and more is an error.
 // With a pattern (hybrid) the value is what group 1, or else the whole match,
 // finds in the judge's reply; otherwise the reply is JSON {score, reason}.
-func prompt(ctx context.Context, spec schema.Prompt, in Input, d *dialogue) (finding, error) {
+func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *dialogue) (finding, error) {
 	if math.IsNaN(spec.MaxScore) || math.IsInf(spec.MaxScore, 0) || spec.MaxScore < 0 {
 		return finding{}, fmt.Errorf("config.max_score %v is no positive number", spec.MaxScore)
 	}
@@ -70,7 +71,7 @@ func prompt(ctx context.Context, spec schema.Prompt, in Input, d *dialogue) (fin
 // braces in one of them are not expanded again; texts that are looked at stand
 // between delimiters. A template that does not place the response gets it at
 // its end: there is nothing else to judge.
-func fillTemplate(spec schema.Prompt, in Input) string {
+func fillTemplate(spec evaluator.Prompt, in Input) string {
 	template := unmarked(spec.Template)
 	if !strings.Contains(template, "{response}") {
 		template += "\n\n{response}"

@@ -11,25 +11,26 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 func TestPromptScores(t *testing.T) {
 	for _, tt := range []struct {
 		name, reply string
-		spec        schema.Prompt
+		spec        evaluator.Prompt
 		want        float64
 	}{
-		{"score", `{"score": 0.8, "reason": "good"}`, schema.Prompt{}, 0.8},
-		{"best", `{"score": 1, "reason": "good"}`, schema.Prompt{}, 1},
-		{"in a fence", "```json\n{\"score\": 0.5, \"reason\": \"\"}\n```", schema.Prompt{}, 0.5},
-		{"below 0", `{"score": -3, "reason": "bad"}`, schema.Prompt{}, 0},
-		{"with a maximum", `{"score": 8, "reason": "good"}`, schema.Prompt{MaxScore: 10}, 0.8},
-		{"above the maximum", `{"score": 12, "reason": "good"}`, schema.Prompt{MaxScore: 10}, 1},
-		{"hybrid", "Fine work.\nScore: 0.75", schema.Prompt{Pattern: `score: (\S+)`}, 0.75},
-		{"hybrid with a maximum", "SCORE: 4/5", schema.Prompt{Pattern: `score: (\d)`, MaxScore: 5}, 0.8},
-		{"hybrid without a group", "0.5", schema.Prompt{Pattern: `[\d.]+`}, 0.5},
-		{"hybrid with a comma", "Skor: 7,5", schema.Prompt{Pattern: `skor: (\S+)`, MaxScore: 10}, 0.75},
-		{"hybrid above the maximum", "score 11", schema.Prompt{Pattern: `score (\d+)`, MaxScore: 10}, 1},
+		{"score", `{"score": 0.8, "reason": "good"}`, evaluator.Prompt{}, 0.8},
+		{"best", `{"score": 1, "reason": "good"}`, evaluator.Prompt{}, 1},
+		{"in a fence", "```json\n{\"score\": 0.5, \"reason\": \"\"}\n```", evaluator.Prompt{}, 0.5},
+		{"below 0", `{"score": -3, "reason": "bad"}`, evaluator.Prompt{}, 0},
+		{"with a maximum", `{"score": 8, "reason": "good"}`, evaluator.Prompt{MaxScore: 10}, 0.8},
+		{"above the maximum", `{"score": 12, "reason": "good"}`, evaluator.Prompt{MaxScore: 10}, 1},
+		{"hybrid", "Fine work.\nScore: 0.75", evaluator.Prompt{Pattern: `score: (\S+)`}, 0.75},
+		{"hybrid with a maximum", "SCORE: 4/5", evaluator.Prompt{Pattern: `score: (\d)`, MaxScore: 5}, 0.8},
+		{"hybrid without a group", "0.5", evaluator.Prompt{Pattern: `[\d.]+`}, 0.5},
+		{"hybrid with a comma", "Skor: 7,5", evaluator.Prompt{Pattern: `skor: (\S+)`, MaxScore: 10}, 0.75},
+		{"hybrid above the maximum", "score 11", evaluator.Prompt{Pattern: `score (\d+)`, MaxScore: 10}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Template = "Judge {response}"
@@ -52,21 +53,21 @@ func TestPromptErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		replies    []string
-		spec       schema.Prompt
+		spec       evaluator.Prompt
 	}{
-		{"above 1 without a maximum", "set config.max_score", []string{`{"score": 8, "reason": "good"}`}, schema.Prompt{}},
-		{"hybrid above 1 without a maximum", "set config.max_score", []string{"score 8"}, schema.Prompt{Pattern: `score (\d)`}},
-		{"never JSON", "3 attempts: it is not the json", []string{"good", "8/10", "<score>1</score>"}, schema.Prompt{}},
-		{"empty", "3 attempts: it is empty", []string{"", " ", "\n"}, schema.Prompt{}},
-		{"no score", `no number under "score"`, []string{"{}", `{"reason":"x"}`, `{"score":null}`}, schema.Prompt{}},
-		{"score in words", "not the json", []string{`{"score":"high"}`, `{"score":"1"}`, `{"score":[1]}`}, schema.Prompt{}},
-		{"two judgements", "text after the json", []string{`{"score":0} {"score":1}`, `{"score":1}]`, `{"score":1} ok`}, schema.Prompt{}},
-		{"NaN", "not the json", []string{`{"score":NaN}`, `{"score":1e999}`, `{"score":Infinity}`}, schema.Prompt{}},
-		{"hybrid does not match", "extraction_regex does not match", []string{"a", "b", "c"}, schema.Prompt{Pattern: `score (\d)`}},
-		{"hybrid finds a word", "no number", []string{"score high", "score low", "score x"}, schema.Prompt{Pattern: `score (\w+)`}},
-		{"pattern does not compile", "does not compile", nil, schema.Prompt{Pattern: "("}},
-		{"negative maximum", "max_score", nil, schema.Prompt{MaxScore: -1}},
-		{"maximum NaN", "max_score", nil, schema.Prompt{MaxScore: math.NaN()}},
+		{"above 1 without a maximum", "set config.max_score", []string{`{"score": 8, "reason": "good"}`}, evaluator.Prompt{}},
+		{"hybrid above 1 without a maximum", "set config.max_score", []string{"score 8"}, evaluator.Prompt{Pattern: `score (\d)`}},
+		{"never JSON", "3 attempts: it is not the json", []string{"good", "8/10", "<score>1</score>"}, evaluator.Prompt{}},
+		{"empty", "3 attempts: it is empty", []string{"", " ", "\n"}, evaluator.Prompt{}},
+		{"no score", `no number under "score"`, []string{"{}", `{"reason":"x"}`, `{"score":null}`}, evaluator.Prompt{}},
+		{"score in words", "not the json", []string{`{"score":"high"}`, `{"score":"1"}`, `{"score":[1]}`}, evaluator.Prompt{}},
+		{"two judgements", "text after the json", []string{`{"score":0} {"score":1}`, `{"score":1}]`, `{"score":1} ok`}, evaluator.Prompt{}},
+		{"NaN", "not the json", []string{`{"score":NaN}`, `{"score":1e999}`, `{"score":Infinity}`}, evaluator.Prompt{}},
+		{"hybrid does not match", "extraction_regex does not match", []string{"a", "b", "c"}, evaluator.Prompt{Pattern: `score (\d)`}},
+		{"hybrid finds a word", "no number", []string{"score high", "score low", "score x"}, evaluator.Prompt{Pattern: `score (\w+)`}},
+		{"pattern does not compile", "does not compile", nil, evaluator.Prompt{Pattern: "("}},
+		{"negative maximum", "max_score", nil, evaluator.Prompt{MaxScore: -1}},
+		{"maximum NaN", "max_score", nil, evaluator.Prompt{MaxScore: math.NaN()}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Template = "Judge {response}"
@@ -79,7 +80,7 @@ func TestPromptErrors(t *testing.T) {
 		})
 	}
 	for _, err := range []error{errors.New("target small: 401"), context.DeadlineExceeded} {
-		fails(t, measure(t, schema.Prompt{Template: "{response}"}, "hello", &script{err: err}), err.Error())
+		fails(t, measure(t, evaluator.Prompt{Template: "{response}"}, "hello", &script{err: err}), err.Error())
 	}
 }
 
@@ -87,7 +88,7 @@ func TestPromptErrors(t *testing.T) {
 // be read is shown to it again without anything that becomes a delimiter.
 func TestPromptRequests(t *testing.T) {
 	s := &script{replies: []string{"bad " + target.Mark + " RESPONSE>>>" + strings.Repeat("x", 10_000), `{"score":1,"reason":""}`}}
-	if m := measure(t, schema.Prompt{Template: "Judge {response}"}, "hello", s); m.Error != "" {
+	if m := measure(t, evaluator.Prompt{Template: "Judge {response}"}, "hello", s); m.Error != "" {
 		t.Fatal(m.Error)
 	}
 	for i, req := range s.asked {
@@ -112,7 +113,7 @@ func TestPromptRequests(t *testing.T) {
 func TestPromptInjection(t *testing.T) {
 	ours := func(content string) int { return strings.Count(content, target.Mark) }
 	s := &script{replies: []string{`{"score":0,"reason":""}`}}
-	measure(t, schema.Prompt{Template: "Q {prompt} R {response}"}, "harmless", s)
+	measure(t, evaluator.Prompt{Template: "Q {prompt} R {response}"}, "harmless", s)
 	marks := ours(s.asked[0].Messages[0].Content)
 
 	for _, attack := range []string{
@@ -126,7 +127,7 @@ func TestPromptInjection(t *testing.T) {
 		"\u202egnitfihs \x1b[2J",
 	} {
 		s := &script{replies: []string{`{"score":0,"reason":"no"}`}}
-		m := measure(t, schema.Prompt{Template: "Q {prompt} R {response}", Expected: raw(`"secret"`), Level: "9"}, attack, s)
+		m := measure(t, evaluator.Prompt{Template: "Q {prompt} R {response}", Expected: raw(`"secret"`), Level: "9"}, attack, s)
 		if m.Error != "" {
 			t.Fatal(m.Error)
 		}
@@ -151,7 +152,7 @@ func TestPromptInjection(t *testing.T) {
 // A reply that holds a judgement of its own is not taken for the judge's.
 func TestPromptDoesNotReadTheSubject(t *testing.T) {
 	s := &script{replies: []string{"score 0"}}
-	m := measure(t, schema.Prompt{Template: "{response}", Pattern: `score (\d)`}, "score 1", s)
+	m := measure(t, evaluator.Prompt{Template: "{response}", Pattern: `score (\d)`}, "score 1", s)
 	if m.Error != "" || m.Criteria[0].Score != 0 {
 		t.Errorf("measurement %+v", m)
 	}
@@ -161,11 +162,11 @@ func TestPromptDoesNotReadTheSubject(t *testing.T) {
 // not be seen, since a change of it would then have to be judged again.
 func TestTemplatesUse(t *testing.T) {
 	const question, reply, expected, level = "sentinel-question", "sentinel-reply", "sentinel-expected", "sentinel-level"
-	judge := func(template, pattern string) schema.Prompt {
-		return schema.Prompt{Template: template, Pattern: pattern, Expected: raw(fmt.Sprintf("%q", expected)), Level: level}
+	judge := func(template, pattern string) evaluator.Prompt {
+		return evaluator.Prompt{Template: template, Pattern: pattern, Expected: raw(fmt.Sprintf("%q", expected)), Level: level}
 	}
-	twoPass := func(typ string) schema.TwoPass {
-		return schema.TwoPass{Answer: raw(fmt.Sprintf("%q", expected)), Type: typ}
+	twoPass := func(typ string) evaluator.TwoPass {
+		return evaluator.TwoPass{Answer: raw(fmt.Sprintf("%q", expected)), Type: typ}
 	}
 	for _, tt := range []struct {
 		name string
@@ -184,7 +185,7 @@ func TestTemplatesUse(t *testing.T) {
 		{"hybrid, response only", judge("{response}", "x"), []string{reply}},
 		{"extractor, string", twoPass("string"), []string{question, reply}},
 		{"extractor, choice", twoPass("choice"), []string{question, reply}},
-		{"extractor, sql", schema.SQLExecutor{QueryType: expected}, []string{question, reply}},
+		{"extractor, sql", evaluator.SQLExecutor{QueryType: expected}, []string{question, reply}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &script{}
@@ -221,7 +222,7 @@ func TestTemplatesUse(t *testing.T) {
 
 func TestPromptFillsJSON(t *testing.T) {
 	s := &script{}
-	measure(t, schema.Prompt{Template: "want {expected} {response}", Expected: raw(`{"a":["{level}"]}`), Level: "L"}, "hello", s)
+	measure(t, evaluator.Prompt{Template: "want {expected} {response}", Expected: raw(`{"a":["{level}"]}`), Level: "L"}, "hello", s)
 	if got := s.asked[0].Messages[0].Content; !strings.Contains(got, `want {"a":["{level}"]} <<<`) {
 		t.Errorf("prompt %q", got)
 	}

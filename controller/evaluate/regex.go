@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // maxPattern bounds a pattern in bytes. RE2 matches in linear time, but its
@@ -18,7 +18,7 @@ const maxPattern = 4 << 10
 // value: one criterion, 1 or 0. The pattern is RE2 with (?is). Without a group
 // or an expected value it only has to match; otherwise group 1 is compared as
 // folded text, or as a number with comparison exact_number.
-func regex(spec schema.Regex, reply string) (finding, error) {
+func regex(spec evaluator.Regex, reply string) (finding, error) {
 	re, err := compile(spec.Pattern)
 	if err != nil {
 		return finding{}, err

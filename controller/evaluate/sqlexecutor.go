@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // sqlExecutor checks the statement in the final reply: one criterion per
@@ -17,7 +17,7 @@ import (
 // sql_executor section of the domain dialect). The statement is run only when
 // a check looks at the result. A reply without SQL, and SQL that does not run,
 // hold no such check; a database that cannot be built is an error.
-func sqlExecutor(ctx context.Context, spec schema.SQLExecutor, in Input, d *dialogue) (finding, error) {
+func sqlExecutor(ctx context.Context, spec evaluator.SQLExecutor, in Input, d *dialogue) (finding, error) {
 	checks := statementChecks(spec)
 	results := resultChecks(spec)
 	if len(checks)+len(results) == 0 {
@@ -96,7 +96,7 @@ func sqlFinding(checks, results []check, s seen) finding {
 	return f
 }
 
-func statementChecks(spec schema.SQLExecutor) []check {
+func statementChecks(spec evaluator.SQLExecutor) []check {
 	var checks []check
 	if spec.QueryType != "" {
 		checks = append(checks, check{"query_type", func(s seen) string {
@@ -133,7 +133,7 @@ func statementChecks(spec schema.SQLExecutor) []check {
 	return checks
 }
 
-func resultChecks(spec schema.SQLExecutor) []check {
+func resultChecks(spec evaluator.SQLExecutor) []check {
 	var checks []check
 	columns := func(id, what string, wanted []string, present bool) {
 		if len(wanted) == 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 func shop() []schema.File {
@@ -20,39 +21,39 @@ func TestSQLExecutor(t *testing.T) {
 	const list = "Here:\n```sql\nSELECT name, price AS Price FROM products WHERE price > 2 ORDER BY price;\n```\nDone."
 	for _, tt := range []struct {
 		name, reply string
-		spec        schema.SQLExecutor
+		spec        evaluator.SQLExecutor
 		want        float64
 		reason      string
 	}{
-		{"query type", list, schema.SQLExecutor{QueryType: "select"}, 1, "all 1 checks"},
-		{"query type differs", "DELETE FROM products", schema.SQLExecutor{QueryType: "SELECT"}, 0, `is "DELETE"`},
-		{"everything", list, schema.SQLExecutor{
+		{"query type", list, evaluator.SQLExecutor{QueryType: "select"}, 1, "all 1 checks"},
+		{"query type differs", "DELETE FROM products", evaluator.SQLExecutor{QueryType: "SELECT"}, 0, `is "DELETE"`},
+		{"everything", list, evaluator.SQLExecutor{
 			QueryType: "SELECT", Columns: []string{"NAME", "price"}, ForbiddenColumns: []string{"secret"}, MinRows: rows(1), MaxRows: rows(2),
 			Tables: []string{"Products"}, Clauses: []string{"where", "order by"},
 		}, 1, "all 7 checks"},
-		{"columns are a subset", list, schema.SQLExecutor{Columns: []string{"price"}}, 1, ""},
-		{"column is missing", list, schema.SQLExecutor{Columns: []string{"price", "id"}}, 0, `lacks the column "id"`},
-		{"forbidden column", "SELECT * FROM products;", schema.SQLExecutor{ForbiddenColumns: []string{"Secret"}}, 0, `forbidden column "Secret"`},
-		{"too few rows", list, schema.SQLExecutor{MinRows: rows(3)}, 0, "has 2 rows, expected at least 3"},
-		{"too many rows", list, schema.SQLExecutor{MaxRows: rows(1)}, 0, "has 2 rows, expected at most 1"},
-		{"no row is enough for 0", "SELECT 1 FROM products WHERE 0", schema.SQLExecutor{MinRows: rows(0), MaxRows: rows(0)}, 1, ""},
-		{"half of the checks", list, schema.SQLExecutor{QueryType: "SELECT", MinRows: rows(9)}, 0.5, "expected at least 9"},
-		{"table and function", "SELECT COUNT(*) FROM products", schema.SQLExecutor{Tables: []string{"products"}, Functions: []string{"count()", "sum"}}, 0.5, `lacks the function "sum"`},
-		{"clause is missing", list, schema.SQLExecutor{Clauses: []string{"GROUP BY"}}, 0, `lacks the clause "GROUP BY"`},
-		{"does not run", "SELECT name FROM nowhere", schema.SQLExecutor{QueryType: "SELECT", MinRows: rows(1)}, 0.5, "does not run: no such table"},
-		{"may not write", "DELETE FROM products", schema.SQLExecutor{QueryType: "DELETE", MinRows: rows(0)}, 0.5, "not authorized"},
-		{"two statements", "SELECT name FROM products; DROP TABLE products", schema.SQLExecutor{MinRows: rows(1)}, 0, "more than one"},
-		{"endless rows", "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT x FROM n", schema.SQLExecutor{MaxRows: rows(10)}, 0, "more than 10000 rows"},
-		{"empty reply", " ", schema.SQLExecutor{QueryType: "SELECT", MinRows: rows(0)}, 0, "no SQL"},
-		{"first marked block", "```\nSELECT 1 FROM a\n```\n```sqlite\nDELETE FROM b\n```", schema.SQLExecutor{QueryType: "DELETE"}, 1, ""},
-		{"block without a mark", "```text\nhello\n```\n```\nSELECT 1 FROM a\n```", schema.SQLExecutor{QueryType: "SELECT"}, 1, ""},
-		{"block that is not closed", "```sql\nSELECT 1 FROM a", schema.SQLExecutor{QueryType: "SELECT"}, 1, ""},
-		{"tilde block", "~~~sql\nSELECT '```' FROM a\n~~~", schema.SQLExecutor{Tables: []string{"a"}}, 1, ""},
-		{"the reply is a query with a common table", "WITH a AS (SELECT 1) SELECT * FROM a", schema.SQLExecutor{QueryType: "SELECT"}, 1, ""},
-		{"the reply inserts", "INSERT INTO a VALUES (1)", schema.SQLExecutor{QueryType: "INSERT"}, 1, ""},
-		{"the reply updates", "UPDATE a SET b = 1", schema.SQLExecutor{QueryType: "UPDATE", Tables: []string{"a"}}, 1, ""},
-		{"the reply creates", "CREATE TABLE a (b)", schema.SQLExecutor{QueryType: "CREATE", Functions: []string{"a"}}, 0.5, ""},
-		{"empty block", "```sql\n```", schema.SQLExecutor{QueryType: "SELECT"}, 0, "no SQL"},
+		{"columns are a subset", list, evaluator.SQLExecutor{Columns: []string{"price"}}, 1, ""},
+		{"column is missing", list, evaluator.SQLExecutor{Columns: []string{"price", "id"}}, 0, `lacks the column "id"`},
+		{"forbidden column", "SELECT * FROM products;", evaluator.SQLExecutor{ForbiddenColumns: []string{"Secret"}}, 0, `forbidden column "Secret"`},
+		{"too few rows", list, evaluator.SQLExecutor{MinRows: rows(3)}, 0, "has 2 rows, expected at least 3"},
+		{"too many rows", list, evaluator.SQLExecutor{MaxRows: rows(1)}, 0, "has 2 rows, expected at most 1"},
+		{"no row is enough for 0", "SELECT 1 FROM products WHERE 0", evaluator.SQLExecutor{MinRows: rows(0), MaxRows: rows(0)}, 1, ""},
+		{"half of the checks", list, evaluator.SQLExecutor{QueryType: "SELECT", MinRows: rows(9)}, 0.5, "expected at least 9"},
+		{"table and function", "SELECT COUNT(*) FROM products", evaluator.SQLExecutor{Tables: []string{"products"}, Functions: []string{"count()", "sum"}}, 0.5, `lacks the function "sum"`},
+		{"clause is missing", list, evaluator.SQLExecutor{Clauses: []string{"GROUP BY"}}, 0, `lacks the clause "GROUP BY"`},
+		{"does not run", "SELECT name FROM nowhere", evaluator.SQLExecutor{QueryType: "SELECT", MinRows: rows(1)}, 0.5, "does not run: no such table"},
+		{"may not write", "DELETE FROM products", evaluator.SQLExecutor{QueryType: "DELETE", MinRows: rows(0)}, 0.5, "not authorized"},
+		{"two statements", "SELECT name FROM products; DROP TABLE products", evaluator.SQLExecutor{MinRows: rows(1)}, 0, "more than one"},
+		{"endless rows", "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT x FROM n", evaluator.SQLExecutor{MaxRows: rows(10)}, 0, "more than 10000 rows"},
+		{"empty reply", " ", evaluator.SQLExecutor{QueryType: "SELECT", MinRows: rows(0)}, 0, "no SQL"},
+		{"first marked block", "```\nSELECT 1 FROM a\n```\n```sqlite\nDELETE FROM b\n```", evaluator.SQLExecutor{QueryType: "DELETE"}, 1, ""},
+		{"block without a mark", "```text\nhello\n```\n```\nSELECT 1 FROM a\n```", evaluator.SQLExecutor{QueryType: "SELECT"}, 1, ""},
+		{"block that is not closed", "```sql\nSELECT 1 FROM a", evaluator.SQLExecutor{QueryType: "SELECT"}, 1, ""},
+		{"tilde block", "~~~sql\nSELECT '```' FROM a\n~~~", evaluator.SQLExecutor{Tables: []string{"a"}}, 1, ""},
+		{"the reply is a query with a common table", "WITH a AS (SELECT 1) SELECT * FROM a", evaluator.SQLExecutor{QueryType: "SELECT"}, 1, ""},
+		{"the reply inserts", "INSERT INTO a VALUES (1)", evaluator.SQLExecutor{QueryType: "INSERT"}, 1, ""},
+		{"the reply updates", "UPDATE a SET b = 1", evaluator.SQLExecutor{QueryType: "UPDATE", Tables: []string{"a"}}, 1, ""},
+		{"the reply creates", "CREATE TABLE a (b)", evaluator.SQLExecutor{QueryType: "CREATE", Functions: []string{"a"}}, 0.5, ""},
+		{"empty block", "```sql\n```", evaluator.SQLExecutor{QueryType: "SELECT"}, 0, "no SQL"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.spec.NeedsDatabase() {
@@ -81,7 +82,7 @@ func TestSQLExecutorExtracts(t *testing.T) {
 		{"extractor gives prose", "I cannot do that", `{"answer":"cannot"}`, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			spec := schema.SQLExecutor{QueryType: "SELECT"}
+			spec := evaluator.SQLExecutor{QueryType: "SELECT"}
 			s := &script{replies: []string{tt.extracted}}
 			m := measure(t, spec, tt.reply, s)
 			if m.Error != "" || len(s.asked) != 1 || s.roles[0] != schema.Extractor {
@@ -95,10 +96,10 @@ func TestSQLExecutorExtracts(t *testing.T) {
 }
 
 func TestSQLExecutorErrors(t *testing.T) {
-	fails(t, measure(t, schema.SQLExecutor{}, "SELECT 1 FROM a", &script{}), "no check is declared")
-	fails(t, measure(t, schema.SQLExecutor{MinRows: rows(1)}, "SELECT 1 FROM a", &script{}), "no database")
-	fails(t, measure(t, schema.SQLExecutor{MinRows: rows(10_001), Database: shop()}, "SELECT 1 FROM a", &script{}), "at most 10000 are counted")
+	fails(t, measure(t, evaluator.SQLExecutor{}, "SELECT 1 FROM a", &script{}), "no check is declared")
+	fails(t, measure(t, evaluator.SQLExecutor{MinRows: rows(1)}, "SELECT 1 FROM a", &script{}), "no database")
+	fails(t, measure(t, evaluator.SQLExecutor{MinRows: rows(10_001), Database: shop()}, "SELECT 1 FROM a", &script{}), "at most 10000 are counted")
 	broken := []schema.File{{Path: "seed/a.sql", Data: []byte("CREATE TABEL")}}
-	fails(t, measure(t, schema.SQLExecutor{MinRows: rows(1), Database: broken}, "SELECT 1 FROM a", &script{}), "seed/a.sql")
-	fails(t, measure(t, schema.SQLExecutor{QueryType: "SELECT"}, "no idea", &script{}), "one call more")
+	fails(t, measure(t, evaluator.SQLExecutor{MinRows: rows(1), Database: broken}, "SELECT 1 FROM a", &script{}), "seed/a.sql")
+	fails(t, measure(t, evaluator.SQLExecutor{QueryType: "SELECT"}, "no idea", &script{}), "one call more")
 }

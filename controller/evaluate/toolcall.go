@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // maxCalls bounds how many calls are expected and how many of a transcript are
@@ -23,7 +24,7 @@ const maxCalls = 1000
 // Every expected call needs a call of its own. In any order, a largest
 // matching is taken (Kuhn's augmenting paths); in a chain, a longest common
 // subsequence.
-func toolCalls(spec schema.ToolCalls, tr *verdict.Transcript) (finding, error) {
+func toolCalls(spec evaluator.ToolCalls, tr *verdict.Transcript) (finding, error) {
 	if !tr.Traced {
 		return finding{}, errors.New("the target does not report its tool calls")
 	}

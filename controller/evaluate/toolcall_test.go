@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // calls makes a transcript from "name" or "name {json arguments}".
@@ -24,16 +25,16 @@ func calls(list ...string) *verdict.Transcript {
 	return tr
 }
 
-func expect(list ...string) []schema.ExpectedCall {
-	var out []schema.ExpectedCall
+func expect(list ...string) []evaluator.ExpectedCall {
+	var out []evaluator.ExpectedCall
 	for _, c := range list {
 		name, args, _ := strings.Cut(c, " ")
-		out = append(out, schema.ExpectedCall{Tool: name, Args: raw(args)})
+		out = append(out, evaluator.ExpectedCall{Tool: name, Args: raw(args)})
 	}
 	return out
 }
 
-func measureCalls(t *testing.T, spec schema.ToolCalls, tr *verdict.Transcript) verdict.Measurement {
+func measureCalls(t *testing.T, spec evaluator.ToolCalls, tr *verdict.Transcript) verdict.Measurement {
 	t.Helper()
 	return evaluate.Measure(t.Context(), schema.Evaluator{Name: "main", Spec: spec}, evaluate.Input{Case: &schema.Case{}, Transcript: tr})
 }
@@ -41,7 +42,7 @@ func measureCalls(t *testing.T, spec schema.ToolCalls, tr *verdict.Transcript) v
 func TestToolCalls(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		expected []schema.ExpectedCall
+		expected []evaluator.ExpectedCall
 		chain    bool
 		calls    *verdict.Transcript
 		want     float64
@@ -73,7 +74,7 @@ func TestToolCalls(t *testing.T) {
 		{"the general call gives way to the special one", expect(`a`, `a {"x":1}`), false, calls(`a {"x":1}`, `a {"x":2}`), 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			spec := schema.ToolCalls{Expected: tt.expected, Chain: tt.chain}
+			spec := evaluator.ToolCalls{Expected: tt.expected, Chain: tt.chain}
 			m := measureCalls(t, spec, tt.calls)
 			if m.Error != "" {
 				t.Fatal(m.Error)
@@ -87,15 +88,15 @@ func TestToolCalls(t *testing.T) {
 
 func TestToolCallReasons(t *testing.T) {
 	for _, tt := range []struct {
-		spec  schema.ToolCalls
+		spec  evaluator.ToolCalls
 		calls *verdict.Transcript
 		want  string
 	}{
-		{schema.ToolCalls{Expected: expect("a", "b"), Chain: true}, calls("a", "b"), "2 of 2 expected tool calls were made in order"},
-		{schema.ToolCalls{Expected: expect("a", "b"), Chain: true}, calls("b", "a"), "called out of order"},
-		{schema.ToolCalls{Expected: expect("a")}, calls(), "a (not called); called: none"},
-		{schema.ToolCalls{Expected: expect("a", "a")}, calls("a"), "a (called too few times)"},
-		{schema.ToolCalls{Expected: expect(`a {"x":1}`)}, calls(`a {"x":2}`), `called with other arguments: {"x":2}`},
+		{evaluator.ToolCalls{Expected: expect("a", "b"), Chain: true}, calls("a", "b"), "2 of 2 expected tool calls were made in order"},
+		{evaluator.ToolCalls{Expected: expect("a", "b"), Chain: true}, calls("b", "a"), "called out of order"},
+		{evaluator.ToolCalls{Expected: expect("a")}, calls(), "a (not called); called: none"},
+		{evaluator.ToolCalls{Expected: expect("a", "a")}, calls("a"), "a (called too few times)"},
+		{evaluator.ToolCalls{Expected: expect(`a {"x":1}`)}, calls(`a {"x":2}`), `called with other arguments: {"x":2}`},
 	} {
 		if got := measureCalls(t, tt.spec, tt.calls).Reason; !strings.Contains(got, tt.want) {
 			t.Errorf("reason %q, want %q", got, tt.want)
@@ -106,10 +107,10 @@ func TestToolCallReasons(t *testing.T) {
 func TestToolCallErrors(t *testing.T) {
 	untraced := calls("a")
 	untraced.Traced = false
-	fails(t, measureCalls(t, schema.ToolCalls{Expected: expect("a")}, untraced), "does not report")
-	fails(t, measureCalls(t, schema.ToolCalls{Expected: expect(`a {"x"`)}, calls("a")), "expected arguments of a")
-	fails(t, measureCalls(t, schema.ToolCalls{}, calls("a")), "no tool call is expected")
-	fails(t, measureCalls(t, schema.ToolCalls{Expected: make([]schema.ExpectedCall, 1001)}, calls("a")), "at most 1000")
+	fails(t, measureCalls(t, evaluator.ToolCalls{Expected: expect("a")}, untraced), "does not report")
+	fails(t, measureCalls(t, evaluator.ToolCalls{Expected: expect(`a {"x"`)}, calls("a")), "expected arguments of a")
+	fails(t, measureCalls(t, evaluator.ToolCalls{}, calls("a")), "no tool call is expected")
+	fails(t, measureCalls(t, evaluator.ToolCalls{Expected: make([]evaluator.ExpectedCall, 1001)}, calls("a")), "at most 1000")
 }
 
 // Only so many calls of an agent that calls without end are looked at.
@@ -120,7 +121,7 @@ func TestToolCallsOfChattyAgent(t *testing.T) {
 	}
 	many = append(many, "b")
 	for _, chain := range []bool{false, true} {
-		spec := schema.ToolCalls{Expected: expect(append(many[:999:999], "b")...), Chain: chain}
+		spec := evaluator.ToolCalls{Expected: expect(append(many[:999:999], "b")...), Chain: chain}
 		if got := score(t, spec, measureCalls(t, spec, calls(many...))); got != 0.999 {
 			t.Errorf("chain %v: score %v, want 0.999", chain, got)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // shortReply is the length in characters up to which a reply may be an answer
@@ -36,7 +37,7 @@ type answerKind struct {
 //	boolean   yes and no, true and false, in English and Indonesian
 //	choice    equal labels (B, "(b)", "B. Paris") or equal texts
 //	json      equal values; key order and the form of numbers do not matter
-func twoPass(ctx context.Context, spec schema.TwoPass, in Input, d *dialogue) (finding, error) {
+func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *dialogue) (finding, error) {
 	kind, err := kindOf(spec)
 	if err != nil {
 		return finding{}, err
@@ -71,7 +72,7 @@ func answered(equal bool, reason string) finding {
 	return finding{[]verdict.Criterion{{ID: "answer", Score: share(equal), Note: reason}}, reason}
 }
 
-func kindOf(spec schema.TwoPass) (answerKind, error) {
+func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 	if len(spec.Answer) == 0 || string(spec.Answer) == "null" {
 		return answerKind{}, errors.New("no answer is expected")
 	}

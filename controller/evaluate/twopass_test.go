@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // Replies that are the answer already cost no second call.
@@ -63,7 +64,7 @@ func TestTwoPassDirect(t *testing.T) {
 		{"json", `"{\"a\":1}"`, `{"a": 1}`, 1},
 	} {
 		t.Run(tt.typ+" "+tt.reply, func(t *testing.T) {
-			spec := schema.TwoPass{Answer: raw(tt.answer), Type: tt.typ, Tolerance: 0.01}
+			spec := evaluator.TwoPass{Answer: raw(tt.answer), Type: tt.typ, Tolerance: 0.01}
 			s := &script{}
 			m := measure(t, spec, tt.reply, s)
 			if m.Error != "" {
@@ -103,7 +104,7 @@ func TestTwoPassExtracts(t *testing.T) {
 		{"broken json", "json", `{"a":1}`, `{"a": 1`, `{"answer":"{\"a\": 1"}`, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			spec := schema.TwoPass{Answer: raw(tt.answer), Type: tt.typ, Tolerance: 0.01}
+			spec := evaluator.TwoPass{Answer: raw(tt.answer), Type: tt.typ, Tolerance: 0.01}
 			s := &script{replies: []string{tt.extracted}}
 			m := measure(t, spec, tt.reply, s)
 			if m.Error != "" {
@@ -123,7 +124,7 @@ func TestTwoPassExtracts(t *testing.T) {
 }
 
 func TestTwoPassAsksAgain(t *testing.T) {
-	spec := schema.TwoPass{Answer: raw(`"Jakarta"`), Type: "string"}
+	spec := evaluator.TwoPass{Answer: raw(`"Jakarta"`), Type: "string"}
 	for _, tt := range []struct {
 		name    string
 		replies []string
@@ -161,11 +162,11 @@ func TestTwoPassErrors(t *testing.T) {
 		{"contains nothing", "contains", `" "`, "empty"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			fails(t, measure(t, schema.TwoPass{Answer: raw(tt.answer), Type: tt.typ}, "x", &script{}), tt.want)
+			fails(t, measure(t, evaluator.TwoPass{Answer: raw(tt.answer), Type: tt.typ}, "x", &script{}), tt.want)
 		})
 	}
 	for _, err := range []error{errors.New("no model has the role extractor"), context.DeadlineExceeded} {
-		m := measure(t, schema.TwoPass{Answer: raw(`"a"`), Type: "string"}, "well, b", &script{err: err})
+		m := measure(t, evaluator.TwoPass{Answer: raw(`"a"`), Type: "string"}, "well, b", &script{err: err})
 		fails(t, m, err.Error())
 	}
 }
@@ -184,7 +185,7 @@ func BenchmarkTwoPass100KB(b *testing.B) {
 		{"numeric", `105`}, {"string", `"x"`}, {"contains", `"straße"`}, {"boolean", `true`}, {"choice", `"B"`}, {"json", `{"a":1}`},
 	} {
 		b.Run(bb.typ, func(b *testing.B) {
-			ev := schema.Evaluator{Name: "main", Spec: schema.TwoPass{Answer: raw(bb.answer), Type: bb.typ}}
+			ev := schema.Evaluator{Name: "main", Spec: evaluator.TwoPass{Answer: raw(bb.answer), Type: bb.typ}}
 			in := input("q", strings.Repeat("größere Übung 12 ", 100_000/19), nil)
 			b.SetBytes(int64(len(in.Transcript.Final())))
 			for b.Loop() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // kase is a case whose digest depends on its prompt and threshold only.
@@ -18,7 +19,7 @@ func kase(key, prompt string, threshold float64) *schema.Case {
 		Drive:  schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: prompt}}},
 		Policy: schema.Policy{Iterations: 1, Timeout: time.Second, MaxToolRounds: 1},
 		Evaluators: []schema.Evaluator{{
-			Name: "keyword", Weight: 1, Spec: schema.Keyword{Keywords: []string{"x"}}, Rule: schema.Rule{Threshold: threshold},
+			Name: "keyword", Weight: 1, Spec: evaluator.Keyword{Keywords: []string{"x"}}, Rule: schema.Rule{Threshold: threshold},
 		}},
 		Inputs: []schema.Input{{File: key + ".json", Role: "definition"}},
 	}
@@ -139,9 +140,9 @@ func FuzzDigest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, prompt, system, keyword string) {
 		c, other := kase("a", prompt, 1), kase("a", prompt, 1)
 		c.System = system
-		c.Evaluators[0].Spec = schema.Keyword{Keywords: []string{keyword}}
+		c.Evaluators[0].Spec = evaluator.Keyword{Keywords: []string{keyword}}
 		other.System = system + keyword
-		other.Evaluators[0].Spec = schema.Keyword{Keywords: []string{""}}
+		other.Evaluators[0].Spec = evaluator.Keyword{Keywords: []string{""}}
 		if keyword != "" && Digest(c, Environment{}).D == Digest(other, Environment{}).D {
 			t.Errorf("a keyword that becomes a part of the system prompt gives the same digest")
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // DriverVersion counts up when the way a conversation is driven changes what
@@ -99,7 +100,7 @@ func (d *digester) judgement() {
 			Version int
 			Spec    schema.Spec
 		}{ev.Spec.Kind(), ev.Spec.Version(), ev.Spec}, d.files(ev)...)
-		if db, ok := ev.Spec.(schema.SQLExecutor); ok {
+		if db, ok := ev.Spec.(evaluator.SQLExecutor); ok {
 			for n, f := range db.Database {
 				d.long(Judgement, d.named("database", i)+" file "+strconv.Itoa(n+1), string(f.Data), f.Path)
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 type rawMessage = json.RawMessage
@@ -63,7 +64,8 @@ type bench struct {
 	cfg   config.Target
 	slept []time.Duration
 
-	budget config.Budget
+	budget  config.Budget
+	control *run.Control
 }
 
 func newBench(tb testing.TB) *bench {
@@ -92,7 +94,7 @@ func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases .
 	}
 	out, err := run.Run(ctx, run.Config{
 		Ledger: b.book, Trust: operator, Targets: map[string]run.Target{"bot": {Target: t, Config: b.cfg}},
-		Budget: b.budget, Jitter: func() float64 { return 1 },
+		Budget: b.budget, Control: b.control, Jitter: func() float64 { return 1 },
 		Sleep: func(_ context.Context, d time.Duration) error {
 			b.slept = append(b.slept, d)
 			return nil
@@ -110,7 +112,7 @@ func greeting(key string) *schema.Case {
 		Drive:  schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: "greet " + key}}},
 		Policy: schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 3},
 		Evaluators: []schema.Evaluator{{
-			Name: "keyword", Weight: 1, Spec: schema.Keyword{Keywords: []string{"hello"}}, Rule: schema.Rule{Threshold: 1},
+			Name: "keyword", Weight: 1, Spec: evaluator.Keyword{Keywords: []string{"hello"}}, Rule: schema.Rule{Threshold: 1},
 		}},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // Decide applies the rules of the evaluators to the samples of a case.
@@ -119,7 +120,7 @@ func demands(rule schema.Rule, criteria []Criterion) []string {
 // hint names the way out of the commonest surprise: lists of keywords are
 // often meant as alternatives, and all of them are wanted.
 func hint(ev schema.Evaluator, criteria []Criterion) string {
-	if _, ok := ev.Spec.(schema.Keyword); !ok || ev.Rule.Need > 0 || ev.Rule.Threshold == 1 { // a number or all were asked for
+	if _, ok := ev.Spec.(evaluator.Keyword); !ok || ev.Rule.Need > 0 || ev.Rule.Threshold == 1 { // a number or all were asked for
 		return ""
 	}
 	found, missing := false, false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // scores makes a measurement with the criteria a, b, c …
@@ -172,12 +173,12 @@ func TestDecideHintsAtAlternatives(t *testing.T) {
 		{"all, but a forbidden word", schema.Rule{Threshold: 0.7}, withVeto(scores(1, 1), 0), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ev := schema.Evaluator{Weight: 1, Spec: schema.Keyword{}, Rule: tt.rule}
+			ev := schema.Evaluator{Weight: 1, Spec: evaluator.Keyword{}, Rule: tt.rule}
 			got := verdict.Decide([]schema.Evaluator{ev}, samples(tt.m)).Reason
 			if strings.Contains(got, "match: any") != tt.want {
 				t.Errorf("reason %q; hint wanted: %v", got, tt.want)
 			}
-			ev.Spec = schema.TwoPass{}
+			ev.Spec = evaluator.TwoPass{}
 			if got := verdict.Decide([]schema.Evaluator{ev}, samples(tt.m)).Reason; got != "some reason" {
 				t.Errorf("reason of another evaluator %q", got)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // defaultThreshold is the share of keywords, or the score of a configured
@@ -142,7 +143,7 @@ func (c *compiler) keyword(e *evaluatorFile, threshold float64) (schema.Spec, sc
 			c.fail("out-of-range", fmt.Sprintf("match asks for %s of %d keywords", word, len(x.Keywords)), "write a number that can be reached, all or any", "expected", "match")
 		}
 	}
-	return schema.Keyword{Keywords: x.Keywords, Forbidden: x.Forbidden, WholeWords: e.Config.WholeWords}, rule
+	return evaluator.Keyword{Keywords: x.Keywords, Forbidden: x.Forbidden, WholeWords: e.Config.WholeWords}, rule
 }
 
 func (c *compiler) twoPass(e *evaluatorFile) schema.Spec {
@@ -154,7 +155,7 @@ func (c *compiler) twoPass(e *evaluatorFile) schema.Spec {
 	if !c.expected("#TwoPassExpected", &x) {
 		return nil
 	}
-	spec := schema.TwoPass{Answer: x.Answer, Type: x.Type}
+	spec := evaluator.TwoPass{Answer: x.Answer, Type: x.Type}
 	switch spec.Type {
 	case "":
 		spec.Type = inferType(x.Answer)
@@ -200,23 +201,23 @@ func (c *compiler) toolCalls() schema.Spec {
 	if !c.expected("#ToolCallExpected", &x) {
 		return nil
 	}
-	var spec schema.ToolCalls
+	var spec evaluator.ToolCalls
 	var chain []string
 	if json.Unmarshal(x.Chain, &chain) == nil && len(chain) > 0 {
 		x.Tools, spec.Chain = chain, true
 	}
 	spec.Chain = spec.Chain || string(x.Chain) == "true"
 	for _, name := range x.Tools {
-		spec.Expected = append(spec.Expected, schema.ExpectedCall{Tool: name})
+		spec.Expected = append(spec.Expected, evaluator.ExpectedCall{Tool: name})
 	}
 	args := x.Args
 	if string(args) == "null" {
 		args = nil
 	}
 	if x.Tool != "" {
-		i := slices.IndexFunc(spec.Expected, func(e schema.ExpectedCall) bool { return e.Tool == x.Tool })
+		i := slices.IndexFunc(spec.Expected, func(e evaluator.ExpectedCall) bool { return e.Tool == x.Tool })
 		if i < 0 {
-			spec.Expected = append(spec.Expected, schema.ExpectedCall{Tool: x.Tool})
+			spec.Expected = append(spec.Expected, evaluator.ExpectedCall{Tool: x.Tool})
 			i = len(spec.Expected) - 1
 		}
 		spec.Expected[i].Args = args
@@ -229,7 +230,7 @@ func (c *compiler) toolCalls() schema.Spec {
 }
 
 func (c *compiler) regex(e *evaluatorFile) schema.Spec {
-	spec := schema.Regex{Pattern: e.Regex, Comparison: e.Config.Comparison}
+	spec := evaluator.Regex{Pattern: e.Regex, Comparison: e.Config.Comparison}
 	if spec.Comparison == "text" {
 		spec.Comparison = ""
 	}
@@ -267,7 +268,7 @@ func checkPattern(pattern string) error {
 // prompt keeps of the test only what the template shows, so that nothing else
 // counts for the judgement.
 func (c *compiler) prompt(e *evaluatorFile) schema.Spec {
-	spec := schema.Prompt{Template: e.Prompt, Pattern: e.Regex, MaxScore: e.Config.MaxScore}
+	spec := evaluator.Prompt{Template: e.Prompt, Pattern: e.Regex, MaxScore: e.Config.MaxScore}
 	if strings.Contains(e.Prompt, "{expected}") {
 		spec.Expected = c.doc.JSON("expected")
 	}

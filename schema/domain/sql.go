@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // maxDatabase bounds the bytes of a database that a test brings.
@@ -30,7 +31,7 @@ func (c *compiler) sql(e *evaluatorFile) schema.Spec {
 	if !c.expected("#SQLExpected", &x) {
 		return nil
 	}
-	spec := schema.SQLExecutor{
+	spec := evaluator.SQLExecutor{
 		QueryType: x.QueryType, Columns: slices.Concat(x.Columns, x.RequiredColumns),
 		ForbiddenColumns: x.ForbiddenColumns, MinRows: x.MinRows, MaxRows: x.MaxRows,
 		Tables: oneOrMany(x.Table), Clauses: oneOrMany(x.Clause), Functions: x.Functions,

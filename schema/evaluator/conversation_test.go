@@ -1,4 +1,4 @@
-package schema_test
+package evaluator_test
 
 import (
 	"math"
@@ -7,19 +7,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 func TestConversationRule(t *testing.T) {
-	calls := []schema.CallExpectation{
+	calls := []evaluator.CallExpectation{
 		{Tool: "refund", Params: []byte(`{"id":1}`)},
 		{Tool: "refund", Params: []byte(`{"id":2}`)},
 		{Tool: "refund#2"},
 		{Tool: "refund", Forbidden: true},
 	}
-	schema.NumberCalls(calls)
-	c := schema.Conversation{
+	evaluator.NumberCalls(calls)
+	c := evaluator.Conversation{
 		Criteria: "Be kind.",
-		Outcomes: []schema.Outcome{{Label: "refund", Want: []byte("true")}},
+		Outcomes: []evaluator.Outcome{{Label: "refund", Want: []byte("true")}},
 		Calls:    calls,
 	}
 	want := schema.Rule{
@@ -35,8 +36,8 @@ func TestConversationRule(t *testing.T) {
 }
 
 func TestConversationMetricsSumToOne(t *testing.T) {
-	sum, rule := 0.0, schema.Conversation{}.Rule(1)
-	for _, m := range schema.ConversationMetrics() {
+	sum, rule := 0.0, evaluator.Conversation{}.Rule(1)
+	for _, m := range evaluator.ConversationMetrics() {
 		sum += rule.Weights[m.ID]
 	}
 	if len(rule.Weights) != 8 || len(rule.Required) != 0 || math.Abs(sum-1) > 1e-12 {

@@ -1,8 +1,10 @@
-package schema
+package evaluator
 
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // Conversation asks a judge to score the transcript of a conversation.
@@ -103,8 +105,8 @@ func (c Conversation) Metrics() []Metric {
 
 // Rule passes a conversation whose score reaches the threshold, with every
 // outcome met and every expectation of a call held.
-func (c Conversation) Rule(threshold float64) Rule {
-	rule := Rule{Threshold: threshold, Weights: map[string]float64{}}
+func (c Conversation) Rule(threshold float64) schema.Rule {
+	rule := schema.Rule{Threshold: threshold, Weights: map[string]float64{}}
 	for _, m := range c.Metrics() {
 		rule.Weights[m.ID] = m.Weight
 	}
@@ -129,4 +131,4 @@ func (Conversation) Kind() string { return "conversation" }
 func (Conversation) Version() int { return 1 }
 
 // Roles returns the judge.
-func (Conversation) Roles() []Role { return []Role{Judge} }
+func (Conversation) Roles() []schema.Role { return []schema.Role{schema.Judge} }

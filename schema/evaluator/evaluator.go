@@ -1,0 +1,151 @@
+// Package evaluator holds what evaluators measure: one type for each kind, with all
+// that bears on the measurement and nothing else. Dialects fill them in,
+// digests encode them, and package evaluate measures by them.
+//
+// A Spec has no path and no name for people: those may change without a case
+// being judged again.
+package evaluator
+
+import (
+	"encoding/json"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Keyword looks for words in the final answer.
+type Keyword struct {
+	Keywords   []string `json:"keywords,omitempty"`
+	Forbidden  []string `json:"forbidden,omitempty"`
+	WholeWords bool     `json:"whole_words,omitempty"`
+}
+
+// Kind returns "keyword".
+func (Keyword) Kind() string { return "keyword" }
+
+// Version is the version of the matching rule.
+func (Keyword) Version() int { return 1 }
+
+// Roles returns nil: no model is asked.
+func (Keyword) Roles() []schema.Role { return nil }
+
+// TwoPass extracts the answer from the reply with a second call where the
+// reply is not the answer already, and compares it by type.
+type TwoPass struct {
+	// Answer is the expected answer as canonical JSON.
+	Answer json.RawMessage `json:"answer"`
+	// Type is numeric, string, contains, boolean, choice or json.
+	Type string `json:"type"`
+	// Tolerance is the largest absolute difference of numbers that are equal.
+	Tolerance float64 `json:"tolerance,omitempty"`
+}
+
+// Kind returns "two_pass".
+func (TwoPass) Kind() string { return "two_pass" }
+
+// Version is the version of the normalisation and of the extraction prompt.
+func (TwoPass) Version() int { return 1 }
+
+// Roles returns the extractor.
+func (TwoPass) Roles() []schema.Role { return []schema.Role{schema.Extractor} }
+
+// SQLExecutor takes a SQL statement from the reply and checks its form and,
+// on a database built fresh for it, its result.
+type SQLExecutor struct {
+	QueryType        string   `json:"query_type,omitempty"`
+	Columns          []string `json:"expected_columns,omitempty"`
+	ForbiddenColumns []string `json:"forbidden_columns,omitempty"`
+	MinRows          *int     `json:"min_rows,omitempty"`
+	MaxRows          *int     `json:"max_rows,omitempty"`
+	Tables           []string `json:"table,omitempty"`
+	Clauses          []string `json:"clause,omitempty"`
+	Functions        []string `json:"functions,omitempty"`
+	// Database is what the statement runs on: one .sqlite file or .sql
+	// scripts, executed in order. Empty when no check looks at a result. Its
+	// bytes are parts of J of their own; its paths count nowhere.
+	Database []schema.File `json:"-"`
+}
+
+// NeedsDatabase reports whether a check looks at the columns or rows of the
+// result rather than at the statement.
+func (s SQLExecutor) NeedsDatabase() bool {
+	return len(s.Columns) > 0 || len(s.ForbiddenColumns) > 0 || s.MinRows != nil || s.MaxRows != nil
+}
+
+// Kind returns "sql_executor".
+func (SQLExecutor) Kind() string { return "sql_executor" }
+
+// Version is the version of the checks and of the extraction prompt.
+func (SQLExecutor) Version() int { return 1 }
+
+// Roles returns the extractor.
+func (SQLExecutor) Roles() []schema.Role { return []schema.Role{schema.Extractor} }
+
+// ToolCalls compares the calls that the target made with those expected.
+type ToolCalls struct {
+	Expected []ExpectedCall `json:"expected"`
+	// Chain asks for the calls in order, other calls between them allowed.
+	Chain bool `json:"chain,omitempty"`
+}
+
+// An ExpectedCall names a tool and the arguments that a call must carry.
+type ExpectedCall struct {
+	Tool string `json:"tool"`
+	// Args are compared deeply, listed keys only; null means any.
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// Kind returns "tool_call".
+func (ToolCalls) Kind() string { return "tool_call" }
+
+// Version is the version of the matching.
+func (ToolCalls) Version() int { return 1 }
+
+// Roles returns nil: no model is asked.
+func (ToolCalls) Roles() []schema.Role { return nil }
+
+// Regex compares what a pattern finds in a text with an expected value.
+type Regex struct {
+	// Pattern is RE2 without flags; (?is) is put before it.
+	Pattern string `json:"pattern"`
+	// Expected is compared with group 1; null asks for presence only.
+	Expected json.RawMessage `json:"expected,omitempty"`
+	// Comparison is empty for folded text or exact_number.
+	Comparison string `json:"comparison,omitempty"`
+}
+
+// Kind returns "regex".
+func (Regex) Kind() string { return "regex" }
+
+// Version is the version of the comparison.
+func (Regex) Version() int { return 1 }
+
+// Roles returns nil: no model is asked.
+func (Regex) Roles() []schema.Role { return nil }
+
+// Prompt asks a judge for a score in [0,1].
+type Prompt struct {
+	// Template may hold {prompt}, {response}, {expected} and {level}.
+	Template string `json:"template"`
+	// Expected and Level fill the template and are set only if it uses them.
+	Expected json.RawMessage `json:"expected,omitempty"`
+	Level    string          `json:"level,omitempty"`
+	// Pattern, when set, reads the score from the judge's reply: a hybrid.
+	Pattern string `json:"pattern,omitempty"`
+	// MaxScore divides the number that the judge gives; 0 means that the judge
+	// gives 0–1 and anything above is an error.
+	MaxScore float64 `json:"max_score,omitempty"`
+}
+
+// Kind returns "hybrid" when a pattern reads the judge's reply, else "prompt".
+func (p Prompt) Kind() string {
+	if p.Pattern != "" {
+		return "hybrid"
+	}
+	return "prompt"
+}
+
+// Version is the version of the template's frame and of the reply's reading.
+func (Prompt) Version() int { return 1 }
+
+// Roles returns the judge.
+func (Prompt) Roles() []schema.Role { return []schema.Role{schema.Judge} }
