@@ -90,6 +90,8 @@ type Policy struct {
 	// TurnCap is after how many replies a conversation that found no end of its
 	// own is an error; 0 means never. It is 0 beside MaxTurns, which wins.
 	TurnCap int
+	// Retry runs a case that failed again; nil takes its first result.
+	Retry *Retry
 }
 
 // An Input is a file that a case was built from.

@@ -1,0 +1,45 @@
+package schema
+
+// A Retry says how a case that failed is run again. An attempt is all samples
+// of the case anew; every attempt is kept, and the last one is the result.
+type Retry struct {
+	// Most is how many attempts may follow the first, ≥ 1.
+	Most int `json:"most"`
+	// Edit has the system prompt rewritten after an attempt that failed; nil
+	// leaves every attempt the same one.
+	Edit *Edit `json:"edit,omitempty"`
+}
+
+// An Edit says who rewrites a system prompt that did not do. The next attempt
+// is run with what the editor wrote; a prompt that no attempt was run with is
+// never reported.
+type Edit struct {
+	// Editor is the role of the model that is asked.
+	Editor Role `json:"editor"`
+	// ShowOutputs gives the editor the outputs in full beside the summary of
+	// their evaluation.
+	ShowOutputs bool `json:"show_outputs,omitempty"`
+}
+
+// The roles of the models that rewrite prompts: roles.editors in gavel.yaml
+// says which targets they are.
+const (
+	GeminiEditor Role = "gemini editor"
+	ClaudeEditor Role = "claude editor"
+)
+
+// Version is the version of the template that editors are asked by.
+func (Edit) Version() int { return 1 }
+
+// Steered reports whether judging a sample bears on what is executed after it.
+// Then everything that decides belongs to the execution digest: the Specs and
+// Rules of the evaluators, the iterations, the judge and the editor.
+func (p Policy) Steered() bool { return p.Retry != nil }
+
+// Roles names the models that a policy has called besides those of evaluators.
+func (p Policy) Roles() []Role {
+	if p.Retry == nil || p.Retry.Edit == nil {
+		return nil
+	}
+	return []Role{p.Retry.Edit.Editor}
+}
