@@ -120,7 +120,7 @@ func (a *app) review(ctx context.Context, repo string, number int) (*review, err
 		return nil, err
 	}
 	r.publish = github.New(github.Config{
-		REST: client.REST(), Owner: r.repo.Owner, Name: r.repo.Name, Number: r.number, Login: a.login(),
+		REST: client.REST(), Explain: forge.Explain, Owner: r.repo.Owner, Name: r.repo.Name, Number: r.number, Login: a.login(),
 	})
 	return r, nil
 }

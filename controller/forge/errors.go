@@ -34,7 +34,7 @@ type DeniedError struct {
 	// Status is the HTTP status: 401, 403 or 404.
 	Status int
 	// Permission is the line that a workflow's permissions need, such as
-	// "pull-requests: read".
+	// "pull-requests: write".
 	Permission string
 	// Message is the forge's own explanation.
 	Message string
@@ -79,10 +79,13 @@ func printable(s string) string {
 	return s
 }
 
-// explain adds to an error of go-github what was tried, and the permission
-// that a refusal asks for. A rate limit never arrives here as a 403: the
-// transport gives a [LimitError].
-func explain(op, permission string, err error) error {
+// Explain adds to an error of go-github what was tried, and makes a refusal a
+// [DeniedError] with the permission that it asks for; nil stays nil. A rate
+// limit never arrives here as a 403: the transport gives a [LimitError].
+func Explain(op, permission string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var answer *github.ErrorResponse
 	if errors.As(err, &answer) && answer.Response != nil {
 		switch status := answer.Response.StatusCode; status {

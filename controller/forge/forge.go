@@ -202,7 +202,7 @@ func (c *Client) Pull(ctx context.Context, repo Repo, number int) (Pull, error) 
 	var wire wirePull
 	path := fmt.Sprintf("repos/%s/%s/pulls/%d", repo.Owner, repo.Name, number)
 	if err := c.get(ctx, path, &wire); err != nil {
-		return Pull{}, explain(op, "pull-requests: read", err)
+		return Pull{}, Explain(op, "pull-requests: read", err)
 	}
 	p, err := wire.pull()
 	if err != nil {
@@ -234,7 +234,7 @@ func (c *Client) Permission(ctx context.Context, repo Repo, user string) (Permis
 	}
 	path := fmt.Sprintf("repos/%s/%s/collaborators/%s/permission", repo.Owner, repo.Name, user)
 	if err := c.get(ctx, path, &wire); err != nil {
-		return PermissionUnknown, explain(op, "metadata: read", err)
+		return PermissionUnknown, Explain(op, "metadata: read", err)
 	}
 	return wire.Permission, nil
 }

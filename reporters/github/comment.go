@@ -64,7 +64,7 @@ var (
 // crash, are deleted. A comment with our marker by another author is never
 // touched. It is written only when it says something else, made anew when
 // somebody deleted it, and rendered smaller when the forge calls it too long.
-// A refusal is a [DeniedError].
+// A refusal is what [Config.Explain] makes of it.
 //
 // Our own author is who the credential belongs to. A job's token cannot ask
 // for that; then it is [Config.Login], and whatever was assumed, the author of
@@ -99,7 +99,7 @@ func (p *Publisher) UpsertComment(ctx context.Context, text Text) (Comment, erro
 			break
 		}
 	}
-	return Comment{}, explain(op, writeComments, err)
+	return Comment{}, p.explain(op, writeComments, err)
 }
 
 // upsert begins anew where the world changed under it: it looks before it

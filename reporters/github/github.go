@@ -13,13 +13,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
 	gh "github.com/google/go-github/v60/github"
-
-	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
 // A Config says where to publish, and as whom.
@@ -39,14 +36,15 @@ type Config struct {
 	// github-actions[bot]. Defaults to unknown: learned from the first comment
 	// that is created, which costs one more write a run.
 	Login string
+	// Explain turns a refusal of the forge into an error that names the line
+	// which a workflow's permissions need. The connection knows refusals, so it
+	// explains them. Defaults to the forge's own words.
+	Explain func(op, permission string, err error) error
 }
 
 // rounds is how often a publication is begun anew because an answer was lost
 // or somebody deleted what was just found.
 const rounds = 3
-
-// maxMessage bounds what is repeated of a forge's words, in characters.
-const maxMessage = 300
 
 // A Publisher writes to one pull request. It is safe for concurrent use;
 // comments are written one after another.
@@ -74,40 +72,14 @@ func New(cfg Config) *Publisher {
 // [Publisher.UpsertComment].
 type Text func(maxBytes int) string
 
-// A DeniedError means that the forge refused the credential: 401, 403, or 404,
-// with which forges hide what a credential may not see. The job summary and
-// the exit code have to carry the verdict then.
-type DeniedError struct {
-	// Op is what was tried, such as "comment on octo/demo#7".
-	Op string
-	// Status is the HTTP status: 401, 403 or 404.
-	Status int
-	// Permission is the line that a workflow's permissions need:
-	// "pull-requests: write" or "statuses: write".
-	Permission string
-	// Message is the forge's own explanation.
-	Message string
-}
-
-// Error says what to write where.
-func (e *DeniedError) Error() string {
-	if e.Status == http.StatusUnauthorized {
-		return fmt.Sprintf("%s: 401 %s: the token is missing, wrong or expired", e.Op, e.Message)
-	}
-	return fmt.Sprintf("%s: %d %s: it is not there, or the token may not do this; in a workflow add\n  permissions:\n    %s",
-		e.Op, e.Status, e.Message, e.Permission)
-}
-
-// explain says in an error what was tried, and makes a refusal a DeniedError.
-func explain(op, permission string, err error) error {
-	if err == nil {
+// explain says in an error what was tried, by [Config.Explain] where that is
+// given.
+func (p *Publisher) explain(op, permission string, err error) error {
+	switch {
+	case err == nil:
 		return nil
-	}
-	switch status := statusOf(err); status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-		var answer *gh.ErrorResponse
-		errors.As(err, &answer)
-		return &DeniedError{Op: op, Status: status, Permission: permission, Message: phrase.Clip(phrase.Line(answer.Message), maxMessage)}
+	case p.cfg.Explain != nil:
+		return p.cfg.Explain(op, permission, err)
 	}
 	return fmt.Errorf("%s: %w", op, err)
 }

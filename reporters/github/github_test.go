@@ -42,7 +42,7 @@ func publisher(t *testing.T, base string, token forge.Token, change func(*github
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := github.Config{REST: c.REST(), Owner: "octo", Name: "demo", Number: 7}
+	cfg := github.Config{REST: c.REST(), Explain: forge.Explain, Owner: "octo", Name: "demo", Number: 7}
 	if change != nil {
 		change(&cfg)
 	}
@@ -438,7 +438,7 @@ func TestDenied(t *testing.T) {
 				f.Inject(*tt.fault)
 			}
 			err := tt.try(t, publisher(t, f.URL, tt.token, asBot))
-			var denied *github.DeniedError
+			var denied *forge.DeniedError
 			if !errors.As(err, &denied) || denied.Status != tt.status || denied.Permission != tt.permission {
 				t.Fatalf("got %v, want %d and %q", err, tt.status, tt.permission)
 			}
@@ -466,7 +466,7 @@ func TestLimitIsNoDenial(t *testing.T) {
 	f := newForge(t)
 	f.Inject(forgetest.Fault{Method: "POST", Status: 403, Times: -1, Header: map[string]string{"Retry-After": "3600"}, Body: "{}"})
 	err := comment(t, publisher(t, f.URL, forgetest.TokenUser, nil))
-	var denied *github.DeniedError
+	var denied *forge.DeniedError
 	var limit *forge.LimitError
 	if errors.As(err, &denied) || !errors.As(err, &limit) {
 		t.Errorf("got %v, want a limit", err)

@@ -48,7 +48,7 @@ type Status struct {
 
 // SetStatus makes s the status of the commit sha in its context. It reads what
 // stands there and writes only a change: a forge keeps every status for ever,
-// and takes a thousand for a commit and context. A refusal is a [DeniedError].
+// and takes a thousand for a commit and context.
 func (p *Publisher) SetStatus(ctx context.Context, sha string, s Status) error {
 	op := fmt.Sprintf("set status %s of %s/%s@%.12s", s.Context, p.cfg.Owner, p.cfg.Name, sha)
 	if err := s.check(); err != nil {
@@ -65,7 +65,7 @@ func (p *Publisher) SetStatus(ctx context.Context, sha string, s Status) error {
 			break
 		}
 	}
-	return explain(op, writeStatuses, err)
+	return p.explain(op, writeStatuses, err)
 }
 
 func (s Status) check() error {
