@@ -55,22 +55,26 @@ func (p *Prepared) whole(ctx context.Context) error {
 	}
 	base := p.side(*p.Base, change.Result, baseEnv)
 	if change.Files != nil {
-		complete(&base, head, change.Files, sameEnvironment(env, baseEnv), baseEnv)
+		if sameEnvironment(env, baseEnv) {
+			complete(&base, head, change.Files, nil)
+		} else {
+			complete(&base, head, change.Files, &baseEnv)
+		}
 	}
 	p.compare(&base, head, changed)
 	return nil
 }
 
 // complete adds to base the cases that no changed file can affect. They are as
-// they are at head; only what they run in may be another.
-func complete(base *plan.Side, head plan.Side, affected []string, same bool, env plan.Environment) {
+// they are at head; env is what they run in where that is not the same.
+func complete(base *plan.Side, head plan.Side, affected []string, env *plan.Environment) {
 	for key, c := range head.Cases {
 		if _, loaded := slices.BinarySearch(affected, c.Origin.File); loaded {
 			continue
 		}
 		base.Cases[key], base.Digests[key] = c, head.Digests[key]
-		if !same {
-			base.Digests[key] = plan.Digest(c, env)
+		if env != nil {
+			base.Digests[key] = plan.Digest(c, *env)
 		}
 	}
 }

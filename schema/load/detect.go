@@ -93,16 +93,8 @@ func misfit(doc *schema.Document) *schema.Problem {
 	keys := doc.Keys(at...)
 	best, bestKey, bestCount := "", "", 0
 	for _, dialect := range contentDialects {
-		count, first := 0, ""
-		for _, k := range keys {
-			if slices.Contains(distinctive[dialect], k) || counts(dialect, k, keys) {
-				if count++; first == "" {
-					first = k
-				}
-			}
-		}
-		if count > bestCount {
-			best, bestKey, bestCount = dialect, first, count
+		if signs := signsOf(dialect, keys); len(signs) > bestCount {
+			best, bestKey, bestCount = dialect, signs[0], len(signs)
 		}
 	}
 	if best == "" {
@@ -117,6 +109,17 @@ func misfit(doc *schema.Document) *schema.Problem {
 			lacking(best, keys)+", or name the file in .gavelignore", append(at, bestKey)...)
 	}
 	return &p
+}
+
+// signsOf lists the keys that speak for a dialect.
+func signsOf(dialect string, keys []string) []string {
+	var signs []string
+	for _, k := range keys {
+		if slices.Contains(distinctive[dialect], k) || counts(dialect, k, keys) {
+			signs = append(signs, k)
+		}
+	}
+	return signs
 }
 
 // counts says whether a later version's name speaks for a dialect: words that

@@ -74,22 +74,30 @@ func (r *Result) Snapshot() *Snapshot {
 	}
 	for _, d := range r.Definitions {
 		rec := record{file: d.File, dialect: d.Dialect, other: d.Other, bad: bad[d.File]}
-		var files []string
 		for _, c := range d.Cases {
 			rec.cases = append(rec.cases, caseRecord{c.Key, c.Skip != ""})
-			for _, in := range c.Inputs {
-				if in.File != d.File {
-					files = append(files, in.File)
-				}
-			}
 		}
 		for _, id := range d.IDs {
 			rec.ids = append(rec.ids, id.Name)
 		}
-		rec.inputs = s.intern(sets, files)
+		rec.inputs = s.intern(sets, d.otherInputs())
 		s.records = append(s.records, rec)
 	}
 	return s.count()
+}
+
+// otherInputs lists the files that the cases were built from besides their
+// own; a file may stand there more than once.
+func (d *Definition) otherInputs() []string {
+	var files []string
+	for _, c := range d.Cases {
+		for _, in := range c.Inputs {
+			if in.File != d.File {
+				files = append(files, in.File)
+			}
+		}
+	}
+	return files
 }
 
 // intern gives the number of a set of files. Most cases share theirs.

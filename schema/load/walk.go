@@ -87,20 +87,27 @@ func (l *loader) given(root string) []string {
 			}
 		}
 	}
-	seen := map[string]bool{}
-	for file := range wanted {
-		for dir := path.Dir(file); !seen[dir] && len(dir) >= len(root) && dir != "."; dir = path.Dir(dir) {
-			seen[dir] = true
-			for _, ext := range extensions {
-				for _, base := range []string{"domain", "level"} {
-					if name := path.Join(dir, base+ext); l.looksAt(root, name) {
-						wanted[name] = true
-					}
+	for dir := range foldersOf(root, wanted) {
+		for _, ext := range extensions {
+			for _, base := range []string{"domain", "level"} {
+				if name := path.Join(dir, base+ext); l.looksAt(root, name) {
+					wanted[name] = true
 				}
 			}
 		}
 	}
 	return sortedKeys(wanted)
+}
+
+// foldersOf gives the folders that files stand in, up to the root.
+func foldersOf(root string, files map[string]bool) map[string]bool {
+	seen := map[string]bool{}
+	for file := range files {
+		for dir := path.Dir(file); !seen[dir] && len(dir) >= len(root) && dir != "."; dir = path.Dir(dir) {
+			seen[dir] = true
+		}
+	}
+	return seen
 }
 
 // looksAt reports whether walk would list a file.
