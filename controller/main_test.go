@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
+	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 // TestMain answers as the child in which a statement is run.
 func TestMain(m *testing.M) {
-	if sqlexec.ServeChild() {
+	if sqlexec.ServeChild() || cuefile.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

@@ -62,16 +62,19 @@ const (
 	objectNode nodeKind = "an object"
 )
 
-// Parse reads a .json, .yaml, .yml or .jsonl file; the last is a list of its
-// lines. A file that cannot be read gives problems and no document. Size,
-// depth, duplicate keys, encoding and the number of YAML documents are checked
-// here, before any schema.
+// Parse reads a .json, .yaml, .yml, .jsonl or .cue file; a .jsonl file is a
+// list of its lines, a .cue file what it evaluates to. A file that cannot be
+// read gives problems and no document. Size, depth, duplicate keys, encoding
+// and the number of YAML documents are checked here, before any schema.
 func Parse(file string, data []byte) (*Document, []Problem) {
 	if p := checkBytes(file, data); p != nil {
 		return nil, []Problem{*p}
 	}
-	if path.Ext(file) == ".jsonl" {
+	switch path.Ext(file) {
+	case ".jsonl":
 		return parseLines(file, data)
+	case ".cue":
+		return parseCUE(file, data)
 	}
 	expr, problem := extract(file, data)
 	if problem != nil {

@@ -9,6 +9,7 @@ import (
 	"cuelang.org/go/cue"
 	cuebuild "cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/parser"
 )
 
 //go:embed *.cue
@@ -46,7 +47,11 @@ func newChecker(fsys fs.FS) (*Checker, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := inst.AddFile(name, src); err != nil {
+		file, err := parser.ParseFile(name, src, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		if err := inst.AddSyntax(file); err != nil {
 			return nil, err
 		}
 	}

@@ -13,12 +13,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
+	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 var update = flag.Bool("update", false, "write the goldens and recordings anew")
 
 func TestMain(m *testing.M) {
-	if sqlexec.ServeChild() {
+	if sqlexec.ServeChild() || cuefile.ServeChild() {
 		return
 	}
 	testscript.Main(m, map[string]func(){"gavel": main})

@@ -9,10 +9,11 @@ import (
 	"syscall"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
+	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 func main() {
-	if sqlexec.ServeChild() {
+	if sqlexec.ServeChild() || cuefile.ServeChild() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -68,7 +68,7 @@ var libraries = []confined{
 	{"github.com/fsnotify", []string{"controller/watch"}, "its events are hints, and only there are they taken for no more"},
 	{"github.com/openai/openai-go", []string{"controller/target"}, "a provider's wire format ends at its target"},
 	{"github.com/spf13", []string{"cmd"}, "flags are read in one place"},
-	{"os/exec", []string{"controller/target", "controller/evaluate", "cmd"}, "every program that is started needs a limit and a trust decision"},
+	{"os/exec", []string{"schema/cuefile", "controller/target", "controller/evaluate", "cmd"}, "every program that is started needs a limit and a trust decision"},
 }
 
 // checkLayers finds the imports that go against the rooms. Tests may import

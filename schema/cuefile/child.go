@@ -1,0 +1,91 @@
+package cuefile
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// ServeChild evaluates files until there are no more if this process was
+// started by Evaluate, and reports whether it was; the program then has to end.
+func ServeChild() bool {
+	if os.Getenv(childEnv) == "" || len(os.Args) != 2 || os.Args[1] != childArg {
+		served.Store(true)
+		return false
+	}
+	restrict()
+	serve(os.Stdin, os.Stdout)
+	return true
+}
+
+// restrict makes this process one that computes and does nothing else.
+func restrict() {
+	// An interrupt from the terminal reaches all its processes; this one ends
+	// with its parent.
+	signal.Ignore(os.Interrupt)
+	// CUE's time package asks for the local zone, which is not the same
+	// everywhere.
+	time.Local = time.UTC
+	runtime.GOMAXPROCS(min(2, runtime.NumCPU()))
+	// Below the limit the collector works harder, so that what is garbage does
+	// not count; it stops nothing by itself.
+	debug.SetMemoryLimit(MaxMemory * 3 / 4)
+	debug.SetMaxStack(64 << 20)
+	if restrictSystem() != nil {
+		// Without the system's limits, as on other systems than Linux, those
+		// that this process sets itself remain.
+		return
+	}
+}
+
+// serve answers line by line. The input is read all the time: its end means
+// that the parent has gone or has given this process up, in the middle of a
+// file too.
+func serve(in io.Reader, out io.Writer) {
+	requests := make(chan []byte)
+	go func() {
+		lines := bufio.NewScanner(in)
+		lines.Buffer(nil, 2*maxInput) // base64 makes four bytes of three
+		for lines.Scan() {
+			var data []byte
+			if json.Unmarshal(lines.Bytes(), &data) != nil {
+				break
+			}
+			requests <- data
+		}
+		os.Exit(0)
+	}()
+	go watchMemory()
+	answers := json.NewEncoder(out)
+	for {
+		select {
+		case data := <-requests:
+			late := time.AfterFunc(MaxTime, func() { os.Exit(timeCode) })
+			a := evaluate(data)
+			late.Stop()
+			if answers.Encode(a) != nil {
+				return
+			}
+		case <-time.After(idleTime):
+			return
+		}
+	}
+}
+
+// watchMemory ends the process when it takes too much. A single allocation may
+// be over before it looks; restrictSystem bounds those.
+func watchMemory() {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	for range time.Tick(5 * time.Millisecond) {
+		metrics.Read(samples)
+		if samples[0].Value.Uint64()-samples[1].Value.Uint64() > MaxMemory {
+			os.Exit(memoryCode)
+		}
+	}
+}

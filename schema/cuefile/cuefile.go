@@ -1,0 +1,147 @@
+// Package cuefile evaluates .cue files that strangers wrote and gives their
+// values with the places they come from.
+//
+// Most callers want [Evaluate]; main and TestMain call [ServeChild] first.
+//
+// CUE is a programming language: a file of a few lines asks for a terabyte or
+// for a million years, and the evaluator cannot be told when to stop. So it
+// runs in a child process of the same program, under limits of time, memory,
+// nesting and output that end the child and not us. The child gets the bytes
+// of one file over a pipe, an empty environment, and on Linux no right to open
+// anything. It evaluates one file at a time and then waits for the next, since
+// starting a process takes many times what a usual file takes.
+package cuefile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	// MaxTime is how long one file may be evaluated.
+	MaxTime = 5 * time.Second
+	// MaxMemory is how many bytes the evaluation may take.
+	MaxMemory = 512 << 20
+	// MaxDepth is how deep values may be nested.
+	MaxDepth = 64
+	// MaxValues is how many values a file may come to.
+	MaxValues = 100_000
+	// MaxText bounds the names, strings and numbers of a file, in bytes and
+	// together: a short file can repeat a long string.
+	MaxText = 4 << 20
+	// maxInput bounds the file itself. Callers have a lower bound of their own.
+	maxInput = 1 << 20
+	// maxProblems is how many problems of a file are reported.
+	maxProblems = 100
+)
+
+// A Kind says what a Value is.
+type Kind string
+
+// The kinds of JSON.
+const (
+	Null   Kind = "null"
+	Bool   Kind = "bool"
+	Number Kind = "number"
+	String Kind = "string"
+	List   Kind = "list"
+	Struct Kind = "struct"
+)
+
+// A Pos is a place in the file.
+type Pos struct {
+	// Offset counts bytes from 0. It is all that the child sends.
+	Offset int `json:"offset"`
+	// Line and Column count from 1, columns in code points.
+	Line   int `json:"-"`
+	Column int `json:"-"`
+}
+
+// A Value is what JSON can hold, with its place.
+type Value struct {
+	Kind Kind `json:"kind"`
+	// At is where the value stands; what was computed has the place of the
+	// value that it is in.
+	At Pos `json:"at"`
+	// Text is a string's text, a number as JSON, true or false.
+	Text   string   `json:"text,omitempty"`
+	Fields []Field  `json:"fields,omitempty"`
+	Items  []*Value `json:"items,omitempty"`
+}
+
+// A Field is one member of a struct.
+type Field struct {
+	Name string `json:"name"`
+	// At is the place of the key.
+	At    Pos    `json:"at"`
+	Value *Value `json:"value"`
+}
+
+// A Problem says why a file has no value.
+type Problem struct {
+	At Pos `json:"at"`
+	// Rule is a stable kebab-case name.
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+}
+
+// Problems are all that was found in a file. It is the error of a file that is
+// wrong; every other error means that no evaluation came about.
+type Problems []Problem
+
+// Error gives a line for each problem.
+func (p Problems) Error() string {
+	var lines []string
+	for _, one := range p {
+		lines = append(lines, fmt.Sprintf("%d:%d: %s", one.At.Line, one.At.Column, one.Message))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// An answer is what the child says of one file: a value or problems.
+type answer struct {
+	Value    *Value   `json:"value,omitempty"`
+	Problems Problems `json:"problems,omitempty"`
+}
+
+// Evaluate gives the value of a .cue file as JSON sees it: hidden fields,
+// definitions, optional fields and attributes are no part of it. The file is
+// all there is: no package but CUE's own, no other file, no registry, no
+// network. What is wrong with the file is an error of type [Problems]. It may
+// be called from many goroutines.
+func Evaluate(ctx context.Context, file string, data []byte) (*Value, error) {
+	if len(data) > maxInput {
+		return nil, fmt.Errorf("evaluate %s: it has %d bytes, more than %d", file, len(data), maxInput)
+	}
+	request, err := json.Marshal(data)
+	if err != nil {
+		return nil, fmt.Errorf("evaluate %s: %w", file, err)
+	}
+	var out answer
+	err = ask(ctx, append(request, '\n'), func(line []byte) (err error) {
+		out, err = decode(line, data)
+		return err
+	})
+	switch {
+	case errors.Is(err, errTime):
+		return nil, exceeded(fmt.Sprintf("the evaluation took longer than %v", MaxTime))
+	case errors.Is(err, errMemory):
+		return nil, exceeded(fmt.Sprintf("the evaluation needed more memory than %d MiB, or is nested too deeply", MaxMemory>>20))
+	case err != nil:
+		return nil, fmt.Errorf("evaluate %s: %w", file, err)
+	case len(out.Problems) > 0:
+		return nil, out.Problems
+	}
+	return out.Value, nil
+}
+
+// exceeded is the problem of a file that was given up. Where in it the
+// evaluator was is not known.
+func exceeded(message string) Problems {
+	return Problems{{Pos{0, 1, 1}, "cue-limit", message, "look for comprehensions, lists or strings that grow, and for definitions that refer to themselves"}}
+}

@@ -1,0 +1,155 @@
+package cuefile
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// startTime is what a child may take to come up on a busy machine.
+	startTime = 10 * time.Second
+	// idleTime is how long a child waits for another file.
+	idleTime = 10 * time.Second
+	// maxAnswer holds MaxText with every byte escaped and all values.
+	maxAnswer = 64 << 20
+	// maxChildren bounds the memory that all evaluations take together.
+	maxChildren = 4
+
+	childArg = "cuefile-child"
+	childEnv = "GAVEL_CUEFILE_CHILD"
+
+	timeCode, memoryCode = 3, 4
+	// fatalCode is what Go's runtime ends with when it gets no memory or a
+	// stack grows too large. It cannot be caught.
+	fatalCode = 2
+)
+
+var (
+	errTime   = errors.New("it took too long")
+	errMemory = errors.New("it needed too much memory")
+)
+
+var (
+	// served says that ServeChild was called: else the child would be a second
+	// run of whatever this program does.
+	served atomic.Bool
+	// slots has a place for every child that is at work.
+	slots = make(chan struct{}, min(maxChildren, runtime.GOMAXPROCS(0)))
+	// idle are the children that wait for a file. Those that went meanwhile
+	// are found out when they are asked.
+	idle = make(chan *child, cap(slots))
+)
+
+// ask has one child answer one request. What accept does not take counts as
+// no answer.
+func ask(ctx context.Context, request []byte, accept func([]byte) error) error {
+	if !served.Load() {
+		return errors.New("main or TestMain must call cuefile.ServeChild first")
+	}
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case c := <-idle:
+		err := c.ask(ctx, request, accept)
+		if err == nil || errors.Is(err, errTime) || ctx.Err() != nil {
+			return err
+		}
+		// It had gone, or the files before had left too little memory: what
+		// becomes of a file must not depend on them.
+	default:
+	}
+	c, err := start()
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, request, accept)
+}
+
+// A child is a process that evaluates, one file at a time.
+type child struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+func start() (*child, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	cmd := exec.Command(program, childArg)
+	// Built with -race, a program would wait for a second at its end.
+	cmd.Env = []string{childEnv + "=1", "GORACE=atexit_sleep_ms=0"}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a child process: %w", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a child process: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start a child process: %w", err)
+	}
+	c := &child{cmd: cmd, in: in, out: bufio.NewScanner(out)}
+	c.out.Buffer(nil, maxAnswer)
+	return c, nil
+}
+
+// ask gives the child back to the others when it answered, and ends it when it
+// did not.
+func (c *child) ask(ctx context.Context, request []byte, accept func([]byte) error) error {
+	// The child keeps its own time; this bounds what it takes besides.
+	bounded, cancel := context.WithTimeout(ctx, startTime+MaxTime)
+	defer cancel()
+	stop := context.AfterFunc(bounded, c.kill)
+	_, err := c.in.Write(request)
+	if err == nil && c.out.Scan() {
+		err = accept(c.out.Bytes())
+		if stop() && err == nil {
+			idle <- c
+			return nil
+		}
+		c.end()
+		return err // nil when the time was over just as the answer came
+	}
+	code := c.end()
+	stop() // not before, so that the end is bounded too
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case bounded.Err() != nil, code == timeCode:
+		return errTime
+	case code == memoryCode, code == fatalCode:
+		return errMemory
+	}
+	return fmt.Errorf("the child process gave no answer: %v", errors.Join(c.out.Err(), fmt.Errorf("it ended with %v", c.cmd.ProcessState)))
+}
+
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill() // it fails when the process has ended
+}
+
+// end makes sure that the process is gone and gives its exit code.
+func (c *child) end() int {
+	// Without input a child ends by itself, with the code that tells why if it
+	// is about to end for another reason.
+	_ = c.in.Close()
+	if c.out.Err() != nil {
+		c.kill() // it is still writing
+	}
+	_ = c.cmd.Wait() // the state says it too
+	return c.cmd.ProcessState.ExitCode()
+}
