@@ -102,5 +102,6 @@ func (l *limiter) wait(ctx context.Context, sleep func(context.Context, time.Dur
 			return err
 		}
 	}
-	return nil
+	// A place may come free in the moment in which the call is given up.
+	return ctx.Err()
 }
