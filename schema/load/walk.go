@@ -89,10 +89,12 @@ func (l *loader) given(root string) []string {
 	}
 	for dir := range foldersOf(root, wanted) {
 		for _, ext := range extensions {
-			for _, base := range []string{"domain", "level"} {
-				if name := path.Join(dir, base+ext); l.looksAt(root, name) {
-					wanted[name] = true
-				}
+			domain, level := path.Join(dir, "domain"+ext), path.Join(dir, "level"+ext)
+			if l.looksAt(root, domain) {
+				wanted[domain] = true
+			}
+			if l.looksAt(root, level) {
+				wanted[level] = true
 			}
 		}
 	}
