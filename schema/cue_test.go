@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
@@ -13,4 +14,32 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// TestParseCUE takes the value of a .cue file like the JSON of the same
+// dialect, with the places of the .cue file.
+func TestParseCUE(t *testing.T) {
+	src := `#Test: {name: string, weight: *2 | number, ...}
+#Test & {
+	id:      "a"
+	name:    "A \(1+2)"
+	prompt:  "What?"
+	expcted: {keywords: ["x"]}
+}
+`
+	doc, problems := schema.Parse("math/level_1/a.cue", []byte(src))
+	if doc == nil {
+		t.Fatal(problems)
+	}
+	if got, want := string(doc.JSON()), `{"expcted":{"keywords":["x"]},"id":"a","name":"A 3","prompt":"What?","weight":2}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	problems = doc.Check("#Test", schema.Error)
+	if len(problems) != 1 || problems[0].Position != (schema.Position{File: "math/level_1/a.cue", Line: 6, Column: 2}) || problems[0].Hint != "did you mean `expected`?" {
+		t.Errorf("got %v", problems)
+	}
+	doc, problems = schema.Parse("a.cue", []byte("a: b\n"))
+	if doc != nil || len(problems) != 1 || problems[0].Rule != "cue-reference" || problems[0].Line != 1 || problems[0].Column != 4 {
+		t.Errorf("got %v, %v", doc, problems)
+	}
 }

@@ -58,7 +58,9 @@ func ask(ctx context.Context, request []byte, accept func([]byte) error) error {
 	case slots <- struct{}{}:
 		defer func() { <-slots }()
 	case <-ctx.Done():
-		return ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	select {
 	case c := <-idle:
