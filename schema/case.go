@@ -33,6 +33,9 @@ type Case struct {
 	// of Tools do. They are sorted by tool; of one tool the order counts.
 	Mocks []CallMock
 	Drive Drive
+	// Rival is compared with System, or with the target's own prompt where
+	// that is empty; nil compares nothing.
+	Rival *Rival
 
 	Evaluators []Evaluator
 	Policy     Policy
@@ -71,6 +74,9 @@ type Layer struct {
 type Drive struct {
 	// Messages are sent in order. The target answers after the last one.
 	Messages []Message
+	// Openings stand in for Messages where a case has several: the sample of
+	// ordinal n begins with opening n mod len(Openings).
+	Openings [][]Message
 	// Simulation writes every further message of the user, and the first where
 	// Messages is empty. nil ends the conversation with the first answer.
 	Simulation *Simulation
@@ -78,7 +84,8 @@ type Drive struct {
 
 // A Policy holds what steers the run of a case.
 type Policy struct {
-	// Iterations is how many samples are taken, ≥ 1.
+	// Iterations is how many samples are taken, ≥ 1; of each opening where
+	// there are several.
 	Iterations int
 	// Timeout bounds one sample from its first call to its last.
 	Timeout time.Duration

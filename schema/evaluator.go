@@ -53,4 +53,10 @@ type Rule struct {
 	Weights map[string]float64 `json:"weights,omitempty"`
 	// Required lists the criteria whose failure fails the evaluator.
 	Required []string `json:"required,omitempty"`
+	// Unanimous asks for Required in every sample; else it is enough that a
+	// criterion is met in more than half.
+	Unanimous bool `json:"unanimous,omitempty"`
+	// Ungated marks a Threshold of 0 that nobody wrote: every score passes, and
+	// reports say so.
+	Ungated bool `json:"ungated,omitempty"`
 }
