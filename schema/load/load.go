@@ -21,6 +21,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
+	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
 const (
@@ -182,13 +183,31 @@ func (l *loader) keep() func(*schema.Case) *schema.Case {
 func (l *loader) byContent(ctx context.Context, src schema.Source, files []string) error {
 	defs := make([]Definition, len(files))
 	problems := make([][]schema.Problem, len(files))
+	keep := l.keep()
 	err := each(ctx, len(files), func(i int) error {
 		defs[i], problems[i] = compile(src, files[i])
+		defs[i].keep(keep)
 		return nil
 	})
 	l.out.Definitions = append(l.out.Definitions, defs...)
 	l.out.Problems = slices.Concat(append(problems, l.out.Problems)...)
 	return err
+}
+
+// keep puts in the place of every case what becomes of it.
+func (d *Definition) keep(f func(*schema.Case) *schema.Case) {
+	if f == nil {
+		return
+	}
+	for i, c := range d.Cases {
+		kept := f(c)
+		d.Cases[i] = kept
+		for j := range d.IDs {
+			if d.IDs[j].Case == c {
+				d.IDs[j].Case = kept
+			}
+		}
+	}
 }
 
 // compile loads one file that stands for itself.
@@ -218,9 +237,27 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 		def.Other = []schema.Problem{*p}
 		return def, nil
 	}
-	p := doc.Problem("not-read", fmt.Sprintf("definitions of the %s format are not read, and their cases are not run", def.Dialect), "name the file in .gavelignore")
-	p.Severity = schema.Warning
-	return def, []schema.Problem{p}
+	switch def.Dialect {
+	case schema.DialectTestcase:
+		def.Cases, problems = testcase.Load(src, doc)
+	default:
+		p := doc.Problem("not-read", fmt.Sprintf("definitions of the %s format are not read, and their cases are not run", def.Dialect), "name the file in .gavelignore")
+		p.Severity = schema.Warning
+		problems = []schema.Problem{p}
+	}
+	def.IDs = identities(def.Cases)
+	return def, problems
+}
+
+// identities are the ids that cases bring from where they were exported.
+func identities(cases []*schema.Case) []ID {
+	var ids []ID
+	for _, c := range cases {
+		if c.Labels.ID != "" {
+			ids = append(ids, ID{c.Labels.ID, c.Origin, c})
+		}
+	}
+	return ids
 }
 
 // isSidecar reports whether a file holds the suite of a .jsonl file beside it.

@@ -1,0 +1,124 @@
+package testcase
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// A callFile is one expectation of a call.
+type callFile struct {
+	Tool       string          `json:"tool"`
+	Params     json.RawMessage `json:"expected_params"`
+	ShouldCall *bool           `json:"should_call"`
+	Mocks      []struct {
+		Params   json.RawMessage `json:"expected_params"`
+		Response json.RawMessage `json:"response"`
+	} `json:"mock_responses"`
+}
+
+func (f callFile) forbidden() bool { return f.ShouldCall != nil && !*f.ShouldCall }
+
+// params gives nil for what every call has: an object without keys asks for
+// as little as null does.
+func params(raw json.RawMessage) json.RawMessage {
+	if s := string(raw); s == "null" || s == "{}" {
+		return nil
+	}
+	return raw
+}
+
+// calls are the expectations in an order that does not depend on the file's,
+// since calls may come in any.
+func (c *compiler) calls() []evaluator.CallExpectation {
+	var calls []evaluator.CallExpectation
+	for i, f := range c.test.Calls {
+		if f.forbidden() {
+			c.contradiction(i)
+		}
+		calls = append(calls, evaluator.CallExpectation{Tool: f.Tool, Params: params(f.Params), Forbidden: f.forbidden()})
+	}
+	slices.SortStableFunc(calls, func(a, b evaluator.CallExpectation) int {
+		return cmp.Or(boolOrder(a.Forbidden)-boolOrder(b.Forbidden), cmp.Compare(a.Tool, b.Tool), cmp.Compare(string(a.Params), string(b.Params)))
+	})
+	evaluator.NumberCalls(calls)
+	return calls
+}
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// contradiction warns where the call that an expectation forbids is one that
+// another asks for: no agent can pass then.
+func (c *compiler) contradiction(i int) {
+	no := c.test.Calls[i]
+	for j, yes := range c.test.Calls {
+		if yes.forbidden() || yes.Tool != no.Tool || !within(params(no.Params), params(yes.Params)) {
+			continue
+		}
+		c.warn("contradiction", fmt.Sprintf("the calls of %s that are forbidden here are wanted in line %d", no.Tool, c.doc.At("expected_tool_calls", j).Line),
+			"narrow its expected_params, or remove one of the two", "expected_tool_calls", i, "should_call")
+		return
+	}
+}
+
+// within reports whether a call that has all of b has all of a as well.
+func within(a, b json.RawMessage) bool {
+	if a == nil {
+		return true
+	}
+	x, errX := decode(a)
+	y, errY := decode(b)
+	return errX == nil && errY == nil && contained(x, y)
+}
+
+// decode keeps the digits of numbers, which are in canonical form.
+func decode(raw json.RawMessage) (value any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	err = dec.Decode(&value)
+	return value, err
+}
+
+// contained compares deeply, listed keys only.
+func contained(x, y any) bool {
+	a, isObject := x.(map[string]any)
+	b, both := y.(map[string]any)
+	if !isObject || !both {
+		return reflect.DeepEqual(x, y)
+	}
+	for key, want := range a {
+		if got, ok := b[key]; !ok || !contained(want, got) {
+			return false
+		}
+	}
+	return true
+}
+
+// mocks are sorted by tool; of one tool they keep the order of the file, which
+// says which of them answers first.
+func (c *compiler) mocks() []schema.CallMock {
+	var mocks []schema.CallMock
+	agent := c.Settings.Targets[c.Settings.DefaultTarget].Agent
+	for i, f := range c.test.Calls {
+		if agent && len(f.Mocks) > 0 {
+			c.warn("mocks-unused", fmt.Sprintf("the target %s runs its tools itself: these answers never reach it", c.Settings.DefaultTarget),
+				"remove them, or name another target", "expected_tool_calls", i, "mock_responses")
+		}
+		for _, m := range f.Mocks {
+			mocks = append(mocks, schema.CallMock{Tool: f.Tool, Params: params(m.Params), Response: m.Response})
+		}
+	}
+	slices.SortStableFunc(mocks, func(a, b schema.CallMock) int { return cmp.Compare(a.Tool, b.Tool) })
+	return mocks
+}

@@ -1,0 +1,157 @@
+package testcase
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+const (
+	// defaultThreshold is the score that a conversation passes with.
+	defaultThreshold = 0.75
+	// defaultTimeout and defaultTurnCap serve where nothing is configured.
+	defaultTimeout = 120 * time.Second
+	defaultTurnCap = 50
+	// maxToolRounds bounds how often the agent asks for tools before it
+	// replies.
+	maxToolRounds = 16
+
+	statusActive     = "active"
+	difficultyNormal = "normal"
+)
+
+// A caseFile is what a case says.
+type caseFile struct {
+	ID             string                     `json:"id"`
+	Name           string                     `json:"name"`
+	Description    string                     `json:"description"`
+	Difficulty     string                     `json:"difficulty"`
+	Tags           []string                   `json:"tags"`
+	Status         string                     `json:"status"`
+	Persona        *schema.Persona            `json:"persona"`
+	InitialMessage string                     `json:"initial_message"`
+	UserContext    json.RawMessage            `json:"user_context"`
+	MaxTurns       json.RawMessage            `json:"max_turns"`
+	Outcomes       map[string]json.RawMessage `json:"expected_outcomes"`
+	Calls          []callFile                 `json:"expected_tool_calls"`
+	Criteria       string                     `json:"evaluation_criteria_override"`
+}
+
+// A compiler makes a Case of one case of a file.
+type compiler struct {
+	schema.Source
+	doc      *schema.Document
+	test     caseFile
+	problems []schema.Problem
+}
+
+func (c *compiler) fail(rule, message, hint string, path ...any) {
+	c.problems = append(c.problems, c.doc.Problem(rule, message, hint, path...))
+}
+
+func (c *compiler) warn(rule, message, hint string, path ...any) {
+	p := c.doc.Problem(rule, message, hint, path...)
+	p.Severity = schema.Warning
+	c.problems = append(c.problems, p)
+}
+
+func (c *compiler) build(key string) *schema.Case {
+	initial := c.unlessBlank(c.test.InitialMessage, "initial_message", "the simulator writes the first message")
+	kase := &schema.Case{
+		Key: key, Dialect: schema.DialectTestcase, Origin: c.doc.At(), Labels: c.labels(),
+		Drive:  schema.Drive{Simulation: c.simulation()},
+		Mocks:  c.mocks(),
+		Policy: c.policy(), Weight: 1,
+		Inputs: []schema.Input{{File: c.doc.File, Role: "definition"}},
+	}
+	if initial != "" {
+		kase.Drive.Messages = []schema.Message{{Role: schema.RoleUser, Content: initial}}
+	}
+	if w, ok := c.Settings.Difficulties[kase.Labels.Difficulty]; ok {
+		kase.Weight = w
+	}
+	if status := kase.Labels.Status; status != statusActive {
+		kase.Skip = "the status is " + status
+	}
+	kase.Evaluators = []schema.Evaluator{c.evaluator(initial)}
+	return kase
+}
+
+// unlessBlank takes a text that is blank, as forms write where nothing was
+// entered, for one that is not there.
+func (c *compiler) unlessBlank(text, field, instead string) string {
+	if strings.TrimSpace(text) != "" {
+		return text
+	}
+	if c.doc.Has(field) {
+		c.warn("blank-text", "`"+field+"` is blank: "+instead, "write null or leave it out", field)
+	}
+	return ""
+}
+
+func (c *compiler) labels() schema.Labels {
+	if c.test.ID != "" && c.identity() == "" {
+		c.warn("no-uuid", "the id is no uuid and names nothing", "remove it; a case is found by its file and name", "id")
+	}
+	return schema.Labels{
+		ID: c.identity(), Name: c.test.Name, Description: c.test.Description, Tags: c.test.Tags,
+		Difficulty: cmp.Or(c.test.Difficulty, difficultyNormal), Status: cmp.Or(c.test.Status, statusActive),
+	}
+}
+
+// simulation is all that the simulator is told. What is expected of the agent
+// is not among it.
+func (c *compiler) simulation() *schema.Simulation {
+	sim := &schema.Simulation{Persona: c.test.Persona}
+	if len(c.doc.Keys("user_context")) > 0 {
+		sim.Context = c.test.UserContext
+	}
+	return sim
+}
+
+// policy follows the precedence: written in the case, its target, gavel.yaml's
+// defaults, the product's own.
+func (c *compiler) policy() schema.Policy {
+	target := c.Settings.Targets[c.Settings.DefaultTarget]
+	p := schema.Policy{
+		Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
+		Timeout: cmp.Or(target.Timeout, c.Settings.Timeout, defaultTimeout),
+	}
+	if c.doc.Has("max_turns") {
+		turns, err := strconv.Atoi(string(c.test.MaxTurns))
+		if err != nil {
+			c.fail("out-of-range", "`max_turns` is more than can be counted", "write null where there is no cap", "max_turns")
+		}
+		p.MaxTurns = turns
+		return p
+	}
+	p.TurnCap = defaultTurnCap
+	if most := c.Settings.MaxTurnsCap; most != nil {
+		p.TurnCap = *most
+	}
+	return p
+}
+
+// evaluator is the judge of the whole conversation.
+func (c *compiler) evaluator(initial string) schema.Evaluator {
+	spec := evaluator.Conversation{
+		Criteria:       c.unlessBlank(c.test.Criteria, "evaluation_criteria_override", "the default criteria apply"),
+		InitialMessage: initial,
+		Calls:          c.calls(),
+	}
+	for label, want := range c.test.Outcomes {
+		spec.Outcomes = append(spec.Outcomes, evaluator.Outcome{Label: label, Want: want})
+	}
+	slices.SortFunc(spec.Outcomes, func(a, b evaluator.Outcome) int { return cmp.Compare(a.Label, b.Label) })
+	threshold := defaultThreshold
+	if t, ok := c.Settings.Thresholds[schema.DialectTestcase]; ok {
+		threshold = t
+	}
+	return schema.Evaluator{Name: spec.Kind(), Weight: 1, Spec: spec, Rule: spec.Rule(threshold)}
+}

@@ -1,0 +1,180 @@
+// Package testcase reads the testcase dialect: a model plays a user against
+// the agent, and a judge scores the conversation.
+//
+// Most callers want [Load]. A file holds one case, a list of them, or an
+// envelope {"test_cases": [...]}; a case with errors costs the others nothing.
+package testcase
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// envelope is the field that holds the cases of a file with several.
+const envelope = "test_cases"
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// Load compiles the cases of a file, in the order of the file. Cases with
+// errors are left out; every problem has its place.
+func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+	l := loader{Source: src, file: doc.File, keys: map[string]schema.Position{}}
+	switch {
+	case doc.IsList():
+		if doc.Items() == 0 {
+			l.problems = append(l.problems, doc.Problem("out-of-range", "the list has no test case", "add one or remove the file"))
+		}
+		l.items(doc)
+	case slices.Contains(doc.Keys(), envelope):
+		l.problems = doc.Check("#TestcaseFile", schema.Error)
+		l.items(doc, envelope)
+	default:
+		l.single(doc)
+	}
+	return l.cases, schema.SortProblems(l.problems)
+}
+
+// A loader collects the cases of one file.
+type loader struct {
+	schema.Source
+	file string
+	// keys says where the cases stand that were found so far.
+	keys     map[string]schema.Position
+	cases    []*schema.Case
+	problems []schema.Problem
+}
+
+// single compiles a file that is one case. It belongs to the suite of its
+// folder, since it has nothing else in common with other cases.
+func (l *loader) single(doc *schema.Document) {
+	c := l.read(doc)
+	if c == nil {
+		return
+	}
+	key := l.Key(l.file, "")
+	suite := path.Dir(key)
+	if suite == "." {
+		suite = ""
+	}
+	l.add(c, key, suite)
+	l.problems = append(l.problems, c.problems...)
+}
+
+// items compiles every item of the list at the path.
+func (l *loader) items(doc *schema.Document, at ...any) {
+	suite := l.Key(l.file, "")
+	for i := range doc.Items(at...) {
+		item := doc.Part(append(slices.Clone(at), i)...)
+		if !item.IsObject() {
+			// The check of an envelope has said so.
+			if len(at) == 0 {
+				l.problems = append(l.problems, item.Problem("wrong-type", "an item of the list is no test case", `write an object with a "name"`))
+			}
+			continue
+		}
+		c := l.read(item)
+		if c == nil {
+			continue
+		}
+		if local, ok := c.local(); ok && l.first(c, local) {
+			l.add(c, l.Key(l.file, local), suite)
+		}
+		l.problems = append(l.problems, c.problems...)
+	}
+}
+
+// read checks and decodes one case. nil means that it has errors.
+func (l *loader) read(doc *schema.Document) *compiler {
+	c := &compiler{Source: l.Source, doc: doc, problems: doc.Check("#Testcase", schema.Error)}
+	if !schema.HasErrors(c.problems) {
+		if err := doc.Decode(&c.test); err != nil {
+			c.fail("decode", err.Error(), "see the schema of the dialect")
+		}
+	}
+	if schema.HasErrors(c.problems) {
+		l.problems = append(l.problems, c.problems...)
+		return nil
+	}
+	return c
+}
+
+// add compiles a case that has a name of its own.
+func (l *loader) add(c *compiler, key, suite string) {
+	kase := c.build(key)
+	if suite != "" {
+		kase.Labels.Groups = []string{suite}
+	}
+	if !schema.HasErrors(c.problems) {
+		l.cases = append(l.cases, kase)
+	}
+}
+
+// first refuses a second case of the same name: which of the two is meant by
+// it would hang on their order.
+func (l *loader) first(c *compiler, local string) bool {
+	at := c.named()
+	first, taken := l.keys[local]
+	if taken {
+		c.problems = append(c.problems, schema.Problem{
+			Position: at, Severity: schema.Error, Rule: "duplicate-id", Message: fmt.Sprintf("two cases of the file are called %q", local),
+			Hint: fmt.Sprintf("the other is in line %d; give one of them another name, or a uuid as its id", first.Line),
+		})
+		return false
+	}
+	l.keys[local] = at
+	return true
+}
+
+// local is what names a case among others: its uuid, else its name.
+func (c *compiler) local() (string, bool) {
+	if id := c.identity(); id != "" {
+		return id, true
+	}
+	if s := slug(c.test.Name); s != "" {
+		return s, true
+	}
+	c.fail("unnamed", "the name has no letter or digit by which the case can be found", "add some, or a uuid as the id", "name")
+	return "", false
+}
+
+// named is where the name of the case among others stands.
+func (c *compiler) named() schema.Position {
+	if c.identity() != "" {
+		return c.doc.At("id")
+	}
+	return c.doc.At("name")
+}
+
+// identity is the uuid that an export of the case carries, if any.
+func (c *compiler) identity() string {
+	if !uuid.MatchString(c.test.ID) {
+		return ""
+	}
+	return strings.ToLower(c.test.ID)
+}
+
+// slug makes of a name for people one that can be typed: letters and digits
+// in lower case, with a hyphen for what stands between them. Marks stay, since
+// in many scripts they are part of the letters.
+func slug(name string) string {
+	var words strings.Builder
+	gap := false
+	for _, r := range strings.ToLower(name) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
+			gap = true
+			continue
+		}
+		if gap && words.Len() > 0 {
+			words.WriteByte('-')
+		}
+		gap = false
+		words.WriteRune(r)
+	}
+	return words.String()
+}
