@@ -1,0 +1,36 @@
+package evaluator
+
+import "github.com/gavel-evals/gavel/schema"
+
+// ToolCounts counts how often the target called its tools. Each count is a
+// criterion of its own, by the name of the tool. A target that does not report
+// its calls cannot be measured: that is an error and not a count of 0.
+type ToolCounts struct {
+	// Counts are sorted by tool, since the order of the calls says nothing.
+	Counts []ToolCount `json:"counts"`
+}
+
+// A ToolCount bounds how often a tool is called in a sample, both inclusive.
+type ToolCount struct {
+	Tool  string `json:"tool"`
+	Least int    `json:"least"`
+	// Most is nil where there is no upper bound.
+	Most *int `json:"most,omitempty"`
+}
+
+// Holds reports whether so many calls are within the bounds.
+func (c ToolCount) Holds(calls int) bool {
+	return calls >= c.Least && (c.Most == nil || calls <= *c.Most)
+}
+
+// Rule passes where every count holds in every sample.
+func (ToolCounts) Rule() schema.Rule { return schema.Rule{Threshold: 1} }
+
+// Kind returns "tool_counts".
+func (ToolCounts) Kind() string { return "tool_counts" }
+
+// Version is the version of the counting.
+func (ToolCounts) Version() int { return 1 }
+
+// Roles returns nil: no model is asked.
+func (ToolCounts) Roles() []schema.Role { return nil }
