@@ -26,3 +26,7 @@ type Persona struct {
 	Description  string `json:"description"`
 	Instructions string `json:"instructions"`
 }
+
+// Version is the version of the template that the simulator is told its part
+// by, and of the form that its answers have.
+func (Simulation) Version() int { return 1 }
