@@ -1,0 +1,171 @@
+package promptval
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// evaluators are the judge, unless the analysis is off, and the counts of tool
+// calls. The latter have no share in the score, and fail the case whatever it
+// is.
+func (c *compiler) evaluators() []schema.Evaluator {
+	var out []schema.Evaluator
+	judge := c.judge()
+	if orElse(field[bool](c, "analysis"), true) {
+		out = append(out, judge)
+	}
+	counts := c.counts()
+	if len(counts) > 0 {
+		spec := evaluator.ToolCounts{Counts: counts}
+		share := 0.0
+		if len(out) == 0 {
+			share = 1
+		}
+		out = append(out, schema.Evaluator{Name: spec.Kind(), Weight: share, Spec: spec, Rule: spec.Rule()})
+	}
+	return out
+}
+
+func (c *compiler) judge() schema.Evaluator {
+	criteria, weights := c.criteria()
+	threshold := field[float64](c, "threshold")
+	instruction := c.doc.Text("testing_prompt")
+	ev := schema.Evaluator{Weight: 1}
+	if c.evaluationType() == numeric {
+		spec := evaluator.Criteria{Instruction: instruction, Criteria: criteria}
+		ev.Spec, ev.Rule = spec, spec.Rule(weights, threshold)
+	} else {
+		spec := evaluator.Semantic{Instruction: instruction, Criteria: criteria}
+		ev.Spec, ev.Rule = spec, spec.Rule()
+		if threshold != nil {
+			c.warn("ignored-field", "`threshold` is ignored, since evaluation_type is default", `write "evaluation_type": "numeric", or remove it`, "threshold")
+		}
+	}
+	ev.Name = ev.Spec.Kind()
+	return ev
+}
+
+func (c *compiler) evaluationType() string {
+	return cmp.Or(c.doc.Text("evaluation_type"), semantic)
+}
+
+// criteria reads the rubric. The weights are apart where they count for the
+// score, and are shown to the judge where it is the judge who weighs.
+func (c *compiler) criteria() ([]evaluator.Criterion, []float64) {
+	isNumeric := c.evaluationType() == numeric
+	if !c.doc.Has("rubric") {
+		if isNumeric {
+			c.fail("missing-field", "the field `rubric` is missing, and evaluation_type is numeric", `add "rubric": {"criteria": [{"name": …, "weight": 1}]}`)
+		}
+		return nil, nil
+	}
+	var out []evaluator.Criterion
+	var weights []float64
+	lines := map[string]int{}
+	for i := range c.doc.Items("rubric", "criteria") {
+		at := func(name string) []any { return []any{"rubric", "criteria", i, name} }
+		name := c.doc.Text(at("name")...)
+		if first, dup := lines[name]; dup {
+			c.fail("duplicate-id", fmt.Sprintf("the rubric has the criterion %q twice", name), fmt.Sprintf("the first is in line %d; rename one", first), at("name")...)
+		}
+		lines[name] = c.doc.At(at("name")...).Line
+		criterion := evaluator.Criterion{Name: name, Description: c.doc.Text(at("description")...)}
+		weight := field[float64](c, at("weight")...)
+		switch {
+		case !isNumeric:
+			criterion.Weight = weight
+		case weight == nil && !c.doc.Has(at("weight")...):
+			c.fail("missing-field", fmt.Sprintf("the criterion %q has no weight, and evaluation_type is numeric", name), `add "weight": …`, at("weight")...)
+		}
+		weights = append(weights, orElse(weight, 0))
+		out = append(out, criterion)
+	}
+	if isNumeric && !schema.HasErrors(c.problems) {
+		c.checkSum(weights)
+	}
+	return out, weights
+}
+
+// checkSum looks at what the weights of a rubric come to.
+func (c *compiler) checkSum(weights []float64) {
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	switch {
+	case sum == 0:
+		c.fail("out-of-range", "the weights of the rubric sum to 0", "give one of the criteria a weight", "rubric", "criteria")
+	case math.IsInf(sum, 0):
+		c.fail("out-of-range", "the weights of the rubric are too large", "let them sum to 1", "rubric", "criteria")
+	case math.Abs(sum-1) > 1e-9:
+		c.warn("weights-sum", fmt.Sprintf("the weights of the rubric sum to %s and not to 1", strconv.FormatFloat(sum, 'g', 9, 64)),
+			"the score is divided by the sum", "rubric", "criteria")
+	}
+}
+
+// counts reads expected_tools, sorted by tool.
+func (c *compiler) counts() []evaluator.ToolCount {
+	const name = "expected_tools"
+	if c.doc.Items(name) > 0 && c.doc.Text("test_type") != "agent" {
+		c.warn("ignored-field", "`expected_tools` is ignored, since test_type is not agent", "remove it", name)
+		return nil
+	}
+	var out []evaluator.ToolCount
+	lines := map[string]int{}
+	for i := range c.doc.Items(name) {
+		tool := c.doc.Text(name, i, "name")
+		if first, dup := lines[tool]; dup {
+			c.fail("duplicate-id", fmt.Sprintf("the tool %q has two entries", tool), fmt.Sprintf("write its rules into the entry in line %d", first), name, i, "name")
+		}
+		lines[tool] = c.doc.At(name, i, "name").Line
+		out = append(out, c.count(tool, name, i))
+	}
+	slices.SortFunc(out, func(a, b evaluator.ToolCount) int { return strings.Compare(a.Tool, b.Tool) })
+	return out
+}
+
+// count makes bounds of the rules of an entry.
+func (c *compiler) count(tool string, at ...any) evaluator.ToolCount {
+	least, most, rules := 0, math.MaxInt, 0
+	for _, op := range []string{"eq", "lt", "le", "gt", "ge"} {
+		path := append(slices.Clone(at), op)
+		if c.doc.Has(path...) {
+			rules++
+		}
+		n := field[int](c, path...)
+		if n == nil {
+			continue
+		}
+		switch op {
+		case "eq":
+			least, most = max(least, *n), min(most, *n)
+		case "lt":
+			most = min(most, *n-1)
+		case "le":
+			most = min(most, *n)
+		case "gt":
+			// Of the largest number nothing is above: the sum must not turn over.
+			least = max(least, min(*n, math.MaxInt-1)+1)
+		case "ge":
+			least = max(least, *n)
+		}
+	}
+	switch {
+	case rules == 0:
+		c.fail("no-check", fmt.Sprintf("the tool %q has no rule", tool), "add eq, lt, le, gt or ge", at...)
+	case least > most:
+		c.fail("out-of-range", fmt.Sprintf("no number of calls of %q satisfies its rules", tool), "all rules of an entry must hold; remove one", at...)
+	}
+	count := evaluator.ToolCount{Tool: tool, Least: least}
+	if most < math.MaxInt {
+		count.Most = &most
+	}
+	return count
+}

@@ -1,0 +1,90 @@
+package promptval
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// policy follows the precedence: written in the case, its target, gavel.yaml's
+// defaults, ours.
+func (c *compiler) policy(target schema.TargetSettings) schema.Policy {
+	return schema.Policy{
+		Iterations:    orElse(field[int](c, "iterations"), max(c.Settings.Iterations, 1)),
+		Timeout:       cmp.Or(target.Timeout, c.Settings.Timeout, defaultTimeout),
+		MaxToolRounds: maxToolRounds,
+		Retry:         c.retry(),
+	}
+}
+
+// retry is gated by the field of that name: the number of retries and the
+// rewriting of the prompt mean nothing without it.
+func (c *compiler) retry() *schema.Retry {
+	on := orElse(field[bool](c, "retry"), false)
+	most := orElse(field[int](c, "max_retries"), 0)
+	edited := orElse(field[bool](c, "edit_prompt"), false)
+	switch {
+	case !on && most > 0:
+		c.warn("ignored-field", "`max_retries` is ignored, since retry is not true", `write "retry": true, or remove it`, "max_retries")
+	case on && most == 0:
+		c.warn("ignored-field", "`retry` has no effect, since max_retries is 0", `write "max_retries": 1 or more`, "retry")
+	}
+	if !on || most == 0 {
+		if edited {
+			c.warn("ignored-field", "`edit_prompt` has no effect without a retry", `write "retry": true and "max_retries": 1 or more`, "edit_prompt")
+		}
+		return nil
+	}
+	retry := &schema.Retry{Most: most}
+	if edited {
+		retry.Edit = &schema.Edit{Editor: schema.GeminiEditor, ShowOutputs: true}
+		if c.doc.Text("editor_model") == "claude" {
+			retry.Edit = &schema.Edit{Editor: schema.ClaudeEditor}
+		}
+	}
+	return retry
+}
+
+// checkRetry warns of retries that nothing can bring about.
+func (c *compiler) checkRetry(kase *schema.Case) {
+	if kase.Policy.Retry == nil || len(kase.Evaluators) != 1 || !kase.Evaluators[0].Rule.Ungated {
+		return
+	}
+	c.warn("never-retried", "the case is never retried, since without a threshold every score passes", `add "threshold": …`, "retry")
+}
+
+// rival reads new_prompt. Numeric scores are compared criterion by criterion;
+// a semantic judgement needs to see both outputs.
+func (c *compiler) rival(judged []schema.Evaluator) *schema.Rival {
+	text := c.doc.Text("new_prompt")
+	if strings.TrimSpace(text) == "" {
+		if c.doc.Has("new_prompt") {
+			c.warn("ignored-field", "`new_prompt` is empty; nothing is compared", "write a prompt, or remove it", "new_prompt")
+		}
+		return nil
+	}
+	rival := &schema.Rival{System: text}
+	if len(judged) > 0 {
+		if spec, ok := judged[0].Spec.(evaluator.Semantic); ok {
+			rival.Comparison = evaluator.Comparison(spec)
+		}
+	}
+	return rival
+}
+
+// checkPrompt refuses a prompt for a target that takes none.
+func (c *compiler) checkPrompt(target string, kase *schema.Case) {
+	accepts := c.Settings.Targets[target].AcceptsPrompt
+	if accepts == nil || *accepts {
+		return
+	}
+	hint := "write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"
+	if kase.Rival != nil {
+		c.fail("prompt-not-accepted", target+" takes no prompt from outside, so that none can be compared", hint, "new_prompt")
+	}
+	if retry := kase.Policy.Retry; retry != nil && retry.Edit != nil {
+		c.fail("prompt-not-accepted", target+" takes no prompt from outside, so that it cannot be rewritten", hint, "edit_prompt")
+	}
+}

@@ -1,0 +1,157 @@
+// Package promptval reads the promptval dialect: a file is one configuration,
+// which runs one named agent or workflow and has its output scored.
+//
+// Most callers want [Load].
+package promptval
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const (
+	// defaultTimeout bounds a sample where neither the target nor gavel.yaml
+	// does.
+	defaultTimeout = 120 * time.Second
+	// maxToolRounds ends the tool loop of a model.
+	maxToolRounds = 16
+)
+
+// The kinds of judgement that evaluation_type names.
+const (
+	numeric  = "numeric"
+	semantic = "default"
+)
+
+// Load compiles the configuration of a file. Where it has errors there is no
+// case.
+func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+	if doc.IsList() {
+		// Nothing may be keyed by where it stands in a list.
+		if n := doc.Items(); n != 1 {
+			return nil, []schema.Problem{doc.Problem("several-configurations",
+				fmt.Sprintf("the file holds %d configurations; it may hold one", n), "write each into a file of its own", 1)}
+		}
+		doc = doc.Part(0)
+	}
+	c := &compiler{Source: src, doc: doc, problems: doc.Check("#Promptval", schema.Error)}
+	if schema.HasErrors(c.problems) {
+		return nil, c.problems
+	}
+	kase := c.build()
+	c.problems = schema.SortProblems(c.problems)
+	if schema.HasErrors(c.problems) {
+		return nil, c.problems
+	}
+	return []*schema.Case{kase}, c.problems
+}
+
+// A compiler makes a case of a configuration.
+type compiler struct {
+	schema.Source
+	doc      *schema.Document
+	problems []schema.Problem
+}
+
+func (c *compiler) fail(rule, message, hint string, path ...any) {
+	c.problems = append(c.problems, c.doc.Problem(rule, message, hint, path...))
+}
+
+func (c *compiler) warn(rule, message, hint string, path ...any) {
+	p := c.doc.Problem(rule, message, hint, path...)
+	p.Severity = schema.Warning
+	c.problems = append(c.problems, p)
+}
+
+// field reads a field that passed the check; nil where it is absent or null.
+// What is left to go wrong are numbers that no variable holds.
+func field[T any](c *compiler, path ...any) *T {
+	if !c.doc.Has(path...) {
+		return nil
+	}
+	var v T
+	if err := json.Unmarshal(c.doc.JSON(path...), &v); err != nil {
+		c.fail("out-of-range", fmt.Sprintf("`%s` is too large", path[len(path)-1]), "write a number that can be meant", path...)
+		return nil
+	}
+	return &v
+}
+
+// orElse gives a field, or what stands in where it is absent.
+func orElse[T any](v *T, fallback T) T {
+	if v == nil {
+		return fallback
+	}
+	return *v
+}
+
+func (c *compiler) build() *schema.Case {
+	name := c.doc.Text("name")
+	kase := &schema.Case{
+		Key: c.Key(c.doc.File, ""), Dialect: schema.DialectPromptval, Origin: c.doc.At(),
+		Labels: schema.Labels{Name: name}, Weight: 1,
+		Drive:  c.drive(),
+		Inputs: []schema.Input{{File: c.doc.File, Role: "definition"}},
+	}
+	target, known := c.target(name)
+	kase.Target = target
+	kase.Evaluators = c.evaluators()
+	kase.Rival = c.rival(kase.Evaluators)
+	kase.Policy = c.policy(c.Settings.Targets[target])
+	if known {
+		c.checkPrompt(target, kase)
+	}
+	c.checkRetry(kase)
+	if len(kase.Evaluators) == 0 {
+		kase.Skip = "nothing judges it: the analysis is off and no tool calls are counted"
+		c.warn("no-check", kase.Skip, "write expected_tools, or remove analysis", "analysis")
+	}
+	return kase
+}
+
+// target finds what is tested. known says that its settings are.
+func (c *compiler) target(name string) (target string, known bool) {
+	target, known, problem := c.Settings.FindTarget(name)
+	if problem != nil {
+		problem.Position = c.doc.At("name")
+		c.problems = append(c.problems, *problem)
+		return "", false
+	}
+	// A model may be anything: what it is, its prompt says.
+	want, is := c.doc.Text("test_type"), c.Settings.Targets[target].Kind
+	if known && is != "" && is != "model" && is != want {
+		c.fail("wrong-kind", fmt.Sprintf("%s is of the kind %s, and test_type is %s", target, is, want),
+			fmt.Sprintf("write %q, or kind: %s for the target in gavel.yaml", is, want), "test_type")
+	}
+	return target, known
+}
+
+// drive gives the openings of the conversations. A list of one input is the
+// same as the input.
+func (c *compiler) drive() schema.Drive {
+	if c.doc.IsObject("user_input") {
+		if c.doc.Text("test_type") != "custom_workflow" {
+			c.fail("wrong-type", "`user_input` may be an object for a custom_workflow only", "write a string or a list of strings", "user_input")
+		}
+		return schema.Drive{Messages: opening(string(c.doc.JSON("user_input")))}
+	}
+	n := c.doc.Items("user_input")
+	switch n {
+	case 0:
+		return schema.Drive{Messages: opening(c.doc.Text("user_input"))}
+	case 1:
+		return schema.Drive{Messages: opening(c.doc.Text("user_input", 0))}
+	}
+	openings := make([][]schema.Message, n)
+	for i := range openings {
+		openings[i] = opening(c.doc.Text("user_input", i))
+	}
+	return schema.Drive{Openings: openings}
+}
+
+func opening(text string) []schema.Message {
+	return []schema.Message{{Role: schema.RoleUser, Content: text}}
+}
