@@ -59,6 +59,8 @@ type Labels struct {
 	Difficulty  string
 	// Status is draft, active or archived where the dialect knows it.
 	Status string
+	// Conversation groups cases that are turns of the same one.
+	Conversation string
 	// Groups are the names under which scores are summed up, outermost first:
 	// domain then level for the domain dialect, the suite for others.
 	Groups []string
@@ -99,6 +101,15 @@ type Policy struct {
 	TurnCap int
 	// Retry runs a case that failed again; nil takes its first result.
 	Retry *Retry
+	// Bands decide by the score of the case, unless a required criterion fails
+	// it; nil passes a case whose evaluators all pass.
+	Bands *Bands
+}
+
+// Bands are the least scores of a case that pass and that are borderline.
+type Bands struct {
+	Pass       float64 `json:"pass"`
+	Borderline float64 `json:"borderline"`
 }
 
 // An Input is a file that a case was built from.

@@ -20,6 +20,21 @@ type Message struct {
 	// ToolCallID and Name are set on tool messages only.
 	ToolCallID string `json:"tool_call_id,omitempty"`
 	Name       string `json:"name,omitempty"`
+	// Blocks are the parts of a content that holds files or images, which
+	// Content has as text as far as there is one. nil where Content is all.
+	Blocks []Block `json:"blocks,omitempty"`
+}
+
+// A Block is a part of the content of a message.
+type Block struct {
+	Type string `json:"type"` // text, json, file or image
+	// Text is what a text, json or file block holds; Data what an image does,
+	// or a file that is no text.
+	Text  string `json:"text,omitempty"`
+	Data  []byte `json:"data,omitempty"`
+	Media string `json:"media_type,omitempty"` // of an image
+	// Path is the file, relative to the repository root. Only agents see it.
+	Path string `json:"-"`
 }
 
 // A ToolCall is a request of the model to run one function.
