@@ -59,4 +59,26 @@ type Rule struct {
 	// Ungated marks a Threshold of 0 that nobody wrote: every score passes, and
 	// reports say so.
 	Ungated bool `json:"ungated,omitempty"`
+	// Least are the scores in [0,1] that required criteria must reach; one that
+	// is not listed must be met.
+	Least map[string]float64 `json:"least,omitempty"`
+	// Most are the largest values of criteria that measure a quantity: one
+	// scores 1 up to it, else 0.
+	Most map[string]float64 `json:"most,omitempty"`
+	// Aggregate says how the scores of the criteria become one. Empty means
+	// their weighted mean, and then Need.
+	Aggregate Aggregate `json:"aggregate,omitempty"`
 }
+
+// An Aggregate makes one score of several.
+type Aggregate string
+
+const (
+	// Minimum and Maximum take the lowest and the highest score.
+	Minimum Aggregate = "minimum"
+	Maximum Aggregate = "maximum"
+	// AllOrNothing is 1 where every criterion passes, else 0.
+	AllOrNothing Aggregate = "all_or_nothing"
+	// SafetyGate is the weighted mean, and 0 where a required criterion fails.
+	SafetyGate Aggregate = "safety_gate"
+)

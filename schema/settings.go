@@ -45,4 +45,7 @@ type TargetSettings struct {
 	// one that was rewritten, or one to compare with its own. Where it is nil,
 	// that is not checked.
 	AcceptsPrompt *bool
+	// AcceptsImages says whether the target takes images. Where it is nil, that
+	// is not checked.
+	AcceptsImages *bool
 }
