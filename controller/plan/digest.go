@@ -21,7 +21,7 @@ const DriverVersion = 1
 
 // compilerVersions count up when a dialect's compiler changes what it makes of
 // the same files in a way that the Case does not show.
-var compilerVersions = map[string]int{schema.DialectDomain: 1}
+var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1}
 
 // Digest condenses a case in its environment into the digests E, J and D and
 // the parts they were made from. Labels, keys, paths and origins are in none.
@@ -77,16 +77,52 @@ func (d *digester) execution() {
 	if c.System != "" {
 		d.long(Execution, "system prompt", c.System, layerFiles(c.Layers)...)
 	}
-	if !target.Agent && len(c.Tools) > 0 {
+	if !target.Agent && len(c.Tools)+len(c.Mocks) > 0 {
 		for _, t := range c.Tools {
 			d.value(Execution, "tool "+t.Name, t, t.File)
 		}
+		d.mocks()
 		d.short(Execution, "tool rounds", strconv.Itoa(c.Policy.MaxToolRounds), d.configured()...)
 	}
+	d.simulation()
 	d.short(Execution, "timeout", c.Policy.Timeout.String(), d.configured()...)
 	d.facts(Execution, "target", target)
 	d.short(Execution, "driver version", strconv.Itoa(DriverVersion))
 	d.short(Execution, "compiler version", c.Dialect+" "+strconv.Itoa(compilerVersions[c.Dialect]))
+}
+
+// mocks adds the answers that the case has ready, a part for each tool.
+func (d *digester) mocks() {
+	byTool := map[string][]schema.CallMock{}
+	for _, m := range d.c.Mocks {
+		byTool[m.Tool] = append(byTool[m.Tool], m)
+	}
+	for tool, mocks := range byTool {
+		d.value(Execution, "mocks of "+tool, mocks, d.c.Origin.File)
+	}
+}
+
+// simulation adds who plays the user, what it is told, and where the
+// conversation ends.
+func (d *digester) simulation() {
+	sim := d.c.Drive.Simulation
+	if sim == nil {
+		return
+	}
+	d.value(Execution, "persona", sim.Persona, d.c.Origin.File)
+	d.value(Execution, "user context", sim.Context, d.c.Origin.File)
+	d.short(Execution, "max turns", limit(d.c.Policy.MaxTurns), d.c.Origin.File)
+	d.short(Execution, "turn cap", limit(d.c.Policy.TurnCap), d.configured()...)
+	d.facts(Execution, string(schema.Simulator), d.env.Targets[d.env.Roles[schema.Simulator]])
+	d.short(Execution, "simulator version", strconv.Itoa(sim.Version()))
+}
+
+// limit shows a number that ends something, where 0 leaves it open.
+func limit(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return strconv.Itoa(n)
 }
 
 func (d *digester) judgement() {
