@@ -1,0 +1,19 @@
+package evaluator
+
+import "github.com/gavel-evals/gavel/schema"
+
+// CodeJudge runs a program that reads the conversation from stdin and prints a
+// score. Where it fails or prints something else there is no judgement.
+type CodeJudge struct {
+	Program
+	Subject
+}
+
+// Kind returns "code_judge".
+func (CodeJudge) Kind() string { return "code_judge" }
+
+// Version is the version of what the program reads and prints.
+func (CodeJudge) Version() int { return 1 }
+
+// Roles returns nil: a program is asked.
+func (CodeJudge) Roles() []schema.Role { return nil }

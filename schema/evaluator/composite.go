@@ -1,0 +1,110 @@
+package evaluator
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Composite makes one score of those of its members.
+//
+// What a member measures stands under its ID, a slash and the criterion. Its
+// own rule makes a score of that, which is the criterion ID of the composite;
+// the composite's rule makes one of these, unless a model or a program does.
+type Composite struct {
+	Members []Member `json:"members"`
+	// Judge or Program sees the results of the members and gives the score.
+	// At most one is set.
+	Judge   *LLMJudge  `json:"judge,omitempty"`
+	Program *CodeJudge `json:"program,omitempty"`
+}
+
+// A Member is an evaluator within a composite.
+type Member struct {
+	ID   string
+	Spec schema.Spec
+	// Rule belongs to the decision, like that of the composite.
+	Rule schema.Rule
+}
+
+// MarshalJSON leaves out what only decides.
+func (m Member) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		ID      string      `json:"id"`
+		Kind    string      `json:"kind"`
+		Version int         `json:"version"`
+		Spec    schema.Spec `json:"spec"`
+	}{m.ID, m.Spec.Kind(), m.Spec.Version(), m.Spec})
+}
+
+// A MemberRule is what decides about one member.
+type MemberRule struct {
+	ID      string       `json:"id"`
+	Rule    schema.Rule  `json:"rule"`
+	Members []MemberRule `json:"members,omitempty"`
+}
+
+// Rules are those of the members, and of their members.
+func (c Composite) Rules() []MemberRule {
+	out := make([]MemberRule, len(c.Members))
+	for i, m := range c.Members {
+		out[i] = MemberRule{ID: m.ID, Rule: m.Rule}
+		if inner, ok := m.Spec.(Composite); ok {
+			out[i].Members = inner.Rules()
+		}
+	}
+	return out
+}
+
+// Kind returns "composite".
+func (Composite) Kind() string { return "composite" }
+
+// Version is the version of what an aggregator is shown.
+func (Composite) Version() int { return 1 }
+
+// Roles are those of the members and of the aggregator.
+func (c Composite) Roles() []schema.Role {
+	var roles []schema.Role
+	for _, s := range c.parts() {
+		roles = append(roles, s.Roles()...)
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
+}
+
+// Targets names the models that parts ask in place of the judge.
+func (c Composite) Targets() []string {
+	var names []string
+	for _, s := range c.parts() {
+		if t, ok := s.(interface{ Targets() []string }); ok {
+			names = append(names, t.Targets()...)
+		}
+	}
+	return names
+}
+
+// ProgramFiles are those of the programs of all parts.
+func (c Composite) ProgramFiles() []schema.File {
+	var files []schema.File
+	for _, s := range c.parts() {
+		if p, ok := s.(interface{ ProgramFiles() []schema.File }); ok {
+			files = append(files, p.ProgramFiles()...)
+		}
+	}
+	return files
+}
+
+func (c Composite) parts() []schema.Spec {
+	var specs []schema.Spec
+	for _, m := range c.Members {
+		specs = append(specs, m.Spec)
+	}
+	if c.Judge != nil {
+		specs = append(specs, *c.Judge)
+	}
+	if c.Program != nil {
+		specs = append(specs, *c.Program)
+	}
+	return specs
+}

@@ -1,0 +1,63 @@
+package evaluator
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// LLMJudge asks a model for a score from 0 to 1.
+type LLMJudge struct {
+	// Template is what it is asked, with {{names}} of JudgeVariables. A Program
+	// prints it instead. Neither asks whether the expected outcome came about.
+	Template string   `json:"template,omitempty"`
+	Program  *Program `json:"program,omitempty"`
+	// Target is the model that is asked; empty means the judge. What is known
+	// of it is a part of J of its own.
+	Target string `json:"-"`
+	// Subject holds what the template uses and the note, which is added where
+	// the template has no place for it; all where a program prints it.
+	Subject
+}
+
+// JudgeVariables are the names that a template may hold between double braces.
+func JudgeVariables() []string {
+	return []string{
+		"question", "expected_outcome", "candidate_answer", "reference_answer",
+		"input_messages", "expected_messages", "output_messages", "note",
+	}
+}
+
+var variable = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+
+// VariablesOf lists what stands between double braces in a template, sorted.
+func VariablesOf(template string) []string {
+	var names []string
+	for _, m := range variable.FindAllStringSubmatch(template, -1) {
+		names = append(names, m[1])
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Kind returns "llm_judge".
+func (LLMJudge) Kind() string { return "llm_judge" }
+
+// Version is the version of the question, of the template's frame and of the
+// reply's reading.
+func (LLMJudge) Version() int { return 1 }
+
+// Roles returns the judge unless another model is asked.
+func (j LLMJudge) Roles() []schema.Role { return judgeUnless(j.Target) }
+
+// Targets names the model that is asked in place of the judge.
+func (j LLMJudge) Targets() []string { return named(j.Target) }
+
+// ProgramFiles are those of the program that prints the prompt.
+func (j LLMJudge) ProgramFiles() []schema.File {
+	if j.Program == nil {
+		return nil
+	}
+	return j.Program.Files
+}

@@ -1,0 +1,32 @@
+package evaluator
+
+import "github.com/gavel-evals/gavel/schema"
+
+// The quantities that are measured, which are the criteria of Measured.
+const (
+	ToolCallCount  = "tool_calls"
+	ModelCallCount = "llm_calls"
+	TotalTokens    = "total_tokens"
+	InputTokens    = "input_tokens"
+	OutputTokens   = "output_tokens"
+	CostUSD        = "cost_usd"
+	DurationMS     = "duration_ms"
+)
+
+// Measured takes quantities of a sample. What bounds them is in the Rule, so
+// that another bound costs no call. One that is not known is an error.
+type Measured struct {
+	// Type is execution_metrics, latency, cost or token_usage.
+	Type string `json:"-"`
+	// Quantities are sorted.
+	Quantities []string `json:"quantities"`
+}
+
+// Kind returns the type.
+func (m Measured) Kind() string { return m.Type }
+
+// Version is the version of how the quantities are counted.
+func (Measured) Version() int { return 1 }
+
+// Roles returns nil: no model is asked.
+func (Measured) Roles() []schema.Role { return nil }

@@ -1,0 +1,36 @@
+package evaluator
+
+import (
+	"encoding/json"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Subject is what a judge is told of a case beside its conversation, which
+// is the input and what the target answered.
+type Subject struct {
+	ExpectedOutcome string `json:"expected_outcome,omitempty"`
+	// ExpectedMessages are the answer to compare with, Reference is its text.
+	ExpectedMessages []schema.Message `json:"expected_messages,omitempty"`
+	Reference        string           `json:"reference_answer,omitempty"`
+	// Note is what the case says of itself. Every judge is told.
+	Note string `json:"note,omitempty"`
+}
+
+// A Program is a command of the repository that judges, or writes what a judge
+// is asked.
+type Program struct {
+	// Argv is the program with its arguments, as it is started in Dir.
+	Argv []string `json:"argv"`
+	// Config is handed to it, as canonical JSON.
+	Config json.RawMessage `json:"config,omitempty"`
+	// Files are those that Argv names and those beside them that they may
+	// load. Their bytes are parts of J of their own.
+	Files []schema.File `json:"-"`
+	// Dir is relative to the repository root. Moving a program together with
+	// its suite changes nothing, so it is in no digest.
+	Dir string `json:"-"`
+}
+
+// ProgramFiles are the files whose bytes belong to J.
+func (p Program) ProgramFiles() []schema.File { return p.Files }

@@ -1,0 +1,45 @@
+package evaluator
+
+import (
+	"encoding/json"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// The ways in which a trajectory is compared.
+const (
+	// AnyOrder asks for at least so many calls and for the expected ones.
+	AnyOrder = "any_order"
+	// InOrder allows other calls between the expected ones.
+	InOrder = "in_order"
+	// ExactOrder allows no other call.
+	ExactOrder = "exact"
+)
+
+// Trajectory compares the calls that the target made with those expected.
+// Every tool of Minimums and every step is a criterion.
+type Trajectory struct {
+	Mode     string         `json:"mode"`
+	Minimums map[string]int `json:"minimums,omitempty"`
+	Steps    []Step         `json:"steps,omitempty"`
+}
+
+// A Step is a call that is expected.
+type Step struct {
+	Tool string `json:"tool"`
+	// Args are compared deeply, listed keys only; nil means any.
+	Args json.RawMessage `json:"args,omitempty"`
+	// AnyValue lists the arguments that must be there, whatever their value.
+	AnyValue []string `json:"any_value,omitempty"`
+	// MaxMS bounds the duration of the call; 0 means that it may take any.
+	MaxMS float64 `json:"max_duration_ms,omitempty"`
+}
+
+// Kind returns "tool_trajectory".
+func (Trajectory) Kind() string { return "tool_trajectory" }
+
+// Version is the version of the matching.
+func (Trajectory) Version() int { return 1 }
+
+// Roles returns nil: no model is asked.
+func (Trajectory) Roles() []schema.Role { return nil }
