@@ -21,7 +21,7 @@ const DriverVersion = 1
 
 // compilerVersions count up when a dialect's compiler changes what it makes of
 // the same files in a way that the Case does not show.
-var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1}
+var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1, schema.DialectPromptval: 1}
 
 // Digest condenses a case in its environment into the digests E, J and D and
 // the parts they were made from. Labels, keys, paths and origins are in none.
@@ -30,6 +30,8 @@ func Digest(c *schema.Case, env Environment) Digests {
 	d.execution()
 	d.judgement()
 	d.decision()
+	d.rival()
+	d.retry()
 	slices.SortStableFunc(d.parts, func(a, b Part) int {
 		return cmp.Or(cmp.Compare(layerOrder(a.Layer), layerOrder(b.Layer)), cmp.Compare(a.Name, b.Name))
 	})
@@ -74,6 +76,9 @@ func (d *digester) execution() {
 	c := d.c
 	target := d.env.Targets[d.targetName()]
 	d.value(Execution, "messages", c.Drive.Messages, c.Origin.File)
+	if len(c.Drive.Openings) > 0 {
+		d.value(Execution, "openings", c.Drive.Openings, c.Origin.File)
+	}
 	if c.System != "" {
 		d.long(Execution, "system prompt", c.System, layerFiles(c.Layers)...)
 	}
@@ -126,16 +131,9 @@ func limit(n int) string {
 }
 
 func (d *digester) judgement() {
-	roles := map[schema.Role]bool{}
+	roles := d.measuredBy()
 	for i, ev := range d.c.Evaluators {
-		for _, r := range ev.Spec.Roles() {
-			roles[r] = true
-		}
-		d.value(Judgement, d.named("evaluator", i), struct {
-			Kind    string
-			Version int
-			Spec    schema.Spec
-		}{ev.Spec.Kind(), ev.Spec.Version(), ev.Spec}, d.files(ev)...)
+		d.spec(d.named("evaluator", i), ev.Spec, d.files(ev)...)
 		if db, ok := ev.Spec.(evaluator.SQLExecutor); ok {
 			for n, f := range db.Database {
 				d.long(Judgement, d.named("database", i)+" file "+strconv.Itoa(n+1), string(f.Data), f.Path)
@@ -153,7 +151,11 @@ func (d *digester) decision() {
 	several := len(d.c.Evaluators) > 1
 	for i, ev := range d.c.Evaluators {
 		files := append(d.files(ev), d.env.Config)
-		d.short(Decision, d.named("threshold", i), decimal(ev.Rule.Threshold), files...)
+		threshold := decimal(ev.Rule.Threshold)
+		if ev.Rule.Ungated {
+			threshold = "none"
+		}
+		d.short(Decision, d.named("threshold", i), threshold, files...)
 		need := "all"
 		if ev.Rule.Need > 0 {
 			need = strconv.Itoa(ev.Rule.Need)
@@ -164,6 +166,9 @@ func (d *digester) decision() {
 		}
 		if len(ev.Rule.Required) > 0 {
 			d.value(Decision, d.named("required criteria", i), ev.Rule.Required, files...)
+		}
+		if ev.Rule.Unanimous {
+			d.short(Decision, d.named("required in", i), "every sample", files...)
 		}
 		if several { // the weight of a single evaluator cancels out
 			d.short(Decision, d.named("evaluator weight", i), decimal(ev.Weight), files...)

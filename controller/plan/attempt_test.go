@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// configuration is a case with all that only a promptval configuration has.
+func configuration() *schema.Case {
+	c := kase("a", "1", 0.7)
+	spec := evaluator.Semantic{Instruction: "Is it good?"}
+	c.Drive = schema.Drive{Openings: [][]schema.Message{{{Role: "user", Content: "1"}}, {{Role: "user", Content: "2"}}}}
+	c.Evaluators = []schema.Evaluator{{Name: "semantic", Weight: 1, Spec: spec, Rule: spec.Rule()}}
+	c.Rival = &schema.Rival{System: "B", Comparison: evaluator.Comparison(spec)}
+	return c
+}
+
+// attempted has the case run again with a prompt that gemini rewrote.
+func attempted() *schema.Case {
+	c := configuration()
+	c.Policy.Retry = &schema.Retry{Most: 1, Edit: &schema.Edit{Editor: schema.GeminiEditor, ShowOutputs: true}}
+	return c
+}
+
+// TestConfigurationsInDigests changes one thing at a time and says which of
+// the digests change.
+func TestConfigurationsInDigests(t *testing.T) {
+	env := Environment{
+		Roles:   map[schema.Role]string{schema.Judge: "judge", schema.GeminiEditor: "gemini", schema.ClaudeEditor: "claude"},
+		Targets: map[string]Target{"judge": {Facts: []Fact{{Name: "model", Value: "j"}}}, "gemini": {Facts: []Fact{{Name: "model", Value: "g"}}}, "claude": {Facts: []Fact{{Name: "model", Value: "c"}}}},
+	}
+	models := func(judge, gemini, claude string) Environment {
+		out := env
+		out.Targets = map[string]Target{}
+		for name, model := range map[string]string{"judge": judge, "gemini": gemini, "claude": claude} {
+			out.Targets[name] = Target{Facts: []Fact{{Name: "model", Value: model}}}
+		}
+		return out
+	}
+	for name, test := range map[string]struct {
+		of     func() *schema.Case
+		change func(*schema.Case)
+		env    Environment
+		want   string
+	}{
+		"nothing":                {configuration, func(*schema.Case) {}, env, ""},
+		"an input":               {configuration, func(c *schema.Case) { c.Drive.Openings[1][0].Content = "3" }, env, "EJD"},
+		"the order of inputs":    {configuration, func(c *schema.Case) { slices.Reverse(c.Drive.Openings) }, env, "EJD"},
+		"the rival":              {configuration, func(c *schema.Case) { c.Rival.System = "C" }, env, "EJD"},
+		"no rival":               {configuration, func(c *schema.Case) { c.Rival = nil }, env, "EJD"},
+		"what is compared":       {configuration, func(c *schema.Case) { c.Rival.Comparison = evaluator.Comparison{} }, env, "JD"},
+		"no comparison":          {configuration, func(c *schema.Case) { c.Rival.Comparison = nil }, env, "JD"},
+		"the judge":              {configuration, func(*schema.Case) {}, models("x", "g", "c"), "JD"},
+		"an editor without use":  {configuration, func(*schema.Case) {}, models("j", "x", "x"), ""},
+		"half of the samples":    {configuration, func(c *schema.Case) { c.Evaluators[0].Rule.Unanimous = false }, env, "D"},
+		"no threshold":           {configuration, func(c *schema.Case) { c.Evaluators[0].Rule.Ungated = true }, env, "D"},
+		"a threshold":            {configuration, func(c *schema.Case) { c.Evaluators[0].Rule.Threshold = 0.1 }, env, "D"},
+		"a retry":                {configuration, func(c *schema.Case) { c.Policy.Retry = &schema.Retry{Most: 1} }, env, "EJD"},
+		"more retries":           {attempted, func(c *schema.Case) { c.Policy.Retry.Most = 2 }, env, "EJD"},
+		"no rewriting":           {attempted, func(c *schema.Case) { c.Policy.Retry.Edit = nil }, env, "EJD"},
+		"another editor":         {attempted, func(c *schema.Case) { c.Policy.Retry.Edit.Editor = schema.ClaudeEditor }, env, "EJD"},
+		"the editor's model":     {attempted, func(*schema.Case) {}, models("j", "x", "c"), "EJD"},
+		"another editor's model": {attempted, func(*schema.Case) {}, models("j", "g", "x"), ""},
+		"a steering judge":       {attempted, func(*schema.Case) {}, models("x", "g", "c"), "EJD"},
+		"a steering threshold":   {attempted, func(c *schema.Case) { c.Evaluators[0].Rule.Threshold = 0.1 }, env, "EJD"},
+		"a steering question":    {attempted, func(c *schema.Case) { c.Evaluators[0].Spec = evaluator.Semantic{} }, env, "EJD"},
+		"steering iterations":    {attempted, func(c *schema.Case) { c.Policy.Iterations = 2 }, env, "EJD"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			old, now := Digest(test.of(), env), test.of()
+			test.change(now)
+			got, is := "", Digest(now, test.env)
+			if old.E != is.E {
+				got += "E"
+			}
+			if old.J != is.J {
+				got += "J"
+			}
+			if old.D != is.D {
+				got += "D"
+			}
+			if got != test.want {
+				t.Errorf("%q changed, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestPlainDigestIsStable holds the digest of a case that has nothing of the
+// kind: what is known of it in ledgers stays known.
+func TestPlainDigestIsStable(t *testing.T) {
+	var names []string
+	for _, p := range Digest(kase("a", "1", 0.7), Environment{}).Parts {
+		names = append(names, string(p.Layer)+" "+p.Name)
+	}
+	want := []string{
+		"execution compiler version", "execution driver version", "execution messages", "execution timeout",
+		"judgement evaluator", "decision iterations", "decision match", "decision threshold",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+	const d = "6889e090339991e379a8d591a5ca73ea4ffbbaaee99a353c9af48060e185be0d"
+	if got := Digest(kase("a", "1", 0.7), Environment{}).D; got != d {
+		t.Errorf("the digest is %s, want %s", got, d)
+	}
+}
