@@ -161,11 +161,14 @@ func (c *compiler) identity() string {
 
 // slug makes of a name for people one that can be typed: letters and digits
 // in lower case, with a hyphen for what stands between them. Marks stay, since
-// in many scripts they are part of the letters.
+// in many scripts they are part of the letters; what cannot be seen goes.
 func slug(name string) string {
 	var words strings.Builder
 	gap := false
 	for _, r := range strings.ToLower(name) {
+		if unicode.Is(unicode.Cf, r) {
+			continue
+		}
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
 			gap = true
 			continue
