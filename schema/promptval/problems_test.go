@@ -1,0 +1,163 @@
+package promptval_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/promptval"
+)
+
+// TestProblems has one mistake in every row, always in the second line, and
+// says the whole problem: place, severity, message and what to write instead.
+func TestProblems(t *testing.T) {
+	const (
+		weighed = `"rubric": {"criteria": [{"name": "Clarity", "weight": 1}]}`
+		score   = `"evaluation_type": "numeric"`
+		retried = `"retry": true, "max_retries": 1`
+	)
+	custom := swap(with(), "agent", "custom_workflow", "planner", "small")
+	workflow := swap(with(), "agent", "workflow", "planner", "support")
+	for name, row := range map[string]struct{ text, want string }{
+		"misspelt field":           {with(`"iteration": 2`), "2:1: error: unknown field `iteration`; did you mean `iterations`?"},
+		"unknown field":            {with(`"zzz": 2`), "2:1: error: unknown field `zzz`; known are test_type, name, user_input, iterations, testing_prompt, rubric, evaluation_type, threshold, retry, max_retries, edit_prompt, editor_model, new_prompt, expected_tools, analysis, output"},
+		"field of testcase":        {with(`"persona": {}`), "2:1: error: `persona` does not belong here: nobody plays the user of an agent or workflow; remove it, or write a case of the testcase format"},
+		"field of domain":          {with(`"evaluator_id": "keyword"`), "2:1: error: `evaluator_id` does not belong here: `evaluation_type` says how the output is judged; write numeric or default there"},
+		"field of evalcase":        {with(`"expected_outcome": "x"`), "2:1: error: `expected_outcome` does not belong here: what is expected is said to the evaluation agent; write it into `testing_prompt`"},
+		"later name of the format": {with(`"input": "x"`), "2:1: error: `input` is the name that a later version of the format uses; write `user_input`"},
+		"wrong type":               {with(`"iterations": "3"`), "2:15: error: `iterations` must be a number, not a string; write 3 without quotes"},
+		"no whole number":          {with(`"iterations": 1.5`), "2:15: error: `iterations` must be a whole number, not 1.5; write it without a fraction"},
+		"no iterations":            {with(`"iterations": 0`), "2:15: error: `iterations` is 0; it must be at least 1"},
+		"fewer retries than none":  {with(`"max_retries": -1`), "2:16: error: `max_retries` is -1; it must be at least 0"},
+		"number of no size":        {with(`"iterations": 99999999999999999999`), "2:1: error: `iterations` is too large; write a number that can be meant"},
+		"threshold out of range":   {with(`"threshold": 11`), "2:14: error: `threshold` is 11; it must be at most 10"},
+		"wrong enum":               {with(`"editor_model": "claud"`), "2:17: error: `editor_model` is \"claud\"; did you mean `claude`? write one of gemini, claude"},
+		"missing field":            {strings.Replace(with(), `"name": "planner", `, "", 1), "1:1: error: the field `name` is missing; add \"name\": …"},
+		"no input":                 {strings.Replace(with(), `"Plan a trip."`, "\n[]", 1), "2:1: error: `user_input` has 0 items; it must have at least 1 item"},
+		"object for an agent":      {strings.Replace(with(), `"user_input": "Plan a trip."`, "\n\"user_input\": {}", 1), "2:1: error: `user_input` may be an object for a custom_workflow only; write a string or a list of strings"},
+		"unknown target":           {strings.Replace(with(), `"name": "planner"`, "\n\"name\": \"planer\"", 1), "2:1: error: there is no target \"planer\"; did you mean `planner`?"},
+		"target unlike any":        {strings.Replace(with(), `"name": "planner"`, "\n\"name\": \"zzz\"", 1), "2:1: error: there is no target \"zzz\"; add it to targets: or aliases: in gavel.yaml"},
+		"target of another kind":   {strings.Replace(with(), `"test_type": "agent"`, "\n\"test_type\": \"workflow\"", 1), "2:1: error: planner is of the kind agent, and test_type is workflow; write \"agent\", or kind: workflow for the target in gavel.yaml"},
+
+		"numeric without a rubric":  {with(score), "1:1: error: the field `rubric` is missing, and evaluation_type is numeric; add \"rubric\": {\"criteria\": [{\"name\": …, \"weight\": 1}]}"},
+		"numeric without a weight":  {with(`"rubric": {"criteria": [{"name": "Clarity"}]}`, score), "2:25: error: the criterion \"Clarity\" has no weight, and evaluation_type is numeric; add \"weight\": …"},
+		"weights of nothing":        {with(`"rubric": {"criteria": [{"name": "Clarity", "weight": 0}]}`, score), "2:12: error: the weights of the rubric sum to 0; give one of the criteria a weight"},
+		"weights without end":       {with(`"rubric": {"criteria": [{"name": "a", "weight": 1e308}, {"name": "b", "weight": 1e308}]}`, score), "2:12: error: the weights of the rubric are too large; let them sum to 1"},
+		"weights of another sum":    {with(`"rubric": {"criteria": [{"name": "a", "weight": 0.1}, {"name": "b", "weight": 0.7}]}`, score), "2:12: warning: the weights of the rubric sum to 0.8 and not to 1; the score is divided by the sum"},
+		"duplicate criterion":       {with(`"rubric": {"criteria": [{"name": "a", "weight": 1}, {"name": "a", "weight": 0}]}`), "2:54: error: the rubric has the criterion \"a\" twice; the first is in line 2; rename one"},
+		"misspelt in the rubric":    {with(`"rubric": {"criteria": [{"name": "a", "wieght": 1}]}`), "2:39: error: unknown field `wieght`; did you mean `weight`?"},
+		"threshold without a score": {with(`"threshold": 7`), "2:1: warning: `threshold` is ignored, since evaluation_type is default; write \"evaluation_type\": \"numeric\", or remove it"},
+
+		"tool without a rule":    {with(`"expected_tools": [{"name": "a"}]`), "2:20: error: the tool \"a\" has no rule; add eq, lt, le, gt or ge"},
+		"tool with a null rule":  {with(`"expected_tools": [{"name": "a", "eq": null}]`), "2:20: error: the tool \"a\" has no rule; add eq, lt, le, gt or ge"},
+		"unknown operator":       {with(`"expected_tools": [{"name": "a", "ne": 1}]`), "2:34: error: `ne` does not belong here: a count is bounded, not excluded; write eq, lt, le, gt or ge"},
+		"rules that exclude":     {with(`"expected_tools": [{"name": "a", "gt": 2, "lt": 3}]`), "2:20: error: no number of calls of \"a\" satisfies its rules; all rules of an entry must hold; remove one"},
+		"less than none":         {with(`"expected_tools": [{"name": "a", "lt": 0}]`), "2:20: error: no number of calls of \"a\" satisfies its rules; all rules of an entry must hold; remove one"},
+		"a count of no size":     {with(`"expected_tools": [{"name": "a", "eq": 99999999999999999999}]`), "2:34: error: `eq` is too large; write a number that can be meant"},
+		"tool with two entries":  {with(`"expected_tools": [{"name": "a", "gt": 0}, {"name": "a", "lt": 3}]`), "2:45: error: the tool \"a\" has two entries; write its rules into the entry in line 2"},
+		"tools of a workflow":    {strings.Replace(workflow, "}", ",\n\"expected_tools\": [{\"name\": \"a\", \"eq\": 1}]}", 1), "2:1: warning: `expected_tools` is ignored, since test_type is not agent; remove it"},
+		"tools of another":       {strings.Replace(custom, "}", ",\n\"expected_tools\": [{\"name\": \"a\", \"eq\": 1}]}", 1), "2:1: warning: `expected_tools` is ignored, since test_type is not agent; remove it"},
+		"nothing to judge by":    {with(`"analysis": false`), "2:1: warning: nothing judges it: the analysis is off and no tool calls are counted; write expected_tools, or remove analysis"},
+		"retries that are off":   {with(`"max_retries": 2`), "2:1: warning: `max_retries` is ignored, since retry is not true; write \"retry\": true, or remove it"},
+		"no retries":             {with(`"retry": true`), "2:1: warning: `retry` has no effect, since max_retries is 0; write \"max_retries\": 1 or more"},
+		"rewriting without use":  {with(`"edit_prompt": true`), "2:1: warning: `edit_prompt` has no effect without a retry; write \"retry\": true and \"max_retries\": 1 or more"},
+		"nothing can fail":       {with(retried + "," + score + "," + weighed), "2:1: warning: the case is never retried, since without a threshold every score passes; add \"threshold\": …"},
+		"empty rival":            {with(`"new_prompt": " "`), "2:1: warning: `new_prompt` is empty; nothing is compared; write a prompt, or remove it"},
+		"rival that is not sent": {strings.Replace(workflow, "}", ",\n\"new_prompt\": \"B\"}", 1), "2:1: error: support takes no prompt from outside, so that none can be compared; write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"},
+		"rewritten and not sent": {strings.Replace(workflow, "}", ",\n\"edit_prompt\": true, "+retried+"}", 1), "2:1: error: support takes no prompt from outside, so that it cannot be rewritten; write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"},
+
+		"several configurations": {"[" + with() + ",\n" + with() + "]", "2:1: error: the file holds 2 configurations; it may hold one; write each into a file of its own"},
+		"no configuration":       {"[]", "1:1: error: the file holds 0 configurations; it may hold one; write each into a file of its own"},
+		"a word":                 {`"agent"`, "1:1: error: the file must be an object, not a string; write an object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, problems := load(t, "tests/a.json", row.text, settings())
+			if len(problems) != 1 || problems[0] != row.want {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(problems, "\n"), row.want)
+			}
+		})
+	}
+}
+
+// TestEveryMistakeIsReported: one problem does not hide the others.
+func TestEveryMistakeIsReported(t *testing.T) {
+	_, problems := load(t, "tests/a.json", with(`"evaluation_type": "numeric"`, `"expected_tools": [{"name": "a"}]`, `"max_retries": 1`, `"new_prompt": ""`), settings())
+	want := []string{
+		"1:1: error: the field `rubric` is missing, and evaluation_type is numeric; add \"rubric\": {\"criteria\": [{\"name\": …, \"weight\": 1}]}",
+		"3:20: error: the tool \"a\" has no rule; add eq, lt, le, gt or ge",
+		"4:1: warning: `max_retries` is ignored, since retry is not true; write \"retry\": true, or remove it",
+		"5:1: warning: `new_prompt` is empty; nothing is compared; write a prompt, or remove it",
+	}
+	if diff := cmp.Diff(want, problems); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAnalysisOff: without the judge the counts of tool calls decide alone,
+// and where there are none the case is listed and not run.
+func TestAnalysisOff(t *testing.T) {
+	kase, problems := load(t, "tests/a.json", with(`"analysis": false`, toolsExample, `"new_prompt": "B"`), settings())
+	if len(problems) > 0 || len(kase.Evaluators) != 1 || kase.Evaluators[0].Weight != 1 || kase.Evaluators[0].Spec.Kind() != "tool_counts" || kase.Skip != "" {
+		t.Error(problems, kase)
+	}
+	if kase.Rival == nil || kase.Rival.Comparison != nil {
+		t.Errorf("the rival is %v; it is to be compared without a judge", kase.Rival)
+	}
+	kase, _ = load(t, "tests/a.json", with(`"analysis": false`), settings())
+	if kase.Skip == "" {
+		t.Error("a case that nothing judges is run")
+	}
+}
+
+// TestEveryModelTakesEveryKind: what a model is, its prompt says.
+func TestEveryModelTakesEveryKind(t *testing.T) {
+	for _, kind := range []string{"agent", "workflow", "custom_workflow"} {
+		for _, name := range []string{"small", "azure_base", "unknown-kind"} {
+			if _, problems := load(t, "tests/a.json", swap(with(), "agent", kind, "planner", name), settings()); len(problems) > 0 {
+				t.Error(kind, name, problems)
+			}
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, text := range []string{
+		with(), with(rubricExample, toolsExample, `"evaluation_type": "numeric"`), generate(1), "[" + with() + "]",
+		with(`"expected_tools": [{"name": "a", "gt": 9223372036854775807, "lt": 0}]`), with(`"iterations": 1E+0999`),
+		with(`"rubric": {"criteria": [{"name": "\u0000", "weight": -0.0}]}`), with(`"user_input": null, "output": [[[]]]`),
+		`{"test_type": "custom_workflow", "name": "../../etc/passwd", "user_input": {"a": {"a": [1e999]}}, "testing_prompt": "\ud800"}`,
+		`{"name": "a", "name": "b"}`, strings.Repeat("[", 200), "a: &a [*a]\n", "<<: &a {<<: *a}\n", "name: .nan\n", "- - -\n", "\xff\xfe{\x00}\x00",
+		"test_type: agent\nname: planner\nuser_input: !!binary aGk=\ntesting_prompt: >-\n  x\n", `{"regex": "(a+)+$"}`, "null", "1", "\n\n{}\n\nnull\n",
+	} {
+		for _, ext := range []string{"json", "yaml", "jsonl"} {
+			f.Add(ext, text)
+		}
+	}
+	src := source(settings())
+	f.Fuzz(func(t *testing.T, ext, text string) {
+		if ext != "json" && ext != "yaml" && ext != "jsonl" {
+			t.Skip()
+		}
+		doc, problems := schema.Parse("tests/a."+ext, []byte(text))
+		var cases []*schema.Case
+		if doc != nil {
+			cases, problems = promptval.Load(src, doc)
+		}
+		if schema.HasErrors(problems) == (len(cases) == 1) {
+			t.Errorf("%d cases, and problems %v", len(cases), problems)
+		}
+		for _, p := range problems {
+			if p.File != "tests/a."+ext || p.Line < 1 || p.Column < 1 || p.Rule == "" || p.Message == "" {
+				t.Errorf("a problem without a place: %+v", p)
+			}
+		}
+		for _, c := range cases {
+			if c.Key != "a" || c.Target == "" || c.Policy.Iterations < 1 || len(c.Drive.Messages)+len(c.Drive.Openings) == 0 {
+				t.Errorf("not a whole case: %s", fmt.Sprint(c))
+			}
+		}
+	})
+}
