@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -140,9 +141,11 @@ func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
 	return jobs
 }
 
-// measurable reports whether a target answers as it did at base.
+// measurable reports whether a target can still answer as it did at base: an
+// agent only where every commit has a URL of its own.
 func measurable(t config.Target) bool {
-	return t.Provider != config.HTTP && t.Provider != config.Command
+	deployed := strings.Contains(t.URLTemplate, "{sha}") && !strings.Contains(t.URLTemplate, "{pr}")
+	return t.Provider != config.HTTP && t.Provider != config.Command || deployed
 }
 
 func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job, observe func(run.Event)) ([]run.Outcome, error) {

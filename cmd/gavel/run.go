@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -85,7 +86,19 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 // execute carries a plan out with a progress line on stderr, and stores the
 // report.
 func (a *app) execute(ctx context.Context, p *controller.Prepared, record string, e controller.Execution) (report *reporters.Report, err error) {
-	e.ID, e.Scrub, e.Open = newID(), a.scrub(p), a.openTarget
+	transport := target.Transport()
+	defer transport.CloseIdleConnections()
+	e.ID, e.Scrub = newID(), a.scrub(p)
+	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+		env := target.Env{Lookup: a.lookupEnv, Files: s.FS, Dir: s.Dir, Transport: transport}
+		if s.Commit != controller.Worktree {
+			env.Commit = s.Commit
+		}
+		if e.PullRequest != 0 {
+			env.PullRequest = strconv.Itoa(e.PullRequest)
+		}
+		return target.New(t, env)
+	}
 	bar := newProgress(a.stderr)
 	e.Observe = bar.observe
 	if record != "" {
@@ -113,11 +126,6 @@ func (a *app) scrub(p *controller.Prepared) func(string) string {
 		targets = slices.AppendSeq(targets, maps.Values(p.Base.Config.Targets))
 	}
 	return target.Scrub(targets, a.lookupEnv)
-}
-
-// openTarget opens a target with this process's environment.
-func (a *app) openTarget(t config.Target, s controller.State) (target.Target, error) {
-	return target.New(t, target.Env{Lookup: a.lookupEnv, Files: s.FS, Dir: s.Dir})
 }
 
 func (a *app) writeReport(report *reporters.Report, f runFlags) error {

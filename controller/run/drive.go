@@ -31,16 +31,13 @@ func drive(ctx context.Context, s *session, t Target, job Job) (*verdict.Transcr
 		if err != nil {
 			return nil, err
 		}
-		if err := s.checkRevision(t.Config, reply); err != nil {
-			return nil, err
-		}
 		tr.Messages = append(slices.Clip(tr.Messages), reply.Messages...)
 		tr.Model = cmp.Or(reply.Model, tr.Model)
 		tr.Traced = tr.Traced && reply.Traced
 		tr.Latency += reply.Latency
 		tr.Usage = tr.Usage.Add(reply.Usage)
 		calls := pendingCalls(reply)
-		if t.Config.Kind == config.Agent || len(calls) == 0 {
+		if !t.Config.RunsTools() || len(calls) == 0 {
 			return tr, nil
 		}
 		if round == c.Policy.MaxToolRounds {
@@ -60,7 +57,7 @@ func drive(ctx context.Context, s *session, t Target, job Job) (*verdict.Transcr
 // runs its own.
 func firstRequest(c *schema.Case, t Target) target.Request {
 	req := target.Request{System: c.System, Messages: c.Drive.Messages, Case: c.Key}
-	if t.Config.Kind != config.Agent {
+	if t.Config.RunsTools() {
 		req.Tools = c.Tools
 	}
 	return req
@@ -72,18 +69,6 @@ func pendingCalls(r target.Reply) []schema.ToolCall {
 		return nil
 	}
 	return r.Messages[len(r.Messages)-1].ToolCalls
-}
-
-// checkRevision compares what a deployed agent says it runs with the commit
-// that is wanted of it.
-func (s *session) checkRevision(t config.Target, reply target.Reply) error {
-	if s.Revision == "" || t.Revision == "" || t.Revision == config.RevisionNone {
-		return nil
-	}
-	if got := cmp.Or(reply.Revision, "an unknown revision"); got != s.Revision {
-		return fmt.Errorf("agent is at %s, wanted %s", got, s.Revision)
-	}
-	return nil
 }
 
 // A dispatcher answers tool calls: first by the mocks of the target, then by

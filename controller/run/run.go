@@ -140,12 +140,15 @@ type runner struct {
 	workers int
 	purse   *purse
 
+	began time.Time
+
 	mu sync.Mutex // serialises Observe
 }
 
 func newRunner(cfg Config, jobs []Job) *runner {
 	r := &runner{Config: cfg, limits: map[string]*limiter{}, purse: &purse{limit: cfg.Budget}}
 	r.applyDefaults()
+	r.began = r.Now()
 	inUse := map[string]bool{}
 	for _, j := range jobs {
 		inUse[j.Target] = true

@@ -64,8 +64,11 @@ type bench struct {
 	cfg   config.Target
 	slept []time.Duration
 
-	budget  config.Budget
-	control *run.Control
+	budget   config.Budget
+	control  *run.Control
+	revision string
+	// clock stands still but for what is slept.
+	clock time.Time
 }
 
 func newBench(tb testing.TB) *bench {
@@ -82,6 +85,14 @@ func newBench(tb testing.TB) *bench {
 	return &bench{book: book, cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 1}}
 }
 
+// now is the real clock where the bench has none.
+func (b *bench) now() func() time.Time {
+	if b.clock.IsZero() {
+		return nil
+	}
+	return func() time.Time { return b.clock }
+}
+
 func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases ...*schema.Case) []run.Outcome {
 	tb.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
@@ -94,9 +105,10 @@ func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases .
 	}
 	out, err := run.Run(ctx, run.Config{
 		Ledger: b.book, Trust: operator, Targets: map[string]run.Target{"bot": {Target: t, Config: b.cfg}},
-		Budget: b.budget, Control: b.control, Jitter: func() float64 { return 1 },
+		Budget: b.budget, Control: b.control, Revision: b.revision, Now: b.now(), Jitter: func() float64 { return 1 },
 		Sleep: func(_ context.Context, d time.Duration) error {
 			b.slept = append(b.slept, d)
+			b.clock = b.clock.Add(d)
 			return nil
 		},
 	}, jobs)

@@ -221,34 +221,30 @@ func (s *session) scrubbed(reply target.Reply) (target.Reply, error) {
 }
 
 // call sends one request, again after transport errors, within what is left
-// of the timeout.
+// of the timeout, and again while an agent is being deployed.
 func (s *session) call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
 	t, limit, whole := s.Targets[name], s.limits[name], s.left
 	if t.Target == nil {
 		return target.Reply{}, fmt.Errorf("there is no target %s", name)
 	}
 	for attempt := 1; ; attempt++ {
-		release, err := limit.acquire(ctx, s.Sleep)
-		if err != nil {
-			return target.Reply{}, err
+		reply, late, err := s.once(ctx, name, req)
+		if err == nil {
+			err = s.checkRevision(t.Config, reply)
 		}
-		if err := s.purse.take(); err != nil {
-			release(0)
-			return target.Reply{}, err
-		}
-		callCtx, cancel := context.WithTimeout(ctx, s.left)
-		start := s.Now()
-		reply, err := t.Respond(callCtx, req)
-		s.left -= s.Now().Sub(start)
-		late := callCtx.Err() != nil && ctx.Err() == nil
-		cancel()
-		release(reply.Usage.Tokens())
 		var fault *target.Error
 		switch {
 		case err == nil:
 			return reply, nil
 		case ctx.Err() != nil:
 			return target.Reply{}, ctx.Err()
+		case s.awaits(t.Config, err):
+			attempt = 0
+			s.left = whole
+			if err := s.Sleep(ctx, deployPause); err != nil {
+				return target.Reply{}, err
+			}
+			continue
 		case late || s.left <= 0:
 			return target.Reply{}, fmt.Errorf("target %s timed out after %s%s", name, whole, attempts(attempt))
 		case !errors.As(err, &fault) || !fault.Retry:
@@ -260,6 +256,26 @@ func (s *session) call(ctx context.Context, name string, req target.Request) (ta
 			return target.Reply{}, err
 		}
 	}
+}
+
+// once sends a request one time and takes what it took from the timeout. late
+// means that the timeout ended it.
+func (s *session) once(ctx context.Context, name string, req target.Request) (reply target.Reply, late bool, err error) {
+	release, err := s.limits[name].acquire(ctx, s.Sleep)
+	if err != nil {
+		return target.Reply{}, false, err
+	}
+	if err := s.purse.take(); err != nil {
+		release(0)
+		return target.Reply{}, false, err
+	}
+	callCtx, cancel := context.WithTimeout(ctx, s.left)
+	defer cancel()
+	start := s.Now()
+	reply, err = s.Targets[name].Target.Respond(callCtx, req)
+	s.left -= s.Now().Sub(start)
+	release(reply.Usage.Tokens())
+	return reply, callCtx.Err() != nil && ctx.Err() == nil, err
 }
 
 func attempts(n int) string {
