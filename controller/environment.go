@@ -50,7 +50,7 @@ func RoleTargets(r config.Roles) map[schema.Role]string {
 }
 
 func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
-	out := plan.Target{Agent: t.Kind == config.Agent}
+	out := plan.Target{Agent: !t.RunsTools()}
 	for _, f := range t.Identity(lookup, salt) {
 		out.Facts = append(out.Facts, plan.Fact{Name: f.Name, Value: f.Value, Tool: f.Tool})
 	}

@@ -259,6 +259,8 @@ func oneOf(kinds []nodeKind) string {
 func writeInstead(n *node, s *shape) string {
 	first := s.kinds[0]
 	switch {
+	case len(s.enum) > 0:
+		return "write one of " + strings.Join(s.enum, ", ")
 	case first == stringNode && (n.kind == numberNode || n.kind == boolNode):
 		return fmt.Sprintf("write %q", n.scalar)
 	case first == listNode && (n.kind == stringNode || n.kind == numberNode):

@@ -34,7 +34,11 @@ type Settings struct {
 type TargetSettings struct {
 	// Timeout is 0 where the target does not set it.
 	Timeout time.Duration
-	// Tools and Mocks that the target brings itself, by tool name.
+	// Tools are the ids of tools that every case of the target is offered.
+	Tools []string
+	// ToolsAt is where they are listed.
+	ToolsAt Position
+	// Mocks that the target brings itself, by tool name.
 	Mocks map[string]bool
 	// Agent marks a target that runs its own tools: mocks never reach it.
 	Agent bool

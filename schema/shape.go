@@ -111,6 +111,11 @@ func shapeOf(v cue.Value) *shape {
 	kind := v.IncompleteKind()
 	s := &shape{kinds: kindsOf(kind), whole: kind&cue.NumberKind == cue.IntKind}
 	s.read(v)
+	if op, _ := v.Expr(); op == cue.NoOp && v.Kind()&cue.NumberKind != 0 {
+		if x, err := v.Float64(); err == nil { // the one number that it may be
+			s.bounds = []bound{{cue.GreaterThanEqualOp, x}, {cue.LessThanEqualOp, x}}
+		}
+	}
 	return s
 }
 

@@ -9,6 +9,8 @@ package config
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // The providers of a Target.
@@ -22,8 +24,10 @@ const (
 
 // The kinds of a Target.
 const (
-	Model = "model"
-	Agent = "agent"
+	Model          = "model"
+	Agent          = "agent"
+	Workflow       = "workflow"
+	CustomWorkflow = "custom_workflow"
 )
 
 // What is known of the revision that a deployed agent runs.
@@ -65,9 +69,8 @@ type Target struct {
 	Name string
 	// Provider is openai, http, command, replay or mock.
 	Provider string
-	// Kind is model or agent. Model targets get the driver's tool loop; agents
-	// run their own tools. Defaults to model for openai, replay and mock, else
-	// to agent.
+	// Kind is model, agent, workflow or custom_workflow. Defaults to model for
+	// openai, replay and mock, else to agent.
 	Kind string
 
 	// URL is the endpoint of an http target.
@@ -108,6 +111,8 @@ type Target struct {
 	WaitFor     time.Duration
 	// Tools are ids of tools that every case of the target is offered.
 	Tools []string
+	// ToolsAt is where they are listed.
+	ToolsAt schema.Position `json:"-"`
 	// Mocks answer tool calls before the mocks of definitions do, by tool name.
 	Mocks            map[string][]ToolMock
 	EndsConversation []string
@@ -116,6 +121,10 @@ type Target struct {
 	// Reuse is nil where the file does not set it for the target.
 	Reuse *Reuse
 }
+
+// RunsTools reports whether the tools of the target are run here, from mocks.
+// Everything but a model runs its own.
+func (t Target) RunsTools() bool { return t.Kind == Model }
 
 // A MockReply is one line of a mock target.
 type MockReply struct {

@@ -281,6 +281,9 @@ func (t *Target) fill() {
 	}
 	if t.Revision == "" && t.Provider == HTTP {
 		t.Revision = RevisionNone
+		if t.URLTemplate != "" {
+			t.Revision = RevisionTemplate
+		}
 	}
 	if t.Provider == Command {
 		// What the command line names in the repository is a part of the program:

@@ -57,7 +57,7 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 	if len(t.Replies) > 0 {
 		add("replies", encode(t.Replies))
 	}
-	if t.Kind != Agent { // an agent runs its own tools
+	if t.RunsTools() {
 		for tool, mocks := range t.Mocks {
 			list = append(list, Property{Name: "mock " + tool, Value: encode(mocks), Tool: tool})
 		}

@@ -32,6 +32,12 @@ func Parse(file string, data []byte) (*Config, []schema.Problem) {
 		return Default(), k.problems
 	}
 	k.config = f.config()
+	for name, t := range k.config.Targets {
+		if len(t.Tools) > 0 {
+			t.ToolsAt = doc.At("targets", name, "tools")
+			k.config.Targets[name] = t
+		}
+	}
 	k.check()
 	return k.config, schema.SortProblems(k.problems)
 }

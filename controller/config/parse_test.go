@@ -143,12 +143,17 @@ func TestSettings(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
+	yes, no := true, false
 	want := schema.Settings{
 		Definitions: []string{"evals"}, Tools: []string{"shared/tools"}, Dialects: map[string]string{"legacy/*.json": "domain"},
 		DefaultTarget: "support-agent", Aliases: map[string]string{"azure_base": "small"}, Thresholds: map[string]float64{"domain": 0.8},
-		Iterations: 3, Timeout: 2 * time.Minute,
+		Iterations: 3, Timeout: 2 * time.Minute, MaxTurnsCap: new(int), Difficulties: map[string]float64{"hard": 2},
 		Targets: map[string]schema.TargetSettings{
-			"support-agent": {}, "small": {}, "planner": {Timeout: time.Minute}, "recorded": {}, "fake": {Mocks: map[string]bool{"get_weather": true}},
+			"support-agent": {Agent: true, Kind: Agent, AcceptsPrompt: &no},
+			"planner":       {Agent: true, Kind: Agent, AcceptsPrompt: &no, Timeout: time.Minute},
+			"small":         {Kind: Model, AcceptsPrompt: &yes},
+			"recorded":      {Kind: Model, AcceptsPrompt: &yes},
+			"fake":          {Kind: Model, AcceptsPrompt: &yes, Mocks: map[string]bool{"get_weather": true}},
 		},
 	}
 	if diff := cmp.Diff(want, c.Settings(), cmpopts.EquateEmpty()); diff != "" {
@@ -206,6 +211,16 @@ func TestProblems(t *testing.T) {
 		{target("provider: openai, model: m, price: {input: -1, output: 0}"), "3:50 out-of-range", "at least 0"},
 		{target("provider: openai, model: m, seed: 1, parameters: {seed: 2}"), "3:57 duplicate-key", "twice"},
 		{target("provider: http, url: https://h, mocks: {f: [{response: 1}]}"), "3:39 mocks-unused", "kind: model"},
+		{target("provider: http, url: https://h, tools: [a]"), "3:39 tools-unused", "runs its own tools"},
+		{target("provider: http, url: https://h, kind: workflow, mocks: {f: [{response: 1}]}"), "3:55 mocks-unused", "runs its own tools"},
+		{target("provider: http, url: https://h, url_template: \"https://{sha}.h\""), "3:23 ambiguous-field", "remove one of them"},
+		{target("provider: http, url_template: https://h"), "3:23 bad-template", "{sha} or {pr}"},
+		{target("provider: http, url_template: \"ftp://{sha}.h\""), "3:23 bad-url", "no http or https URL"},
+		{target("provider: http, url: https://h, revision: url_template"), "3:39 missing-field", "add url_template"},
+		{target("provider: http, url_template: \"https://{sha}.h\", revision: none"), "3:56 ambiguous-field", "remove `revision`"},
+		{target("provider: http, url: https://h, wait_for: 5m"), "3:39 missing-field", "add revision: reply"},
+		{target("provider: http, url: https://h, revision: reply, wait_for: 5"), "3:66 wrong-type", "a string"},
+		{target("provider: openai, model: m, revision: reply"), "3:35 foreign-field", "field of http"},
 		{target("provider: command, argv: [x], inputs: [../y]"), "3:46 path-escapes", "../y"},
 		{target("provider: openai, model: m") + "budget: {usd: 1}", "4:10 unknown-price", `"t"|price:`},
 		{"\nbudget: {calls: -1}", "2:17 out-of-range", "at least 0"},

@@ -35,6 +35,7 @@ func (k *checker) target(t Target) {
 	for i, name := range t.Env {
 		k.variable(name, at("env", i)...)
 	}
+	k.revision(t)
 	for i, r := range t.Replies {
 		if _, err := regexp.Compile(r.Match); err != nil {
 			k.fail("bad-regex", fmt.Sprintf("`match` of reply %d is no regular expression: %s", i+1, reason(err)),
@@ -48,14 +49,34 @@ func (k *checker) target(t Target) {
 		k.inside(glob, at("inputs", i)...)
 		k.glob(glob, at("inputs", i)...)
 	}
-	if t.Kind == Agent && len(t.Mocks) > 0 {
-		k.warn("mocks-unused", fmt.Sprintf("target %q is an agent and runs its own tools, so its mocks are never used", t.Name),
-			"remove them, or write kind: model", at("mocks")...)
+	for name, used := range map[string]bool{"mocks": len(t.Mocks) > 0, "tools": len(t.Tools) > 0} {
+		if used && !t.RunsTools() {
+			k.warn(name+"-unused", fmt.Sprintf("target %q runs its own tools, so its %s are never used", t.Name, name),
+				"remove them, or write kind: model", at(name)...)
+		}
 	}
 	for name := range t.Parameters {
 		if k.doc.Has(at(name)...) && k.doc.Has(at("parameters", name)...) {
 			k.fail("duplicate-key", fmt.Sprintf("`%s` is set twice", name), "remove one of them", at("parameters", name)...)
 		}
+	}
+}
+
+// revision demands that what is said of the agent's revision fits together.
+func (k *checker) revision(t Target) {
+	at := func(field string) []any { return []any{"targets", t.Name, field} }
+	has := func(field string) bool { return k.doc.Has(at(field)...) }
+	switch {
+	case has("url") && has("url_template"):
+		k.fail("ambiguous-field", "`url` and `url_template` both say where the agent is", "remove one of them", at("url")...)
+	case has("url_template") && !strings.Contains(t.URLTemplate, "{sha}") && !strings.Contains(t.URLTemplate, "{pr}"):
+		k.fail("bad-template", "`url_template` is the same for every revision", "put {sha} or {pr} into it, or write it as url", at("url_template")...)
+	case t.Revision == RevisionTemplate && !has("url_template"):
+		k.fail("missing-field", "`revision: url_template` needs a `url_template`", "add url_template: https://…{sha}…", at("revision")...)
+	case has("url_template") && t.Revision == RevisionNone:
+		k.fail("ambiguous-field", "`revision: none` says that the revision is not known, but `url_template` names it", "remove `revision`", at("revision")...)
+	case has("wait_for") && t.Revision == RevisionNone:
+		k.fail("missing-field", "`wait_for` waits for a revision, and none is known", "add revision: reply, or url_template", at("wait_for")...)
 	}
 }
 

@@ -14,6 +14,8 @@ func (c *Config) Settings() schema.Settings {
 		Thresholds:    c.Thresholds,
 		Iterations:    c.Defaults.Iterations,
 		Timeout:       c.Defaults.Timeout,
+		MaxTurnsCap:   c.Defaults.MaxTurnsCap,
+		Difficulties:  c.Defaults.Difficulties,
 	}
 	for _, pin := range c.Dialects {
 		s.Dialects[pin.Glob] = pin.Dialect
@@ -26,7 +28,12 @@ func (c *Config) Settings() schema.Settings {
 		for tool := range t.Mocks {
 			mocks[tool] = true
 		}
-		s.Targets[name] = schema.TargetSettings{Timeout: t.Timeout, Mocks: mocks}
+		takes := t.Kind == Model || t.AcceptsPrompt != nil && *t.AcceptsPrompt
+		set := schema.TargetSettings{Timeout: t.Timeout, Mocks: mocks, Agent: !t.RunsTools(), Kind: t.Kind, AcceptsPrompt: &takes}
+		if t.RunsTools() {
+			set.Tools, set.ToolsAt = t.Tools, t.ToolsAt
+		}
+		s.Targets[name] = set
 	}
 	return s
 }

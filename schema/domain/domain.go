@@ -35,8 +35,17 @@ type Source struct {
 type Result struct {
 	Definitions []Definition
 	Problems    []schema.Problem
+	// Tools are those of the folder and of the folders of tools beside it, by
+	// id, as far as they are valid.
+	Tools map[string]Tool
 	// Names says which file stands for the id of an evaluator or a tool.
 	Names map[Name]string
+}
+
+// A Tool is one that a case can be offered.
+type Tool struct {
+	schema.Tool
+	File string
 }
 
 // A Name is the id of an evaluator or a tool in a definitions folder.
@@ -131,7 +140,7 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", src.Root, err)
 	}
-	out := &Result{Definitions: defs, Problems: slices.Concat(append(problems, t.problems)...), Names: t.names()}
+	out := &Result{Definitions: defs, Problems: slices.Concat(append(problems, t.problems)...), Names: t.names(), Tools: t.valid()}
 	for _, file := range t.shared {
 		out.Definitions = append(out.Definitions, Definition{File: file})
 	}
@@ -146,6 +155,17 @@ func (t *tree) names() map[Name]string {
 	}
 	for id, tool := range t.tools {
 		out[Name{t.Root, "tool", id}] = tool.file
+	}
+	return out
+}
+
+// valid gives the tools that can be offered.
+func (t *tree) valid() map[string]Tool {
+	out := make(map[string]Tool, len(t.tools))
+	for id, tf := range t.tools {
+		if !tf.broken {
+			out[id] = Tool{tf.tool, tf.file}
+		}
 	}
 	return out
 }

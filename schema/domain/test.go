@@ -223,12 +223,12 @@ func (c *compiler) system() (string, []schema.Layer) {
 	return strings.Join(texts, "\n\n"), layers
 }
 
-// offered are the tools of all layers by function name, the nearest winning,
-// sorted so that the order in which they are listed does not matter.
+// offered are the tools of the target and of all layers by function name, the
+// nearest winning, sorted so that the order in which they are listed does not matter.
 func (c *compiler) offered() []schema.Tool {
 	c.problems = append(c.problems, c.unknownTools(c.doc, c.test.ToolIDs)...)
 	byName := map[string]schema.Tool{}
-	ids := slices.Clone(c.domain.ToolIDs)
+	ids := slices.Concat(c.Settings.Targets[c.Settings.DefaultTarget].Tools, c.domain.ToolIDs)
 	if c.level != nil {
 		ids = append(ids, c.level.ToolIDs...)
 	}
@@ -236,6 +236,8 @@ func (c *compiler) offered() []schema.Tool {
 		tf := c.tools[id]
 		switch {
 		case tf == nil:
+			// It is said where it is listed; here it is waited for.
+			c.absent(path.Join(c.Root, "tools", id+".json"), "tool")
 			continue
 		case tf.broken:
 			c.fail("tool-invalid", tf.file+" is invalid", "mend it first: the test offers it", "tool_ids")

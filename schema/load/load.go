@@ -93,6 +93,9 @@ func Load(ctx context.Context, fsys fs.FS, opts Options) (*Result, error) {
 	}
 	slices.SortFunc(l.out.Definitions, func(a, b Definition) int { return cmp.Compare(a.File, b.File) })
 	l.unique()
+	if opts.Files == nil {
+		l.out.Problems = append(l.out.Problems, l.unknownTools()...)
+	}
 	for _, d := range l.out.Definitions {
 		l.out.Cases = append(l.out.Cases, d.Cases...)
 	}
@@ -128,20 +131,22 @@ func (l *loader) folder(ctx context.Context, root string) error {
 		src.KeyRoot = "."
 	}
 	told := l.sortByPlace(root, files)
-	if err := l.domain(ctx, src, told.domain); err != nil {
+	tools, err := l.domain(ctx, src, told.domain)
+	if err != nil {
 		return err
 	}
-	return l.byContent(ctx, src, told.rest)
+	return l.byContent(ctx, src, told.rest, tools)
 }
 
-// domain loads the files of the domain dialect, which build on each other.
-func (l *loader) domain(ctx context.Context, src schema.Source, files []string) error {
-	if len(files) == 0 {
-		return nil // tools beside the folder may then be of another kind
+// domain loads the files of the domain dialect, which build on each other, and
+// gives the tools that it found.
+func (l *loader) domain(ctx context.Context, src schema.Source, files []string) (map[string]domain.Tool, error) {
+	if len(files) == 0 && !offersTools(src.Settings) {
+		return nil, nil // tools beside the folder may then be of another kind
 	}
 	res, err := domain.Load(ctx, domain.Source{Source: src, Files: files, Keep: l.keep(), Each: each})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l.out.Problems = append(l.out.Problems, res.Problems...)
 	maps.Copy(l.out.Names, res.Names)
@@ -157,7 +162,7 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 		}
 		l.out.Definitions = append(l.out.Definitions, def)
 	}
-	return nil
+	return res.Tools, nil
 }
 
 // keep says what becomes of a compiled case. Of a hundred thousand cases the
@@ -181,12 +186,15 @@ func (l *loader) keep() func(*schema.Case) *schema.Case {
 }
 
 // byContent loads the files whose dialect stands in them.
-func (l *loader) byContent(ctx context.Context, src schema.Source, files []string) error {
+func (l *loader) byContent(ctx context.Context, src schema.Source, files []string, tools map[string]domain.Tool) error {
 	defs := make([]Definition, len(files))
 	problems := make([][]schema.Problem, len(files))
 	keep := l.keep()
 	err := each(ctx, len(files), func(i int) error {
 		defs[i], problems[i] = compile(src, files[i])
+		for _, c := range defs[i].Cases {
+			offer(c, src, tools)
+		}
 		defs[i].keep(keep)
 		return nil
 	})

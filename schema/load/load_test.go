@@ -43,6 +43,11 @@ var settings = schema.Settings{Definitions: []string{"test_definitions"}}
 
 func loadAll(t *testing.T, texts map[string]string) *Result {
 	t.Helper()
+	return loadBy(t, settings, texts)
+}
+
+func loadBy(t *testing.T, settings schema.Settings, texts map[string]string) *Result {
+	t.Helper()
 	res, err := Load(t.Context(), fsOf(texts), Options{Settings: settings})
 	if err != nil {
 		t.Fatal(err)

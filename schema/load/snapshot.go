@@ -252,7 +252,7 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 	if len(changed) == 0 {
 		return []string{}
 	}
-	if slices.Contains(changed, ignoreFile) || slices.ContainsFunc(s.problems, ofFolder) {
+	if slices.Contains(changed, ignoreFile) || slices.ContainsFunc(s.problems, ofFolder) || touchesTools(changed, settings) {
 		return nil
 	}
 	hit := map[string]bool{}

@@ -74,6 +74,20 @@ func state(s *Snapshot) string {
 // the same as loading all: over single edits, and over sequences of them from
 // one snapshot to the next.
 func TestUpdateIsAFreshLoad(t *testing.T) {
+	t.Run("with tools of the target", func(t *testing.T) {
+		with := settings
+		with.DefaultTarget = "bot"
+		with.Targets = map[string]schema.TargetSettings{"bot": {
+			Tools: []string{"get_order", "get_weather"}, ToolsAt: schema.Position{File: "gavel.yaml", Line: 5, Column: 3},
+		}}
+		updateIsAFreshLoad(t, with, 10)
+	})
+	updateIsAFreshLoad(t, settings, 40)
+}
+
+// updateIsAFreshLoad goes through every single edit and so many sequences.
+func updateIsAFreshLoad(t *testing.T, settings schema.Settings, sequenceCount int) {
+	t.Helper()
 	all := edits()
 	names := slices.Sorted(maps.Keys(all))
 	random := rand.New(rand.NewPCG(1, 2))
@@ -81,7 +95,7 @@ func TestUpdateIsAFreshLoad(t *testing.T) {
 	for _, name := range names {
 		sequences = append(sequences, []string{name})
 	}
-	for range 40 {
+	for range sequenceCount {
 		var seq []string
 		for range 4 {
 			seq = append(seq, names[random.IntN(len(names))])
@@ -90,7 +104,7 @@ func TestUpdateIsAFreshLoad(t *testing.T) {
 	}
 	for _, seq := range sequences {
 		texts := seed()
-		snap := scan(t, texts)
+		snap := scan(t, settings, texts)
 		for i, name := range seq {
 			before := maps.Clone(texts)
 			changed := apply(texts, all[name])
@@ -98,8 +112,8 @@ func TestUpdateIsAFreshLoad(t *testing.T) {
 				texts = seed()
 				changed = different(before, texts)
 			}
-			snap = updated(t, snap, before, texts, changed)
-			if diff := cmp.Diff(state(scan(t, texts)), state(snap)); diff != "" {
+			snap = updated(t, settings, snap, changed, before, texts)
+			if diff := cmp.Diff(state(scan(t, settings, texts)), state(snap)); diff != "" {
 				t.Fatalf("after %v (-fresh +updated):\n%s", seq[:i+1], diff)
 			}
 			if again := stored(t, snap); !snap.Equal(again) {
@@ -125,7 +139,7 @@ func stored(t *testing.T, s *Snapshot) *Snapshot {
 
 // updated takes a change into account, and holds that no case outside of the
 // files that are said to be affected differs between the two sides.
-func updated(t *testing.T, s *Snapshot, before, after map[string]string, changed []string) *Snapshot {
+func updated(t *testing.T, settings schema.Settings, s *Snapshot, changed []string, before, after map[string]string) *Snapshot {
 	t.Helper()
 	change, err := s.Update(t.Context(), fsOf(after), settings, changed)
 	if err != nil {
@@ -136,7 +150,7 @@ func updated(t *testing.T, s *Snapshot, before, after map[string]string, changed
 	}
 	outside := func(texts map[string]string) map[string]string {
 		cases := map[string]string{}
-		for _, c := range loadAll(t, texts).Cases {
+		for _, c := range loadBy(t, settings, texts).Cases {
 			if !slices.Contains(change.Files, c.Origin.File) {
 				cases[c.Key] = whole(t, c)
 			}
@@ -147,7 +161,7 @@ func updated(t *testing.T, s *Snapshot, before, after map[string]string, changed
 		t.Errorf("a case that was not loaded changed with %v:\n%s", changed, diff)
 	}
 	inside := map[string]string{}
-	for _, c := range loadAll(t, after).Cases {
+	for _, c := range loadBy(t, settings, after).Cases {
 		if slices.Contains(change.Files, c.Origin.File) {
 			inside[c.Key] = whole(t, c)
 		}
@@ -177,7 +191,7 @@ func whole(t *testing.T, c *schema.Case) string {
 	return string(text)
 }
 
-func scan(t *testing.T, texts map[string]string) *Snapshot {
+func scan(t *testing.T, settings schema.Settings, texts map[string]string) *Snapshot {
 	t.Helper()
 	s, err := Scan(t.Context(), fsOf(texts), settings)
 	if err != nil {
@@ -269,7 +283,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestDecodeRefusesDamage(t *testing.T) {
-	data, err := scan(t, seed()).Encode()
+	data, err := scan(t, settings, seed()).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (l *loader) given(root string) []string {
 			wanted[file] = true
 		}
 	}
-	if len(wanted) == 0 {
+	if len(wanted) == 0 && !offersTools(l.opts.Settings) {
 		return nil
 	}
 	for _, dir := range []string{path.Join(root, "evaluators"), path.Join(root, "tools")} {

@@ -1,0 +1,84 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/domain"
+)
+
+// offersTools reports whether a target brings tools for its cases.
+func offersTools(settings schema.Settings) bool {
+	for _, t := range settings.Targets {
+		if len(t.Tools) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// touchesTools reports whether a change can bear on the tools of targets. They
+// are in every case, so that all is loaded then.
+func touchesTools(changed []string, settings schema.Settings) bool {
+	if !offersTools(settings) {
+		return false
+	}
+	var folders []string
+	for _, root := range settings.Definitions {
+		folders = append(folders, path.Join(root, "tools"), path.Join(path.Dir(path.Clean(root)), "tools"))
+	}
+	for _, dir := range settings.Tools {
+		folders = append(folders, path.Clean(dir))
+	}
+	return slices.ContainsFunc(changed, func(file string) bool { return slices.Contains(folders, path.Dir(file)) })
+}
+
+// offer gives a case the tools of its target that it does not bring itself.
+func offer(c *schema.Case, src schema.Source, tools map[string]domain.Tool) {
+	ids := src.Settings.Targets[cmp.Or(c.Target, src.Settings.DefaultTarget)].Tools
+	for _, id := range ids {
+		tool, ok := tools[id]
+		if !ok {
+			c.Inputs = append(c.Inputs, schema.Input{File: path.Join(src.Root, "tools", id+".json"), Role: "tool", Absent: true})
+			continue
+		}
+		c.Inputs = append(c.Inputs, schema.Input{File: tool.File, Role: "tool"})
+		if !slices.ContainsFunc(c.Tools, func(own schema.Tool) bool { return own.Name == tool.Name }) {
+			c.Tools = append(c.Tools, tool.Tool)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	slices.SortFunc(c.Tools, func(a, b schema.Tool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(c.Inputs, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role)) })
+	c.Inputs = slices.Compact(c.Inputs)
+}
+
+// unknownTools finds the tools of targets that stand in no folder of tools.
+func (l *loader) unknownTools() []schema.Problem {
+	known := map[string]bool{}
+	for name := range l.out.Names {
+		if name.Kind == "tool" {
+			known[name.ID] = true
+		}
+	}
+	var found []schema.Problem
+	for _, name := range slices.Sorted(maps.Keys(l.opts.Settings.Targets)) {
+		t := l.opts.Settings.Targets[name]
+		for _, id := range t.Tools {
+			if known[id] {
+				continue
+			}
+			found = append(found, schema.Problem{
+				Position: t.ToolsAt, Severity: schema.Error, Rule: "unknown-tool", Message: fmt.Sprintf("there is no tool %q", id),
+				Hint: cmp.Or(schema.DidYouMean(id, slices.Collect(maps.Keys(known))), fmt.Sprintf("add tools/%s.json to the folder of definitions", id)),
+			})
+		}
+	}
+	return found
+}
