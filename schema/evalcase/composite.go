@@ -1,0 +1,166 @@
+package evalcase
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// composite reads an evaluator that is made of others.
+func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rule) {
+	var spec evaluator.Composite
+	rule := schema.Rule{Threshold: threshold}
+	var names []string
+	for _, item := range p.list("evaluators") {
+		ev, ok := c.evaluator(item, threshold)
+		if !ok {
+			continue
+		}
+		if slices.Contains(names, ev.Name) {
+			c.fail(item, "duplicate-name", fmt.Sprintf("the name %q stands for two evaluators", ev.Name), "give each a name of its own", "name")
+			continue
+		}
+		names = append(names, ev.Name)
+		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
+		if ev.Weight != 1 {
+			rule.Weights = put(rule.Weights, ev.Name, ev.Weight)
+		}
+	}
+	if p.has("aggregator") {
+		c.aggregator(p.sub("aggregator"), names, &spec, &rule)
+	}
+	sum := 0.0
+	for _, name := range names {
+		weight, listed := rule.Weights[name]
+		if !listed {
+			weight = 1
+		}
+		sum += weight
+	}
+	if len(names) > 0 && sum == 0 && (rule.Aggregate == "" || rule.Aggregate == schema.SafetyGate) {
+		c.fail(p, "no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0", "evaluators")
+	}
+	return spec, rule
+}
+
+// fieldsOf lists which fields of an aggregator mean something to its type.
+var fieldsOf = map[string][]string{
+	"weighted_average": {"weights"},
+	"minimum":          {},
+	"maximum":          {},
+	"all_or_nothing":   {},
+	"safety_gate":      {"weights", "gates"},
+	"code_judge":       {"script", "path", "cwd", "config"},
+	"llm_judge":        {"prompt", "target"},
+}
+
+func (c *compiler) aggregator(p part, names []string, spec *evaluator.Composite, rule *schema.Rule) {
+	kind := p.text("type")
+	for _, key := range p.keys() {
+		if key != "type" && !slices.Contains(fieldsOf[kind], key) {
+			c.warn(p, "ignored", fmt.Sprintf("`%s` means nothing to an aggregator of type %s", key, kind), "remove it", key)
+		}
+	}
+	switch kind {
+	case "weighted_average":
+		c.memberWeights(p, names, rule)
+	case "minimum", "maximum", "all_or_nothing":
+		rule.Aggregate = schema.Aggregate(kind)
+	case "safety_gate":
+		c.memberWeights(p, names, rule)
+		rule.Aggregate = schema.SafetyGate
+		rule.Required = c.gates(p, names)
+	case "code_judge":
+		spec.Program = c.aggregatorProgram(p)
+	case "llm_judge":
+		spec.Judge = c.aggregatorJudge(p)
+	}
+}
+
+func (c *compiler) memberWeights(p part, names []string, rule *schema.Rule) {
+	if !p.isObject("weights") {
+		return
+	}
+	for _, name := range p.keys("weights") {
+		if !slices.Contains(names, name) {
+			c.unknownMember(p.sub("weights", name), name, names)
+			continue
+		}
+		rule.Weights = put(rule.Weights, name, p.number("weights", name))
+	}
+}
+
+// gates are the members that must pass, or nothing does.
+func (c *compiler) gates(p part, names []string) []string {
+	gates := p.strings("gates")
+	if len(gates) == 0 {
+		c.fail(p, "missing-field", "the safety_gate names no evaluator that must pass", `add "gates": [names]`)
+	}
+	for i, name := range gates {
+		if !slices.Contains(names, name) {
+			c.unknownMember(p.sub("gates", i), name, names)
+		}
+	}
+	slices.Sort(gates)
+	return slices.Compact(gates)
+}
+
+func (c *compiler) unknownMember(p part, name string, names []string) {
+	hint := schema.DidYouMean(name, names)
+	if hint == "" {
+		hint = "name one of the composite's evaluators"
+	}
+	c.fail(p, "unknown-evaluator", fmt.Sprintf("the composite has no evaluator %q", name), hint)
+}
+
+// interpreters run a program that is named by its path.
+var interpreters = map[string]string{
+	".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".sh": "sh", ".rb": "ruby", ".pl": "perl", ".php": "php",
+}
+
+func (c *compiler) aggregatorProgram(p part) *evaluator.CodeJudge {
+	script := p.sub("script")
+	switch {
+	case script.has() && p.has("path"):
+		c.fail(p, "both-forms", "`path` says the same as `script`", "remove one of them", "path")
+		return nil
+	case !script.has() && !p.has("path"):
+		c.fail(p, "missing-field", "the aggregator names no program", `add "script": ["python", "…"]`)
+		return nil
+	case !script.has():
+		script = p.sub("path")
+	}
+	program := c.program(p, script)
+	if program == nil {
+		return nil
+	}
+	if p.has("path") {
+		program.Argv = c.interpreted(script)
+	}
+	program.Config = p.json("config")
+	return &evaluator.CodeJudge{Program: *program, Subject: c.subject()}
+}
+
+// interpreted is the command for a program that is named by its path.
+func (c *compiler) interpreted(script part) []string {
+	word := script.text()
+	if by, ok := interpreters[path.Ext(word)]; ok {
+		return []string{by, word}
+	}
+	if path.Ext(word) != "" {
+		c.fail(script, "unknown-program", "how "+word+" is run is not known", `write "script": [program, "`+word+`"] instead`)
+	}
+	return []string{word}
+}
+
+func (c *compiler) aggregatorJudge(p part) *evaluator.LLMJudge {
+	spec := &evaluator.LLMJudge{Target: c.judge(p), Subject: c.subject()}
+	if p.has("prompt") {
+		spec.Template = c.template(p.sub("prompt"))
+		spec.Subject = c.used(spec.Template)
+	}
+	return spec
+}

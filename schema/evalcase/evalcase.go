@@ -1,0 +1,264 @@
+// Package evalcase reads the evalcase dialect: suites of cases with rubrics
+// and evaluators, as YAML, JSON, CUE, or one case a line beside a YAML file
+// with what they have in common.
+//
+// Most callers want [Load]. A case with problems is left out; the others of
+// its suite are compiled all the same.
+package evalcase
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const (
+	// defaultTimeout of a case, as the format says.
+	defaultTimeout = 300 * time.Second
+	// maxToolRounds ends the tool loop of a model target.
+	maxToolRounds = 16
+	// passing and borderline are the least scores of the two verdicts.
+	passing    = 0.8
+	borderline = 0.6
+)
+
+// A suite is what the cases of a file share.
+type suite struct {
+	schema.Source
+	file string
+	// keys is where the suite keys stand: the file itself, the one beside its
+	// lines, or nowhere.
+	keys   part
+	inputs []schema.Input
+	// lookups are remembered, since what a suite names is read for every case.
+	lookups  map[schema.Reference]schema.Lookup
+	programs map[string]programFiles
+}
+
+// Load compiles the cases of a suite.
+func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+	s := &suite{
+		Source: src, file: doc.File, inputs: []schema.Input{{File: doc.File, Role: "definition"}},
+		lookups: map[schema.Reference]schema.Lookup{}, programs: map[string]programFiles{},
+	}
+	problems, usable := s.open(doc)
+	list := []any{}
+	if doc.IsObject() {
+		list = append(list, "evalcases")
+	}
+	var cases []*schema.Case
+	first := map[string]schema.Position{}
+	for i := range doc.Items(list...) {
+		item := doc.Part(append(list, i)...)
+		kase, found := s.compile(item)
+		problems = append(problems, found...)
+		id := item.Text("id")
+		if at, dup := first[id]; dup && id != "" {
+			problems = append(problems, item.Problem("duplicate-id", fmt.Sprintf("the id %q stands for two cases", id), "the other is in "+at.String(), "id"))
+			continue
+		}
+		first[id] = item.At("id")
+		if kase != nil && usable {
+			cases = append(cases, kase)
+		}
+	}
+	return cases, schema.SortProblems(problems)
+}
+
+// open checks what is said of the suite as a whole. It is not usable when
+// something that all cases build on is wrong.
+func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
+	var problems []schema.Problem
+	switch {
+	case doc.IsObject():
+		s.keys = part{doc: doc}
+		problems = doc.Check("#EvalcaseSuite", schema.Warning)
+	case !doc.IsList():
+		problems = []schema.Problem{doc.Problem("wrong-type", "the file is no suite", "write a list of cases, or put them under `evalcases`")}
+	case path.Ext(doc.File) == ".jsonl":
+		problems = s.openSidecar()
+	}
+	if len(problems) == 0 && doc.Items() == 0 && doc.Items("evalcases") == 0 {
+		p := doc.Problem("no-cases", "the suite has no cases", "add one, or remove the file")
+		p.Severity = schema.Warning
+		problems = append(problems, p)
+	}
+	return problems, !schema.HasErrors(problems)
+}
+
+// openSidecar reads the suite keys of a .jsonl file.
+func (s *suite) openSidecar() []schema.Problem {
+	for _, ext := range []string{".yaml", ".yml"} {
+		file := strings.TrimSuffix(s.file, ".jsonl") + ext
+		if _, err := fs.Stat(s.FS, file); errors.Is(err, fs.ErrNotExist) {
+			s.inputs = append(s.inputs, schema.Input{File: file, Role: "suite", Absent: true})
+			continue
+		}
+		s.inputs = append(s.inputs, schema.Input{File: file, Role: "suite"})
+		doc, problems := schema.Open(s.FS, file)
+		if doc != nil {
+			s.keys = part{doc: doc}
+			problems = doc.Check("#EvalcaseSidecar", schema.Warning)
+		}
+		return problems
+	}
+	return nil
+}
+
+// name is what the suite is called in reports.
+func (s *suite) name() string {
+	return cmp.Or(s.keys.text("name"), s.keys.text("dataset"), s.Key(s.file, ""))
+}
+
+// A compiler makes a case of one item of a suite.
+type compiler struct {
+	*suite
+	kase part
+	caseFile
+	// target is what is known of the case's target; nothing can be checked
+	// where known is false.
+	target schema.TargetSettings
+	known  bool
+
+	answer   answer
+	inputs   []schema.Input
+	problems []schema.Problem
+}
+
+// caseFile is what a case says of itself in plain fields.
+type caseFile struct {
+	ID              string `json:"id"`
+	ExpectedOutcome string `json:"expected_outcome"`
+	Outcome         string `json:"outcome"`
+	Reference       string `json:"reference_answer"`
+	Description     string `json:"description"`
+	Conversation    string `json:"conversation_id"`
+	Note            string `json:"note"`
+}
+
+// compile makes a case of an item. Where it has errors there is none.
+func (s *suite) compile(doc *schema.Document) (*schema.Case, []schema.Problem) {
+	problems := doc.Check("#Evalcase", schema.Error)
+	if schema.HasErrors(problems) {
+		return nil, problems
+	}
+	c := &compiler{suite: s, kase: part{doc: doc}, inputs: slices.Clone(s.inputs), problems: problems}
+	if err := doc.Decode(&c.caseFile); err != nil {
+		return nil, append(problems, doc.Problem("decode", err.Error(), ""))
+	}
+	kase := c.build()
+	if schema.HasErrors(c.problems) {
+		return nil, c.problems
+	}
+	return kase, c.problems
+}
+
+func (c *compiler) build() *schema.Case {
+	c.outcome()
+	c.checkExecution()
+	kase := &schema.Case{
+		Key: c.Key(c.file, c.ID), Dialect: schema.DialectEvalcase, Origin: c.kase.at(),
+		Labels: schema.Labels{
+			Name: c.ID, Description: strings.TrimSpace(c.Description), Conversation: c.Conversation,
+			Groups: []string{c.name()},
+		},
+		Target: c.findTarget(),
+		Weight: 1,
+	}
+	kase.Policy = c.policy()
+	kase.System, kase.Layers, kase.Drive.Messages = c.input()
+	c.answer = c.expected()
+	kase.Evaluators = c.evaluators(kase.Policy.Bands.Pass)
+	slices.SortFunc(c.inputs, func(a, b schema.Input) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role))
+	})
+	kase.Inputs = slices.Compact(c.inputs)
+	return kase
+}
+
+// outcome settles under which of its names the expected outcome stands.
+func (c *compiler) outcome() {
+	switch {
+	case c.ExpectedOutcome != "" && c.Outcome != "":
+		c.fail(c.kase, "both-forms", "`outcome` says the same as `expected_outcome`", "remove one of them", "outcome")
+	case c.ExpectedOutcome == "" && c.Outcome == "":
+		c.fail(c.kase, "missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": …`)
+	}
+	c.ExpectedOutcome = cmp.Or(c.ExpectedOutcome, c.Outcome)
+}
+
+// checkExecution looks at execution of the case; that of the suite was looked
+// at with the suite.
+func (c *compiler) checkExecution() {
+	c.problems = append(c.problems, c.kase.check("#EvalcaseExecution", schema.Warning, "execution")...)
+}
+
+// findTarget gives the target that the case names, else the suite.
+func (c *compiler) findTarget() string {
+	name := ""
+	for _, p := range []part{c.kase.sub("execution", "target"), c.keys.sub("execution", "target"), c.keys.sub("target")} {
+		if p.text() != "" {
+			name = c.resolve(p)
+			break
+		}
+	}
+	c.target, c.known = c.Settings.Targets[cmp.Or(name, c.Settings.DefaultTarget)]
+	return name
+}
+
+// resolve finds the target that is named at a place; empty where it is not
+// known.
+func (c *compiler) resolve(p part) string {
+	name, _, problem := c.Settings.FindTarget(p.text())
+	if problem != nil {
+		problem.Position = p.at()
+		c.problems = append(c.problems, *problem)
+	}
+	return name
+}
+
+// policy follows the precedence: written in the case or its suite, its target,
+// gavel.yaml's defaults, the dialect's default.
+func (c *compiler) policy() schema.Policy {
+	written := cmp.Or(c.kase.number("execution", "timeout_seconds"), c.keys.number("execution", "timeout_seconds"))
+	bands := &schema.Bands{Pass: passing}
+	if t, ok := c.Settings.Thresholds[schema.DialectEvalcase]; ok {
+		bands.Pass = t
+	}
+	bands.Borderline = min(borderline, bands.Pass)
+	return schema.Policy{
+		Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds, Bands: bands,
+		Timeout: cmp.Or(time.Duration(written*float64(time.Second)), c.target.Timeout, c.Settings.Timeout, defaultTimeout),
+	}
+}
+
+// fail notes an error below a part.
+func (c *compiler) fail(p part, rule, message, hint string, path ...any) {
+	c.problems = append(c.problems, p.problem(rule, message, hint, path...))
+}
+
+func (c *compiler) warn(p part, rule, message, hint string, path ...any) {
+	problem := p.problem(rule, message, hint, path...)
+	problem.Severity = schema.Warning
+	c.problems = append(c.problems, problem)
+}
+
+// read reads what a part names, once for all cases of the suite.
+func (c *compiler) read(p part, name, role string, most int64) (schema.File, bool) {
+	ref := schema.Reference{At: p.at(), Path: name, Role: role, Most: most}
+	found, ok := c.lookups[ref]
+	if !ok {
+		found = c.Read(ref)
+		c.lookups[ref] = found
+	}
+	c.inputs = append(c.inputs, found.Inputs...)
+	c.problems = append(c.problems, found.Problems...)
+	return found.File, found.Found()
+}

@@ -1,0 +1,156 @@
+package evalcase
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// maxPattern bounds a pattern, whose compiled form grows with it.
+const maxPattern = 4096
+
+// fieldFile is what a definition says of a field.
+type fieldFile struct {
+	Path      string   `json:"path"`
+	Match     string   `json:"match"`
+	Required  bool     `json:"required"`
+	Weight    *float64 `json:"weight"`
+	Tolerance float64  `json:"tolerance"`
+	Relative  bool     `json:"relative"`
+	Formats   []string `json:"formats"`
+}
+
+// fields reads which fields of the answer are compared, and takes what they
+// are compared with from the expected answer.
+func (c *compiler) fields(p part, threshold float64) (schema.Spec, schema.Rule) {
+	var spec evaluator.FieldAccuracy
+	rule := schema.Rule{Threshold: threshold}
+	if how := p.text("aggregation"); how != "weighted_average" {
+		rule.Aggregate = schema.Aggregate(how)
+	}
+	if c.answer.value == nil {
+		c.fail(c.kase, "missing-field", "field_accuracy compares with an expected answer that is JSON, and the case has none", "write the expected object as `expected_output`", "expected_output")
+		return spec, rule
+	}
+	seen, sum := map[string]bool{}, 0.0
+	for _, item := range p.list("fields") {
+		var f fieldFile
+		if err := item.decode(&f); err != nil {
+			c.fail(item, "decode", err.Error(), "")
+			continue
+		}
+		if seen[f.Path] {
+			c.fail(item, "duplicate-id", fmt.Sprintf("the field %q is compared twice", f.Path), "remove one of them", "path")
+		}
+		seen[f.Path] = true
+		spec.Fields = append(spec.Fields, c.field(item, f))
+		weight := 1.0
+		if f.Weight != nil {
+			weight = *f.Weight
+			rule.Weights = put(rule.Weights, f.Path, weight)
+		}
+		sum += weight
+		if f.Required {
+			rule.Required = append(rule.Required, f.Path)
+		}
+	}
+	if sum == 0 {
+		c.fail(p, "no-weight", "the weights of the fields sum to 0", "give one of them a weight above 0", "fields")
+	}
+	return spec, rule
+}
+
+func (c *compiler) field(item part, f fieldFile) evaluator.Field {
+	out := evaluator.Field{Path: f.Path, Match: f.Match}
+	steps, ok := parsePath(f.Path)
+	if !ok {
+		c.fail(item, "wrong-value", fmt.Sprintf("the path %q leads nowhere", f.Path), "write it as name.list[0].name", "path")
+		return out
+	}
+	out.Expected = walk(c.answer.value, steps)
+	if out.Expected == nil {
+		c.fail(c.answer.from, "missing-field", fmt.Sprintf("the expected answer has no value at %s, which %s compares", f.Path, item.at("path")), "add it, or remove the field there")
+		return out
+	}
+	switch f.Match {
+	case "contains", "regex":
+		c.text(f, out.Expected)
+	case "numeric_tolerance":
+		out.Tolerance, out.Relative = f.Tolerance, f.Relative
+		if _, err := strconv.ParseFloat(strings.Trim(string(out.Expected), `"`), 64); err != nil {
+			c.fail(c.answer.from, "wrong-type", fmt.Sprintf("the expected value at %s is no number", f.Path), "write a number, or compare it by exact")
+		}
+	case "date":
+		out.Formats = f.Formats
+	}
+	return out
+}
+
+// text checks what is looked for in a text.
+func (c *compiler) text(f fieldFile, expected json.RawMessage) {
+	var text string
+	if json.Unmarshal(expected, &text) != nil {
+		c.fail(c.answer.from, "wrong-type", fmt.Sprintf("the expected value at %s must be a string for %s", f.Path, f.Match), "write a string, or compare it by exact")
+		return
+	}
+	if f.Match != "regex" {
+		return
+	}
+	if len(text) > maxPattern {
+		c.fail(c.answer.from, "regex", fmt.Sprintf("the pattern at %s has %d bytes", f.Path, len(text)), fmt.Sprintf("it may have %d", maxPattern))
+		return
+	}
+	if _, err := regexp.Compile(text); err != nil {
+		c.fail(c.answer.from, "regex", fmt.Sprintf("the pattern at %s does not compile: %v", f.Path, err), "write an RE2 pattern")
+	}
+}
+
+var pathStep = regexp.MustCompile(`^(?:\.?([^.\[\]]+)|\[([0-9]+)\])`)
+
+// parsePath parts name.list[0].name into names and indexes.
+func parsePath(text string) ([]any, bool) {
+	var steps []any
+	for rest := text; rest != ""; {
+		m := pathStep.FindStringSubmatch(rest)
+		if m == nil {
+			return nil, false
+		}
+		rest = rest[len(m[0]):]
+		if m[1] != "" {
+			steps = append(steps, m[1])
+			continue
+		}
+		i, err := strconv.Atoi(m[2])
+		if err != nil {
+			return nil, false
+		}
+		steps = append(steps, i)
+	}
+	return steps, len(steps) > 0
+}
+
+// walk gives the value that a path leads to, or nil.
+func walk(value json.RawMessage, steps []any) json.RawMessage {
+	for _, step := range steps {
+		switch s := step.(type) {
+		case string:
+			var object map[string]json.RawMessage
+			if json.Unmarshal(value, &object) != nil {
+				return nil
+			}
+			value = object[s]
+		case int:
+			var list []json.RawMessage
+			if json.Unmarshal(value, &list) != nil || s >= len(list) {
+				return nil
+			}
+			value = list[s]
+		}
+	}
+	return value
+}

@@ -1,0 +1,162 @@
+package evalcase
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// rangeScale is the highest score that a range describes.
+const rangeScale = 10
+
+// rubricFile is what a criterion says, its ranges aside.
+type rubricFile struct {
+	ID              string   `json:"id"`
+	ExpectedOutcome string   `json:"expected_outcome"`
+	Description     string   `json:"description"`
+	Outcome         string   `json:"outcome"`
+	Weight          *float64 `json:"weight"`
+	Required        *bool    `json:"required"`
+	Least           *float64 `json:"required_min_score"`
+}
+
+// rubrics reads a list of criteria and what decides about them.
+func (c *compiler) rubrics(list part, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
+	rule := schema.Rule{Threshold: threshold}
+	var criteria []evaluator.RubricCriterion
+	first := map[string]schema.Position{}
+	sum := 0.0
+	for i, item := range list.list() {
+		r := rubricFile{ID: fmt.Sprintf("rubric-%d", i+1), ExpectedOutcome: item.text()}
+		if item.isObject() {
+			if err := item.decode(&r); err != nil {
+				c.fail(item, "decode", err.Error(), "")
+				continue
+			}
+		}
+		if at, dup := first[r.ID]; dup {
+			c.fail(item, "duplicate-id", fmt.Sprintf("the id %q stands for two criteria", r.ID), "the other is in "+at.String(), "id")
+			continue
+		}
+		first[r.ID] = item.at("id")
+		criterion := evaluator.RubricCriterion{
+			ID: r.ID, Outcome: cmp.Or(r.ExpectedOutcome, r.Description, r.Outcome), Ranges: c.ranges(item),
+		}
+		if criterion.Outcome == "" && !item.has("score_ranges") {
+			c.fail(item, "missing-field", "the criterion does not say what is checked", `add "expected_outcome": … or "score_ranges": …`)
+		}
+		criteria = append(criteria, criterion)
+		sum += c.decides(item, r, &rule)
+	}
+	if len(criteria) > 0 && sum == 0 {
+		c.fail(list, "no-weight", "the weights of the criteria sum to 0", "give one of them a weight above 0")
+	}
+	return criteria, rule
+}
+
+// decides puts weight and demand of a criterion into the rule and gives the
+// weight.
+func (c *compiler) decides(item part, r rubricFile, rule *schema.Rule) float64 {
+	weight := 1.0
+	if r.Weight != nil {
+		weight = *r.Weight
+	}
+	if weight != 1 {
+		rule.Weights = put(rule.Weights, r.ID, weight)
+	}
+	required := r.Required != nil && *r.Required
+	if r.Least != nil {
+		switch {
+		case !item.has("score_ranges"):
+			c.fail(item, "misplaced-field", "`required_min_score` needs a score", "add `score_ranges`, or write required: true", "required_min_score")
+		case r.Required != nil && !required:
+			c.warn(item, "ignored", "`required_min_score` is ignored, since the criterion is not required", "write required: true", "required_min_score")
+		default:
+			required = true
+			rule.Least = put(rule.Least, r.ID, *r.Least/rangeScale)
+		}
+	}
+	if required {
+		rule.Required = append(rule.Required, r.ID)
+	}
+	return weight
+}
+
+func put(m map[string]float64, key string, x float64) map[string]float64 {
+	if m == nil {
+		m = map[string]float64{}
+	}
+	m[key] = x
+	return m
+}
+
+// ranges reads what scores stand for: a description by score, or a list of
+// ranges.
+func (c *compiler) ranges(item part) []evaluator.ScoreRange {
+	if !item.isObject() || !item.has("score_ranges") {
+		return nil
+	}
+	from := item.sub("score_ranges")
+	var out []evaluator.ScoreRange
+	if from.isList() {
+		out = c.rangeList(from)
+	} else {
+		out = c.points(from)
+	}
+	if len(from.list())+len(from.keys()) == 0 {
+		c.fail(item, "out-of-range", "`score_ranges` describes no score", "describe at least one, or remove it", "score_ranges")
+	}
+	slices.SortFunc(out, func(a, b evaluator.ScoreRange) int { return cmp.Compare(a.From, b.From) })
+	for i := 1; i < len(out); i++ {
+		if out[i].From <= out[i-1].To {
+			c.fail(item, "overlap", fmt.Sprintf("the score %s is described twice", decimal(out[i].From)), "let ranges end before the next begins", "score_ranges")
+			break
+		}
+	}
+	return out
+}
+
+func (c *compiler) points(from part) []evaluator.ScoreRange {
+	var out []evaluator.ScoreRange
+	for _, key := range from.keys() {
+		score, err := strconv.ParseFloat(key, 64)
+		switch {
+		case err != nil || !inScale(score):
+			c.fail(from, "out-of-range", fmt.Sprintf("`score_ranges` describes %q", key), "it must be a score from 0 to 10", key)
+			continue
+		case !from.isText(key):
+			c.fail(from, "wrong-type", fmt.Sprintf("the description of %s must be a string", key), "say what the score stands for", key)
+			continue
+		}
+		out = append(out, evaluator.ScoreRange{From: score, To: score, Description: from.text(key)})
+	}
+	return out
+}
+
+func (c *compiler) rangeList(from part) []evaluator.ScoreRange {
+	var out []evaluator.ScoreRange
+	for _, item := range from.list() {
+		var ends []float64
+		text := cmp.Or(item.text("expected_outcome"), item.text("outcome"), item.text("description"))
+		if err := json.Unmarshal(item.json("score_range"), &ends); err != nil || len(ends) != 2 || !inScale(ends[0]) || !inScale(ends[1]) || ends[0] > ends[1] {
+			c.fail(item, "out-of-range", "`score_range` is no range", "write two scores from 0 to 10, the lower one first", "score_range")
+			continue
+		}
+		if text == "" {
+			c.fail(item, "missing-field", "the range does not say what it stands for", `add "expected_outcome": …`)
+			continue
+		}
+		out = append(out, evaluator.ScoreRange{From: ends[0], To: ends[1], Description: text})
+	}
+	return out
+}
+
+func inScale(x float64) bool { return !math.IsNaN(x) && x >= 0 && x <= rangeScale }
+
+func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
