@@ -21,6 +21,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
+	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/promptval"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
@@ -251,6 +252,8 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 		def.Cases, problems = testcase.Load(src, doc)
 	case schema.DialectPromptval:
 		def.Cases, problems = promptval.Load(src, doc)
+	case schema.DialectEvalcase:
+		def.Cases, problems = evalcase.Load(src, doc)
 	default:
 		p := doc.Problem("not-read", fmt.Sprintf("definitions of the %s format are not read, and their cases are not run", def.Dialect), "name the file in .gavelignore")
 		p.Severity = schema.Warning
