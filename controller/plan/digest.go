@@ -21,7 +21,7 @@ const DriverVersion = 1
 
 // compilerVersions count up when a dialect's compiler changes what it makes of
 // the same files in a way that the Case does not show.
-var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1, schema.DialectPromptval: 1}
+var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1, schema.DialectPromptval: 1, schema.DialectEvalcase: 1}
 
 // Digest condenses a case in its environment into the digests E, J and D and
 // the parts they were made from. Labels, keys, paths and origins are in none.
@@ -75,7 +75,7 @@ type digester struct {
 func (d *digester) execution() {
 	c := d.c
 	target := d.env.Targets[d.targetName()]
-	d.value(Execution, "messages", c.Drive.Messages, c.Origin.File)
+	d.messages(target.Agent)
 	if len(c.Drive.Openings) > 0 {
 		d.value(Execution, "openings", c.Drive.Openings, c.Origin.File)
 	}
@@ -133,7 +133,8 @@ func limit(n int) string {
 func (d *digester) judgement() {
 	roles := d.measuredBy()
 	for i, ev := range d.c.Evaluators {
-		d.spec(d.named("evaluator", i), ev.Spec, d.files(ev)...)
+		d.spec(d.named("evaluator", i), ev.Spec, append(d.files(ev), d.sources()...)...)
+		d.measures(i, ev.Spec)
 		if db, ok := ev.Spec.(evaluator.SQLExecutor); ok {
 			for n, f := range db.Database {
 				d.long(Judgement, d.named("database", i)+" file "+strconv.Itoa(n+1), string(f.Data), f.Path)
@@ -167,6 +168,7 @@ func (d *digester) decision() {
 		if len(ev.Rule.Required) > 0 {
 			d.value(Decision, d.named("required criteria", i), ev.Rule.Required, files...)
 		}
+		d.decides(i, ev, files)
 		if ev.Rule.Unanimous {
 			d.short(Decision, d.named("required in", i), "every sample", files...)
 		}
@@ -174,6 +176,7 @@ func (d *digester) decision() {
 			d.short(Decision, d.named("evaluator weight", i), decimal(ev.Weight), files...)
 		}
 	}
+	d.bands()
 	d.short(Decision, "iterations", strconv.Itoa(d.c.Policy.Iterations), d.configured()...)
 }
 

@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"strconv"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// messages adds what is sent. Files and images count by what they hold; their
+// paths only where the target is an agent, which is told them.
+func (d *digester) messages(agent bool) {
+	files := []string{d.c.Origin.File}
+	var paths []string
+	for _, m := range d.c.Drive.Messages {
+		for _, b := range m.Blocks {
+			if b.Path != "" {
+				paths = append(paths, b.Path)
+			}
+		}
+	}
+	d.value(Execution, "messages", d.c.Drive.Messages, append(files, paths...)...)
+	if agent && len(paths) > 0 {
+		d.value(Execution, "paths of files", paths, append(files, paths...)...)
+	}
+}
+
+// measures adds what an evaluator measures by besides its spec: the bytes of
+// programs, and the models that are asked in place of the judge.
+func (d *digester) measures(i int, spec schema.Spec) {
+	if s, ok := spec.(interface{ ProgramFiles() []schema.File }); ok {
+		for n, f := range s.ProgramFiles() {
+			d.long(Judgement, d.named("program", i)+" file "+strconv.Itoa(n+1), string(f.Data), f.Path)
+		}
+	}
+	if s, ok := spec.(interface{ Targets() []string }); ok {
+		for n, name := range s.Targets() {
+			d.facts(Judgement, d.named("judge", i)+" of its own "+strconv.Itoa(n+1), d.env.Targets[name])
+		}
+	}
+}
+
+// decides adds what of an evaluator's rule is not there for every evaluator.
+func (d *digester) decides(i int, ev schema.Evaluator, files []string) {
+	if len(ev.Rule.Least) > 0 {
+		d.value(Decision, d.named("least scores", i), ev.Rule.Least, files...)
+	}
+	if len(ev.Rule.Most) > 0 {
+		d.value(Decision, d.named("bounds", i), ev.Rule.Most, files...)
+	}
+	if ev.Rule.Aggregate != "" {
+		d.short(Decision, d.named("aggregation", i), string(ev.Rule.Aggregate), files...)
+	}
+	if c, ok := ev.Spec.(evaluator.Composite); ok {
+		d.value(Decision, d.named("rules of members", i), c.Rules(), files...)
+	}
+}
+
+// bands adds the scores that pass and that are borderline.
+func (d *digester) bands() {
+	if b := d.c.Policy.Bands; b != nil {
+		d.short(Decision, "passing score", decimal(b.Pass), d.configured()...)
+		d.short(Decision, "borderline score", decimal(b.Borderline), d.configured()...)
+	}
+}
+
+// sources are the files that the evaluators of a case may be written in
+// besides the definition.
+func (d *digester) sources() []string {
+	var files []string
+	for _, in := range d.c.Inputs {
+		if in.Role == "prompt" || in.Role == "suite" {
+			files = append(files, in.File)
+		}
+	}
+	return files
+}

@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// judged is a case with everything that a suite's case has.
+func judged() *schema.Case {
+	program := func() evaluator.CodeJudge {
+		return evaluator.CodeJudge{Program: evaluator.Program{
+			Argv: []string{"python", "judge.py"}, Files: []schema.File{{Path: "s/judge.py", Data: []byte("1")}}, Dir: "s",
+		}}
+	}
+	outer := program()
+	return &schema.Case{
+		Key: "a#1", Dialect: schema.DialectEvalcase, Origin: schema.Position{File: "s/a.yaml", Line: 1},
+		Labels: schema.Labels{Name: "1", Conversation: "c"},
+		Drive: schema.Drive{Messages: []schema.Message{{
+			Role: schema.RoleUser, Content: "look", Blocks: []schema.Block{
+				{Type: "file", Text: "look", Path: "s/look.txt"}, {Type: "image", Data: []byte("png"), Media: "image/png", Path: "s/x.png"},
+			},
+		}}},
+		Policy: schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 16, Bands: &schema.Bands{Pass: 0.8, Borderline: 0.6}},
+		Evaluators: []schema.Evaluator{
+			{Name: "rubrics", Weight: 1, Spec: evaluator.Rubrics{
+				Criteria: []evaluator.RubricCriterion{{ID: "a", Outcome: "x"}}, Target: "own", Subject: evaluator.Subject{Note: "n"},
+			}, Rule: schema.Rule{Threshold: 0.8, Required: []string{"a"}, Least: map[string]float64{"a": 0.5}}},
+			{Name: "both", Weight: 1, Spec: evaluator.Composite{
+				Members: []evaluator.Member{
+					{ID: "code", Spec: program(), Rule: schema.Rule{Threshold: 0.8}},
+					{ID: "cost", Spec: evaluator.Measured{Type: "cost", Quantities: []string{"cost_usd"}}, Rule: schema.Rule{Most: map[string]float64{"cost_usd": 1}}},
+				},
+				Program: &outer,
+			}, Rule: schema.Rule{Aggregate: schema.Minimum}},
+			{Name: "calls", Weight: 1, Spec: evaluator.Measured{Type: "execution_metrics", Quantities: []string{"tool_calls"}}, Rule: schema.Rule{Most: map[string]float64{"tool_calls": 3}}},
+		},
+		Weight: 1,
+	}
+}
+
+func judgedBy(c *schema.Case, own string) Digests {
+	return Digest(c, Environment{
+		Config: "gavel.yaml", DefaultTarget: "model",
+		Targets: map[string]Target{
+			"model": {Facts: []Fact{{Name: "model", Value: "m"}}},
+			"agent": {Agent: true},
+			"own":   {Facts: []Fact{{Name: "model", Value: own}}},
+		},
+		Roles: map[schema.Role]string{schema.Judge: "model"},
+	})
+}
+
+// TestSuiteDigests changes one thing at a time and says the outermost digest
+// that has to follow, by the name of the part that tells why.
+func TestSuiteDigests(t *testing.T) {
+	blocks := func(c *schema.Case) []schema.Block { return c.Drive.Messages[0].Blocks }
+	both := func(c *schema.Case) evaluator.Composite { return c.Evaluators[1].Spec.(evaluator.Composite) }
+	for name, tt := range map[string]struct {
+		change func(*schema.Case)
+		layer  Layer // the first digest that changes; empty for none
+		part   string
+	}{
+		"text of a file":    {func(c *schema.Case) { blocks(c)[0].Text = "other" }, Execution, "messages"},
+		"bytes of an image": {func(c *schema.Case) { blocks(c)[1].Data = []byte("gif") }, Execution, "messages"},
+		"path of a file":    {func(c *schema.Case) { blocks(c)[0].Path = "t/look.txt" }, "", ""},
+		"note": {func(c *schema.Case) {
+			r := c.Evaluators[0].Spec.(evaluator.Rubrics)
+			r.Note = "m"
+			c.Evaluators[0].Spec = r
+		}, Judgement, "evaluator 1"},
+		"program of a member":  {func(c *schema.Case) { both(c).Members[0].Spec.(evaluator.CodeJudge).Files[0].Data = []byte("2") }, Judgement, "program 2 file 1"},
+		"program of composite": {func(c *schema.Case) { both(c).Program.Files[0].Data = []byte("2") }, Judgement, "program 2 file 2"},
+		"path of a program":    {func(c *schema.Case) { both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t" }, "", ""},
+		"least score":          {func(c *schema.Case) { c.Evaluators[0].Rule.Least["a"] = 0.6 }, Decision, "least scores 1"},
+		"aggregation":          {func(c *schema.Case) { c.Evaluators[1].Rule.Aggregate = schema.Maximum }, Decision, "aggregation 2"},
+		"bound of a member":    {func(c *schema.Case) { both(c).Members[1].Rule.Most["cost_usd"] = 2 }, Decision, "rules of members 2"},
+		"bound":                {func(c *schema.Case) { c.Evaluators[2].Rule.Most["tool_calls"] = 4 }, Decision, "bounds 3"},
+		"quantity": {func(c *schema.Case) {
+			c.Evaluators[2].Spec = evaluator.Measured{Type: "execution_metrics", Quantities: []string{"llm_calls"}}
+		}, Judgement, "evaluator 3"},
+		"type of a measurement": {func(c *schema.Case) {
+			c.Evaluators[2].Spec = evaluator.Measured{Type: "latency", Quantities: []string{"tool_calls"}}
+		}, Judgement, "evaluator 3"},
+		"passing score":    {func(c *schema.Case) { c.Policy.Bands.Pass = 0.9 }, Decision, "passing score"},
+		"borderline score": {func(c *schema.Case) { c.Policy.Bands.Borderline = 0.5 }, Decision, "borderline score"},
+		"conversation":     {func(c *schema.Case) { c.Labels.Conversation = "d" }, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := judged()
+			tt.change(changed)
+			before, after := judgedBy(judged(), "o"), judgedBy(changed, "o")
+			if got := firstChange(before, after); got != tt.layer {
+				t.Errorf("the first digest that changes is %q, want %q", got, tt.layer)
+			}
+			if got := changedParts(before, after); tt.part != "" && !got[tt.part] || tt.part == "" && len(got) > 0 {
+				t.Errorf("changed parts are %v, want %q", got, tt.part)
+			}
+		})
+	}
+	if got := firstChange(judgedBy(judged(), "o"), judgedBy(judged(), "p")); got != Judgement {
+		t.Errorf("another model of an evaluator's own changes %q, want %q", got, Judgement)
+	}
+}
+
+func TestAnAgentSeesPaths(t *testing.T) {
+	one, other := judged(), judged()
+	one.Target, other.Target = "agent", "agent"
+	other.Drive.Messages[0].Blocks[0].Path = "t/look.txt"
+	if got := firstChange(judgedBy(one, "o"), judgedBy(other, "o")); got != Execution {
+		t.Errorf("the path of a file changes %q, want %q", got, Execution)
+	}
+}
