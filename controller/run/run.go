@@ -103,19 +103,20 @@ func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(jobs))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.workers)
-	for i, job := range jobs {
-		if gctx.Err() != nil {
-			outcomes[i] = stopped(job)
-			continue
-		}
+	for _, same := range byExecution(jobs) {
 		group.Go(func() error {
-			out, err := r.job(gctx, job)
-			if err != nil {
-				outcomes[i] = stopped(job)
-				return err
+			var fault error
+			for _, i := range same {
+				outcomes[i] = stopped(jobs[i])
+				if fault != nil || gctx.Err() != nil {
+					continue
+				}
+				var out Outcome
+				if out, fault = r.job(gctx, jobs[i]); fault == nil {
+					outcomes[i] = out
+				}
 			}
-			outcomes[i] = out
-			return nil
+			return fault
 		})
 	}
 	err := group.Wait()
@@ -124,6 +125,24 @@ func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
 		err = nil
 	}
 	return outcomes, err
+}
+
+// byExecution groups the jobs that ask the same of the same target, in the
+// order of the first of each. They follow one another, so that each finds what
+// the one before it has stored and nothing is paid for twice.
+func byExecution(jobs []Job) [][]int {
+	var groups [][]int
+	place := map[string]int{}
+	for i, job := range jobs {
+		at, known := place[job.Digests.E]
+		if !known {
+			at = len(groups)
+			place[job.Digests.E] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	return groups
 }
 
 func stopped(job Job) Outcome {

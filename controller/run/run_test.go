@@ -434,3 +434,27 @@ func BenchmarkRun(b *testing.B) {
 		w.run(b.Context(), b, &script{answer: always("hello")}, cases...)
 	}
 }
+
+// TestEqualCasesAreAskedOnce has cases that differ in their rule alone, or in
+// their key alone, share one call.
+func TestEqualCasesAreAskedOnce(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Concurrency = 8
+	s := &script{answer: func(int, target.Request) (target.Reply, error) { return says("hello"), nil }}
+	var cases []*schema.Case
+	for _, key := range []string{"a", "b", "c"} {
+		c := greeting("everybody")
+		c.Key = key
+		cases = append(cases, c)
+	}
+	cases[2].Evaluators[0].Spec = evaluator.Keyword{Keywords: []string{"goodbye"}}
+	out := b.run(t.Context(), t, s, cases...)
+	if len(s.asked) != 1 {
+		t.Errorf("the target was asked %d times, want once", len(s.asked))
+	}
+	for i, want := range []verdict.Verdict{verdict.Pass, verdict.Pass, verdict.Fail} {
+		if out[i].Key != cases[i].Key || out[i].Result.Verdict != want {
+			t.Errorf("%s: %s, want %s: %s", out[i].Key, out[i].Result.Verdict, cases[i].Key, want)
+		}
+	}
+}
