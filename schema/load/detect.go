@@ -18,6 +18,7 @@ var (
 		schema.DialectTestcase: {
 			"persona", "initial_message", "user_context", "max_turns", "expected_outcomes",
 			"expected_tool_calls", "evaluation_criteria_override", "test_cases",
+			"agent_system_prompt", "agent_tools", // of no testcase, and what people write into one
 		},
 	}
 	// renamed are the names that later versions of the formats use.

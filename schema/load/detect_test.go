@@ -31,6 +31,8 @@ func TestDetect(t *testing.T) {
 		"a list of later cases":   {"a.yaml", "- {id: x, criteria: y}\n", "", "1:11: error: `criteria` is the name that a later version of the evalcase format uses; write `expected_outcome`"},
 		"a later testcase":        {"a.json", `{"persona_context": {}, "title": "x"}`, "", "1:2: error: `persona_context` is the name that a later version of the testcase format uses; write `persona`"},
 		"a testcase without name": {"a.json", `{"max_turns": 3}`, "", "1:2: error: the file has `max_turns` like a definition of the testcase format, and fits no format; add `name`, or name the file in .gavelignore"},
+		"the agent's tools":       {"a.json", `{"name": "x", "agent_tools": []}`, "testcase", ""},
+		"the agent's prompt":      {"a.json", `{"agent_system_prompt": "x"}`, "", "1:2: error: the file has `agent_system_prompt` like a definition of the testcase format, and fits no format; add `name`"},
 		"broken":                  {"a.json", `{"x": `, "", "1:6: error: not valid JSON"},
 		"nothing of ours":         {"a.json", `{"colour": "red"}`, "", "note"},
 		"a number":                {"a.json", `5`, "", "note"},
