@@ -1,0 +1,139 @@
+package controller_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// A benchModel answers every chat completion after its latency.
+type benchModel struct {
+	*httptest.Server
+	latency time.Duration
+	calls   atomic.Int64
+}
+
+func newBenchModel(b *testing.B, latency time.Duration) *benchModel {
+	m := &benchModel{latency: latency}
+	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.calls.Add(1)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client sees it too
+		}
+		time.Sleep(m.latency)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop",`+
+			`"message":{"role":"assistant","content":%q}}],"usage":{"prompt_tokens":10,"completion_tokens":3,"total_tokens":13}}`,
+			"the number of: "+strings.ReplaceAll(string(body), `"`, ""))
+	}))
+	b.Cleanup(m.Close)
+	return m
+}
+
+// A benchRun is a folder of cases with a ledger beside it.
+type benchRun struct {
+	dir, book string
+	config    *config.Config
+}
+
+// execute is what gavel run does: load, plan, run, store, report.
+func (r benchRun) execute(b *testing.B) *reporters.Report {
+	b.Helper()
+	book, err := ledger.Open(b.Context(), ledger.Config{Path: r.book})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer book.Close()
+	prepared, err := controller.Prepare(b.Context(), controller.Request{
+		Head:   controller.State{Commit: controller.Worktree, FS: os.DirFS(r.dir), Config: r.config, Dir: r.dir},
+		Ledger: book, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, ConfigFile: "gavel.yaml",
+		LookupEnv: func(string) (string, bool) { return "", false },
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	transport := target.Transport()
+	defer transport.CloseIdleConnections()
+	e := controller.Execution{ID: fmt.Sprint(time.Now().UnixNano()), Scrub: func(s string) string { return s }}
+	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+		return target.New(t, target.Env{Files: s.FS, Transport: transport})
+	}
+	report, err := prepared.Execute(b.Context(), e)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := prepared.Store(b.Context(), e, report, time.Now()); err != nil {
+		b.Fatal(err)
+	}
+	return report
+}
+
+// BenchmarkRun judges 1,000 cases of one prompt, 20 at a time, by a server that
+// speaks a provider's protocol on loopback: with an empty ledger at no latency
+// and at 50 ms, unchanged, and with one case changed.
+func BenchmarkRun(b *testing.B) {
+	const n = 1000
+	for name, latency := range map[string]time.Duration{"first": 0, "first-50ms": 50 * time.Millisecond, "unchanged": 0, "one-changed": 0} {
+		b.Run(name, func(b *testing.B) {
+			model := newBenchModel(b, latency)
+			r := benchRun{dir: b.TempDir(), book: filepath.Join(b.TempDir(), "ledger.db")}
+			var problems any
+			r.config, problems = config.Parse("gavel.yaml", fmt.Appendf(nil, "version: 1\ntargets: {bot: {provider: openai, model: m, base_url: %q, concurrency: 20}}\n", model.URL+"/v1"))
+			if len(r.config.Targets) != 1 {
+				b.Fatal(problems)
+			}
+			writeBench(b, r.dir, "domain.json", `{"id": "d0", "name": "D", "evaluator_id": "keyword"}`)
+			for i := range n {
+				writeBench(b, r.dir, fmt.Sprintf("level_1/test_%d.json", i), benchTest(i, "is"))
+			}
+			want := int64(n)
+			if name == "unchanged" || name == "one-changed" {
+				r.execute(b)
+				want = 0
+			}
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				switch name {
+				case "one-changed":
+					writeBench(b, r.dir, "level_1/test_7.json", benchTest(7, fmt.Sprint("is, said ", i)))
+					want = 1
+				case "first", "first-50ms":
+					if err := os.RemoveAll(filepath.Dir(r.book)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				before := model.calls.Load()
+				b.StartTimer()
+				report := r.execute(b)
+				if made := model.calls.Load() - before; made != want || report.Summary.Cases != n || report.Summary.Pass != n {
+					b.Fatalf("%d calls, want %d: %+v", made, want, report.Summary)
+				}
+			}
+		})
+	}
+}
+
+func writeBench(b *testing.B, dir, name, text string) {
+	b.Helper()
+	file := filepath.Join(dir, "test_definitions/d0", name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+}
