@@ -145,6 +145,9 @@ type caseFile struct {
 
 // compile makes a case of an item. Where it has errors there is none.
 func (s *suite) compile(doc *schema.Document) (*schema.Case, []schema.Problem) {
+	if !doc.IsObject() {
+		return nil, []schema.Problem{doc.Problem("wrong-type", "a case must be an object", "write `id`, `input` and `expected_outcome`")}
+	}
 	problems := doc.Check("#Evalcase", schema.Error)
 	if schema.HasErrors(problems) {
 		return nil, problems

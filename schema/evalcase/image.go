@@ -8,6 +8,9 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
+// maxPath is how long a path may be; what is longer is a broken image.
+const maxPath = 1024
+
 // imageBlock reads an image: a data: URI, base64 that holds one, else a file.
 func (c *compiler) imageBlock(p part) (schema.Block, bool) {
 	if c.known && c.target.AcceptsImages != nil && !*c.target.AcceptsImages {
@@ -26,6 +29,10 @@ func (c *compiler) imageBlock(p part) (schema.Block, bool) {
 	if data, err := base64.StdEncoding.DecodeString(value); err == nil && mediaType(data) != "" {
 		b.Data, b.Media = data, mediaType(data)
 		return b, true
+	}
+	if len(value) > maxPath {
+		c.fail(p, "no-image", "the image is neither base64 of a known image nor a path", "write data:image/png;base64,… or name a PNG, JPEG, GIF or WebP file", "value")
+		return b, false
 	}
 	f, ok := c.read(p.sub("value"), value, "image", maxImage)
 	if !ok {

@@ -73,6 +73,10 @@ func (c *compiler) layers(p part) []schema.Layer {
 			c.fail(p, "image-in-system", "a system prompt takes no image", "put it into a message of the user", "content", i)
 			continue
 		}
+		if b.Data != nil {
+			c.fail(p, "binary-file", b.Path+" is no text, and a system prompt is text", "name a text file", "content", i)
+			continue
+		}
 		file := p.doc.File
 		if b.Path != "" {
 			file = b.Path

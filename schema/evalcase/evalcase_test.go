@@ -1,0 +1,374 @@
+package evalcase_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/evalcase"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+var update = flag.Bool("update", false, "write the golden cases anew")
+
+func TestMain(m *testing.M) {
+	if cuefile.ServeChild() {
+		return
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// fixtures are the files that the examples name, in the folder suites.
+func fixtures(t testing.TB) fstest.MapFS {
+	t.Helper()
+	out := fstest.MapFS{}
+	root := filepath.FromSlash("testdata/files")
+	err := filepath.WalkDir(root, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(root, name)
+		out["suites/"+filepath.ToSlash(rel)] = &fstest.MapFile{Data: data}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// loadIn compiles a file of the folder suites among other files.
+func loadIn(t testing.TB, files fstest.MapFS, name string, settings schema.Settings) ([]*schema.Case, []string) {
+	t.Helper()
+	src := schema.Source{FS: files, Root: "suites", KeyRoot: "suites", Settings: settings}
+	doc, problems := schema.Open(files, "suites/"+name)
+	var cases []*schema.Case
+	if doc != nil {
+		cases, problems = evalcase.Load(src, doc)
+	}
+	var said []string
+	for _, p := range problems {
+		if p.File == "" || p.Line < 1 || p.Column < 1 || p.Rule == "" {
+			t.Errorf("a problem without a place: %+v", p)
+		}
+		said = append(said, strings.TrimPrefix(p.String(), "suites/"))
+	}
+	return cases, said
+}
+
+func load(t testing.TB, text string) ([]*schema.Case, []string) {
+	t.Helper()
+	files := fixtures(t)
+	files["suites/a.yaml"] = &fstest.MapFile{Data: []byte(text)}
+	return loadIn(t, files, "a.yaml", schema.Settings{})
+}
+
+// one compiles a suite of one case that has no problem.
+func one(t testing.TB, text string) *schema.Case {
+	t.Helper()
+	cases, problems := load(t, text)
+	if len(cases) != 1 || len(problems) > 0 {
+		t.Fatalf("%d cases, problems %q", len(cases), problems)
+	}
+	return cases[0]
+}
+
+// least is a case without its id that lacks nothing.
+const least = "  expected_outcome: It works.\n  input: Hi\n"
+
+// fields compiles a case of which some fields are given.
+func fields(t testing.TB, text string) *schema.Case {
+	t.Helper()
+	return one(t, complete(text))
+}
+
+// complete adds to some fields of a case those that it cannot do without.
+func complete(text string) string {
+	out := "- id: example\n"
+	if !regexp.MustCompile(`(?m)^(expected_outcome|outcome):`).MatchString(text) {
+		out += "  expected_outcome: It works.\n"
+	}
+	if !regexp.MustCompile(`(?m)^input`).MatchString(text) {
+		out += "  input: Hi\n"
+	}
+	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+		out += strings.TrimRight("  "+line, " ") + "\n"
+	}
+	return out
+}
+
+// pruned leaves out fields of a Case that are empty, most of which are those of
+// other dialects. What is measured and decided by is shown whole.
+func pruned(v any) any {
+	switch x := v.(type) {
+	case []any:
+		for i := range x {
+			x[i] = pruned(x[i])
+		}
+	case map[string]any:
+		for key, field := range x {
+			x[key] = pruned(field)
+			empty := field == nil || field == "" || field == false || field == 0.0
+			if key[0] >= 'A' && key[0] <= 'Z' && empty {
+				delete(x, key)
+			}
+		}
+	}
+	return v
+}
+
+func golden(t *testing.T, file string, cases []*schema.Case) {
+	t.Helper()
+	raw, err := json.Marshal(cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(pruned(value)); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(file, buf.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file) // written by -update
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), buf.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// completeEach adds to cases the fields that all of them lack.
+func completeEach(text string) string {
+	added := ""
+	for _, line := range []string{"input: Hi", "expected_outcome: It works."} {
+		if name, _, _ := strings.Cut(line, " "); !strings.Contains(text, name) {
+			added += "\n${1}  " + line
+		}
+	}
+	return regexp.MustCompile(`(?m)^( *)(- id: .*)$`).ReplaceAllString(text, "${1}${2}"+added)
+}
+
+// TestSeedExamples compiles what the description of the format shows, as it
+// stands there. The examples fields-… are fields of a case, and those in
+// partial-… leave out what the format requires; here these are added.
+func TestSeedExamples(t *testing.T) {
+	names, err := filepath.Glob("testdata/seed/*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".yaml"), func(t *testing.T) {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(data)
+			switch {
+			case strings.HasPrefix(filepath.Base(name), "fields-"):
+				text = complete(text)
+			case strings.HasPrefix(filepath.Base(name), "partial-"):
+				text = completeEach(text)
+			}
+			cases, problems := load(t, text)
+			if len(cases) == 0 || len(problems) > 0 {
+				t.Fatalf("%d cases, problems %q", len(cases), problems)
+			}
+			golden(t, strings.TrimSuffix(name, ".yaml")+".json", cases)
+		})
+	}
+}
+
+// TestEveryType compiles a suite with every evaluator and every extension.
+func TestEveryType(t *testing.T) {
+	files := fixtures(t)
+	for _, name := range []string{"evaluators", "extensions"} {
+		data, err := os.ReadFile("testdata/suite/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["suites/"+name+".yaml"] = &fstest.MapFile{Data: data}
+		cases, problems := loadIn(t, files, name+".yaml", schema.Settings{})
+		if len(problems) > 0 {
+			t.Errorf("%s has problems: %q", name, problems)
+		}
+		golden(t, "testdata/suite/"+name+".json", cases)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	got := one(t, "- id: x\n"+least)
+	want := &schema.Case{
+		Key: "a#x", Dialect: "evalcase", Origin: schema.Position{File: "suites/a.yaml", Line: 1, Column: 3},
+		Labels: schema.Labels{Name: "x", Groups: []string{"a"}},
+		Drive:  schema.Drive{Messages: []schema.Message{{Role: "user", Content: "Hi"}}},
+		Evaluators: []schema.Evaluator{{
+			Name: "llm_judge", File: "suites/a.yaml", Weight: 1, Rule: schema.Rule{Threshold: 0.8},
+			Spec: evaluator.LLMJudge{Subject: evaluator.Subject{ExpectedOutcome: "It works."}},
+		}},
+		Policy: schema.Policy{
+			Iterations: 1, Timeout: 5 * time.Minute, MaxToolRounds: 16, Bands: &schema.Bands{Pass: 0.8, Borderline: 0.6},
+		},
+		Weight: 1,
+		Inputs: []schema.Input{{File: "suites/a.yaml", Role: "definition"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestPrecedence: written in the case, its suite, its target, gavel.yaml's
+// defaults, the dialect's own.
+func TestPrecedence(t *testing.T) {
+	settings := schema.Settings{
+		Targets: map[string]schema.TargetSettings{"slow": {Timeout: 7 * time.Second}, "fast": {}, "other": {}},
+		Aliases: map[string]string{"azure": "slow"}, DefaultTarget: "fast",
+		Timeout: 9 * time.Second, Iterations: 3, Thresholds: map[string]float64{"evalcase": 0.5},
+	}
+	for name, tt := range map[string]struct {
+		suite, kase, target string
+		timeout             time.Duration
+	}{
+		"nothing":                 {"", "", "", 9 * time.Second},
+		"the suite's target":      {"target: azure\n", "", "slow", 7 * time.Second},
+		"execution wins":          {"target: other\nexecution: {target: slow}\n", "", "slow", 7 * time.Second},
+		"the case's target":       {"execution: {target: slow}\n", "    execution: {target: other}\n", "other", 9 * time.Second},
+		"the suite's timeout":     {"execution: {target: slow, timeout_seconds: 1.5}\n", "", "slow", 1500 * time.Millisecond},
+		"the case's timeout":      {"execution: {timeout_seconds: 5}\n", "    execution: {timeout_seconds: 2}\n", "", 2 * time.Second},
+		"null leaves the suite's": {"execution: {timeout_seconds: 5}\n", "    execution: null\n", "", 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := tt.suite + "evalcases:\n  - id: x\n    expected_outcome: y\n    input: z\n" + tt.kase
+			files := fstest.MapFS{"suites/a.yaml": {Data: []byte(text)}}
+			cases, problems := loadIn(t, files, "a.yaml", settings)
+			if len(cases) != 1 || len(problems) > 0 {
+				t.Fatalf("%d cases, problems %q", len(cases), problems)
+			}
+			c := cases[0]
+			if c.Target != tt.target || c.Policy.Timeout != tt.timeout {
+				t.Errorf("target %q, timeout %v; want %q, %v", c.Target, c.Policy.Timeout, tt.target, tt.timeout)
+			}
+			want := schema.Bands{Pass: 0.5, Borderline: 0.5}
+			if c.Policy.Iterations != 3 || *c.Policy.Bands != want || c.Evaluators[0].Rule.Threshold != 0.5 {
+				t.Errorf("policy %+v, bands %+v", c.Policy, *c.Policy.Bands)
+			}
+		})
+	}
+}
+
+func TestShortFormsExpand(t *testing.T) {
+	for name, forms := range map[string][2]string{
+		"input":    {"input: Hi", "input_messages: [{role: user, content: Hi}]"},
+		"messages": {"input: [{role: user, content: Hi}]", "input_messages: [{role: user, content: Hi}]"},
+		"expected": {"expected_output: Yo", "expected_messages: [{role: assistant, content: Yo}]"},
+		"list":     {"expected_output: [{role: assistant, content: Yo}]", "expected_messages: [{role: assistant, content: Yo}]"},
+		"outcome":  {"outcome: Works.", "expected_outcome: Works."},
+		"rubric":   {"rubrics: [Greets]", "rubrics: [{id: rubric-1, expected_outcome: Greets, weight: 1.0, required: false}]"},
+		"alias":    {"rubrics: [{id: a, description: Greets}]", "rubrics: [{id: a, expected_outcome: Greets}]"},
+		"blocks":   {"input: [{role: user, content: Hi}]", "input: [{role: user, content: [Hi]}]"},
+		"any":      {"evaluators: [{type: tool_trajectory, mode: exact, expected: [{tool: a, args: any}]}]", "evaluators: [{type: tool_trajectory, mode: exact, expected: [{tool: a}]}]"},
+		"place":    {"evaluators: [{type: latency, max_ms: 5}]", "execution: {evaluators: [{type: latency, threshold: 5}]}"},
+		"tokens":   {"evaluators: [{type: token_usage, max_total: 5}]", "evaluators: [{type: token_usage, max_total_tokens: 5}]"},
+		"usd":      {"evaluators: [{type: cost, budget: 5}]", "evaluators: [{type: cost, max_usd: 5}]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			judged := "\nexecution: {evaluators: [{name: j, type: code_judge, script: [x]}]}"
+			if strings.Contains(forms[0], "evaluators") {
+				judged = ""
+			}
+			short, long := fields(t, forms[0]+judged), fields(t, forms[1]+judged)
+			if diff := cmp.Diff(long, short); diff != "" {
+				t.Errorf("%s and %s differ:\n%s", forms[0], forms[1], diff)
+			}
+		})
+	}
+}
+
+// TestFormsOfFiles: a suite is the same in YAML, JSON and CUE, and as lines
+// with the suite keys beside them.
+func TestFormsOfFiles(t *testing.T) {
+	suite := `{"name": "s", "target": "t", "execution": {"timeout_seconds": 5}, "evalcases": [` +
+		`{"id": "x", "expected_outcome": "y", "input": "z"}, {"id": "w", "expected_outcome": "y", "input": "z"}]}`
+	files := fstest.MapFS{
+		"suites/a.json":  {Data: []byte(suite)},
+		"suites/a.yaml":  {Data: []byte("name: s\ntarget: t\nexecution: {timeout_seconds: 5}\nevalcases:\n- {id: x, expected_outcome: y, input: z}\n- {id: w, expected_outcome: y, input: z}\n")},
+		"suites/a.cue":   {Data: []byte("name: \"s\"\ntarget: \"t\"\nexecution: timeout_seconds: 5\nlet o = \"y\"\nevalcases: [for n in [\"x\", \"w\"] {id: n, expected_outcome: o, input: \"z\"}]\n")},
+		"suites/b.jsonl": {Data: []byte("{\"id\": \"x\", \"expected_outcome\": \"y\", \"input\": \"z\"}\n\n{\"id\": \"w\", \"expected_outcome\": \"y\", \"input\": \"z\"}\n")},
+		"suites/b.yml":   {Data: []byte("name: s\ntarget: t\nexecution: {timeout_seconds: 5}\n")},
+	}
+	want, problems := loadIn(t, files, "a.json", schema.Settings{})
+	if len(want) != 2 || len(problems) > 0 {
+		t.Fatalf("%d cases, problems %q", len(want), problems)
+	}
+	for _, name := range []string{"a.yaml", "a.cue", "b.jsonl"} {
+		got, problems := loadIn(t, files, name, schema.Settings{})
+		if len(got) != len(want) || len(problems) > 0 {
+			t.Errorf("%s: %d cases, problems %q", name, len(got), problems)
+			continue
+		}
+		for i, c := range got {
+			inputs := c.Inputs
+			c.Key, c.Origin, c.Inputs = want[i].Key, want[i].Origin, want[i].Inputs
+			c.Evaluators[0].File = want[i].Evaluators[0].File
+			if diff := cmp.Diff(want[i], c); diff != "" {
+				t.Errorf("%s (-json +got):\n%s", name, diff)
+			}
+			lines := []schema.Input{
+				{File: "suites/b.jsonl", Role: "definition"}, {File: "suites/b.yaml", Role: "suite", Absent: true}, {File: "suites/b.yml", Role: "suite"},
+			}
+			if diff := cmp.Diff(lines, inputs); name == "b.jsonl" && diff != "" {
+				t.Errorf("inputs of lines (-want +got):\n%s", diff)
+			}
+		}
+	}
+}
+
+func TestABadCaseLeavesTheOthers(t *testing.T) {
+	cases, problems := load(t, "- id: a\n"+least+"- id: b\n  expected_outcome: x\n- just text\n- id: c\n"+least+"- id: a\n"+least)
+	var ids []string
+	for _, c := range cases {
+		ids = append(ids, c.Labels.Name)
+	}
+	if diff := cmp.Diff([]string{"a", "c"}, ids); diff != "" {
+		t.Errorf("cases (-want +got):\n%s", diff)
+	}
+	if len(problems) != 3 {
+		t.Errorf("problems %q, want one each of b, the text and the second a", problems)
+	}
+}
+
+// TestABadSuiteKeyCostsItsCases, since none of them can be run as it is meant.
+func TestABadSuiteKeyCostsItsCases(t *testing.T) {
+	cases, problems := load(t, "execution: {timeout_seconds: 0}\nevalcases:\n- {id: a, expected_outcome: x, input: y}\n- {id: b, expected_outcome: x, inputt: y}\n")
+	want := []string{
+		"a.yaml:1:30: error: `timeout_seconds` is 0; it must be more than 0",
+		"a.yaml:4:32: error: unknown field `inputt`; did you mean `input`?",
+	}
+	if diff := cmp.Diff(want, problems); diff != "" || len(cases) > 0 {
+		t.Errorf("%d cases, problems (-want +got):\n%s", len(cases), diff)
+	}
+}
