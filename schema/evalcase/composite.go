@@ -159,7 +159,7 @@ func (c *compiler) interpreted(script part) []string {
 func (c *compiler) aggregatorJudge(p part) *evaluator.LLMJudge {
 	spec := &evaluator.LLMJudge{Target: c.judge(p), Subject: c.subject()}
 	if p.has("prompt") {
-		spec.Template = c.template(p.sub("prompt"))
+		spec.Template = c.template(p.sub("prompt"), append(evaluator.JudgeVariables(), evaluator.ResultsVariable))
 		spec.Subject = c.used(spec.Template)
 	}
 	return spec

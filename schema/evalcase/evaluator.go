@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -30,14 +31,22 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 	}
 	listed := c.listed()
 	for _, p := range listed.list() {
-		if ev, ok := c.evaluator(p, threshold); ok {
-			out = append(out, ev)
+		ev, ok := c.evaluator(p, threshold)
+		if !ok {
+			continue
 		}
+		if slices.ContainsFunc(out, func(other schema.Evaluator) bool { return other.Name == ev.Name }) {
+			c.fail(p, "duplicate-name", fmt.Sprintf("the name %q stands for two evaluators", ev.Name), "give each a name of its own", "name")
+		}
+		out = append(out, ev)
 	}
 	if len(out) == 0 && len(listed.list()) == 0 {
-		out = append(out, c.fallback(threshold)...)
+		listed = c.keys.sub("evaluator")
+		out = c.fallback(threshold)
 	}
-	c.checkNames(listed, out)
+	if len(out) > 0 && !slices.ContainsFunc(out, func(ev schema.Evaluator) bool { return ev.Weight > 0 }) {
+		c.fail(listed, "no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0")
+	}
 	return out
 }
 
@@ -83,7 +92,7 @@ func (c *compiler) fallback(threshold float64) []schema.Evaluator {
 func (c *compiler) unknownType(p part, kind string) {
 	hint := schema.DidYouMean(kind, types())
 	if hint == "" {
-		hint = "write code_judge, llm_judge or another type"
+		hint = "write one of " + strings.Join(types(), ", ")
 	}
 	c.fail(p, "unknown-evaluator", fmt.Sprintf("there is no evaluator of type %q", kind), hint)
 }
@@ -95,21 +104,6 @@ func types() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// checkNames asks for names that tell the evaluators apart, and for a weight.
-func (c *compiler) checkNames(listed part, evaluators []schema.Evaluator) {
-	seen, sum := map[string]bool{}, 0.0
-	for _, ev := range evaluators {
-		if seen[ev.Name] {
-			c.fail(listed, "duplicate-name", fmt.Sprintf("the name %q stands for two evaluators", ev.Name), "give each a name of its own")
-		}
-		seen[ev.Name] = true
-		sum += ev.Weight
-	}
-	if len(evaluators) > 0 && sum == 0 {
-		c.fail(listed, "no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0")
-	}
 }
 
 // evaluator reads one evaluator.

@@ -23,7 +23,7 @@ func (c *compiler) llmJudge(p part) schema.Spec {
 		}
 		spec.ExpectedMessages = c.answer.messages
 	case p.has("prompt"):
-		spec.Template = c.template(p.sub("prompt"))
+		spec.Template = c.template(p.sub("prompt"), evaluator.JudgeVariables())
 		spec.Subject = c.used(spec.Template)
 	}
 	return spec
@@ -48,7 +48,8 @@ func (c *compiler) used(template string) evaluator.Subject {
 }
 
 // template reads a prompt, which is a file where it looks like the path of one.
-func (c *compiler) template(p part) string {
+// It may hold the variables that are known.
+func (c *compiler) template(p part, known []string) string {
 	text := p.text()
 	if isPath(text) {
 		f, ok := c.read(p, text, "prompt", maxText)
@@ -58,16 +59,16 @@ func (c *compiler) template(p part) string {
 		text = string(f.Data)
 	}
 	for _, name := range evaluator.VariablesOf(text) {
-		if slices.Contains(evaluator.JudgeVariables(), name) {
+		if slices.Contains(known, name) {
 			continue
 		}
 		if name == "file_changes" {
 			c.fail(p, "misplaced-field", "`{{file_changes}}` cannot be filled in: what an agent changed in its workspace is not collected", "have the agent report the changes, or judge its answer")
 			continue
 		}
-		hint := schema.DidYouMean(name, evaluator.JudgeVariables())
+		hint := schema.DidYouMean(name, known)
 		if hint == "" {
-			hint = "known are " + strings.Join(evaluator.JudgeVariables(), ", ")
+			hint = "known are " + strings.Join(known, ", ")
 		}
 		c.fail(p, "unknown-variable", fmt.Sprintf("the prompt has {{%s}}, which is not filled in", name), hint)
 	}

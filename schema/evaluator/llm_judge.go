@@ -29,6 +29,10 @@ func JudgeVariables() []string {
 	}
 }
 
+// ResultsVariable is what the template of a composite's judge may hold besides:
+// the results of the members as JSON.
+const ResultsVariable = "evaluator_results"
+
 var variable = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 
 // VariablesOf lists what stands between double braces in a template, sorted.
