@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/openai/openai-go/v3"
@@ -16,7 +15,7 @@ import (
 func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 	params, err := o.chatParams(req)
 	if err != nil {
-		return Reply{}, o.fail(Error{Message: "the request cannot be sent: " + err.Error()})
+		return Reply{}, o.unsendable(err)
 	}
 	res, err := o.completions.New(ctx, params)
 	if err != nil {
@@ -39,13 +38,9 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 	}, err
 }
 
-func functionCall(id, name, arguments string) schema.ToolCall {
-	return schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: name, Arguments: arguments}}
-}
-
 func (o *openAI) chatParams(req Request) (openai.ChatCompletionNewParams, error) {
 	params := openai.ChatCompletionNewParams{
-		Model:    o.model,
+		Model:    o.id,
 		Messages: make([]openai.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1),
 	}
 	if req.System != "" {
@@ -68,15 +63,15 @@ func (o *openAI) chatParams(req Request) (openai.ChatCompletionNewParams, error)
 		}
 		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(def))
 	}
-	if req.Format != nil {
+	if format := o.wanted(req); format != nil {
 		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
 			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-				Name: req.Format.Name, Strict: openai.Bool(true), Schema: json.RawMessage(req.Format.Schema),
+				Name: format.Name, Strict: openai.Bool(true), Schema: format.Schema,
 			},
 		}
 	}
-	if req.Temperature != nil && !o.temperature {
-		params.Temperature = openai.Float(*req.Temperature)
+	if heat := o.heat(req); heat != nil {
+		params.Temperature = openai.Float(*heat)
 	}
 	params.SetExtraFields(o.parameters)
 	return params, nil

@@ -18,7 +18,7 @@ import (
 func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 	params, err := o.responseParams(req)
 	if err != nil {
-		return Reply{}, o.fail(Error{Message: "the request cannot be sent: " + err.Error()})
+		return Reply{}, o.unsendable(err)
 	}
 	res, err := o.responses.New(ctx, params)
 	if err != nil {
@@ -71,7 +71,7 @@ func readOutput(res *responses.Response) answer {
 }
 
 func (o *openAI) responseParams(req Request) (responses.ResponseNewParams, error) {
-	params := responses.ResponseNewParams{Model: o.model}
+	params := responses.ResponseNewParams{Model: o.id}
 	if req.System != "" {
 		params.Instructions = openai.String(req.System)
 	}
@@ -93,16 +93,16 @@ func (o *openAI) responseParams(req Request) (responses.ResponseNewParams, error
 		}
 		params.Tools = append(params.Tools, responses.ToolUnionParam{OfFunction: &tool})
 	}
-	if req.Format != nil {
-		format := responses.ResponseFormatTextJSONSchemaConfigParam{Name: req.Format.Name, Strict: openai.Bool(true)}
-		format.SetExtraFields(map[string]any{"schema": req.Format.Schema})
-		params.Text.Format.OfJSONSchema = &format
+	if format := o.wanted(req); format != nil {
+		text := responses.ResponseFormatTextJSONSchemaConfigParam{Name: format.Name, Strict: openai.Bool(true)}
+		text.SetExtraFields(map[string]any{"schema": format.Schema})
+		params.Text.Format.OfJSONSchema = &text
 	}
-	if len(o.text) > 0 {
-		params.Text.SetExtraFields(o.text)
+	if len(o.beside) > 0 {
+		params.Text.SetExtraFields(o.beside)
 	}
-	if req.Temperature != nil && !o.temperature {
-		params.Temperature = openai.Float(*req.Temperature)
+	if heat := o.heat(req); heat != nil {
+		params.Temperature = openai.Float(*heat)
 	}
 	params.SetExtraFields(o.parameters)
 	return params, nil

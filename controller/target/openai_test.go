@@ -162,6 +162,12 @@ func TestOpenAISends(t *testing.T) {
 			want: `{"model":"small-1",` + chatMessages + `,` + chatTools + `,` + chatFormat + `}`,
 		},
 		{
+			name: "chat, a format that is null is not asked for",
+			cfg:  config.Target{Parameters: raw("response_format", "null")},
+			req:  conversation(), path: "/v1/chat/completions", answer: chatReply,
+			want: `{"model":"small-1","temperature":0,` + chatMessages + `,` + chatTools + `}`,
+		},
+		{
 			name: "chat, empty assistant message and system message in the conversation",
 			req: Request{Messages: []schema.Message{
 				{Role: schema.RoleSystem, Content: "S"}, {Role: schema.RoleUser, Content: "U"},
@@ -182,6 +188,12 @@ func TestOpenAISends(t *testing.T) {
 			req: conversation(), path: "/v1/responses", answer: responsesReply,
 			want: `{"temperature":1,"max_output_tokens":100,"reasoning":{"effort":"low"},` + responsesBody +
 				`,"text":{"verbosity":"low",` + responsesFormat + `}}`,
+		},
+		{
+			name: "responses, a format that is null is not asked for",
+			cfg:  config.Target{API: "responses", Parameters: raw("text", `{"verbosity":"low","format":null}`)},
+			req:  conversation(), path: "/v1/responses", answer: responsesReply,
+			want: `{"temperature":0,` + responsesBody + `,"text":{"verbosity":"low"}}`,
 		},
 	}
 	for _, tt := range tests {

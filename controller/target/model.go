@@ -1,0 +1,197 @@
+package target
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A protocol is how an API of models wants what gavel.yaml says.
+type protocol struct {
+	// base is the endpoint where the configuration names none.
+	base string
+	// own are the fields of a request that Gavel fills in itself or cannot deal
+	// with.
+	own []string
+	// format is the field that asks for JSON, or the object that has it as
+	// format beside what may be configured.
+	format string
+	// renamed parameters are not called as in gavel.yaml.
+	renamed map[string]string
+}
+
+// A model is what the targets of all providers of models have.
+type model struct {
+	wire
+	protocol
+	// id is the model as its provider names it.
+	id       string
+	endpoint string
+	// parameters are sent as they are, over whatever else has their name.
+	parameters map[string]any
+	// beside holds what parameters say beside the format in one object.
+	beside map[string]any
+	// temperature is true where parameters settle it, by a value or by null;
+	// unformatted where they say that JSON is not asked for by a schema.
+	temperature, unformatted bool
+	// ask sends one request.
+	ask func(ctx context.Context, req Request) (Reply, error)
+}
+
+func newModel(cfg config.Target, env Env, b base, p protocol) (model, error) {
+	w, err := newWire(cfg, env, b)
+	if err != nil {
+		return model{}, err
+	}
+	m := model{wire: w, protocol: p, id: cfg.Model, endpoint: cmp.Or(cfg.BaseURL, p.base), parameters: map[string]any{}}
+	if err := checkEndpoint("base_url", m.endpoint); err != nil {
+		return m, err
+	}
+	if cfg.Model == "" {
+		return m, errors.New("model is not set")
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Parameters)) {
+		if err := m.take(name, bytes.TrimSpace(cfg.Parameters[name])); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// take checks a configured parameter. One that is null is not sent, which
+// takes the judges' temperature and format away from models that refuse them.
+func (m *model) take(name string, raw json.RawMessage) error {
+	none := string(raw) == "null"
+	if slices.Contains(m.own, name) {
+		if none && name == m.format {
+			m.unformatted = true
+			return nil
+		}
+		return fmt.Errorf("parameter %s cannot be configured: it is part of what is tested", name)
+	}
+	if !json.Valid(raw) {
+		return fmt.Errorf("parameter %s is not JSON", name)
+	}
+	m.temperature = m.temperature || name == "temperature"
+	switch {
+	case none:
+	case name == m.format:
+		return m.takeBeside(raw)
+	default:
+		m.parameters[cmp.Or(m.renamed[name], name)] = raw
+	}
+	return nil
+}
+
+// takeBeside keeps what a parameter says beside the format.
+func (m *model) takeBeside(raw json.RawMessage) error {
+	if err := json.Unmarshal(raw, &m.beside); err != nil {
+		return fmt.Errorf("parameter %s is no object", m.format)
+	}
+	format, ok := m.beside["format"]
+	if format != nil {
+		return fmt.Errorf("parameter %s.format cannot be configured: it is part of what is tested", m.format)
+	}
+	m.unformatted = ok
+	delete(m.beside, "format")
+	return nil
+}
+
+// wanted is the format to ask for; nil where there is none.
+func (m *model) wanted(req Request) *Format {
+	if m.unformatted {
+		return nil
+	}
+	return req.Format
+}
+
+// heat is the temperature to ask for beside the parameters; nil where there is
+// none.
+func (m *model) heat(req Request) *float64 {
+	if m.temperature {
+		return nil
+	}
+	return req.Temperature
+}
+
+func (m *model) middleware(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	resp, err := m.exchange(req, next)
+	if err != nil {
+		return nil, err
+	}
+	// Some servers forget the type, without which the SDKs read no JSON.
+	resp.Header.Set("Content-Type", "application/json")
+	return resp, nil
+}
+
+// Respond sends one request. The reply is one assistant message.
+func (m *model) Respond(ctx context.Context, req Request) (Reply, error) {
+	start := m.now()
+	reply, err := m.ask(ctx, req)
+	var known *Error
+	switch {
+	case err == nil:
+		reply.Traced = true
+		reply.Usage.Calls = 1
+		reply.Latency = m.now().Sub(start)
+		return reply, nil
+	case errors.As(err, &known):
+		return Reply{}, known
+	case ctx.Err() != nil:
+		return Reply{}, m.ended(ctx)
+	}
+	return Reply{}, m.fail(Error{
+		Message: "the reply is not what " + m.id + " should send; is base_url right? " + err.Error(),
+	})
+}
+
+// unsendable is the error of a request that cannot be put into the protocol.
+func (m *model) unsendable(err error) error {
+	return m.fail(Error{Message: "the request cannot be sent: " + err.Error()})
+}
+
+// An answer is the common part of what all APIs give.
+type answer struct {
+	text, refusal string
+	calls         []schema.ToolCall
+	// cut names what stopped the model before its end, such as content_filter.
+	cut string
+}
+
+// message turns an answer into the message of a reply. A refusal is an answer
+// like any other where free text was asked for, since tests may well ask for
+// one; where JSON was asked for there is none.
+func (m *model) message(req Request, a answer) ([]schema.Message, error) {
+	if a.refusal != "" && req.Format != nil {
+		return nil, m.fail(Error{Message: "the model refused: " + a.refusal})
+	}
+	content := cmp.Or(a.text, a.refusal)
+	if content == "" && len(a.calls) == 0 && strings.HasPrefix(a.cut, "content_filter") {
+		return nil, m.fail(Error{Message: "the provider's content filter held the answer back"})
+	}
+	for i := range a.calls {
+		a.calls[i].ID = cmp.Or(a.calls[i].ID, callID(req, i))
+	}
+	return []schema.Message{{Role: schema.RoleAssistant, Content: content, ToolCalls: a.calls}}, nil
+}
+
+// callID names a tool call that came without an id, unique in the conversation
+// and the same in every run.
+func callID(req Request, i int) string {
+	return "call_" + strconv.Itoa(len(req.Messages)) + "_" + strconv.Itoa(i)
+}
+
+func functionCall(id, name, arguments string) schema.ToolCall {
+	return schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: name, Arguments: arguments}}
+}
