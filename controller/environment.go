@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -91,9 +92,9 @@ func recording(fsys fs.FS, name string) (map[string]string, error) {
 // firstRequest is the digest of the first request of a case, by which the
 // lines of a recording that can serve it are known.
 func firstRequest(c *schema.Case, agent bool) string {
-	req := target.Request{System: c.System, Messages: c.Drive.Messages}
-	if !agent {
-		req.Tools = c.Tools
+	req := run.FirstRequest(c)
+	if agent {
+		req.Tools = nil
 	}
 	return target.Digest(req)
 }

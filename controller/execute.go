@@ -177,16 +177,14 @@ func revision(commit string) string {
 // Worktree is the commit of a state that is not committed.
 const Worktree = "worktree"
 
-// openTargets opens the targets that the jobs and their judges need.
+// openTargets opens the targets of the jobs and those that have a role in them.
 func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, error) {
 	roles := RoleTargets(s.Config.Roles)
 	names := map[string]bool{}
 	for _, j := range jobs {
 		names[j.Target] = true
-		for _, ev := range j.Case.Evaluators {
-			for _, role := range ev.Spec.Roles() {
-				names[roles[role]] = true
-			}
+		for _, role := range j.Case.Roles() {
+			names[roles[role]] = true
 		}
 	}
 	// A role that no target has is an error of the cases that need it.

@@ -1,6 +1,9 @@
 package schema
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The names of the dialects.
 const (
@@ -47,6 +50,23 @@ type Case struct {
 	// Inputs lists every file that the case was built from, and every file
 	// that would have been one had it existed, sorted by path.
 	Inputs []Input
+}
+
+// Roles names the models that a case may call besides its target, without
+// repetition: to play the user, to judge, and to steer.
+func (c *Case) Roles() []Role {
+	roles := c.Policy.Roles()
+	if c.Drive.Simulation != nil {
+		roles = append(roles, Simulator)
+	}
+	for _, ev := range c.Evaluators {
+		roles = append(roles, ev.Spec.Roles()...)
+	}
+	if c.Rival != nil && c.Rival.Comparison != nil {
+		roles = append(roles, c.Rival.Comparison.Roles()...)
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
 }
 
 // Labels are shown and selected by, and are in no digest.

@@ -35,7 +35,7 @@ func extract(ctx context.Context, in Input, d *dialogue, wanted string) (*string
 	}
 	err := d.until(ctx, schema.Extractor, req, func(reply string) error {
 		var got map[string]*string
-		if err := strictJSON(reply, &got); err != nil {
+		if err := StrictJSON(reply, &got); err != nil {
 			return err
 		}
 		a, ok := got["answer"]

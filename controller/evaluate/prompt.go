@@ -99,7 +99,7 @@ func readJudgement(reply string) (judgement, error) {
 		Score  *float64 `json:"score"`
 		Reason string   `json:"reason"`
 	}
-	if err := strictJSON(reply, &got); err != nil {
+	if err := StrictJSON(reply, &got); err != nil {
 		return judgement{}, err
 	}
 	if got.Score == nil {

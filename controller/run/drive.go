@@ -3,12 +3,9 @@ package run
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -17,50 +14,203 @@ import (
 // targetRole is the role under which calls to the case's target are journaled.
 const targetRole = "target"
 
-// drive sends the messages of a case to its target and, while the target asks
-// for tools, answers from the mocks. Its errors end the sample without a
-// judgement.
+// drive has the conversation of a case with its target. Its errors end the
+// sample without a judgement.
+//
+// The user speaks first: what the case says, else what the simulator writes.
+// The target replies, which may take several calls while it asks for tools.
+// Without a simulator that is all. With one the conversation ends, looked at
+// in this order after every reply,
+//   - by the target: it says so with its reply, or has called a tool that its
+//     configuration lists under ends_conversation;
+//   - after MaxTurns replies: no message of the user follows the last one;
+//   - by the user: the simulator says that it is done.
+//
+// After TurnCap replies the simulator has a last chance to be done; if it is
+// not, the conversation has no natural end, and there is nothing to judge.
 func drive(ctx context.Context, s *session, t Target, job Job) (*verdict.Transcript, error) {
-	c := job.Case
-	tr := &verdict.Transcript{System: c.System, Traced: true, Messages: slices.Clone(c.Drive.Messages)}
-	mocks := dispatcher{target: t.Config.Mocks, tools: c.Tools, used: map[string]int{}}
-	for round := 0; ; round++ {
-		req := firstRequest(c, t)
-		req.Messages, req.Turn = tr.Messages, round
-		reply, err := s.ask(ctx, targetRole, job.Target, req)
+	c := conversation{session: s, kase: job.Case, name: job.Target, target: t, mocks: newDispatcher(job.Case, t.Config)}
+	c.transcript = verdict.Transcript{
+		System: job.Case.System, Traced: true, Messages: slices.Clone(job.Case.Drive.Messages),
+	}
+	if t.Config.RunsTools() {
+		c.transcript.Tools = offered(job.Case.Tools)
+	}
+	if sim := job.Case.Drive.Simulation; sim != nil {
+		user, err := newSimulator(s, *sim)
 		if err != nil {
 			return nil, err
 		}
-		tr.Messages = append(slices.Clip(tr.Messages), reply.Messages...)
-		tr.Model = cmp.Or(reply.Model, tr.Model)
-		tr.Traced = tr.Traced && reply.Traced
-		tr.Latency += reply.Latency
-		tr.Usage = tr.Usage.Add(reply.Usage)
-		calls := pendingCalls(reply)
-		if !t.Config.RunsTools() || len(calls) == 0 {
-			return tr, nil
+		c.user = user
+	}
+	if err := c.converse(ctx); err != nil {
+		return nil, err
+	}
+	return &c.transcript, nil
+}
+
+// offered are tools as the target sees them.
+func offered(tools []schema.Tool) []schema.Tool {
+	tools = slices.Clone(tools)
+	for i := range tools {
+		tools[i].Mock = nil
+	}
+	return tools
+}
+
+// A conversation is what a user and the target of a case say to each other in
+// one sample.
+type conversation struct {
+	session *session
+	kase    *schema.Case
+	name    string // of the target
+	target  Target
+	user    *simulator // nil where all that the user says is in the case
+	mocks   *dispatcher
+
+	transcript verdict.Transcript
+	replies    int
+}
+
+func (c *conversation) converse(ctx context.Context) error {
+	if len(c.transcript.Messages) == 0 && c.user != nil {
+		if _, err := c.listen(ctx); err != nil {
+			return err
 		}
-		if round == c.Policy.MaxToolRounds {
-			return nil, fmt.Errorf("the target still asks for tools after %d rounds", c.Policy.MaxToolRounds)
+	}
+	for {
+		ended, err := c.reply(ctx)
+		if err != nil || c.user == nil {
+			return err
 		}
-		for _, call := range calls {
-			m, err := mocks.answer(call)
-			if err != nil {
-				return nil, err
-			}
-			tr.Messages = append(tr.Messages, m)
+		c.replies++
+		switch limit := c.kase.Policy.MaxTurns; {
+		case ended:
+			c.transcript.Ended = verdict.EndedByTarget
+			return nil
+		case limit > 0 && c.replies >= limit:
+			c.transcript.Ended = verdict.EndedByLimit
+			return nil
+		}
+		done, err := c.listen(ctx)
+		if err != nil {
+			return err
+		}
+		if done {
+			c.transcript.Ended = verdict.EndedByUser
+			return nil
+		}
+		if limit := c.kase.Policy.TurnCap; limit > 0 && c.replies >= limit {
+			return fmt.Errorf("no natural end: neither side ended the conversation within %d replies; give the case max_turns, or raise defaults: max_turns_cap", limit)
 		}
 	}
 }
 
-// firstRequest is what a case sends first. An agent is not sent the tools: it
-// runs its own.
-func firstRequest(c *schema.Case, t Target) target.Request {
-	req := target.Request{System: c.System, Messages: c.Drive.Messages, Case: c.Key}
-	if t.Config.RunsTools() {
-		req.Tools = c.Tools
+// listen has the user speak, and reports whether those were the last words.
+// Such words stand in the transcript, and nobody answers them.
+func (c *conversation) listen(ctx context.Context) (done bool, err error) {
+	said, err := c.user.speak(ctx, c.transcript.Messages)
+	c.transcript.Simulated = c.user.usage
+	if err != nil {
+		return false, err
 	}
-	return req
+	if said.message != "" {
+		c.add(schema.Message{Role: schema.RoleUser, Content: said.message})
+	}
+	return said.done, nil
+}
+
+// reply has the target reply, and answers from the mocks while it asks for
+// tools. It reports whether the target ended the conversation.
+func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
+	for round := 0; ; round++ {
+		req := target.Request{System: c.kase.System, Tools: c.tools(), Messages: c.transcript.Messages, Case: c.kase.Key, Turn: c.replies}
+		reply, err := c.session.ask(ctx, targetRole, c.name, req)
+		if err != nil {
+			return false, err
+		}
+		c.hear(reply)
+		ended := c.user != nil && (reply.End || c.endsIn(reply.Messages))
+		calls := pendingCalls(reply)
+		if !c.target.Config.RunsTools() || len(calls) == 0 {
+			return ended, nil
+		}
+		if round == c.kase.Policy.MaxToolRounds {
+			return false, fmt.Errorf("the target still asks for tools after %d rounds", c.kase.Policy.MaxToolRounds)
+		}
+		for _, call := range calls {
+			if err := c.answer(call); err != nil {
+				return false, err
+			}
+		}
+		if ended {
+			return true, nil
+		}
+	}
+}
+
+// tools are what the target is sent: an agent gets none, it runs its own.
+func (c *conversation) tools() []schema.Tool {
+	if !c.target.Config.RunsTools() {
+		return nil
+	}
+	return c.kase.Tools
+}
+
+func (c *conversation) add(messages ...schema.Message) {
+	c.transcript.Messages = append(slices.Clip(c.transcript.Messages), messages...)
+}
+
+// hear takes a reply of the target into the transcript.
+func (c *conversation) hear(reply target.Reply) {
+	t := &c.transcript
+	c.add(reply.Messages...)
+	t.Model = cmp.Or(reply.Model, t.Model)
+	t.Traced = t.Traced && reply.Traced
+	t.Latency += reply.Latency
+	t.Usage = t.Usage.Add(reply.Usage)
+}
+
+// answer gives a tool call the answer of a mock. What no mock answers is noted:
+// it says something about the definitions and not about the target.
+func (c *conversation) answer(call schema.ToolCall) error {
+	m, missing, err := c.mocks.answer(call)
+	if err != nil {
+		return err
+	}
+	c.add(m)
+	if missing != "" {
+		c.transcript.Notes = append(c.transcript.Notes, fmt.Sprintf("turn %d: %s", len(c.transcript.Messages), missing))
+	}
+	return nil
+}
+
+// endsIn reports whether a tool that ends the conversation was called.
+func (c *conversation) endsIn(messages []schema.Message) bool {
+	return slices.ContainsFunc(messages, func(m schema.Message) bool {
+		return slices.ContainsFunc(m.ToolCalls, func(call schema.ToolCall) bool {
+			return slices.Contains(c.target.Config.EndsConversation, call.Function.Name)
+		})
+	})
+}
+
+// FirstRequest is the first request of a sample of the case, to its simulator
+// where that opens the conversation and else to a target that is sent tools.
+// The lines of a recording that can serve the case are known by its digest.
+func FirstRequest(c *schema.Case) target.Request {
+	if sim := c.Drive.Simulation; sim != nil && len(c.Drive.Messages) == 0 {
+		return simulatorRequest(*sim, nil)
+	}
+	return target.Request{System: c.System, Messages: c.Drive.Messages, Tools: c.Tools}
+}
+
+// root is the digest by which recordings know a case, see [target.Request].
+func root(c *schema.Case, t Target) string {
+	req := FirstRequest(c)
+	if !t.Config.RunsTools() {
+		req.Tools = nil
+	}
+	return target.Digest(req)
 }
 
 // pendingCalls are the tool calls of the last message of a reply.
@@ -69,101 +219,4 @@ func pendingCalls(r target.Reply) []schema.ToolCall {
 		return nil
 	}
 	return r.Messages[len(r.Messages)-1].ToolCalls
-}
-
-// A dispatcher answers tool calls: first by the mocks of the target, then by
-// the tool's own.
-type dispatcher struct {
-	target map[string][]config.ToolMock
-	tools  []schema.Tool
-	// used counts, by tool and index, how often a mock of the target answered.
-	used map[string]int
-}
-
-// answer gives the tool message for a call. A call to a tool whose mock is
-// code is an error, because code from a repository is not executed.
-func (d *dispatcher) answer(call schema.ToolCall) (schema.Message, error) {
-	name := call.Function.Name
-	msg := schema.Message{Role: schema.RoleTool, ToolCallID: call.ID, Name: name}
-	if body, ok := d.fromTarget(call.Function); ok {
-		msg.Content = body
-		return msg, nil
-	}
-	i := slices.IndexFunc(d.tools, func(t schema.Tool) bool { return t.Name == name })
-	switch {
-	case i < 0:
-		msg.Content = toolError("there is no tool " + name)
-	case d.tools[i].Mock.IsCode():
-		return msg, fmt.Errorf("tool %s was called, but its mock is %s code, which is not executed; give the target a mock for it (targets: mocks: %s) or a json mock in %s",
-			name, d.tools[i].Mock.Kind, name, d.tools[i].File)
-	case d.tools[i].Mock == nil:
-		msg.Content = toolError("tool " + name + " has no mock response")
-	default:
-		msg.Content = d.tools[i].Mock.Body
-	}
-	return msg, nil
-}
-
-func toolError(text string) string {
-	raw, err := json.Marshal(map[string]string{"error": text})
-	if err != nil {
-		return text
-	}
-	return string(raw)
-}
-
-// fromTarget finds the first unused mock of the target whose listed params
-// equal the call's; when all that match are used, the last of them repeats.
-func (d *dispatcher) fromTarget(call schema.FunctionCall) (string, bool) {
-	var args map[string]json.RawMessage
-	// Arguments that are no object match only mocks that list no params.
-	_ = json.Unmarshal([]byte(call.Arguments), &args)
-	last := -1
-	for i, m := range d.target[call.Name] {
-		if !paramsMatch(m.Params, args) {
-			continue
-		}
-		last = i
-		if d.used[usedKey(call.Name, i)] == 0 {
-			break
-		}
-	}
-	if last < 0 {
-		return "", false
-	}
-	d.used[usedKey(call.Name, last)]++
-	return mockBody(d.target[call.Name][last].Response), true
-}
-
-func usedKey(tool string, i int) string { return fmt.Sprintf("%s %d", tool, i) }
-
-// mockBody gives a JSON string as its text and everything else as JSON.
-func mockBody(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
-}
-
-// paramsMatch reports whether all wanted params equal those of the call.
-// Strings are compared trimmed and without regard to case.
-func paramsMatch(want, got map[string]json.RawMessage) bool {
-	for name, w := range want {
-		g, ok := got[name]
-		if !ok || !sameValue(w, g) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameValue(a, b json.RawMessage) bool {
-	var x, y string
-	if json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil {
-		return strings.EqualFold(strings.TrimSpace(x), strings.TrimSpace(y))
-	}
-	ca, errA := schema.Canonical(a)
-	cb, errB := schema.Canonical(b)
-	return errA == nil && errB == nil && string(ca) == string(cb)
 }

@@ -349,7 +349,7 @@ func (w *work) outcome(ctx context.Context) Outcome {
 	for i, t := range w.trials {
 		samples[i] = t.sample
 		out.Spent = out.Spent.Add(t.spent)
-		out.Made = out.Made.Add(t.execution.Usage).Add(t.made)
+		out.Made = out.Made.Add(t.execution.Usage).Add(t.execution.Transcript.Simulated).Add(t.made)
 		out.Duration += t.execution.Duration
 		out.Stopped = out.Stopped || t.stopped
 		if len(t.execution.Transcript.Messages) > 0 {

@@ -82,7 +82,7 @@ type session struct {
 
 func (w *work) open(ctx context.Context, i int, digest string, ordinal int) (*session, error) {
 	s := &session{work: w, digest: digest, ordinal: ordinal, sample: i, seen: map[string]int{}}
-	s.root = target.Digest(firstRequest(w.job.Case, w.Targets[w.job.Target]))
+	s.root = root(w.job.Case, w.Targets[w.job.Target])
 	var err error
 	s.stored, err = w.Ledger.Calls(ctx, w.job.Scope, digest, ordinal)
 	if err != nil {
@@ -97,9 +97,9 @@ func (s *session) measure(ctx context.Context, ev schema.Evaluator, tr *verdict.
 	m := evaluate.Measure(ctx, ev, evaluate.Input{
 		Case: s.job.Case, Transcript: tr,
 		Ask: func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
-			name := s.Roles[role]
-			if name == "" {
-				return target.Reply{}, fmt.Errorf("no model has the role %s; set roles: %s in gavel.yaml", role, role)
+			name, err := s.player(role)
+			if err != nil {
+				return target.Reply{}, err
 			}
 			req.Case = s.job.Case.Key
 			s.left = s.Targets[name].Config.Timeout
@@ -115,6 +115,14 @@ func (s *session) measure(ctx context.Context, ev schema.Evaluator, tr *verdict.
 		},
 	})
 	return m, fault
+}
+
+// player is the name of the target that has a role.
+func (s *session) player(role schema.Role) (string, error) {
+	if name := s.Roles[role]; name != "" {
+		return name, nil
+	}
+	return "", fmt.Errorf("no model has the role %s; set roles: %s in gavel.yaml", role, role)
 }
 
 // ask answers a request from the journal or, past its end, from the target,

@@ -66,8 +66,10 @@ func (u Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }
 // A Transcript is what happened between the driver and the target in one
 // sample. It is what evaluators look at.
 type Transcript struct {
-	// System is the system prompt that was sent.
-	System string `json:"system,omitempty"`
+	// System is the system prompt that was sent, Tools are those that were
+	// offered, without their mocks.
+	System string        `json:"system,omitempty"`
+	Tools  []schema.Tool `json:"tools,omitempty"`
 	// Messages are all turns in order, tool calls and results among them.
 	Messages []schema.Message `json:"messages"`
 	// Model is the model that answered, as it named itself; may be empty.
@@ -78,7 +80,24 @@ type Transcript struct {
 	// Latency is the time spent in calls to the target.
 	Latency time.Duration `json:"latency"`
 	Usage   Usage         `json:"usage"`
+	// Simulated is what the calls to the simulator cost.
+	Simulated Usage `json:"simulated,omitzero"`
+	// Ended says who ended a simulated conversation; empty for others.
+	Ended End `json:"ended,omitempty"`
+	// Notes say what went on beside the messages, such as a tool call that no
+	// mock answers. A turn is the place of a message among Messages, from 1.
+	Notes []string `json:"notes,omitempty"`
 }
+
+// An End is what a simulated conversation ended by.
+type End string
+
+// The ends of simulated conversations.
+const (
+	EndedByTarget End = "target"
+	EndedByUser   End = "user"
+	EndedByLimit  End = "max turns"
+)
 
 // Final returns the text of the last assistant message that has one.
 func (t *Transcript) Final() string {
