@@ -74,8 +74,9 @@ type Rule struct {
 type Aggregate string
 
 const (
-	// Minimum and Maximum take the lowest and the highest score.
+	// Minimum takes the lowest score.
 	Minimum Aggregate = "minimum"
+	// Maximum takes the highest score.
 	Maximum Aggregate = "maximum"
 	// AllOrNothing is 1 where every criterion passes, else 0.
 	AllOrNothing Aggregate = "all_or_nothing"

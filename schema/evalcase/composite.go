@@ -20,7 +20,7 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 			continue
 		}
 		if slices.Contains(names, ev.Name) {
-			c.fail(item, "duplicate-name", fmt.Sprintf("the name %q stands for two evaluators", ev.Name), "give each a name of its own", "name")
+			c.fail(item.problem("duplicate-name", fmt.Sprintf("the name %q stands for two evaluators", ev.Name), "give each a name of its own", "name"))
 			continue
 		}
 		names = append(names, ev.Name)
@@ -41,7 +41,7 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 		sum += weight
 	}
 	if len(names) > 0 && sum == 0 && (rule.Aggregate == "" || rule.Aggregate == schema.SafetyGate) {
-		c.fail(p, "no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0", "evaluators")
+		c.fail(p.problem("no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0", "evaluators"))
 	}
 	return spec, rule
 }
@@ -61,7 +61,7 @@ func (c *compiler) aggregator(p part, names []string, spec *evaluator.Composite,
 	kind := p.text("type")
 	for _, key := range p.keys() {
 		if key != "type" && !slices.Contains(fieldsOf[kind], key) {
-			c.warn(p, "ignored", fmt.Sprintf("`%s` means nothing to an aggregator of type %s", key, kind), "remove it", key)
+			c.warn(p.problem("ignored", fmt.Sprintf("`%s` means nothing to an aggregator of type %s", key, kind), "remove it", key))
 		}
 	}
 	switch kind {
@@ -97,7 +97,7 @@ func (c *compiler) memberWeights(p part, names []string, rule *schema.Rule) {
 func (c *compiler) gates(p part, names []string) []string {
 	gates := p.strings("gates")
 	if len(gates) == 0 {
-		c.fail(p, "missing-field", "the safety_gate names no evaluator that must pass", `add "gates": [names]`)
+		c.fail(p.problem("missing-field", "the safety_gate names no evaluator that must pass", `add "gates": [names]`))
 	}
 	for i, name := range gates {
 		if !slices.Contains(names, name) {
@@ -113,7 +113,7 @@ func (c *compiler) unknownMember(p part, name string, names []string) {
 	if hint == "" {
 		hint = "name one of the composite's evaluators"
 	}
-	c.fail(p, "unknown-evaluator", fmt.Sprintf("the composite has no evaluator %q", name), hint)
+	c.fail(p.problem("unknown-evaluator", fmt.Sprintf("the composite has no evaluator %q", name), hint))
 }
 
 // interpreters run a program that is named by its path.
@@ -125,10 +125,10 @@ func (c *compiler) aggregatorProgram(p part) *evaluator.CodeJudge {
 	script := p.sub("script")
 	switch {
 	case script.has() && p.has("path"):
-		c.fail(p, "both-forms", "`path` says the same as `script`", "remove one of them", "path")
+		c.fail(p.problem("both-forms", "`path` says the same as `script`", "remove one of them", "path"))
 		return nil
 	case !script.has() && !p.has("path"):
-		c.fail(p, "missing-field", "the aggregator names no program", `add "script": ["python", "…"]`)
+		c.fail(p.problem("missing-field", "the aggregator names no program", `add "script": ["python", "…"]`))
 		return nil
 	case !script.has():
 		script = p.sub("path")
@@ -151,7 +151,7 @@ func (c *compiler) interpreted(script part) []string {
 		return []string{by, word}
 	}
 	if path.Ext(word) != "" {
-		c.fail(script, "unknown-program", "how "+word+" is run is not known", `write "script": [program, "`+word+`"] instead`)
+		c.fail(script.problem("unknown-program", "how "+word+" is run is not known", `write "script": [program, "`+word+`"] instead`))
 	}
 	return []string{word}
 }

@@ -56,8 +56,18 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	var cases []*schema.Case
 	first := map[string]schema.Position{}
 	for i := range doc.Items(list...) {
-		item := doc.Part(append(list, i)...)
-		kase, found := s.compile(item)
+		at := append(list, i)
+		item := doc.Part(at...)
+		// As a part of the file the case is compared with the shape of its
+		// definition, without evaluating CUE for each of thousands.
+		found := doc.CheckPart("#Evalcase", schema.Error, at...)
+		var kase *schema.Case
+		switch {
+		case !item.IsObject():
+			found = []schema.Problem{item.Problem("wrong-type", "a case must be an object", "write `id`, `input` and `expected_outcome`")}
+		case !schema.HasErrors(found):
+			kase, found = s.compile(item, found)
+		}
 		problems = append(problems, found...)
 		id := item.Text("id")
 		if at, dup := first[id]; dup && id != "" {
@@ -143,15 +153,9 @@ type caseFile struct {
 	Note            string `json:"note"`
 }
 
-// compile makes a case of an item. Where it has errors there is none.
-func (s *suite) compile(doc *schema.Document) (*schema.Case, []schema.Problem) {
-	if !doc.IsObject() {
-		return nil, []schema.Problem{doc.Problem("wrong-type", "a case must be an object", "write `id`, `input` and `expected_outcome`")}
-	}
-	problems := doc.Check("#Evalcase", schema.Error)
-	if schema.HasErrors(problems) {
-		return nil, problems
-	}
+// compile makes a case of an item, of which some problems are known. Where it
+// has errors there is none.
+func (s *suite) compile(doc *schema.Document, problems []schema.Problem) (*schema.Case, []schema.Problem) {
 	c := &compiler{suite: s, kase: part{doc: doc}, inputs: slices.Clone(s.inputs), problems: problems}
 	if err := doc.Decode(&c.caseFile); err != nil {
 		return nil, append(problems, doc.Problem("decode", err.Error(), ""))
@@ -190,9 +194,9 @@ func (c *compiler) build() *schema.Case {
 func (c *compiler) outcome() {
 	switch {
 	case c.ExpectedOutcome != "" && c.Outcome != "":
-		c.fail(c.kase, "both-forms", "`outcome` says the same as `expected_outcome`", "remove one of them", "outcome")
+		c.fail(c.kase.problem("both-forms", "`outcome` says the same as `expected_outcome`", "remove one of them", "outcome"))
 	case c.ExpectedOutcome == "" && c.Outcome == "":
-		c.fail(c.kase, "missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": …`)
+		c.fail(c.kase.problem("missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": …`))
 	}
 	c.ExpectedOutcome = cmp.Or(c.ExpectedOutcome, c.Outcome)
 }
@@ -242,15 +246,12 @@ func (c *compiler) policy() schema.Policy {
 	}
 }
 
-// fail notes an error below a part.
-func (c *compiler) fail(p part, rule, message, hint string, path ...any) {
-	c.problems = append(c.problems, p.problem(rule, message, hint, path...))
-}
+// fail notes an error.
+func (c *compiler) fail(p schema.Problem) { c.problems = append(c.problems, p) }
 
-func (c *compiler) warn(p part, rule, message, hint string, path ...any) {
-	problem := p.problem(rule, message, hint, path...)
-	problem.Severity = schema.Warning
-	c.problems = append(c.problems, problem)
+func (c *compiler) warn(p schema.Problem) {
+	p.Severity = schema.Warning
+	c.problems = append(c.problems, p)
 }
 
 // read reads what a part names, once for all cases of the suite.

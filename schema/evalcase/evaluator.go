@@ -36,7 +36,7 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 			continue
 		}
 		if slices.ContainsFunc(out, func(other schema.Evaluator) bool { return other.Name == ev.Name }) {
-			c.fail(p, "duplicate-name", fmt.Sprintf("the name %q stands for two evaluators", ev.Name), "give each a name of its own", "name")
+			c.fail(p.problem("duplicate-name", fmt.Sprintf("the name %q stands for two evaluators", ev.Name), "give each a name of its own", "name"))
 		}
 		out = append(out, ev)
 	}
@@ -45,7 +45,7 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 		out = c.fallback(threshold)
 	}
 	if len(out) > 0 && !slices.ContainsFunc(out, func(ev schema.Evaluator) bool { return ev.Weight > 0 }) {
-		c.fail(listed, "no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0")
+		c.fail(listed.problem("no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0"))
 	}
 	return out
 }
@@ -55,7 +55,7 @@ func (c *compiler) listed() part {
 	own, short := c.kase.sub("execution", "evaluators"), c.kase.sub("evaluators")
 	switch {
 	case own.has() && short.has():
-		c.fail(c.kase, "both-forms", "`evaluators` says the same as `execution.evaluators`", "remove one of them", "evaluators")
+		c.fail(c.kase.problem("both-forms", "`evaluators` says the same as `execution.evaluators`", "remove one of them", "evaluators"))
 		return own
 	case own.has():
 		return own
@@ -77,7 +77,7 @@ func (c *compiler) fallback(threshold float64) []schema.Evaluator {
 	switch kind := p.text(); kind {
 	case "", "llm_judge":
 	case "rubric", "code_judge", "composite", "tool_trajectory", "field_accuracy", "execution_metrics", "latency", "cost", "token_usage":
-		c.fail(p, "missing-field", fmt.Sprintf("an evaluator of type %s needs more than its type", kind), "list it under execution.evaluators")
+		c.fail(p.problem("missing-field", fmt.Sprintf("an evaluator of type %s needs more than its type", kind), "list it under execution.evaluators"))
 		return nil
 	default:
 		c.unknownType(p, kind)
@@ -94,7 +94,7 @@ func (c *compiler) unknownType(p part, kind string) {
 	if hint == "" {
 		hint = "write one of " + strings.Join(types(), ", ")
 	}
-	c.fail(p, "unknown-evaluator", fmt.Sprintf("there is no evaluator of type %q", kind), hint)
+	c.fail(p.problem("unknown-evaluator", fmt.Sprintf("there is no evaluator of type %q", kind), hint))
 }
 
 func types() []string {
@@ -185,7 +185,7 @@ func (c *compiler) trajectory(p part) schema.Spec {
 	spec := evaluator.Trajectory{Mode: p.text("mode")}
 	if p.has("minimums") {
 		if err := p.sub("minimums").decode(&spec.Minimums); err != nil {
-			c.fail(p, "decode", err.Error(), "", "minimums")
+			c.fail(p.problem("decode", err.Error(), "", "minimums"))
 		}
 	}
 	for _, item := range p.list("expected") {
@@ -195,9 +195,9 @@ func (c *compiler) trajectory(p part) schema.Spec {
 	}
 	switch {
 	case len(spec.Steps)+len(spec.Minimums) == 0:
-		c.fail(p, "no-check", "the trajectory expects no call", "add `expected`, or `minimums` with mode any_order")
+		c.fail(p.problem("no-check", "the trajectory expects no call", "add `expected`, or `minimums` with mode any_order"))
 	case len(spec.Minimums) > 0 && spec.Mode != evaluator.AnyOrder:
-		c.fail(p, "misplaced-field", "`minimums` counts calls in any order, and the mode is "+spec.Mode, "write mode: any_order, or list the calls under `expected`", "minimums")
+		c.fail(p.problem("misplaced-field", "`minimums` counts calls in any order, and the mode is "+spec.Mode, "write mode: any_order, or list the calls under `expected`", "minimums"))
 	}
 	return spec
 }
@@ -250,7 +250,7 @@ func (c *compiler) measured(p part, kind string, threshold float64) (schema.Spec
 			continue
 		}
 		if _, twice := rule.Most[quantity]; twice {
-			c.fail(p, "both-forms", fmt.Sprintf("`%s` bounds what another field bounds already", key), "remove one of them", key)
+			c.fail(p.problem("both-forms", fmt.Sprintf("`%s` bounds what another field bounds already", key), "remove one of them", key))
 		}
 		rule.Most = put(rule.Most, quantity, p.number(key))
 		spec.Quantities = append(spec.Quantities, quantity)
@@ -258,7 +258,7 @@ func (c *compiler) measured(p part, kind string, threshold float64) (schema.Spec
 	slices.Sort(spec.Quantities)
 	if len(spec.Quantities) == 0 {
 		first := map[string]string{"execution_metrics": "max_tool_calls", "latency": "threshold", "cost": "budget", "token_usage": "max_total"}[kind]
-		c.fail(p, "no-check", "the evaluator bounds nothing", fmt.Sprintf("add %q: …", first))
+		c.fail(p.problem("no-check", "the evaluator bounds nothing", fmt.Sprintf("add %q: …", first)))
 	}
 	return spec, rule
 }

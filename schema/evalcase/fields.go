@@ -34,18 +34,18 @@ func (c *compiler) fields(p part, threshold float64) (schema.Spec, schema.Rule) 
 		rule.Aggregate = schema.Aggregate(how)
 	}
 	if c.answer.value == nil {
-		c.fail(c.kase, "missing-field", "field_accuracy compares with an expected answer that is JSON, and the case has none", "write the expected object as `expected_output`", "expected_output")
+		c.fail(c.kase.problem("missing-field", "field_accuracy compares with an expected answer that is JSON, and the case has none", "write the expected object as `expected_output`", "expected_output"))
 		return spec, rule
 	}
 	seen, sum := map[string]bool{}, 0.0
 	for _, item := range p.list("fields") {
 		var f fieldFile
 		if err := item.decode(&f); err != nil {
-			c.fail(item, "decode", err.Error(), "")
+			c.fail(item.problem("decode", err.Error(), ""))
 			continue
 		}
 		if seen[f.Path] {
-			c.fail(item, "duplicate-id", fmt.Sprintf("the field %q is compared twice", f.Path), "remove one of them", "path")
+			c.fail(item.problem("duplicate-id", fmt.Sprintf("the field %q is compared twice", f.Path), "remove one of them", "path"))
 		}
 		seen[f.Path] = true
 		spec.Fields = append(spec.Fields, c.field(item, f))
@@ -60,7 +60,7 @@ func (c *compiler) fields(p part, threshold float64) (schema.Spec, schema.Rule) 
 		}
 	}
 	if sum == 0 {
-		c.fail(p, "no-weight", "the weights of the fields sum to 0", "give one of them a weight above 0", "fields")
+		c.fail(p.problem("no-weight", "the weights of the fields sum to 0", "give one of them a weight above 0", "fields"))
 	}
 	return spec, rule
 }
@@ -69,12 +69,12 @@ func (c *compiler) field(item part, f fieldFile) evaluator.Field {
 	out := evaluator.Field{Path: f.Path, Match: f.Match}
 	steps, ok := parsePath(f.Path)
 	if !ok {
-		c.fail(item, "wrong-value", fmt.Sprintf("the path %q leads nowhere", f.Path), "write it as name.list[0].name", "path")
+		c.fail(item.problem("wrong-value", fmt.Sprintf("the path %q leads nowhere", f.Path), "write it as name.list[0].name", "path"))
 		return out
 	}
 	out.Expected = walk(c.answer.value, steps)
 	if out.Expected == nil {
-		c.fail(c.answer.from, "missing-field", fmt.Sprintf("the expected answer has no value at %s, which %s compares", f.Path, item.at("path")), "add it, or remove the field there")
+		c.fail(c.answer.from.problem("missing-field", fmt.Sprintf("the expected answer has no value at %s, which %s compares", f.Path, item.at("path")), "add it, or remove the field there"))
 		return out
 	}
 	switch f.Match {
@@ -83,7 +83,7 @@ func (c *compiler) field(item part, f fieldFile) evaluator.Field {
 	case "numeric_tolerance":
 		out.Tolerance, out.Relative = f.Tolerance, f.Relative
 		if _, err := strconv.ParseFloat(strings.Trim(string(out.Expected), `"`), 64); err != nil {
-			c.fail(c.answer.from, "wrong-type", fmt.Sprintf("the expected value at %s is no number", f.Path), "write a number, or compare it by exact")
+			c.fail(c.answer.from.problem("wrong-type", fmt.Sprintf("the expected value at %s is no number", f.Path), "write a number, or compare it by exact"))
 		}
 	case "date":
 		out.Formats = f.Formats
@@ -95,18 +95,18 @@ func (c *compiler) field(item part, f fieldFile) evaluator.Field {
 func (c *compiler) text(f fieldFile, expected json.RawMessage) {
 	var text string
 	if json.Unmarshal(expected, &text) != nil {
-		c.fail(c.answer.from, "wrong-type", fmt.Sprintf("the expected value at %s must be a string for %s", f.Path, f.Match), "write a string, or compare it by exact")
+		c.fail(c.answer.from.problem("wrong-type", fmt.Sprintf("the expected value at %s must be a string for %s", f.Path, f.Match), "write a string, or compare it by exact"))
 		return
 	}
 	if f.Match != "regex" {
 		return
 	}
 	if len(text) > maxPattern {
-		c.fail(c.answer.from, "regex", fmt.Sprintf("the pattern at %s has %d bytes", f.Path, len(text)), fmt.Sprintf("it may have %d", maxPattern))
+		c.fail(c.answer.from.problem("regex", fmt.Sprintf("the pattern at %s has %d bytes", f.Path, len(text)), fmt.Sprintf("it may have %d", maxPattern)))
 		return
 	}
 	if _, err := regexp.Compile(text); err != nil {
-		c.fail(c.answer.from, "regex", fmt.Sprintf("the pattern at %s does not compile: %v", f.Path, err), "write an RE2 pattern")
+		c.fail(c.answer.from.problem("regex", fmt.Sprintf("the pattern at %s does not compile: %v", f.Path, err), "write an RE2 pattern"))
 	}
 }
 

@@ -14,14 +14,14 @@ const maxPath = 1024
 // imageBlock reads an image: a data: URI, base64 that holds one, else a file.
 func (c *compiler) imageBlock(p part) (schema.Block, bool) {
 	if c.known && c.target.AcceptsImages != nil && !*c.target.AcceptsImages {
-		c.fail(p, "no-images", "the target takes no images", "name another target, or describe the image in words", "value")
+		c.fail(p.problem("no-images", "the target takes no images", "name another target, or describe the image in words", "value"))
 	}
 	value := p.text("value")
 	b := schema.Block{Type: "image"}
 	if uri, ok := strings.CutPrefix(value, "data:"); ok {
 		b.Data = fromURI(uri)
 		if b.Media = mediaType(b.Data); b.Media == "" {
-			c.fail(p, "no-image", "the data: URI holds no image that is known", "write data:image/png;base64,… or name a PNG, JPEG, GIF or WebP file", "value")
+			c.fail(p.problem("no-image", "the data: URI holds no image that is known", "write data:image/png;base64,… or name a PNG, JPEG, GIF or WebP file", "value"))
 			return b, false
 		}
 		return b, true
@@ -31,7 +31,7 @@ func (c *compiler) imageBlock(p part) (schema.Block, bool) {
 		return b, true
 	}
 	if len(value) > maxPath {
-		c.fail(p, "no-image", "the image is neither base64 of a known image nor a path", "write data:image/png;base64,… or name a PNG, JPEG, GIF or WebP file", "value")
+		c.fail(p.problem("no-image", "the image is neither base64 of a known image nor a path", "write data:image/png;base64,… or name a PNG, JPEG, GIF or WebP file", "value"))
 		return b, false
 	}
 	f, ok := c.read(p.sub("value"), value, "image", maxImage)
@@ -40,7 +40,7 @@ func (c *compiler) imageBlock(p part) (schema.Block, bool) {
 	}
 	b.Path, b.Data, b.Media = f.Path, f.Data, mediaType(f.Data)
 	if b.Media == "" {
-		c.fail(p, "no-image", f.Path+" is no image that is known", "name a PNG, JPEG, GIF or WebP file", "value")
+		c.fail(p.problem("no-image", f.Path+" is no image that is known", "name a PNG, JPEG, GIF or WebP file", "value"))
 		return b, false
 	}
 	return b, true

@@ -63,14 +63,14 @@ func (c *compiler) template(p part, known []string) string {
 			continue
 		}
 		if name == "file_changes" {
-			c.fail(p, "misplaced-field", "`{{file_changes}}` cannot be filled in: what an agent changed in its workspace is not collected", "have the agent report the changes, or judge its answer")
+			c.fail(p.problem("misplaced-field", "`{{file_changes}}` cannot be filled in: what an agent changed in its workspace is not collected", "have the agent report the changes, or judge its answer"))
 			continue
 		}
 		hint := schema.DidYouMean(name, known)
 		if hint == "" {
 			hint = "known are " + strings.Join(known, ", ")
 		}
-		c.fail(p, "unknown-variable", fmt.Sprintf("the prompt has {{%s}}, which is not filled in", name), hint)
+		c.fail(p.problem("unknown-variable", fmt.Sprintf("the prompt has {{%s}}, which is not filled in", name), hint))
 	}
 	return text
 }
@@ -112,7 +112,7 @@ func (c *compiler) config(p part, def string) json.RawMessage {
 		return p.json("config")
 	}
 	if p.has("config") && !p.isObject("config") {
-		c.fail(p, "wrong-type", "`config` must be an object where further fields are added to it", "write an object", "config")
+		c.fail(p.problem("wrong-type", "`config` must be an object where further fields are added to it", "write an object", "config"))
 		return nil
 	}
 	for _, key := range p.keys("config") {
@@ -120,7 +120,7 @@ func (c *compiler) config(p part, def string) json.RawMessage {
 	}
 	raw, err := json.Marshal(extra)
 	if err != nil {
-		c.fail(p, "decode", err.Error(), "", "config")
+		c.fail(p.problem("decode", err.Error(), "", "config"))
 		return nil
 	}
 	if canonical, err := schema.Canonical(raw); err == nil {
@@ -184,11 +184,11 @@ func (c *compiler) folder(p part) (string, bool) {
 		dir = path.Clean(rooted)
 	}
 	if !fs.ValidPath(dir) || strings.ContainsAny(cwd, "\\\x00") {
-		c.fail(p, "path-escapes", fmt.Sprintf("the path %q leaves the repository", cwd), "name a folder inside it; a leading / means the repository root", "cwd")
+		c.fail(p.problem("path-escapes", fmt.Sprintf("the path %q leaves the repository", cwd), "name a folder inside it; a leading / means the repository root", "cwd"))
 		return "", false
 	}
 	if info, err := fs.Stat(c.FS, dir); err != nil || !info.IsDir() {
-		c.fail(p, "missing-file", fmt.Sprintf("the folder %s does not exist", dir), "add it or correct the path", "cwd")
+		c.fail(p.problem("missing-file", fmt.Sprintf("the folder %s does not exist", dir), "add it or correct the path", "cwd"))
 		return "", false
 	}
 	return dir, true
@@ -230,7 +230,7 @@ func (c *compiler) programFile(script part, dir, word string, i int) string {
 	file := path.Join(dir, word)
 	switch {
 	case dotted && !fs.ValidPath(file):
-		c.fail(at, "path-escapes", fmt.Sprintf("the path %q leaves the repository", word), "name a file inside it")
+		c.fail(at.problem("path-escapes", fmt.Sprintf("the path %q leaves the repository", word), "name a file inside it"))
 		return ""
 	case !fs.ValidPath(file):
 		return ""
@@ -244,7 +244,7 @@ func (c *compiler) programFile(script part, dir, word string, i int) string {
 	for up := dir; up != "." && !strings.HasPrefix(word, "../"); {
 		up = path.Dir(up)
 		if found := path.Join(up, word); c.isFile(found) {
-			c.warn(at, "found-above", fmt.Sprintf("%s is not in the folder that the program runs in; %s is taken", word, found), "write "+relative(dir, found))
+			c.warn(at.problem("found-above", fmt.Sprintf("%s is not in the folder that the program runs in; %s is taken", word, found), "write "+relative(dir, found)))
 			return found
 		}
 	}
@@ -269,7 +269,7 @@ func (c *compiler) addProgram(script part, file string, out *programFiles) {
 	add := func(name string) {
 		data, err := schema.ReadFile(c.FS, name, maxProgram)
 		if err != nil {
-			c.fail(script, "unreadable", fmt.Sprintf("%s cannot be read: %v", name, err), "make it a plain file of at most 4 MiB")
+			c.fail(script.problem("unreadable", fmt.Sprintf("%s cannot be read: %v", name, err), "make it a plain file of at most 4 MiB"))
 			return
 		}
 		out.files = append(out.files, schema.File{Path: name, Data: data})
@@ -293,7 +293,7 @@ func (c *compiler) addProgram(script part, file string, out *programFiles) {
 			continue
 		}
 		if beside++; beside > maxSiblings {
-			c.warn(script, "many-programs", fmt.Sprintf("of the files beside %s only %d count as part of the program", file, maxSiblings), "move the program into a folder of its own")
+			c.warn(script.problem("many-programs", fmt.Sprintf("of the files beside %s only %d count as part of the program", file, maxSiblings), "move the program into a folder of its own"))
 			return
 		}
 		add(name)

@@ -32,14 +32,14 @@ func (c *compiler) input() (string, []schema.Layer, []schema.Message) {
 	from := c.kase.sub("input")
 	switch {
 	case c.kase.has("input") && c.kase.has("input_messages"):
-		c.fail(c.kase, "both-forms", "`input` and `input_messages` are two forms of the same", "remove one of them", "input_messages")
+		c.fail(c.kase.problem("both-forms", "`input` and `input_messages` are two forms of the same", "remove one of them", "input_messages"))
 		return "", nil, nil
 	case from.isText():
 		return "", nil, []schema.Message{{Role: schema.RoleUser, Content: from.text()}}
 	case c.kase.has("input_messages"):
 		from = c.kase.sub("input_messages")
 	case !c.kase.has("input"):
-		c.fail(c.kase, "missing-field", "the case has no input", `add "input": … or "input_messages": …`)
+		c.fail(c.kase.problem("missing-field", "the case has no input", `add "input": … or "input_messages": …`))
 		return "", nil, nil
 	}
 	var layers []schema.Layer
@@ -49,7 +49,7 @@ func (c *compiler) input() (string, []schema.Layer, []schema.Message) {
 		items = items[1:]
 	}
 	if len(items) == 0 {
-		c.fail(from, "no-input", "nothing is said to the target", "add a message of the user")
+		c.fail(from.problem("no-input", "nothing is said to the target", "add a message of the user"))
 	}
 	texts := make([]string, len(layers))
 	for i, l := range layers {
@@ -70,11 +70,11 @@ func (c *compiler) layers(p part) []schema.Layer {
 	var layers []schema.Layer
 	for i, b := range m.Blocks {
 		if b.Type == "image" {
-			c.fail(p, "image-in-system", "a system prompt takes no image", "put it into a message of the user", "content", i)
+			c.fail(p.problem("image-in-system", "a system prompt takes no image", "put it into a message of the user", "content", i))
 			continue
 		}
 		if b.Data != nil {
-			c.fail(p, "binary-file", b.Path+" is no text, and a system prompt is text", "name a text file", "content", i)
+			c.fail(p.problem("binary-file", b.Path+" is no text, and a system prompt is text", "name a text file", "content", i))
 			continue
 		}
 		file := p.doc.File
@@ -92,7 +92,7 @@ func (c *compiler) expected() answer {
 	var a answer
 	switch {
 	case output.has() && messages.has():
-		c.fail(c.kase, "both-forms", "`expected_output` and `expected_messages` are two forms of the same", "remove one of them", "expected_messages")
+		c.fail(c.kase.problem("both-forms", "`expected_output` and `expected_messages` are two forms of the same", "remove one of them", "expected_messages"))
 	case messages.has():
 		a = answer{messages: c.messages(messages.list()), from: messages}
 	case output.isText():
@@ -143,7 +143,7 @@ func (c *compiler) messages(items []part) []schema.Message {
 			calls[call.ID] = true
 		}
 		if m.ToolCallID != "" && !calls[m.ToolCallID] {
-			c.warn(item, "unknown-call", fmt.Sprintf("no message before this one makes the call %q", m.ToolCallID), "write the id of a call", "tool_call_id")
+			c.warn(item.problem("unknown-call", fmt.Sprintf("no message before this one makes the call %q", m.ToolCallID), "write the id of a call", "tool_call_id"))
 		}
 		out = append(append(out, m), answers...)
 	}
@@ -167,7 +167,7 @@ func (c *compiler) message(p part) (schema.Message, bool) {
 	case content.has():
 		m.Content = string(content.json())
 	case !p.has("tool_calls"):
-		c.fail(p, "missing-field", "the field `content` is missing", `add "content": …`)
+		c.fail(p.problem("missing-field", "the field `content` is missing", `add "content": …`))
 	}
 	return m, true
 }
@@ -230,13 +230,13 @@ func (c *compiler) unknownBlock(p part, kind string) {
 	known := []string{"text", "file", "image", "json"}
 	hint := "write one of " + strings.Join(known, ", ")
 	if !p.has("type") {
-		c.fail(p, "missing-field", "the field `type` is missing", hint)
+		c.fail(p.problem("missing-field", "the field `type` is missing", hint))
 		return
 	}
 	if near := schema.DidYouMean(kind, known); near != "" {
 		hint = near
 	}
-	c.fail(p, "wrong-value", fmt.Sprintf("there is no content of type %s", p.json("type")), hint, "type")
+	c.fail(p.problem("wrong-value", fmt.Sprintf("there is no content of type %s", p.json("type")), hint, "type"))
 }
 
 // fileBlock reads a file that goes into the message of a model and of which an
@@ -250,7 +250,7 @@ func (c *compiler) fileBlock(p part) (schema.Block, bool) {
 	if !utf8.Valid(f.Data) || strings.ContainsRune(b.Text, 0) {
 		b.Text, b.Data = "", f.Data
 		if c.known && !c.target.Agent {
-			c.fail(p, "binary-file", f.Path+" is no text, and a model is sent the text of a file", "name a text file, an image as `type: image`, or an agent as the target", "value")
+			c.fail(p.problem("binary-file", f.Path+" is no text, and a model is sent the text of a file", "name a text file, an image as `type: image`, or an agent as the target", "value"))
 		}
 	}
 	return b, true
@@ -262,7 +262,7 @@ func (c *compiler) calls(p part, m *schema.Message, before int) []schema.Message
 	var answers []schema.Message
 	for i, item := range p.list("tool_calls") {
 		if m.Role != schema.RoleAssistant {
-			c.fail(p, "misplaced-field", "only the assistant makes calls", "make the role assistant, or remove `tool_calls`", "tool_calls")
+			c.fail(p.problem("misplaced-field", "only the assistant makes calls", "make the role assistant, or remove `tool_calls`", "tool_calls"))
 			return nil
 		}
 		if item.has("tool") {
@@ -278,7 +278,7 @@ func (c *compiler) calls(p part, m *schema.Message, before int) []schema.Message
 		}
 		arguments := item.text("function", "arguments")
 		if !json.Valid([]byte(arguments)) {
-			c.fail(item, "arguments", "the arguments of the call are not JSON", `write a string that holds JSON, such as "{}"`, "function", "arguments")
+			c.fail(item.problem("arguments", "the arguments of the call are not JSON", `write a string that holds JSON, such as "{}"`, "function", "arguments"))
 		}
 		m.ToolCalls = append(m.ToolCalls, schema.ToolCall{
 			ID: item.text("id"), Type: "function",

@@ -36,12 +36,12 @@ func (c *compiler) rubrics(list part, threshold float64) ([]evaluator.RubricCrit
 		r := rubricFile{ID: fmt.Sprintf("rubric-%d", i+1), ExpectedOutcome: item.text()}
 		if item.isObject() {
 			if err := item.decode(&r); err != nil {
-				c.fail(item, "decode", err.Error(), "")
+				c.fail(item.problem("decode", err.Error(), ""))
 				continue
 			}
 		}
 		if at, dup := first[r.ID]; dup {
-			c.fail(item, "duplicate-id", fmt.Sprintf("the id %q stands for two criteria", r.ID), "the other is in "+at.String(), "id")
+			c.fail(item.problem("duplicate-id", fmt.Sprintf("the id %q stands for two criteria", r.ID), "the other is in "+at.String(), "id"))
 			continue
 		}
 		first[r.ID] = item.at("id")
@@ -49,13 +49,13 @@ func (c *compiler) rubrics(list part, threshold float64) ([]evaluator.RubricCrit
 			ID: r.ID, Outcome: cmp.Or(r.ExpectedOutcome, r.Description, r.Outcome), Ranges: c.ranges(item),
 		}
 		if criterion.Outcome == "" && !item.has("score_ranges") {
-			c.fail(item, "missing-field", "the criterion does not say what is checked", `add "expected_outcome": … or "score_ranges": …`)
+			c.fail(item.problem("missing-field", "the criterion does not say what is checked", `add "expected_outcome": … or "score_ranges": …`))
 		}
 		criteria = append(criteria, criterion)
 		sum += c.decides(item, r, &rule)
 	}
 	if len(criteria) > 0 && sum == 0 {
-		c.fail(list, "no-weight", "the weights of the criteria sum to 0", "give one of them a weight above 0")
+		c.fail(list.problem("no-weight", "the weights of the criteria sum to 0", "give one of them a weight above 0"))
 	}
 	return criteria, rule
 }
@@ -74,9 +74,9 @@ func (c *compiler) decides(item part, r rubricFile, rule *schema.Rule) float64 {
 	if r.Least != nil {
 		switch {
 		case !item.has("score_ranges"):
-			c.fail(item, "misplaced-field", "`required_min_score` needs a score", "add `score_ranges`, or write required: true", "required_min_score")
+			c.fail(item.problem("misplaced-field", "`required_min_score` needs a score", "add `score_ranges`, or write required: true", "required_min_score"))
 		case r.Required != nil && !required:
-			c.warn(item, "ignored", "`required_min_score` is ignored, since the criterion is not required", "write required: true", "required_min_score")
+			c.warn(item.problem("ignored", "`required_min_score` is ignored, since the criterion is not required", "write required: true", "required_min_score"))
 		default:
 			required = true
 			rule.Least = put(rule.Least, r.ID, *r.Least/rangeScale)
@@ -110,12 +110,12 @@ func (c *compiler) ranges(item part) []evaluator.ScoreRange {
 		out = c.points(from)
 	}
 	if len(from.list())+len(from.keys()) == 0 {
-		c.fail(item, "out-of-range", "`score_ranges` describes no score", "describe at least one, or remove it", "score_ranges")
+		c.fail(item.problem("out-of-range", "`score_ranges` describes no score", "describe at least one, or remove it", "score_ranges"))
 	}
 	slices.SortFunc(out, func(a, b evaluator.ScoreRange) int { return cmp.Compare(a.From, b.From) })
 	for i := 1; i < len(out); i++ {
 		if out[i].From <= out[i-1].To {
-			c.fail(item, "overlap", fmt.Sprintf("the score %s is described twice", decimal(out[i].From)), "let ranges end before the next begins", "score_ranges")
+			c.fail(item.problem("overlap", fmt.Sprintf("the score %s is described twice", decimal(out[i].From)), "let ranges end before the next begins", "score_ranges"))
 			break
 		}
 	}
@@ -128,10 +128,10 @@ func (c *compiler) points(from part) []evaluator.ScoreRange {
 		score, err := strconv.ParseFloat(key, 64)
 		switch {
 		case err != nil || !inScale(score):
-			c.fail(from, "out-of-range", fmt.Sprintf("`score_ranges` describes %q", key), "it must be a score from 0 to 10", key)
+			c.fail(from.problem("out-of-range", fmt.Sprintf("`score_ranges` describes %q", key), "it must be a score from 0 to 10", key))
 			continue
 		case !from.isText(key):
-			c.fail(from, "wrong-type", fmt.Sprintf("the description of %s must be a string", key), "say what the score stands for", key)
+			c.fail(from.problem("wrong-type", fmt.Sprintf("the description of %s must be a string", key), "say what the score stands for", key))
 			continue
 		}
 		out = append(out, evaluator.ScoreRange{From: score, To: score, Description: from.text(key)})
@@ -145,11 +145,11 @@ func (c *compiler) rangeList(from part) []evaluator.ScoreRange {
 		var ends []float64
 		text := cmp.Or(item.text("expected_outcome"), item.text("outcome"), item.text("description"))
 		if err := json.Unmarshal(item.json("score_range"), &ends); err != nil || len(ends) != 2 || !inScale(ends[0]) || !inScale(ends[1]) || ends[0] > ends[1] {
-			c.fail(item, "out-of-range", "`score_range` is no range", "write two scores from 0 to 10, the lower one first", "score_range")
+			c.fail(item.problem("out-of-range", "`score_range` is no range", "write two scores from 0 to 10, the lower one first", "score_range"))
 			continue
 		}
 		if text == "" {
-			c.fail(item, "missing-field", "the range does not say what it stands for", `add "expected_outcome": …`)
+			c.fail(item.problem("missing-field", "the range does not say what it stands for", `add "expected_outcome": …`))
 			continue
 		}
 		out = append(out, evaluator.ScoreRange{From: ends[0], To: ends[1], Description: text})

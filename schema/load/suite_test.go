@@ -1,0 +1,41 @@
+package load
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSuites are found in every form, and the files that they refer to are no
+// definitions of their own.
+func TestSuites(t *testing.T) {
+	res := loadAll(t, map[string]string{
+		"test_definitions/greet.yaml":       "evalcases:\n- {id: hi, expected_outcome: Greets, input: [{role: user, content: [{type: file, value: data/hi.json}]}]}\n",
+		"test_definitions/list.yaml":        "- {id: hi, expected_outcome: Greets, input: Hi}\n- {id: ho, expected_outcome: Greets, input: Ho}\n",
+		"test_definitions/lines.jsonl":      `{"id": "hi", "expected_outcome": "Greets", "input": "Hi"}` + "\n",
+		"test_definitions/lines.yaml":       "name: lines\nexecution: {timeout_seconds: 7}\n",
+		"test_definitions/data/hi.json":     `{"persona": "not one"}`,
+		"test_definitions/sub/greet.yaml":   "evalcases: [{id: hi, expected_outcome: Greets, input: Hi}]\n",
+		"test_definitions/sub/broken.yaml":  "evalcases: [{id: hi, expected_outcome: Greets}]\n",
+		"test_definitions/sub/empty.yaml":   "evalcases: []\n",
+		"test_definitions/sub/package.json": "{}",
+	})
+	var keys, problems []string
+	for _, c := range res.Cases {
+		keys = append(keys, c.Key+" "+c.Policy.Timeout.String())
+	}
+	for _, p := range res.Problems {
+		problems = append(problems, p.String())
+	}
+	wantKeys := []string{"greet#hi 5m0s", "lines#hi 7s", "list#hi 5m0s", "list#ho 5m0s", "sub/greet#hi 5m0s"}
+	if diff := cmp.Diff(wantKeys, keys); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	wantProblems := []string{
+		`test_definitions/sub/broken.yaml:1:13: error: the case has no input; add "input": … or "input_messages": …`,
+		"test_definitions/sub/empty.yaml:1:1: warning: the suite has no cases; add one, or remove the file",
+	}
+	if diff := cmp.Diff(wantProblems, problems); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
