@@ -34,6 +34,9 @@ type Execution struct {
 	PullRequest int
 	Notices     []reporters.Notice
 	ConfigDiff  reporters.ConfigChange
+	// Outbox gives what has to be published with the report; nil publishes
+	// nothing.
+	Outbox func(*reporters.Report) ([]ledger.OutboxItem, error)
 	// NotRun, when set, says why nothing may be run: the report is a plan.
 	NotRun string
 }
@@ -263,8 +266,14 @@ func (p *Prepared) Store(ctx context.Context, e Execution, report *reporters.Rep
 	if err != nil {
 		return fmt.Errorf("store the report: %w", err)
 	}
-	return p.Ledger.SaveRun(ctx, ledger.Run{
+	var items []ledger.OutboxItem
+	if e.Outbox != nil {
+		if items, err = e.Outbox(report); err != nil {
+			return fmt.Errorf("store the report: %w", err)
+		}
+	}
+	return p.Ledger.SaveReport(ctx, ledger.Run{
 		ID: e.ID, Repository: e.Repository, PullRequest: e.PullRequest,
 		Base: p.Plan.Base, Head: p.Plan.Head, Started: started, Finished: p.Now(), Report: body,
-	})
+	}, items...)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,18 +45,23 @@ name the pull request and put a token into GITHUB_TOKEN.`,
 	return cmd
 }
 
-// A review is one pull request, or one commit of a merge queue, on its way to
-// a report.
+// A review is one pull request, or one commit of a merge queue or of a push, on
+// its way to a report.
 type review struct {
 	*app
-	client  *forge.Client
-	publish *github.Publisher
-	repo    forge.Repo
-	head    string
-	baseRef string
-	baseSHA string
-	number  int // 0 for a merge queue
-	trust   forge.Trust
+	client *forge.Client
+	repo   forge.Repo
+	head   string
+	// refs are fetched: where head and base are found.
+	refs []string
+	// base is a commit or one of refs; head is compared with the merge base.
+	base   string
+	number int // 0 for a merge queue and a push
+	// level is what samples of head are stored under.
+	level ledger.Level
+	trust forge.Trust
+	// fresh asks for a new comment when the verdict changes.
+	fresh bool
 }
 
 func (a *app) pullRequest(ctx context.Context, repo string, number int) error {
@@ -63,20 +69,41 @@ func (a *app) pullRequest(ctx context.Context, repo string, number int) error {
 	if err != nil {
 		return err
 	}
-	pending := []github.Status{
-		{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"},
-		{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"},
-	}
 	// A token that may not write shows again at the end, where it matters.
-	denied := r.setStatuses(ctx, pending)
-	report, err := r.judge(ctx)
+	denied := r.setStatuses(ctx,
+		github.Status{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"},
+		github.Status{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"})
+	report, err := r.judgeAndPublish(ctx)
 	if err != nil {
-		failed := github.Status{Context: github.ContextVerdict, State: github.Error, Description: "gavel could not judge this head; see the job's log"}
-		broken := github.Status{Context: github.ContextValidate, State: github.Error, Description: failed.Description}
+		const broken = "gavel could not judge this head; see the job's log"
 		// The head must not stay pending, even when the job was cancelled.
-		return errors.Join(err, r.setStatuses(context.WithoutCancel(ctx), []github.Status{failed, broken}))
+		return errors.Join(err, r.setStatuses(context.WithoutCancel(ctx),
+			github.Status{Context: github.ContextVerdict, State: github.Error, Description: broken},
+			github.Status{Context: github.ContextValidate, State: github.Error, Description: broken}))
 	}
-	return errors.Join(r.tell(context.WithoutCancel(ctx), report, denied), exitOf(report))
+	return errors.Join(r.tell(report.Report, errors.Join(denied, report.unpublished)), exitOf(report.Report))
+}
+
+// A reviewed pull request has a report, and may have something that the forge
+// did not take.
+type reviewed struct {
+	*reporters.Report
+	unpublished error
+}
+
+// judgeAndPublish works on one ledger: what is judged is stored before any of
+// it is published.
+func (r *review) judgeAndPublish(ctx context.Context) (reviewed, error) {
+	book, err := r.openLedger(ctx)
+	if err != nil {
+		return reviewed{}, err
+	}
+	defer book.Close()
+	report, err := r.judge(ctx, book)
+	if err != nil {
+		return reviewed{}, err
+	}
+	return reviewed{report, r.publish(context.WithoutCancel(ctx), book, report)}, nil
 }
 
 func exitOf(report *reporters.Report) error {
@@ -109,19 +136,16 @@ func (a *app) review(ctx context.Context, repo string, number int) (*review, err
 		if event, err = forge.ReadEvent(path, a.env("GITHUB_EVENT_NAME")); err != nil {
 			return nil, usageError("read the event: %w", err)
 		}
-		r.repo, r.head, r.baseRef, r.baseSHA = event.Repo, event.HeadSHA, event.BaseRef, event.BaseSHA
+		r.repo = event.Repo
 		if event.Pull != nil {
 			r.number = event.Pull.Number
 		}
 	} else if r.repo, err = forge.ParseRepo(repo); err != nil {
 		return nil, usageError("--repo: %w", err)
 	}
-	if err := r.read(ctx, event.Name); err != nil {
+	if err := r.read(ctx, event); err != nil {
 		return nil, err
 	}
-	r.publish = github.New(github.Config{
-		REST: client.REST(), Explain: forge.Explain, Owner: r.repo.Owner, Name: r.repo.Name, Number: r.number, Login: a.login(),
-	})
 	return r, nil
 }
 
@@ -133,45 +157,68 @@ func (a *app) login() string {
 	return ""
 }
 
-// read reads the pull request as it is now: the event is only a hint.
-func (r *review) read(ctx context.Context, event string) error {
+// read finds out the two sides. A pull request is read as it is now: the event
+// is only a hint.
+func (r *review) read(ctx context.Context, event forge.Event) error {
+	r.level = ledger.LevelPull
 	if r.number == 0 {
-		r.trust = forge.Trusted(event, nil, forge.PermissionUnknown)
-		return nil
+		r.trust = forge.Trusted(event.Name, nil, forge.PermissionUnknown)
+		return r.commit(event)
 	}
 	pull, err := r.client.Pull(ctx, r.repo, r.number)
 	if err != nil {
 		return fmt.Errorf("read the pull request: %w", err)
 	}
-	r.head, r.baseRef, r.baseSHA = pull.HeadSHA, pull.BaseRef, pull.BaseSHA
+	r.head, r.base = pull.HeadSHA, pull.BaseSHA
+	r.refs = []string{"refs/heads/" + pull.BaseRef, fmt.Sprintf("refs/pull/%d/head", r.number)}
 	permission, err := r.client.Permission(ctx, r.repo, pull.Author)
 	if err != nil {
 		permission = forge.PermissionUnknown
 	}
-	r.trust = forge.Trusted(event, &pull, permission)
+	r.trust = forge.Trusted(event.Name, &pull, permission)
+	return nil
+}
+
+// commit takes the two sides from the event of a merge queue or of a push. A
+// push to the default branch is compared with what it replaced, and what is
+// judged there is base's from now on. A push to another branch is compared with
+// the default branch.
+func (r *review) commit(event forge.Event) error {
+	r.head = event.HeadSHA
+	r.refs = []string{"refs/heads/" + event.HeadRef}
+	if event.BaseRef != "" && event.BaseRef != event.HeadRef {
+		r.refs = append(r.refs, "refs/heads/"+event.BaseRef)
+	}
+	switch {
+	case event.Name == forge.EventMergeGroup:
+		r.base = event.BaseSHA
+	case event.BaseRef == event.HeadRef:
+		r.base, r.level = event.BaseSHA, ledger.LevelBase
+	case event.BaseRef != "":
+		r.base = "refs/heads/" + event.BaseRef
+	}
+	if r.base == "" {
+		return usageError("the push to %s has nothing to compare with: use gavel run", event.HeadRef)
+	}
 	return nil
 }
 
 // judge fetches both sides, plans, and runs what may be run.
-func (r *review) judge(ctx context.Context) (*reporters.Report, error) {
-	book, err := r.openLedger(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer book.Close()
+func (r *review) judge(ctx context.Context, book *ledger.Ledger) (*reporters.Report, error) {
 	w, err := r.fetch(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer w.close()
 	prepared, err := r.committed(ctx, w, book, commits{
-		head: r.head, base: r.baseSHA,
-		trust: ledger.Trust{Level: ledger.LevelPull, Repository: r.repo.String(), PullRequest: r.number},
+		head: r.head, base: r.base,
+		trust: ledger.Trust{Level: r.level, Repository: r.repo.String(), PullRequest: r.number},
 	})
 	if err != nil {
 		return nil, err
 	}
-	e := controller.Execution{Repository: r.repo.String(), PullRequest: r.number}
+	r.fresh = prepared.Base.Config.Comment == "new"
+	e := controller.Execution{Repository: r.repo.String(), PullRequest: r.number, Outbox: r.outbox}
 	if !r.trust.Run {
 		e.NotRun = r.trust.Reason + ": validated and planned only, until somebody with write permission approves"
 	}
@@ -227,16 +274,15 @@ func (r *review) fetch(ctx context.Context) (*workspace, error) {
 		return nil, &exitError{exitUsage, err}
 	}
 	root := here.Root()
-	refs := []string{"refs/heads/" + r.baseRef}
-	if r.number != 0 {
-		refs = append(refs, fmt.Sprintf("refs/pull/%d/head", r.number))
-	}
-	repo, _, err := here.Fetch(ctx, gitrepo.Source{
-		Refs: refs, Token: func() string { return r.env("GITHUB_TOKEN") },
+	repo, commits, err := here.Fetch(ctx, gitrepo.Source{
+		Refs: r.refs, Token: func() string { return r.env("GITHUB_TOKEN") },
 		Store: filepath.Join(root, ownFolder, "objects.git"),
 	})
 	if err := errors.Join(err, here.Close()); err != nil {
-		return nil, fmt.Errorf("fetch pull request %d: %w", r.number, err)
+		return nil, fmt.Errorf("fetch %s: %w", strings.Join(r.refs, " and "), err)
+	}
+	if i := slices.Index(r.refs, r.base); i >= 0 {
+		r.base = commits[i]
 	}
 	return &workspace{repo: repo}, nil
 }
@@ -253,56 +299,4 @@ func (r *review) openLedger(ctx context.Context) (*ledger.Ledger, error) {
 	}
 	book, err := openOwnLedger(ctx, here)
 	return book, errors.Join(err, here.Close())
-}
-
-func (r *review) setStatuses(ctx context.Context, statuses []github.Status) error {
-	var errs []error
-	for _, s := range statuses {
-		s.TargetURL = r.jobURL()
-		errs = append(errs, r.publish.SetStatus(ctx, r.head, s))
-	}
-	return errors.Join(errs...)
-}
-
-// jobURL is the page of the job, empty outside of one.
-func (r *review) jobURL() string {
-	server, run := r.env("GITHUB_SERVER_URL"), r.env("GITHUB_RUN_ID")
-	if server == "" || run == "" {
-		return ""
-	}
-	return server + "/" + r.repo.String() + "/actions/runs/" + run
-}
-
-// tell publishes the report. What cannot be written stands in the job's
-// summary and in the exit code; it changes no verdict.
-func (r *review) tell(ctx context.Context, report *reporters.Report, denied error) error {
-	opts := reporters.Options{
-		RepositoryURL: cmp.Or(r.env("GITHUB_SERVER_URL"), "https://github.com") + "/" + r.repo.String(),
-		HeadSHA:       r.head, RunURL: r.jobURL(),
-	}
-	text := func(maxBytes int) string {
-		opts.MaxBytes = maxBytes
-		return reporters.Markdown(report, opts)
-	}
-	validate, verdict := github.StatusFor(report)
-	err := r.setStatuses(ctx, []github.Status{validate, verdict})
-	if r.number != 0 {
-		comment, commentErr := r.publish.UpsertComment(ctx, text)
-		err = errors.Join(err, commentErr)
-		if commentErr == nil {
-			fmt.Fprintf(r.stderr, "gavel: comment %s: %s\n", comment.Change, comment.URL)
-		}
-	}
-	if err = errors.Join(denied, err); err != nil {
-		fmt.Fprintf(r.stderr, "gavel: the report could not be published: %v\n", err)
-	}
-	if path := r.env("GITHUB_STEP_SUMMARY"); path != "" {
-		if err := github.JobSummary(path, text); err != nil {
-			return err
-		}
-	} else if err != nil {
-		fmt.Fprintln(r.stdout, text(reporters.MaxCommentBytes))
-	}
-	fmt.Fprintf(r.stdout, "gate %s: %s\n", report.Gate.Result, report.Gate.Reason)
-	return nil
 }

@@ -37,7 +37,8 @@ type Event struct {
 	HeadSHA string
 	BaseSHA string
 	// HeadRef and BaseRef are branch names without refs/heads/; a pushed tag
-	// keeps its refs/tags/. BaseRef is "" for a push.
+	// keeps its refs/tags/. BaseRef of a push is the default branch, or "" where
+	// the payload does not tell.
 	HeadRef string
 	BaseRef string
 	// Pull is the pull request as it was then, nil for merge_group and push.
@@ -164,7 +165,11 @@ func (w *wireEvent) push(e Event) (Event, error) {
 	if isZero(e.BaseSHA) {
 		e.BaseSHA = ""
 	}
+	e.BaseRef = w.Repository.DefaultBranch
 	err := errors.Join(checkSHA("after", e.HeadSHA), checkRef("ref", e.HeadRef))
+	if e.BaseRef != "" {
+		err = errors.Join(err, checkRef("repository.default_branch", e.BaseRef))
+	}
 	if e.BaseSHA != "" {
 		err = errors.Join(err, checkSHA("before", e.BaseSHA))
 	}

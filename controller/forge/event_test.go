@@ -36,7 +36,7 @@ const (
 )
 
 func push(ref, before, after string) string {
-	return fmt.Sprintf(`{"ref":%q,"before":%q,"after":%q,"repository":{"full_name":"octo/demo","owner":{"name":"octo"}}}`, ref, before, after)
+	return fmt.Sprintf(`{"ref":%q,"before":%q,"after":%q,"repository":{"full_name":"octo/demo","default_branch":"main","owner":{"name":"octo"}}}`, ref, before, after)
 }
 
 func writeEvent(t testing.TB, payload string) string {
@@ -61,7 +61,7 @@ func TestReadEvent(t *testing.T) {
 	pullOf := func(name string, p Pull) Event {
 		return Event{Name: name, Action: "synchronize", Repo: demo, HeadSHA: sha1, HeadRef: "feature/x", BaseSHA: sha2, BaseRef: "main", Pull: &p}
 	}
-	pushed := Event{Name: EventPush, Repo: demo, HeadSHA: sha1, BaseSHA: sha2, HeadRef: "main"}
+	pushed := Event{Name: EventPush, Repo: demo, HeadSHA: sha1, BaseSHA: sha2, HeadRef: "main", BaseRef: "main"}
 	first, tag := pushed, pushed
 	first.BaseSHA = ""
 	tag.HeadRef = "refs/tags/v1"

@@ -58,6 +58,8 @@ type wireRepo struct {
 	ID       int64  `json:"id"`
 	FullName string `json:"full_name"`
 	Private  bool   `json:"private"`
+
+	DefaultBranch string `json:"default_branch"`
 }
 
 func (w wirePull) pull() (Pull, error) {

@@ -167,10 +167,17 @@ func testOutbox(t *testing.T, b backend) {
 	first := want("comment a h body a", "status a h body a")
 	save("comment", "b") // takes the place of what was not yet published
 	second := want("status a h body a", "comment b h body b")
-	k.check(k.MarkPublished(t.Context(), first[0])) // too late: b is there
+	k.check(k.MarkPublished(t.Context(), first[0], "")) // too late: b is there
 	want("status a h body a", "comment b h body b")
-	k.check(k.MarkPublished(t.Context(), second[1]))
+	k.check(k.MarkPublished(t.Context(), second[1], "number 7"))
 	want("status a h body a")
+	for destination, receipt := range map[string]string{"comment": "number 7", "status": "", "other": ""} {
+		got, err := k.Receipt(t.Context(), destination)
+		k.check(err)
+		if got != receipt {
+			t.Errorf("the receipt of %s is %q, want %q", destination, got, receipt)
+		}
+	}
 	save("comment", "a") // back to what was there before
 	want("status a h body a", "comment a h body a")
 

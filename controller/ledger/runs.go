@@ -130,13 +130,26 @@ func (l *Ledger) Pending(ctx context.Context) ([]OutboxItem, error) {
 	return found, l.fault("read the outbox", err)
 }
 
-// MarkPublished notes that an item was published. Earlier ones for the same
-// destination are over with it.
-func (l *Ledger) MarkPublished(ctx context.Context, item OutboxItem) error {
+// Receipt gives what [Ledger.MarkPublished] was last told for a destination,
+// empty where it was told nothing.
+func (l *Ledger) Receipt(ctx context.Context, destination string) (string, error) {
+	var receipt string
+	err := l.each(ctx, func(rows *sql.Rows) error { return rows.Scan(&receipt) },
+		"SELECT receipt FROM outbox WHERE destination = ? AND receipt <> '' ORDER BY id DESC LIMIT 1", destination)
+	return receipt, l.fault("read the receipt of "+destination, err)
+}
+
+// MarkPublished notes that an item was published, with what the place is known
+// by from now on. Earlier items for the same destination are over with it.
+func (l *Ledger) MarkPublished(ctx context.Context, item OutboxItem, receipt string) error {
 	now := l.now().UnixMilli()
 	err := l.submit(ctx, func(t *tx) error {
-		return t.exec("UPDATE outbox SET published = ? WHERE destination = ? AND id <= ? AND published IS NULL",
+		err := t.exec("UPDATE outbox SET published = ? WHERE destination = ? AND id <= ? AND published IS NULL",
 			now, item.Destination, item.ID)
+		if err != nil {
+			return err
+		}
+		return t.exec("UPDATE outbox SET receipt = ? WHERE id = ?", receipt, item.ID)
 	})
 	return l.fault("mark an item as published", err)
 }

@@ -102,6 +102,39 @@ func (p *Publisher) UpsertComment(ctx context.Context, text Text) (Comment, erro
 	return Comment{}, p.explain(op, writeComments, err)
 }
 
+// Retire makes our comment an earlier one: what it says goes into a fold below
+// the title, and its marker goes, so that the next [Publisher.UpsertComment]
+// creates another. Where there is none, nothing is done.
+func (p *Publisher) Retire(ctx context.Context, marker, title string) error {
+	op := fmt.Sprintf("retire the comment on %s/%s#%d", p.cfg.Owner, p.cfg.Name, p.cfg.Number)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found, err := p.find(ctx, marker)
+	if err != nil || found == nil || firstLine(found.GetBody()) != marker {
+		return p.explain(op, writeComments, err)
+	}
+	_, rest, _ := strings.Cut(found.GetBody(), "\n")
+	_, err = p.edit(ctx, found, fmt.Sprintf("<details><summary>%s</summary>\n\n%s\n</details>", title, rest))
+	p.commentID = 0
+	if errors.Is(err, errGone) {
+		err = nil
+	}
+	return p.explain(op, writeComments, err)
+}
+
+// find gives our comment: by its id, else by marker and author; nil where
+// there is none.
+func (p *Publisher) find(ctx context.Context, marker string) (*gh.IssueComment, error) {
+	if err := p.identify(ctx); err != nil {
+		return nil, err
+	}
+	found, err := p.stored(ctx)
+	if err == nil && found == nil {
+		found, err = p.search(ctx, marker)
+	}
+	return found, err
+}
+
 // upsert begins anew where the world changed under it: it looks before it
 // writes, each time.
 func (p *Publisher) upsert(ctx context.Context, marker, body string) (c Comment, err error) {
@@ -115,13 +148,7 @@ func (p *Publisher) upsert(ctx context.Context, marker, body string) (c Comment,
 }
 
 func (p *Publisher) tryUpsert(ctx context.Context, marker, body string) (Comment, error) {
-	if err := p.identify(ctx); err != nil {
-		return Comment{}, err
-	}
-	found, err := p.stored(ctx)
-	if err == nil && found == nil {
-		found, err = p.search(ctx, marker)
-	}
+	found, err := p.find(ctx, marker)
 	switch {
 	case err != nil:
 		return Comment{}, err

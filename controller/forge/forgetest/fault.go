@@ -84,6 +84,13 @@ func (f *Forge) Inject(what Fault) {
 	f.faults = append(f.faults, &fault{Fault: what, full: make(chan struct{})})
 }
 
+// Heal ends all faults.
+func (f *Forge) Heal() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults = nil
+}
+
 // hit takes the first fault that is due for r, nil if there is none.
 func (f *Forge) hit(r *http.Request) *fault {
 	f.mu.Lock()

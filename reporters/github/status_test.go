@@ -1,0 +1,98 @@
+package github_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/reporters/github"
+)
+
+func TestSetStatus(t *testing.T) {
+	pending := github.Status{Context: github.ContextVerdict, State: github.Pending, Description: "running"}
+	done := github.Status{Context: github.ContextVerdict, State: github.Success, Description: "no affected cases", TargetURL: "https://gavel.example/r/1"}
+	other := github.Status{Context: github.ContextValidate, State: github.Success}
+	for _, base := range []string{"", "/api/v3", "/api/v1"} {
+		t.Run(base, func(t *testing.T) {
+			f := newForge(t)
+			p := publisher(t, f.URL+base, forgetest.TokenActions, nil)
+			for _, s := range []github.Status{pending, pending, other, done, done, other} {
+				if err := p.SetStatus(t.Context(), sha, s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := []forgetest.Status{
+				{SHA: sha, Context: "gavel/verdict", State: "pending", Description: "running"},
+				{SHA: sha, Context: "gavel/validate", State: "success"},
+				{SHA: sha, Context: "gavel/verdict", State: "success", Description: "no affected cases", TargetURL: "https://gavel.example/r/1"},
+			}
+			if diff := cmp.Diff(want, f.Statuses(sha)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestStatusOnALaterPage: many other contexts do not hide ours.
+func TestStatusOnALaterPage(t *testing.T) {
+	f := newForge(t)
+	p := publisher(t, f.URL, forgetest.TokenUser, nil)
+	ours := github.Status{Context: github.ContextVerdict, State: github.Success}
+	if err := p.SetStatus(t.Context(), sha, ours); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 120 {
+		if err := p.SetStatus(t.Context(), sha, github.Status{Context: fmt.Sprint("ci/", i), State: github.Success}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.SetStatus(t.Context(), sha, ours); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.Statuses(sha)); n != 121 {
+		t.Errorf("%d statuses, want 121", n)
+	}
+}
+
+func TestStatusAfterALostReply(t *testing.T) {
+	for _, fault := range []forgetest.Fault{forgetest.LostReply("POST"), {Method: "POST", Status: 500}} {
+		f := newForge(t)
+		f.Inject(fault)
+		s := github.Status{Context: github.ContextVerdict, State: github.Failure}
+		if err := publisher(t, f.URL, forgetest.TokenUser, nil).SetStatus(t.Context(), sha, s); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(f.Statuses(sha)); n != 1 {
+			t.Errorf("%+v: %d statuses, want 1", fault, n)
+		}
+	}
+}
+
+func TestStatusLimits(t *testing.T) {
+	f := newForge(t)
+	p := publisher(t, f.URL, forgetest.TokenUser, nil)
+	s := github.Status{Context: github.ContextVerdict, State: github.Error, Description: strings.Repeat("→", 200)}
+	if err := p.SetStatus(t.Context(), sha, s); err != nil {
+		t.Fatal(err)
+	}
+	got := f.Statuses(sha)[0].Description
+	if utf8.RuneCountInString(got) != 140 || !utf8.ValidString(got) || !strings.HasSuffix(got, "→…") {
+		t.Errorf("got %q", got)
+	}
+	for name, s := range map[string]github.Status{
+		"no state":      {Context: "x"},
+		"unknown state": {Context: "x", State: "green"},
+		"no context":    {State: github.Success},
+		"long context":  {Context: strings.Repeat("x", 256), State: github.Success},
+		"script as URL": {Context: "x", State: github.Success, TargetURL: "javascript:alert(1)"},
+		"no host":       {Context: "x", State: github.Success, TargetURL: "https:///x"},
+	} {
+		if err := p.SetStatus(t.Context(), sha, s); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
