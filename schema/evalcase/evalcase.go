@@ -79,6 +79,12 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 			cases = append(cases, kase)
 		}
 	}
+	// Mistakes in the file beside the lines cost cases of these, which have to
+	// be loaded again whatever mends them.
+	beside := func(p schema.Problem) bool { return p.Severity == schema.Error && p.File != doc.File }
+	if i := slices.IndexFunc(problems, beside); i >= 0 {
+		problems = append(problems, doc.Problem("suite-invalid", problems[i].File+" is invalid", "mend it first: the cases build on it"))
+	}
 	return cases, schema.SortProblems(problems)
 }
 

@@ -39,3 +39,44 @@ func TestSuites(t *testing.T) {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
+
+// TestASuiteIsLoadedAgain when what is beside its lines changes, and when what
+// was missing there appears.
+func TestASuiteIsLoadedAgain(t *testing.T) {
+	files := map[string]string{
+		"test_definitions/a.jsonl":   `{"id": "hi", "expected_outcome": "Greets", "input": "Hi"}` + "\n",
+		"test_definitions/a.yaml":    "execution: {evaluators: [{type: code_judge, script: [./run/judge.py]}]}\n",
+		"test_definitions/run/x.txt": "x",
+	}
+	snapshot, err := Scan(t.Context(), fsOf(files), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		file, text string
+		cases      int
+	}{
+		{"test_definitions/run/judge.py", "judge", 1},
+		{"test_definitions/a.yaml", "execution: {evaluators: [{type: code_judge}]}\n", 0},
+		{"test_definitions/a.yaml", "execution: {evaluators: [{type: code_judge, script: [./run/judge.py]}]}\n", 1},
+	} {
+		files[step.file] = step.text
+		change, err := snapshot.Update(t.Context(), fsOf(files), settings, []string{step.file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		snapshot = change.Snapshot()
+		if got := snapshot.Totals().Cases; got != step.cases {
+			t.Errorf("after %s there are %d cases, want %d; problems %v", step.file, got, step.cases, snapshot.Problems())
+		}
+	}
+	// A program beside the judge may be loaded by it.
+	files["test_definitions/run/other.py"] = "other"
+	change, err := snapshot.Update(t.Context(), fsOf(files), settings, []string{"test_definitions/run/other.py"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(1, len(change.Result.Cases)); diff != "" {
+		t.Errorf("cases that a program beside the judge affects (-want +got):\n%s", diff)
+	}
+}
