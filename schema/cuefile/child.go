@@ -44,30 +44,47 @@ func restrict() {
 	}
 }
 
+// A request is a file to evaluate, or one about constraints.
+type request struct {
+	Source []byte       `json:"source,omitempty"`
+	Rules  *ruleRequest `json:"rules,omitempty"`
+}
+
+// A server is what the child remembers from one request to the next.
+type server struct{ set *ruleSet }
+
+func (s *server) answer(r request) any {
+	if r.Rules != nil {
+		return s.rules(r.Rules)
+	}
+	return evaluate(r.Source)
+}
+
 // serve answers line by line. The input is read all the time: its end means
 // that the parent has gone or has given this process up, in the middle of a
 // file too.
 func serve(in io.Reader, out io.Writer) {
-	requests := make(chan []byte)
+	requests := make(chan request)
 	go func() {
 		lines := bufio.NewScanner(in)
-		lines.Buffer(nil, 2*maxInput) // base64 makes four bytes of three
+		lines.Buffer(nil, maxRequest)
 		for lines.Scan() {
-			var data []byte
-			if json.Unmarshal(lines.Bytes(), &data) != nil {
+			var r request
+			if json.Unmarshal(lines.Bytes(), &r) != nil {
 				break
 			}
-			requests <- data
+			requests <- r
 		}
 		os.Exit(0)
 	}()
 	go watchMemory()
 	answers := json.NewEncoder(out)
+	var s server
 	for {
 		select {
-		case data := <-requests:
+		case r := <-requests:
 			late := time.AfterFunc(MaxTime, func() { os.Exit(timeCode) })
-			a := evaluate(data)
+			a := s.answer(r)
 			late.Stop()
 			if answers.Encode(a) != nil {
 				return

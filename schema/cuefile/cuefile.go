@@ -14,7 +14,6 @@ package cuefile
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -118,12 +117,8 @@ func Evaluate(ctx context.Context, file string, data []byte) (*Value, error) {
 	if len(data) > maxInput {
 		return nil, fmt.Errorf("evaluate %s: it has %d bytes, more than %d", file, len(data), maxInput)
 	}
-	request, err := json.Marshal(data)
-	if err != nil {
-		return nil, fmt.Errorf("evaluate %s: %w", file, err)
-	}
 	var out answer
-	err = ask(ctx, append(request, '\n'), func(line []byte) (err error) {
+	err := ask(ctx, request{Source: data}, func(line []byte) (err error) {
 		out, err = decode(line, data)
 		return err
 	})

@@ -3,6 +3,7 @@ package cuefile
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +19,10 @@ const (
 	startTime = 10 * time.Second
 	// idleTime is how long a child waits for another file.
 	idleTime = 10 * time.Second
-	// maxAnswer holds MaxText with every byte escaped and all values.
-	maxAnswer = 64 << 20
+	// maxAnswer holds MaxText with every byte escaped and all values, and so
+	// does maxRequest, beside constraints and their schema.
+	maxAnswer  = 64 << 20
+	maxRequest = maxAnswer + 4*maxInput
 	// maxChildren bounds the memory that all evaluations take together.
 	maxChildren = 4
 
@@ -50,7 +53,7 @@ var (
 
 // ask has one child answer one request. What accept does not take counts as
 // no answer.
-func ask(ctx context.Context, request []byte, accept func([]byte) error) error {
+func ask(ctx context.Context, r request, accept func([]byte) error) error {
 	if !served.Load() {
 		return errors.New("main or TestMain must call cuefile.ServeChild first")
 	}
@@ -64,7 +67,7 @@ func ask(ctx context.Context, request []byte, accept func([]byte) error) error {
 	}
 	select {
 	case c := <-idle:
-		err := c.ask(ctx, request, accept)
+		err := c.ask(ctx, r, accept)
 		if err == nil || errors.Is(err, errTime) || ctx.Err() != nil {
 			return err
 		}
@@ -76,7 +79,7 @@ func ask(ctx context.Context, request []byte, accept func([]byte) error) error {
 	if err != nil {
 		return err
 	}
-	return c.ask(ctx, request, accept)
+	return c.ask(ctx, r, accept)
 }
 
 // A child is a process that evaluates, one file at a time.
@@ -84,6 +87,8 @@ type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Scanner
+	// rules is the id of the constraints that the child has.
+	rules string
 }
 
 func start() (*child, error) {
@@ -112,15 +117,23 @@ func start() (*child, error) {
 
 // ask gives the child back to the others when it answered, and ends it when it
 // did not.
-func (c *child) ask(ctx context.Context, request []byte, accept func([]byte) error) error {
+func (c *child) ask(ctx context.Context, r request, accept func([]byte) error) error {
+	line, err := c.line(r)
+	if err != nil {
+		c.end()
+		return err
+	}
 	// The child keeps its own time; this bounds what it takes besides.
 	bounded, cancel := context.WithTimeout(ctx, startTime+MaxTime)
 	defer cancel()
 	stop := context.AfterFunc(bounded, c.kill)
-	_, err := c.in.Write(request)
+	_, err = c.in.Write(line)
 	if err == nil && c.out.Scan() {
 		err = accept(c.out.Bytes())
 		if stop() && err == nil {
+			if r.Rules != nil {
+				c.rules = r.Rules.ID
+			}
 			idle <- c
 			return nil
 		}
@@ -138,6 +151,20 @@ func (c *child) ask(ctx context.Context, request []byte, accept func([]byte) err
 		return errMemory
 	}
 	return fmt.Errorf("the child process gave no answer: %v", errors.Join(c.out.Err(), fmt.Errorf("it ended with %v", c.cmd.ProcessState)))
+}
+
+// line writes a request, without the constraints that the child has.
+func (c *child) line(r request) ([]byte, error) {
+	if r.Rules != nil && r.Rules.ID == c.rules {
+		rules := *r.Rules
+		rules.Schema, rules.Files = nil, nil
+		r.Rules = &rules
+	}
+	line, err := json.Marshal(r)
+	if err == nil && len(line) >= maxRequest {
+		err = fmt.Errorf("the request has %d bytes, more than %d", len(line), maxRequest)
+	}
+	return append(line, '\n'), err
 }
 
 func (c *child) kill() {

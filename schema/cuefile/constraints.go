@@ -1,0 +1,245 @@
+package cuefile
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrLimit says that an evaluation took too long or too much memory.
+var ErrLimit = errors.New("the evaluation passed its limits")
+
+// maxConstraints bounds the text of all constraints of a set.
+const maxConstraints = 1 << 20
+
+// A File is a .cue file of a set.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Constraints are .cue files that demand of values more than a schema does.
+// A file opens a definition of the schema again, such as #Testcase: {…}; a
+// field that it names without ? must be there.
+//
+// The zero value demands nothing. Constraints may be used from many goroutines.
+type Constraints struct {
+	// Fields are those that the files name in definitions, and the definitions.
+	Fields []ConstrainedField
+
+	files   []File
+	request ruleRequest
+	touched map[string]bool
+}
+
+// A ConstrainedField is a field of a definition that a file names; it is empty
+// for the definition itself.
+type ConstrainedField struct {
+	Def   string `json:"def"`
+	Field string `json:"field,omitempty"`
+	At    FilePos
+}
+
+// A FilePos is a place in one of the files of a set.
+type FilePos struct {
+	// Index counts the files from 0. It is all that the child sends.
+	Index int `json:"file"`
+	Pos
+	// File is its name.
+	File string `json:"-"`
+}
+
+// String renders the place as file:line:column.
+func (p FilePos) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
+
+// A FileProblem says what is wrong with a file of a set.
+type FileProblem struct {
+	At                  FilePos
+	Rule, Message, Hint string
+}
+
+// FileProblems is the error of constraints that cannot be used.
+type FileProblems []FileProblem
+
+// Error gives a line for each problem.
+func (p FileProblems) Error() string {
+	var lines []string
+	for _, one := range p {
+		lines = append(lines, one.At.String()+": "+one.Message)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A Violation is a value that does not hold what a constraint demands.
+type Violation struct {
+	// Path leads to the value; the indices of lists are written in digits.
+	Path []string `json:"path"`
+	// Missing marks a field that is not there.
+	Missing bool `json:"missing,omitempty"`
+	// Message is the constraint's own: the text of its error("…"), or what
+	// stands as a comment above the field. Own is false where it has none.
+	Message string `json:"message"`
+	Own     bool   `json:"own,omitempty"`
+	// By is the constraint. It has no name where CUE does not tell.
+	By FilePos `json:"by"`
+}
+
+// A ruleRequest asks the child to compile constraints, and to hold a value
+// against one of their definitions.
+type ruleRequest struct {
+	ID     string          `json:"id"`
+	Schema [][]byte        `json:"schema,omitempty"` // left out where the child has the set
+	Files  [][]byte        `json:"files,omitempty"`
+	Def    string          `json:"def,omitempty"` // empty only compiles
+	Value  json.RawMessage `json:"value,omitempty"`
+}
+
+// A ruleAnswer is what the child says of a ruleRequest.
+type ruleAnswer struct {
+	Problems   []FileProblem      `json:"problems,omitempty"`
+	Fields     []ConstrainedField `json:"fields,omitempty"`
+	Touched    []string           `json:"touched,omitempty"`
+	Violations []Violation        `json:"violations,omitempty"`
+}
+
+// NewConstraints compiles files with the schema that they build on. Files that
+// cannot be used are an error of type [FileProblems].
+func NewConstraints(ctx context.Context, schema, files []File) (*Constraints, error) {
+	c := &Constraints{files: files, touched: map[string]bool{}}
+	hash, size := sha256.New(), 0
+	for _, f := range schema {
+		c.request.Schema = append(c.request.Schema, f.Data)
+	}
+	for _, f := range files {
+		c.request.Files = append(c.request.Files, f.Data)
+		size += len(f.Data)
+	}
+	for _, data := range slices.Concat(c.request.Schema, c.request.Files) {
+		fmt.Fprintf(hash, "%d\n%s", len(data), data)
+	}
+	if size > maxConstraints {
+		return nil, c.whole(0, "too-large", fmt.Sprintf("the constraints have %d bytes; %d are allowed", size, maxConstraints), "say it shorter")
+	}
+	c.request.ID = hex.EncodeToString(hash.Sum(nil))
+	out, err := c.ask(ctx, c.request)
+	switch {
+	case errors.Is(err, ErrLimit):
+		return nil, c.overrun(ctx, schema, ruleRequest{}, err)
+	case err != nil:
+		return nil, fmt.Errorf("compile the constraints: %w", err)
+	case len(out.Problems) > 0:
+		return nil, FileProblems(out.Problems)
+	}
+	c.Fields = out.Fields
+	for _, def := range out.Touched {
+		c.touched[def] = true
+	}
+	return c, nil
+}
+
+// Touches reports whether the files demand something of a definition, or of
+// one that it is made of.
+func (c *Constraints) Touches(def string) bool { return c != nil && c.touched[def] }
+
+// Check holds a JSON value that the schema accepts against the constraints of
+// a definition. Where they pass the limits of an evaluation, the error is of
+// type [FileProblems] and names the file.
+func (c *Constraints) Check(ctx context.Context, def string, value []byte) ([]Violation, error) {
+	r := c.request
+	r.Def, r.Value = def, value
+	out, err := c.ask(ctx, r)
+	switch {
+	case errors.Is(err, ErrLimit):
+		var schema []File
+		for _, data := range c.request.Schema {
+			schema = append(schema, File{Data: data})
+		}
+		return nil, c.overrun(ctx, schema, r, err)
+	case err != nil:
+		return nil, fmt.Errorf("check the constraints of %s: %w", def, err)
+	}
+	return out.Violations, nil
+}
+
+// overrun finds the file that does not come to an end: of several the first
+// that does not do so by itself.
+func (c *Constraints) overrun(ctx context.Context, schema []File, r ruleRequest, err error) FileProblems {
+	guilty := 0
+	for i := range c.files {
+		if len(c.files) == 1 {
+			break
+		}
+		alone := Constraints{files: c.files[i : i+1], request: ruleRequest{ID: fmt.Sprint(c.request.ID, i), Files: c.request.Files[i : i+1], Def: r.Def, Value: r.Value}}
+		for _, f := range schema {
+			alone.request.Schema = append(alone.request.Schema, f.Data)
+		}
+		if _, aloneErr := alone.ask(ctx, alone.request); errors.Is(aloneErr, ErrLimit) {
+			guilty = i
+			break
+		}
+	}
+	return c.whole(guilty, "cue-limit", "the constraints are not checked: "+strings.TrimPrefix(err.Error(), ErrLimit.Error()+": "),
+		"look for comprehensions, lists or strings that grow, and for definitions that refer to themselves")
+}
+
+// whole is a problem of a file as a whole.
+func (c *Constraints) whole(i int, rule, message, hint string) FileProblems {
+	return FileProblems{{FilePos{i, Pos{0, 1, 1}, c.files[i].Name}, rule, message, hint}}
+}
+
+func (c *Constraints) ask(ctx context.Context, r ruleRequest) (ruleAnswer, error) {
+	var out ruleAnswer
+	err := ask(ctx, request{Rules: &r}, func(line []byte) (err error) {
+		out, err = c.decode(line)
+		return err
+	})
+	switch {
+	case errors.Is(err, errTime):
+		return out, fmt.Errorf("%w: the evaluation took longer than %v", ErrLimit, MaxTime)
+	case errors.Is(err, errMemory):
+		return out, fmt.Errorf("%w: the evaluation needed more memory than %d MiB, or is nested too deeply", ErrLimit, MaxMemory>>20)
+	}
+	return out, err
+}
+
+// decode believes as little of the answer as that of a file.
+func (c *Constraints) decode(line []byte) (ruleAnswer, error) {
+	var out ruleAnswer
+	if err := json.Unmarshal(line, &out); err != nil {
+		return ruleAnswer{}, fmt.Errorf("read the child's answer: %w", err)
+	}
+	if len(out.Problems) > maxProblems || len(out.Violations) > maxProblems {
+		return ruleAnswer{}, fmt.Errorf("read the child's answer: it has more than %d problems", maxProblems)
+	}
+	var places []*FilePos
+	for i := range out.Problems {
+		places = append(places, &out.Problems[i].At)
+	}
+	for i := range out.Fields {
+		places = append(places, &out.Fields[i].At)
+	}
+	for i := range out.Violations {
+		if out.Violations[i].By.Index >= 0 {
+			places = append(places, &out.Violations[i].By)
+		}
+	}
+	lines := make([]*reader, len(c.files))
+	for _, p := range places {
+		if p.Index < 0 || p.Index >= len(c.files) {
+			return ruleAnswer{}, fmt.Errorf("read the child's answer: there is no file %d", p.Index)
+		}
+		if lines[p.Index] == nil {
+			lines[p.Index] = &reader{places: newPlaces(c.files[p.Index].Data)}
+		}
+		p.File = c.files[p.Index].Name
+		if lines[p.Index].place(&p.Pos); lines[p.Index].err != nil {
+			return ruleAnswer{}, fmt.Errorf("read the child's answer: %w", lines[p.Index].err)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,282 @@
+package cuefile
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
+)
+
+// A ruleSet is what the child made of constraints. It keeps the last one,
+// since compiling takes many times what checking a value does.
+type ruleSet struct {
+	id    string
+	ctx   *cue.Context
+	root  cue.Value
+	files []*ast.File // the constraints
+	// refs are the definitions of the schema, with those that each refers to.
+	refs map[string][]string
+	seen ruleAnswer // what is said of the set itself
+}
+
+// rules answers a request, with the set of the last one where it is the same.
+func (s *server) rules(r *ruleRequest) (out ruleAnswer) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = ruleAnswer{Problems: []FileProblem{{Rule: "cue", Message: clip(fmt.Sprintf("CUE's evaluator broke off: %v", p)), Hint: "write it another way"}}}
+		}
+	}()
+	if s.set == nil || s.set.id != r.ID {
+		s.set = compileRules(r)
+	}
+	if r.Def == "" || len(s.set.seen.Problems) > 0 {
+		return s.set.seen
+	}
+	return ruleAnswer{Violations: s.set.check(r.Def, r.Value)}
+}
+
+func compileRules(r *ruleRequest) *ruleSet {
+	s := &ruleSet{id: r.ID, ctx: cuecontext.New(), refs: map[string][]string{}}
+	inst := build.NewContext().NewInstance("schema", nil)
+	for i, data := range r.Schema {
+		f, err := parser.ParseFile(fmt.Sprintf("schema%d.cue", i), data)
+		if err != nil {
+			panic(err) // it is ours
+		}
+		s.learn(f)
+		add(inst, f)
+	}
+	for i, data := range r.Files {
+		if !s.vet(i, data) {
+			continue
+		}
+		f, err := parser.ParseFile(fileName(i), data, parser.ParseComments)
+		if err != nil {
+			continue // vet has said why
+		}
+		s.files = append(s.files, f)
+		s.reopen(i, f)
+		add(inst, f)
+	}
+	if len(s.seen.Problems) > 0 {
+		return s
+	}
+	s.root = s.ctx.BuildInstance(inst)
+	if inst.Err != nil { // root.Err says more than is true: it takes lists for empty
+		s.collect(inst.Err)
+	}
+	s.touch()
+	s.conflicts()
+	return s
+}
+
+// add puts a file into the package, whatever it calls itself.
+func add(inst *build.Instance, f *ast.File) {
+	f.Decls = slices.DeleteFunc(f.Decls, func(d ast.Decl) bool { _, is := d.(*ast.Package); return is })
+	f.Decls = append([]ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}}, f.Decls...)
+	_ = inst.AddSyntax(f) // what is wrong with it stands in inst.Err too
+}
+
+// filePos finds a place in the constraints.
+func filePos(p token.Pos) (FilePos, bool) {
+	digits, ours := strings.CutPrefix(p.Filename(), "constraints")
+	i, err := strconv.Atoi(strings.TrimSuffix(digits, ".cue"))
+	if !ours || err != nil {
+		return FilePos{Index: -1}, false
+	}
+	return FilePos{Index: i, Pos: Pos{Offset: p.Offset(), Line: p.Line()}}, true
+}
+
+func (s *ruleSet) fail(at FilePos, rule, message, hint string) {
+	if len(s.seen.Problems) < maxProblems {
+		s.seen.Problems = append(s.seen.Problems, FileProblem{at, rule, clip(message), hint})
+	}
+}
+
+// vet finds what is wrong with a file by itself.
+func (s *ruleSet) vet(i int, data []byte) bool {
+	e := &evaluation{}
+	f, err := parser.ParseFile(source, data)
+	if err != nil {
+		e.collect(cue.Value{}, err)
+	} else {
+		e.refuse(f)
+	}
+	for _, p := range e.problems {
+		s.fail(FilePos{Index: i, Pos: p.At}, p.Rule, p.Message, p.Hint)
+	}
+	return len(e.problems) == 0
+}
+
+// learn reads the definitions of a file of the schema and opens them: what may
+// stand in a value is not asked here, only what must.
+func (s *ruleSet) learn(f *ast.File) {
+	for _, d := range f.Decls {
+		field, ok := d.(*ast.Field)
+		if !ok {
+			continue
+		}
+		name, _, _ := ast.LabelName(field.Label)
+		ast.Walk(field.Value, func(n ast.Node) bool {
+			switch x := n.(type) {
+			case *ast.StructLit:
+				open(x)
+			case *ast.Ident:
+				if strings.HasPrefix(x.Name, "#") {
+					s.refs[name] = append(s.refs[name], x.Name)
+				}
+			}
+			return true
+		}, nil)
+		s.refs[name] = append(s.refs[name], "")
+	}
+}
+
+func open(x *ast.StructLit) {
+	end := x.End() // where the dots stand counts as part of the struct
+	if !slices.ContainsFunc(x.Elts, func(d ast.Decl) bool { _, is := d.(*ast.Ellipsis); return is }) {
+		x.Elts = append(x.Elts, &ast.Ellipsis{Ellipsis: end})
+	}
+}
+
+// reopen notes what a file says of definitions of the schema, and has every
+// field that it names without ? demanded: a value that CUE would fill in is in
+// no file.
+func (s *ruleSet) reopen(i int, f *ast.File) {
+	for _, d := range f.Decls {
+		field, ok := d.(*ast.Field)
+		if !ok {
+			continue
+		}
+		name, isIdent, err := ast.LabelName(field.Label)
+		at, _ := filePos(field.Label.Pos())
+		switch {
+		case err != nil || !isIdent || !strings.HasPrefix(strings.TrimPrefix(name, "_"), "#") && !strings.HasPrefix(name, "_"):
+			s.fail(at, "constraint-name", fmt.Sprintf("`%s` constrains nothing", clip(name)), "open a definition again, such as #Testcase: {…}; names of your own begin with _")
+			continue
+		case !strings.HasPrefix(name, "#"):
+			continue // a name of their own
+		}
+		s.seen.Fields = append(s.seen.Fields, ConstrainedField{Def: name, At: at})
+		if s.refs[name] == nil {
+			continue
+		}
+		demand(field.Value, func(label ast.Label) {
+			if inner, _, err := ast.LabelName(label); err == nil {
+				at, _ := filePos(label.Pos())
+				s.seen.Fields = append(s.seen.Fields, ConstrainedField{Def: name, Field: inner, At: at})
+			}
+		})
+	}
+}
+
+// demand opens the structs of a constraint and makes their fields required;
+// named gets the fields of the outermost.
+func demand(expr ast.Node, named func(ast.Label)) {
+	switch x := expr.(type) {
+	case *ast.StructLit:
+		for _, elt := range x.Elts {
+			demand(elt, named)
+		}
+		open(x)
+	case *ast.Field:
+		if label, isIdent, err := ast.LabelName(x.Label); err == nil {
+			if isIdent && (strings.HasPrefix(label, "_") || strings.HasPrefix(label, "#")) {
+				return // none of the value's
+			}
+			if named != nil {
+				named(x.Label)
+			}
+			if x.Constraint == token.ILLEGAL {
+				x.Constraint = token.NOT
+			}
+		}
+		demand(x.Value, nil)
+	case *ast.BinaryExpr:
+		demand(x.X, named)
+		demand(x.Y, named)
+	case *ast.ParenExpr:
+		demand(x.X, named)
+	case *ast.EmbedDecl:
+		demand(x.Expr, named)
+	case *ast.Comprehension:
+		demand(x.Value, named)
+	case *ast.ListLit:
+		for _, elt := range x.Elts {
+			demand(elt, nil)
+		}
+	case *ast.Ellipsis:
+		if x.Type != nil {
+			demand(x.Type, nil)
+		}
+	}
+}
+
+// touch finds the definitions that the files have a say in.
+func (s *ruleSet) touch() {
+	hit := map[string]bool{}
+	for _, f := range s.seen.Fields {
+		hit[f.Def] = s.refs[f.Def] != nil
+	}
+	for more := true; more; {
+		more = false
+		for name, refs := range s.refs {
+			if !hit[name] && slices.ContainsFunc(refs, func(ref string) bool { return hit[ref] }) {
+				hit[name], more = true, true
+			}
+		}
+	}
+	for name := range hit {
+		if hit[name] {
+			s.seen.Touched = append(s.seen.Touched, name)
+		}
+	}
+	slices.Sort(s.seen.Touched)
+}
+
+// conflicts finds fields of which something is demanded that the schema never
+// allows.
+func (s *ruleSet) conflicts() {
+	for _, f := range s.seen.Fields {
+		if f.Field == "" || s.refs[f.Def] == nil {
+			continue
+		}
+		v := s.root.LookupPath(cue.MakePath(cue.Def(f.Def), cue.Str(f.Field).Optional()))
+		if err := v.Err(); err != nil && strings.Contains(err.Error(), "conflicting values") {
+			s.fail(f.At, "cue-conflict", fmt.Sprintf("`%s` can never be so: %v", f.Field, message(cueerrors.Errors(err)[0])), "demand a value that the format allows; gavel schema prints it")
+		}
+	}
+}
+
+func (s *ruleSet) collect(err error) {
+	for _, one := range cueerrors.Errors(err) {
+		at := FilePos{} // an error without a place is of the first file
+		for _, p := range slices.Backward(cueerrors.Positions(one)) {
+			if found, ok := filePos(p); ok {
+				at = found
+			}
+		}
+		rule, hint := explain(one.Error(), one, []Pos{at.Pos})
+		switch {
+		case strings.HasPrefix(hint, "correct the name"):
+			hint = "correct the name, or define it here or in a file beside this one"
+		case strings.HasPrefix(message(one), "imported and not used"):
+			hint = "remove the import"
+		}
+		s.fail(at, rule, message(one), hint)
+	}
+}
+
+// message is what CUE says, without the path and the place.
+func message(err cueerrors.Error) string {
+	text := strings.TrimPrefix(err.Error(), strings.Join(err.Path(), ".")+": ")
+	return strings.TrimPrefix(text, err.Position().String()+": ")
+}

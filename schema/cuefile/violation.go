@@ -1,0 +1,132 @@
+package cuefile
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/literal"
+	cuejson "cuelang.org/go/encoding/json"
+)
+
+// check holds a value against a definition.
+func (s *ruleSet) check(def string, value []byte) []Violation {
+	expr, err := cuejson.Extract("data.json", value)
+	if err != nil {
+		return nil // the parent sends what it has parsed
+	}
+	v := s.root.LookupPath(cue.MakePath(cue.Def(def))).Unify(s.ctx.BuildExpr(expr))
+	byPath := map[string][]cueerrors.Error{}
+	var paths []string
+	for _, one := range cueerrors.Errors(v.Validate(cue.All(), cue.Concrete(true), cue.Final())) {
+		path := strings.Join(one.Path(), "\x00")
+		if byPath[path] == nil {
+			paths = append(paths, path)
+		}
+		byPath[path] = append(byPath[path], one)
+	}
+	var out []Violation
+	for _, path := range paths {
+		// CUE tells of all that a mistake brings about, outwards.
+		isOuter := slices.ContainsFunc(paths, func(other string) bool { return strings.HasPrefix(other, path+"\x00") })
+		if !isOuter && len(out) < maxProblems {
+			out = append(out, s.violation(byPath[path]))
+		}
+	}
+	return out
+}
+
+// violation makes one of the errors that one place has.
+func (s *ruleSet) violation(errs []cueerrors.Error) Violation {
+	// Of values that may be null, that they are not is the least of it.
+	told := slices.DeleteFunc(slices.Clone(errs), func(one cueerrors.Error) bool {
+		text := one.Error()
+		return strings.HasSuffix(text, "in empty disjunction:") || strings.Contains(text, "null and ") || strings.Contains(text, "and null")
+	})
+	if len(told) > 0 {
+		errs = told
+	}
+	out := Violation{Message: clip(message(errs[0])), By: FilePos{Index: -1}}
+	if len(errs) > 1 {
+		out.Message = "the value is none of those that are allowed here"
+	}
+	for _, name := range errs[0].Path()[1:] {
+		if text, err := literal.Unquote(name); err == nil {
+			name = text
+		}
+		out.Path = append(out.Path, name)
+	}
+	for _, one := range errs {
+		out.Missing = out.Missing || strings.Contains(one.Error(), "required but not present")
+		for _, p := range cueerrors.Positions(one) {
+			at, ours := filePos(p)
+			if !ours {
+				continue
+			}
+			if out.By.Index < 0 {
+				out.By = at
+			}
+			if text := s.own(at, one); text != "" {
+				out.By, out.Message, out.Own = at, clip(text), true
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// own is what the constraint at a place says by itself of an error there: what
+// its error("…") came to, else what it would have, else the comment above the
+// field.
+func (s *ruleSet) own(at FilePos, err cueerrors.Error) string {
+	var field *ast.Field
+	isSaid := false
+	ast.Walk(s.files[at.Index], func(n ast.Node) bool {
+		if f, isFile := n.(*ast.File); !isFile && (n.Pos().Offset() > at.Offset || n.End().Offset() <= at.Offset) {
+			return false
+		} else if isFile {
+			return f != nil
+		}
+		switch x := n.(type) {
+		case *ast.Field:
+			field = x
+		case *ast.CallExpr:
+			isSaid = isSaid || isError(x)
+		}
+		return true
+	}, nil)
+	if isSaid {
+		format, args := err.Msg()
+		return fmt.Sprintf(format, args...)
+	}
+	if field == nil {
+		return ""
+	}
+	text := ""
+	ast.Walk(field.Value, func(n ast.Node) bool {
+		if call, is := n.(*ast.CallExpr); is && isError(call) && text == "" {
+			if lit, is := call.Args[0].(*ast.BasicLit); is {
+				text, _ = literal.Unquote(lit.Value)
+			}
+		}
+		return true
+	}, nil)
+	for _, group := range ast.Comments(field) {
+		if text == "" && group.Doc {
+			text = strings.TrimSuffix(strings.Join(strings.Fields(group.Text()), " "), ".")
+		}
+	}
+	return text
+}
+
+func isError(call *ast.CallExpr) bool {
+	name, is := call.Fun.(*ast.Ident)
+	return is && name.Name == "error" && len(call.Args) == 1
+}
+
+// fileName is what the constraints with an index are called in the child.
+func fileName(i int) string { return "constraints" + strconv.Itoa(i) + ".cue" }
