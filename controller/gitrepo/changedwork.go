@@ -32,7 +32,8 @@ func (r *Repository) ChangedWork(ctx context.Context, base string, folders []str
 
 // Differences gives the files that ChangedWork lists with the hash that git
 // would give to what they hold now, as 40 hex digits: the zero hash for what is
-// gone or is no plain file. What git noted of the files saves reading them.
+// gone or is no plain file. What git noted of the files saves reading them. An
+// empty base stands for a commit without files.
 func (r *Repository) Differences(ctx context.Context, base string, folders []string) (map[string]string, error) {
 	work, err := r.WorkFS()
 	if err != nil {
@@ -55,15 +56,19 @@ func (r *Repository) DifferencesAt(ctx context.Context, base string, paths []str
 // differences closes the working tree.
 func (r *Repository) differences(ctx context.Context, base string, work *WorkTree, folders []string) (map[string]string, error) {
 	defer work.Close()
-	root, err := r.rootTree(base)
-	if err != nil {
-		return nil, err
+	var root plumbing.Hash
+	if base != "" {
+		var err error
+		if root, err = r.rootTree(base); err != nil {
+			return nil, err
+		}
 	}
 	d := workDiffer{commit: treeFS{repo: r, root: root}, work: work, found: map[string]string{}}
 	d.group, d.ctx = errgroup.WithContext(ctx)
 	d.group.SetLimit(runtime.GOMAXPROCS(0))
 	// Git's index takes about as long to read as the folders to list.
 	d.group.Go(func() error { work.staged(); return nil })
+	var err error
 	for _, folder := range folders {
 		if err = d.start(path.Clean(folder)); err != nil {
 			err = fmt.Errorf("comparing %s with the working tree: %w", folder, err)

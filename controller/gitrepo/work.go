@@ -40,6 +40,13 @@ func (r *Repository) WorkFS() (*WorkTree, error) {
 	return &WorkTree{root: root, files: root.FS(), staged: sync.OnceValue(r.staged)}, nil
 }
 
+// Busy reports whether git is in the middle of something that changes the
+// working tree: it holds the lock of its index as long.
+func (r *Repository) Busy() bool {
+	_, err := os.Lstat(filepath.Join(r.gitIn, "index.lock"))
+	return err == nil
+}
+
 // Close releases the folder.
 func (w *WorkTree) Close() error { return w.root.Close() }
 

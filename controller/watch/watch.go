@@ -46,8 +46,9 @@ type Config struct {
 	// Defaults to 2 s.
 	Poll time.Duration
 
-	// source opens the notifier of the system; tests put their own.
-	source func() (source, error)
+	// Source opens what tells of changes. Defaults to the notifier of the
+	// operating system.
+	Source func() (Source, error)
 }
 
 // A Hint says what may have changed.
@@ -59,8 +60,10 @@ type Hint struct {
 	All bool
 }
 
-// A source tells of changes in folders that are not watched recursively.
-type source interface {
+// A Source tells of changes in folders that are not watched recursively. An
+// error of Add makes the Watcher poll; one from Errors means that changes may
+// have been missed.
+type Source interface {
 	Add(folder string) error
 	Events() <-chan fsnotify.Event
 	Errors() <-chan error
@@ -73,7 +76,7 @@ type notifier struct{ *fsnotify.Watcher }
 func (n notifier) Events() <-chan fsnotify.Event { return n.Watcher.Events }
 func (n notifier) Errors() <-chan error          { return n.Watcher.Errors }
 
-func openNotifier() (source, error) {
+func openNotifier() (Source, error) {
 	w, err := fsnotify.NewWatcher()
 	return notifier{w}, err
 }
@@ -81,7 +84,7 @@ func openNotifier() (source, error) {
 // A Watcher watches until it is closed. Its methods are for one goroutine.
 type Watcher struct {
 	cfg     Config
-	source  source // nil where polling
+	source  Source // nil where polling
 	notice  string
 	watched map[string]bool // folders, relative
 	pending map[string]bool
@@ -99,15 +102,15 @@ func Open(cfg Config) (*Watcher, error) {
 			*d.into = d.otherwise
 		}
 	}
-	if cfg.source == nil {
-		cfg.source = openNotifier
+	if cfg.Source == nil {
+		cfg.Source = openNotifier
 	}
 	if info, err := os.Stat(cfg.Root); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("watch %s: it is no folder", cfg.Root)
 	}
 	w := &Watcher{cfg: cfg, watched: map[string]bool{}, pending: map[string]bool{}}
 	var err error
-	if w.source, err = cfg.source(); err != nil {
+	if w.source, err = cfg.Source(); err != nil {
 		w.poll(err)
 		return w, nil
 	}

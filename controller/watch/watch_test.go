@@ -127,7 +127,7 @@ func TestSettling(t *testing.T) {
 				w, err := Open(Config{
 					Root: root, Paths: []string{"defs"}, Held: tt.held,
 					Ignore: func(name string, _ bool) bool { return strings.HasPrefix(filepath.Base(name), ".") },
-					source: func() (source, error) { return f, nil },
+					Source: func() (Source, error) { return f, nil },
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -168,7 +168,7 @@ func TestHeld(t *testing.T) {
 		f := newFake(root)
 		free := time.Now().Add(5 * time.Second)
 		w, err := Open(Config{
-			Root: root, Paths: []string{"defs"}, source: func() (source, error) { return f, nil },
+			Root: root, Paths: []string{"defs"}, Source: func() (Source, error) { return f, nil },
 			Held: func() bool { return time.Now().Before(free) },
 		})
 		if err != nil {
@@ -188,7 +188,7 @@ func TestPolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(root)
 		f.refuse = fmt.Errorf("add: %w", syscall.ENOSPC)
-		w, err := Open(Config{Root: root, Paths: []string{"defs"}, source: func() (source, error) { return f, nil }})
+		w, err := Open(Config{Root: root, Paths: []string{"defs"}, Source: func() (Source, error) { return f, nil }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestPolling(t *testing.T) {
 			t.Errorf("%+v after %v: %v", got, time.Since(start), err)
 		}
 	})
-	w, err := Open(Config{Root: root, source: func() (source, error) { return nil, syscall.EMFILE }})
+	w, err := Open(Config{Root: root, Source: func() (Source, error) { return nil, syscall.EMFILE }})
 	if err != nil || !strings.Contains(w.Notice(), "max_user_instances") {
 		t.Errorf("notice %q, %v", w.Notice(), err)
 	}
@@ -221,7 +221,7 @@ func TestFolders(t *testing.T) {
 	w, err := Open(Config{
 		Root: root, Paths: []string{"a/defs", "later/defs", "gavel.yaml"},
 		Ignore: func(name string, _ bool) bool { return filepath.Base(name) == ".git" },
-		source: func() (source, error) { return f, nil },
+		Source: func() (Source, error) { return f, nil },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -51,6 +52,23 @@ func readIgnore(fsys fs.FS) ([]ignoreRule, error) {
 		rules = append(rules, r)
 	}
 	return rules, nil
+}
+
+// Ignored reads .gavelignore and gives what it says of a path: that it, or a
+// folder above it, is not looked at.
+func Ignored(fsys fs.FS) (func(name string, isFolder bool) bool, error) {
+	rules, err := readIgnore(fsys)
+	if err != nil || len(rules) == 0 {
+		return func(string, bool) bool { return false }, err
+	}
+	return func(name string, isFolder bool) bool {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if excluded(rules, dir, true) {
+				return true
+			}
+		}
+		return excluded(rules, name, isFolder)
+	}, nil
 }
 
 // excluded applies the rules to a path; the last one that matches decides.

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"path"
@@ -229,6 +230,11 @@ type Change struct {
 // the change, which has the same settings as the one that s was taken of.
 func (s *Snapshot) Update(ctx context.Context, fsys fs.FS, settings schema.Settings, changed []string) (*Change, error) {
 	c := &Change{before: s, Files: s.affected(changed, settings)}
+	for _, root := range settings.Definitions {
+		if _, err := fs.Stat(fsys, path.Clean(root)); errors.Is(err, fs.ErrNotExist) {
+			c.Files = nil // that the folder is gone is no problem of a file
+		}
+	}
 	for {
 		res, err := Load(ctx, fsys, Options{Settings: settings, Files: c.Files})
 		if err != nil {

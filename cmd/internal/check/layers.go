@@ -48,6 +48,10 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
 		"controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "reporters",
 	}, reason: "it is the pipeline below every command"},
+	{dir: "controller/live", sees: []string{
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
+		"controller/watch", "controller/ledger", "controller/run", "controller", "reporters",
+	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
 	{dir: "examples", reason: "they are files for people, which the demo carries along"},
 	{dir: "cmd", sees: []string{"*"}, reason: "it wires all of them"},
 }
@@ -67,6 +71,7 @@ var libraries = []confined{
 	{"database/sql", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"github.com/fsnotify", []string{"controller/watch"}, "its events are hints, and only there are they taken for no more"},
 	{"github.com/openai/openai-go", []string{"controller/target"}, "a provider's wire format ends at its target"},
+	{"github.com/anthropics/anthropic-sdk-go", []string{"controller/target"}, "a provider's wire format ends at its target"},
 	{"github.com/spf13", []string{"cmd"}, "flags are read in one place"},
 	{"os/exec", []string{"schema/cuefile", "controller/target", "controller/evaluate", "cmd"}, "every program that is started needs a limit and a trust decision"},
 }

@@ -1,0 +1,225 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/live"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/watch"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// start is what the repositories of these tests begin with.
+var start = map[string]string{
+	"gavel.yaml": `version: 1
+targets:
+  bot: {provider: mock, replies: [{match: bye, reply: "good bye"}, {reply: "hello there"}]}
+`,
+	"test_definitions/talk/domain.json":        `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
+	"test_definitions/talk/level_1/hello.json": `{"id": "hello", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["hello"]}}`,
+	"test_definitions/talk/level_1/bye.json":   `{"id": "bye", "name": "Bye", "prompt": "bye", "expected": {"keywords": ["bye"]}}`,
+	"test_definitions/talk/level_2/more.json":  `{"id": "more", "name": "More", "prompt": "more", "expected": {"keywords": ["hello"]}}`,
+	"test_definitions/suite.yaml":              suite("/prompts/talk.md"),
+	"prompts/talk.md":                          "Be brief.\n",
+	"prompts/other.md":                         "Be long.\n",
+}
+
+// suite has one case, whose prompt stands in a file.
+func suite(prompt string) string {
+	return `
+evalcases:
+- id: brief
+  expected_outcome: Greets.
+  input_messages:
+  - role: system
+    content: [{type: file, value: ` + prompt + `}]
+  - {role: user, content: hello}
+  execution:
+    evaluators: [{name: quick, type: latency, threshold: 60000}]
+`
+}
+
+// A repo is a repository on disk that a test changes.
+type repo struct {
+	t   testing.TB
+	dir string
+}
+
+func newRepo(t testing.TB) *repo {
+	t.Helper()
+	r := &repo{t, filepath.Join(t.TempDir(), "repo")}
+	r.write(start)
+	r.git("init", "-q", "-b", "main")
+	r.git("add", "-A")
+	r.git("commit", "-q", "-m", "start")
+	return r
+}
+
+func (r *repo) git(args ...string) {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), "git", args...)
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=gavel", "GIT_AUTHOR_EMAIL=gavel@localhost", "GIT_COMMITTER_NAME=gavel", "GIT_COMMITTER_EMAIL=gavel@localhost")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func (r *repo) path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
+
+func (r *repo) write(files map[string]string) {
+	r.t.Helper()
+	for name, text := range files {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(r.path(name)), 0o755), os.WriteFile(r.path(name), []byte(text), 0o644)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func (r *repo) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// open opens the repository without a ledger.
+func (r *repo) open(context.Context) (live.Place, error) {
+	repository, err := gitrepo.Open(r.dir)
+	if err != nil {
+		return live.Place{}, err
+	}
+	return live.Place{Repo: repository, Files: []string{r.dir}, Close: repository.Close}, nil
+}
+
+// config follows the repository against HEAD.
+func (r *repo) config() live.Config {
+	return live.Config{
+		Open: r.open,
+		Base: func(ctx context.Context, p live.Place) (string, error) {
+			commit, err := p.Repo.Resolve(ctx, "HEAD")
+			if err != nil && len(commit) == 0 && !r.committed() {
+				return "", nil
+			}
+			return commit, err
+		},
+		At: func(p live.Place, commit string, otherwise *config.Config) (controller.State, error) {
+			files, err := p.Repo.FS(commit)
+			if err != nil {
+				return controller.State{}, err
+			}
+			cfg, problems, err := readConfig(files)
+			if schema.HasErrors(problems) {
+				cfg = otherwise
+			}
+			return controller.State{Commit: commit, FS: files, Config: cfg}, err
+		},
+		Snapshot: func(ctx context.Context, _ live.Place, at controller.State) (*load.Snapshot, error) {
+			return load.Scan(ctx, at.FS, at.Config.Settings())
+		},
+		ReadConfig: func(_ live.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
+			return readConfig(files)
+		},
+		Own: []string{".gavel"}, ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
+		Watch: watch.Config{Settle: 20 * time.Millisecond},
+	}
+}
+
+func (r *repo) committed() bool {
+	cmd := exec.Command("git", "rev-parse", "-q", "--verify", "HEAD")
+	cmd.Dir = r.dir
+	return cmd.Run() == nil
+}
+
+func readConfig(files fs.FS) (*config.Config, []schema.Problem, error) {
+	data, err := fs.ReadFile(files, "gavel.yaml")
+	if errors.Is(err, fs.ErrNotExist) {
+		return config.Default(), nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, problems := config.Parse("gavel.yaml", data)
+	return cfg, problems, nil
+}
+
+// fresh is what a new process plans, with every case loaded on both sides.
+func (r *repo) fresh() []string {
+	r.t.Helper()
+	repository, err := gitrepo.Open(r.dir)
+	r.must(err)
+	defer repository.Close()
+	files, err := repository.WorkFS()
+	r.must(err)
+	defer files.Close()
+	cfg, problems, err := readConfig(files)
+	r.must(err)
+	if schema.HasErrors(problems) {
+		return lines(nil, problems)
+	}
+	req := controller.Request{
+		Head:       controller.State{Commit: controller.Worktree, FS: files, Config: cfg, Dir: r.dir},
+		ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
+	}
+	if r.committed() {
+		commit, err := repository.Resolve(r.t.Context(), "HEAD")
+		r.must(err)
+		base, err := r.config().At(live.Place{Repo: repository}, commit, cfg)
+		r.must(err)
+		req.Base = &base
+		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
+			return repository.ChangedWork(ctx, commit, append(append(load.Folders(cfg.Settings()), "gavel.yaml"), outside...))
+		}
+	}
+	prepared, err := controller.Prepare(r.t.Context(), req)
+	r.must(err)
+	return lines(prepared.Plan, prepared.Problems)
+}
+
+// lines say what a plan does and what is wrong, with what nothing affects as a
+// number.
+func lines(p *plan.Plan, problems []schema.Problem) []string {
+	var out []string
+	if p != nil {
+		rest := p.Rest
+		out = append(out, "against "+p.Base)
+		for _, row := range p.Rows {
+			if row.Unaffected() {
+				rest.Cases++
+				if row.Action == plan.Skip {
+					rest.Skipped++
+				}
+				continue
+			}
+			out = append(out, fmt.Sprint(row.Key, " ", row.Action, " ", row.MovedFrom, ": ", row.Reasons, " ", row.HeadDigests.D))
+		}
+		out = append(out, fmt.Sprintf("%+v", rest))
+	}
+	for _, problem := range problems {
+		out = append(out, problem.String())
+	}
+	return out
+}
+
+func linesOf(look *live.Look) []string {
+	if look.Prepared == nil {
+		return lines(nil, look.Problems)
+	}
+	return lines(look.Prepared.Plan, look.Problems)
+}
+
+func show(lines []string) string { return strings.Join(lines, "\n") }

@@ -1,0 +1,328 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/watch"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// A seeing is one look in the making.
+type seeing struct {
+	*Tree
+	files *gitrepo.WorkTree
+	// all says that every file is compared, news that there is something to
+	// tell whatever they hold.
+	all, news bool
+}
+
+// see goes through what a plan rests on, from the outside to the inside: base,
+// configuration, paths, files.
+func (s *seeing) see(ctx context.Context, hints []string) (*Look, error) {
+	if err := s.rebase(ctx); err != nil {
+		return nil, err
+	}
+	before := s.differ
+	if err := s.configure(); err != nil {
+		return nil, err
+	}
+	if schema.HasErrors(s.problems) {
+		return s.unplanned(ctx, hints)
+	}
+	if err := s.compareWith(ctx); err != nil {
+		return nil, err
+	}
+	var look *Look
+	for {
+		if err := s.widen(); err != nil {
+			return nil, err
+		}
+		if err := s.compare(ctx, hints); err != nil {
+			return nil, err
+		}
+		changed := changes(before, s.differ)
+		if len(changed) == 0 && !s.news {
+			return look, nil
+		}
+		var err error
+		if look, err = s.plan(ctx); err != nil {
+			return nil, err
+		}
+		look.Changed = changed
+		// A new case may be built from files that nobody looked at so far.
+		if !s.needs(look.Prepared) {
+			return look, nil
+		}
+		s.all = true
+	}
+}
+
+// rebase finds what is compared with.
+func (s *seeing) rebase(ctx context.Context) error {
+	commit, err := s.cfg.Base(ctx, s.Place())
+	if err != nil {
+		return err
+	}
+	if commit != s.commit {
+		s.commit, s.base, s.snapshot, s.differ = commit, nil, nil, nil
+		s.news = true
+	}
+	return nil
+}
+
+// configure reads the configuration. While it has errors the last one without
+// them stays, for what else is to be watched.
+func (s *seeing) configure() error {
+	cfg, problems, err := s.cfg.ReadConfig(s.Place(), s.files)
+	if err != nil {
+		return err
+	}
+	was := s.problems
+	s.problems = problems
+	if schema.HasErrors(problems) {
+		s.news = s.news || !slices.Equal(was, problems)
+		return nil
+	}
+	if s.config == nil || schema.HasErrors(was) || cfg.Digest != s.config.Digest {
+		s.config, s.base, s.snapshot = cfg, nil, nil
+		s.news = true
+	}
+	return nil
+}
+
+// unplanned is the look at a configuration that is wrong. The files are
+// compared below the paths that were right before.
+func (s *seeing) unplanned(ctx context.Context, hints []string) (*Look, error) {
+	before := s.differ
+	if err := s.follow(slices.Concat(s.paths, gitPaths, []string{s.cfg.ConfigFile})); err != nil {
+		return nil, err
+	}
+	if err := s.compare(ctx, hints); err != nil {
+		return nil, err
+	}
+	changed := changes(before, s.differ)
+	if len(changed) == 0 && !s.news {
+		return nil, nil
+	}
+	return &Look{Problems: s.problems, Changed: changed, Differing: len(s.differ), Base: s.commit}, nil
+}
+
+// compareWith reads base as a state and what it has for definitions.
+func (s *seeing) compareWith(ctx context.Context) error {
+	if s.commit == "" || s.base != nil {
+		return nil
+	}
+	state, err := s.cfg.At(s.Place(), s.commit, s.config)
+	if err != nil {
+		return err
+	}
+	snapshot, err := s.cfg.Snapshot(ctx, s.Place(), state)
+	if err != nil {
+		return err
+	}
+	s.base, s.snapshot = &state, snapshot
+	return nil
+}
+
+// compare brings the differences up to date: all of them, or those that the
+// hints name.
+func (s *seeing) compare(ctx context.Context, hints []string) error {
+	repo := s.Place().Repo
+	paths := fileOf(s.paths)
+	if s.all || s.differ == nil {
+		found, err := repo.Differences(ctx, s.commit, paths)
+		if err != nil {
+			return err
+		}
+		s.differ = found
+		return nil
+	}
+	var look []string
+	for _, hint := range hints {
+		for _, p := range paths {
+			switch {
+			case covers(p, hint):
+				look = append(look, hint)
+			case covers(hint, p):
+				look = append(look, p)
+			}
+		}
+	}
+	if len(look) == 0 {
+		return nil
+	}
+	look = outermost(look)
+	found, err := repo.DifferencesAt(ctx, s.commit, look)
+	if err != nil {
+		return err
+	}
+	now := maps.Clone(s.differ)
+	maps.DeleteFunc(now, func(name, _ string) bool {
+		return slices.ContainsFunc(look, func(p string) bool { return covers(p, name) })
+	})
+	maps.Copy(now, found)
+	s.differ = now
+	return nil
+}
+
+// plan asks the pipeline.
+func (s *seeing) plan(ctx context.Context) (*Look, error) {
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	place := s.Place()
+	differ := s.differ
+	req := controller.Request{
+		Head:       controller.State{Commit: controller.Worktree, FS: s.files, Config: s.config, Dir: place.Repo.Root()},
+		Base:       s.base,
+		Snapshot:   s.snapshot,
+		ConfigFile: s.cfg.ConfigFile, LookupEnv: s.cfg.LookupEnv, Now: s.cfg.Now,
+		Ledger: place.Ledger, HeadTrust: operator, BaseTrust: operator,
+	}
+	folders := append(load.Folders(s.config.Settings()), s.cfg.ConfigFile)
+	req.Changed = func(_ context.Context, outside []string) ([]string, error) {
+		// The map also has what targets are built from, which is no concern of
+		// the definitions.
+		within := cleaned(slices.Concat(folders, outside))
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(differ)), func(name string) bool {
+			return !slices.ContainsFunc(within, func(dir string) bool { return covers(dir, name) })
+		}), nil
+	}
+	prepared, err := controller.Prepare(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	return &Look{Prepared: prepared, Problems: prepared.Problems, Differing: len(differ), Base: s.commit, files: s.files}, nil
+}
+
+// needs notes the files that the planned cases are built from and reports
+// whether one of them is not looked at yet.
+func (s *seeing) needs(p *controller.Prepared) bool {
+	before := len(s.extra)
+	for _, row := range p.Plan.Rows {
+		if row.Head == nil {
+			continue
+		}
+		for _, in := range row.Head.Inputs {
+			if !slices.ContainsFunc(s.paths, func(dir string) bool { return covers(dir, in.File) }) && !slices.Contains(s.extra, in.File) {
+				s.extra = append(s.extra, in.File)
+			}
+		}
+	}
+	return len(s.extra) > before
+}
+
+// widen follows what the configuration, base, and the cases so far name.
+func (s *seeing) widen() error {
+	ignored, err := load.Ignored(s.files)
+	if err != nil {
+		return err
+	}
+	s.ignored = ignored
+	paths := slices.Concat(load.Folders(s.config.Settings()), []string{s.cfg.ConfigFile}, s.extra, gitPaths)
+	if s.snapshot != nil {
+		paths = append(paths, s.snapshot.Outside(s.config.Settings())...)
+	}
+	for _, t := range s.config.Targets {
+		paths = append(paths, t.Path)
+		for _, glob := range t.Inputs {
+			paths = append(paths, rootOf(glob))
+		}
+	}
+	return s.follow(paths)
+}
+
+// follow watches the paths, if they are not what is watched already.
+func (s *seeing) follow(paths []string) error {
+	paths = outermost(cleaned(paths))
+	if slices.Equal(paths, s.paths) {
+		return nil
+	}
+	s.paths, s.all = paths, true
+	return s.watch()
+}
+
+// rootOf is the folder in which a glob's matches lie.
+func rootOf(glob string) string {
+	if i := strings.IndexAny(glob, "*?["); i >= 0 {
+		return path.Dir(glob[:i] + "x")
+	}
+	return glob
+}
+
+// gitPaths tell that a branch moved or was changed to.
+var gitPaths = []string{".git/HEAD", ".git/packed-refs", ".git/refs/heads", ".git/refs/remotes"}
+
+// watch opens the watcher anew.
+func (t *Tree) watch() error {
+	if t.watcher != nil {
+		_ = t.watcher.Close() // what it would still tell is looked at anyway
+	}
+	cfg := t.cfg.Watch
+	repo := t.Place().Repo
+	cfg.Root, cfg.Paths, cfg.Held, cfg.Ignore = repo.Root(), t.paths, repo.Busy, t.ignores
+	var err error
+	t.watcher, err = watch.Open(cfg)
+	return err
+}
+
+// ignores says what is not even looked at: what Gavel writes, what git keeps
+// for itself, and what .gavelignore names, unless a case is built from it.
+func (t *Tree) ignores(name string, isFolder bool) bool {
+	covered := func(list []string) bool {
+		return slices.ContainsFunc(list, func(p string) bool { return covers(p, name) })
+	}
+	leads := func(list []string) bool {
+		return slices.ContainsFunc(list, func(p string) bool { return covers(name, p) })
+	}
+	if covered(t.cfg.Own) {
+		return true
+	}
+	if covers(".git", name) {
+		return !covered(gitPaths) && !leads(gitPaths)
+	}
+	if path.Base(name) == ".git" || strings.Contains(name, "/.git/") {
+		return true
+	}
+	return t.ignored(name, isFolder) && !slices.Contains(t.paths, name) && !leads(t.paths)
+}
+
+// fileOf leaves out what only tells of git.
+func fileOf(paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return slices.Contains(gitPaths, p) })
+}
+
+// covers reports whether name is dir or lies in it.
+func covers(dir, name string) bool {
+	return dir == "." || dir == name || strings.HasPrefix(name, dir+"/")
+}
+
+// cleaned gives the paths in one form, without empty ones.
+func cleaned(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if p != "" {
+			out = append(out, path.Clean(p))
+		}
+	}
+	return out
+}
+
+// outermost sorts paths and drops those that lie in another one.
+func outermost(paths []string) []string {
+	slices.Sort(paths)
+	var out []string
+	for _, p := range slices.Compact(paths) {
+		if !slices.ContainsFunc(out, func(dir string) bool { return covers(dir, p) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}

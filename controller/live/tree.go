@@ -1,0 +1,261 @@
+// Package live plans and runs a working tree as its files are saved.
+//
+// Most callers want [Open], which follows the files, and then [New], which
+// runs what each change affects. What always holds: once the files are at
+// rest, the plan is the one that a fresh process makes of them. Hints only say
+// where to look; what changed is what has other bytes.
+package live
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/watch"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// A Place is an opened repository with its ledger. Both may lie in a folder
+// that is deleted and made again, and are opened again then.
+type Place struct {
+	Repo   *gitrepo.Repository
+	Ledger *ledger.Ledger
+	// Files are what the place lies in: where one of them is gone or is
+	// another one, the place is opened again.
+	Files []string
+	Close func() error
+}
+
+// A Config says what is followed and how its parts are read.
+type Config struct {
+	// Open opens the place.
+	Open func(ctx context.Context) (Place, error)
+	// Base gives the commit to compare with now, or nothing to compare with
+	// nothing.
+	Base func(ctx context.Context, p Place) (string, error)
+	// At gives a commit as a state, with the other configuration where it has
+	// none that can be used.
+	At func(p Place, commit string, otherwise *config.Config) (controller.State, error)
+	// Snapshot gives what a commit has for definitions.
+	Snapshot func(ctx context.Context, p Place, at controller.State) (*load.Snapshot, error)
+	// ReadConfig reads the configuration of a state; found is false where there
+	// is none and the defaults stand in.
+	ReadConfig func(p Place, files *gitrepo.WorkTree) (cfg *config.Config, problems []schema.Problem, err error)
+	// Own names the files, relative to the root, that Gavel itself writes:
+	// they, and what lies in them, never count as changed.
+	Own []string
+
+	// ConfigFile, LookupEnv and Now go into every plan.
+	ConfigFile string
+	LookupEnv  func(string) (string, bool)
+	Now        func() time.Time
+
+	// Watch says how patiently to watch; its root, paths and filters are set
+	// here. Its zero value has the defaults.
+	Watch watch.Config
+}
+
+// A Look is the working tree at one moment, planned.
+type Look struct {
+	// Prepared is the plan; nil where none can be made.
+	Prepared *controller.Prepared
+	// Problems are what is wrong with the definitions or, where there is no
+	// plan, with the configuration.
+	Problems []schema.Problem
+	// Fault says why the files could not be read at all; nil when they were.
+	Fault error
+	// Changed are the files that changed since the look before, sorted; all
+	// that differ from base where base is another one than before.
+	Changed []string
+	// Differing counts the files that differ from base.
+	Differing int
+	// Base is the commit that was compared with; empty for none.
+	Base string
+	// Took is the time from the hint to the plan.
+	Took time.Duration
+
+	files *gitrepo.WorkTree
+}
+
+// Close releases the files of the look. What was prepared must not be used
+// afterwards.
+func (l *Look) Close() error {
+	if l.files == nil {
+		return nil
+	}
+	return l.files.Close()
+}
+
+// A Tree follows a working tree. Its methods are for one goroutine.
+type Tree struct {
+	cfg     Config
+	places  []Place // the last is in use; looks may still need the others
+	lies    []os.FileInfo
+	watcher *watch.Watcher
+	paths   []string
+	ignored func(name string, isFolder bool) bool
+
+	// What the last look saw; nil where it was not read yet.
+	commit   string
+	config   *config.Config   // the last that had no errors
+	problems []schema.Problem // of the configuration
+	base     *controller.State
+	snapshot *load.Snapshot
+	differ   map[string]string // path → hash, for what differs from base
+	extra    []string          // files that planned cases were built from
+	begun    bool
+	failed   bool // the last look had a fault
+}
+
+// Open begins to follow the files. The caller closes the Tree.
+func Open(ctx context.Context, cfg Config) (*Tree, error) {
+	t := &Tree{cfg: cfg, ignored: func(string, bool) bool { return false }}
+	if err := t.open(ctx); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// open opens the place and watches it from nothing.
+func (t *Tree) open(ctx context.Context) error {
+	place, err := t.cfg.Open(ctx)
+	if err != nil {
+		return err
+	}
+	t.places, t.lies = append(t.places, place), stat(place.Files)
+	t.commit, t.base, t.snapshot, t.differ, t.extra = "", nil, nil, nil, nil
+	return t.watch()
+}
+
+func stat(files []string) []os.FileInfo {
+	out := make([]os.FileInfo, len(files))
+	for i, name := range files {
+		out[i], _ = os.Stat(name) // nil is another one than before, too
+	}
+	return out
+}
+
+// Close ends the following. Looks that are still open must be closed before.
+func (t *Tree) Close() error {
+	var errs []error
+	if t.watcher != nil {
+		errs = append(errs, t.watcher.Close())
+	}
+	for _, p := range t.places {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Place is what the last look was made of.
+func (t *Tree) Place() Place { return t.places[len(t.places)-1] }
+
+// Notice says why files are polled and what would let them be watched; empty
+// where they are watched.
+func (t *Tree) Notice() string { return t.watcher.Notice() }
+
+// Next waits until something changed that may bear on the plan, and plans. The
+// first call does not wait. Its error is ctx's; what goes wrong otherwise is in
+// the Look.
+func (t *Tree) Next(ctx context.Context) (*Look, error) {
+	for {
+		hint, err := t.hint(ctx)
+		if err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		look, err := t.look(ctx, hint)
+		if err != nil && ctx.Err() == nil {
+			// A file went while it was read, or git packed its objects anew:
+			// from nothing it mostly succeeds.
+			if err = t.open(ctx); err == nil {
+				look, err = t.look(ctx, hint)
+			}
+		}
+		if ctx.Err() != nil {
+			if look != nil {
+				_ = look.Close() // nobody gets it
+			}
+			return nil, ctx.Err()
+		}
+		failed := t.failed
+		t.begun, t.failed = true, err != nil
+		if err != nil && !failed {
+			look = &Look{Fault: err}
+		}
+		if look != nil {
+			look.Took = time.Since(start)
+			return look, nil
+		}
+	}
+}
+
+// faultWait is after how long files that could not be read are read again.
+const faultWait = time.Second
+
+// hint waits for the watcher: not at all the first time, and not for long where
+// the last look failed.
+func (t *Tree) hint(ctx context.Context) (watch.Hint, error) {
+	switch {
+	case !t.begun:
+		return watch.Hint{All: true}, ctx.Err()
+	case !t.failed:
+		return t.watcher.Next(ctx)
+	}
+	short, cancel := context.WithTimeout(ctx, faultWait)
+	defer cancel()
+	if _, err := t.watcher.Next(short); err != nil && ctx.Err() != nil {
+		return watch.Hint{}, ctx.Err()
+	}
+	return watch.Hint{All: true}, nil
+}
+
+// look compares and plans. It gives nil where nothing changed.
+func (t *Tree) look(ctx context.Context, hint watch.Hint) (*Look, error) {
+	moved := !slices.EqualFunc(t.lies, stat(t.Place().Files), os.SameFile)
+	if moved || t.failed {
+		if err := t.open(ctx); err != nil {
+			return nil, err
+		}
+	} else if hint.All && t.begun && t.watcher.Notice() == "" {
+		// What was lost may have been folders that came and went.
+		if err := t.watch(); err != nil {
+			return nil, err
+		}
+	}
+	files, err := t.Place().Repo.WorkFS()
+	if err != nil {
+		return nil, err
+	}
+	s := &seeing{Tree: t, files: files, all: hint.All, news: moved || t.failed || !t.begun}
+	look, err := s.see(ctx, hint.Paths)
+	if err != nil || look == nil || look.Prepared == nil {
+		err = errors.Join(err, files.Close())
+	}
+	return look, err
+}
+
+// changes names what two states of the working tree differ in.
+func changes(before, now map[string]string) []string {
+	var names []string
+	for name, hash := range now {
+		if was, there := before[name]; !there || was != hash {
+			names = append(names, name)
+		}
+	}
+	for name := range maps.Keys(before) {
+		if _, there := now[name]; !there {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,281 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/live"
+	"github.com/gavel-evals/gavel/controller/watch"
+)
+
+const hello = "test_definitions/talk/level_1/hello.json"
+
+func greeting(word string) string {
+	return fmt.Sprintf(`{"id": "hello", "name": "Hello", "prompt": %q, "expected": {"keywords": ["hello"]}}`, word)
+}
+
+// A follower takes the looks of a tree.
+type follower struct {
+	*repo
+	tree *live.Tree
+	last []string
+}
+
+func follow(r *repo, cfg live.Config) *follower {
+	r.t.Helper()
+	tree, err := live.Open(r.t.Context(), cfg)
+	r.must(err)
+	r.t.Cleanup(func() { r.must(tree.Close()) })
+	f := &follower{repo: r, tree: tree}
+	f.next(r.t.Context())
+	return f
+}
+
+func (f *follower) next(ctx context.Context) bool {
+	look, err := f.tree.Next(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	f.must(err)
+	if look.Fault == nil {
+		f.last = linesOf(look)
+	}
+	f.must(look.Close())
+	return true
+}
+
+// settles waits until the look is what a new process plans. That it does not
+// come is noticed after a time in which it would on any machine.
+func (f *follower) settles() {
+	f.t.Helper()
+	want := f.fresh()
+	ctx, cancel := context.WithTimeout(f.t.Context(), 30*time.Second)
+	defer cancel()
+	for !slices.Equal(want, f.last) {
+		if !f.next(ctx) {
+			f.t.Fatalf("never as a new process plans (-new +followed):\n%s", cmp.Diff(show(want), show(f.last)))
+		}
+	}
+}
+
+// TestFollowed makes the changes that people, editors and git make. After each
+// the plan is the one that a new process makes.
+func TestFollowed(t *testing.T) {
+	for name, do := range map[string]func(r *repo){
+		"written in place": func(r *repo) { r.write(map[string]string{hello: greeting("hi")}) },
+		"saved as vim does, with a backup beside": func(r *repo) {
+			r.write(map[string]string{"test_definitions/talk/level_1/4913": ""})
+			r.must(os.Remove(r.path("test_definitions/talk/level_1/4913")))
+			r.must(os.Rename(r.path(hello), r.path(hello+"~")))
+			r.write(map[string]string{hello: greeting("hi")})
+			r.must(os.Remove(r.path(hello + "~")))
+		},
+		"saved as VS Code does, truncated and written": func(r *repo) {
+			f, err := os.OpenFile(r.path(hello), os.O_WRONLY|os.O_TRUNC, 0)
+			r.must(err)
+			for part := range slices.Chunk([]byte(greeting("hi there")), 20) {
+				_, err := f.Write(part)
+				r.must(err)
+			}
+			r.must(f.Close())
+		},
+		"saved by renaming over it": func(r *repo) {
+			r.write(map[string]string{hello + ".tmp": greeting("hi")})
+			r.must(os.Rename(r.path(hello+".tmp"), r.path(hello)))
+		},
+		"renamed": func(r *repo) {
+			r.must(os.Rename(r.path(hello), r.path("test_definitions/talk/level_1/hallo.json")))
+		},
+		"deleted": func(r *repo) { r.must(os.Remove(r.path(hello))) },
+		"deleted and made again": func(r *repo) {
+			r.must(os.Remove(r.path(hello)))
+			r.write(map[string]string{hello: greeting("again")})
+		},
+		"a new folder with files": func(r *repo) {
+			r.write(map[string]string{
+				"test_definitions/new/domain.json":       `{"id": "new", "name": "New", "evaluator_id": "keyword"}`,
+				"test_definitions/new/level_1/one.json":  `{"id": "one", "name": "One", "prompt": "one", "expected": {"keywords": ["x"]}}`,
+				"test_definitions/new/level_2/two.json":  `{"id": "two", "name": "Two", "prompt": "two", "expected": {"keywords": ["x"]}}`,
+				"test_definitions/talk/level_3/far.json": `{"id": "far", "name": "Far", "prompt": "far", "expected": {"keywords": ["x"]}}`,
+			})
+		},
+		"a folder renamed": func(r *repo) {
+			r.must(os.Rename(r.path("test_definitions/talk/level_2"), r.path("test_definitions/talk/level_5")))
+		},
+		"a prompt that many use": func(r *repo) { r.write(map[string]string{"prompts/talk.md": "Be kind.\n"}) },
+		"broken":                 func(r *repo) { r.write(map[string]string{hello: `{"id": "hello", `}) },
+		"ignored": func(r *repo) {
+			r.write(map[string]string{".gavelignore": "level_2/\n", "test_definitions/talk/level_2/new.json": "{"})
+		},
+		"other definitions": func(r *repo) {
+			r.write(map[string]string{"gavel.yaml": "definitions: more\n" + start["gavel.yaml"], "more/talk/domain.json": start["test_definitions/talk/domain.json"]})
+		},
+		"a configuration with an error": func(r *repo) { r.write(map[string]string{"gavel.yaml": "version: 1\ntarget: x\n"}) },
+		"a configuration that is gone":  func(r *repo) { r.must(os.Remove(r.path("gavel.yaml"))) },
+		"a link that leads back":        func(r *repo) { r.must(os.Symlink("..", r.path("test_definitions/talk/loop"))) },
+		"a file that became a link":     func(r *repo) { r.must(errors.Join(os.Remove(r.path(hello)), os.Symlink("bye.json", r.path(hello)))) },
+		"the definitions gone":          func(r *repo) { r.must(os.RemoveAll(r.path("test_definitions"))) },
+		"the definitions gone and back": func(r *repo) { r.again("test_definitions") },
+		"the whole repository again":    func(r *repo) { r.again(".") },
+		"committed": func(r *repo) {
+			r.write(map[string]string{hello: greeting("hi")})
+			r.git("commit", "-q", "-a", "-m", "hi")
+		},
+		"packed": func(r *repo) {
+			r.git("gc", "-q")
+			r.write(map[string]string{hello: greeting("hi")})
+			r.git("commit", "-q", "-a", "-m", "hi")
+			r.git("gc", "-q")
+			r.write(map[string]string{hello: greeting("hi again")})
+		},
+		"stashed and back": func(r *repo) {
+			r.write(map[string]string{hello: greeting("hi"), "prompts/talk.md": "Be kind.\n"})
+			r.git("stash", "-q")
+			r.git("stash", "pop", "-q")
+		},
+		"stashed": func(r *repo) { r.write(map[string]string{hello: greeting("hi")}); r.git("stash", "-q") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			f := follow(r, r.config())
+			f.settles()
+			do(r)
+			f.settles()
+			// And what comes after it is still followed.
+			r.write(map[string]string{"test_definitions/talk/level_1/bye.json": strings.Replace(start["test_definitions/talk/level_1/bye.json"], "bye\"", "so long\"", 1)})
+			f.settles()
+		})
+	}
+}
+
+// again deletes a folder and makes it anew with all that was in it.
+func (r *repo) again(name string) {
+	r.t.Helper()
+	aside := filepath.Join(r.t.TempDir(), "aside")
+	r.must(os.CopyFS(aside, os.DirFS(r.path(name))))
+	r.must(os.RemoveAll(r.path(name)))
+	r.must(os.CopyFS(r.path(name), os.DirFS(aside)))
+}
+
+// TestNewInput holds that a file which no case was built from before is
+// followed as soon as a case names it.
+func TestNewInput(t *testing.T) {
+	r := newRepo(t)
+	f := follow(r, r.config())
+	r.write(map[string]string{"test_definitions/suite.yaml": suite("/prompts/other.md")})
+	f.settles()
+	r.write(map[string]string{"prompts/other.md": "Be longer.\n"})
+	f.settles()
+	r.must(os.Remove(r.path("prompts/other.md")))
+	f.settles()
+}
+
+// TestNoCommit follows a repository in which nothing is committed yet, until
+// something is.
+func TestNoCommit(t *testing.T) {
+	r := &repo{t, t.TempDir()}
+	r.write(start)
+	r.git("init", "-q", "-b", "main")
+	f := follow(r, r.config())
+	f.settles()
+	r.write(map[string]string{hello: greeting("hi")})
+	f.settles()
+	r.git("add", "-A")
+	r.git("commit", "-q", "-m", "first")
+	f.settles()
+}
+
+// TestCheckoutOfManyFiles holds the case in which more happens than the system
+// tells.
+func TestCheckoutOfManyFiles(t *testing.T) {
+	r := newRepo(t)
+	r.git("checkout", "-q", "-b", "many")
+	files := map[string]string{}
+	for i := range 5000 {
+		files[fmt.Sprintf("test_definitions/talk/level_%d/t%d.json", 1+i%9, i)] =
+			fmt.Sprintf(`{"id": "t%d", "name": "T", "prompt": "t%d", "expected": {"keywords": ["x"]}}`, i, i)
+	}
+	r.write(files)
+	r.git("add", "-A")
+	r.git("commit", "-q", "-m", "many")
+	r.git("checkout", "-q", "main")
+	f := follow(r, r.config())
+	r.git("checkout", "-q", "many")
+	f.settles()
+	r.git("checkout", "-q", "main")
+	r.git("checkout", "-q", "many")
+	r.write(map[string]string{hello: greeting("hi")})
+	f.settles()
+}
+
+// TestWithoutWatches holds that polling, which is what is left where the
+// system watches no more folders, sees the same.
+func TestWithoutWatches(t *testing.T) {
+	r := newRepo(t)
+	cfg := r.config()
+	cfg.Watch.Poll = 20 * time.Millisecond
+	cfg.Watch.Source = func() (watch.Source, error) { return nil, syscall.ENOSPC }
+	f := follow(r, cfg)
+	if !strings.Contains(f.tree.Notice(), "max_user_watches") {
+		t.Errorf("notice %q", f.tree.Notice())
+	}
+	r.write(map[string]string{hello: greeting("hi")})
+	f.settles()
+	r.again(".")
+	r.write(map[string]string{hello: greeting("hi again")})
+	f.settles()
+}
+
+// deaf is a source that misses everything, and says so when it is asked to.
+type deaf struct{ errors chan error }
+
+func (d deaf) Add(string) error              { return nil }
+func (d deaf) Events() <-chan fsnotify.Event { return nil }
+func (d deaf) Errors() <-chan error          { return d.errors }
+func (d deaf) Close() error                  { return nil }
+
+// TestLostEvents holds that what was missed is found once it is known that
+// something was.
+func TestLostEvents(t *testing.T) {
+	r := newRepo(t)
+	cfg := r.config()
+	lost := make(chan error, 1)
+	cfg.Watch.Source = func() (watch.Source, error) { return deaf{lost}, nil }
+	f := follow(r, cfg)
+	r.write(map[string]string{hello: greeting("hi"), "test_definitions/talk/level_7/new.json": start["test_definitions/talk/level_1/bye.json"]})
+	r.must(os.RemoveAll(r.path("test_definitions/talk/level_2")))
+	lost <- fsnotify.ErrEventOverflow
+	f.settles()
+}
+
+// TestQuiet holds that what does not bear on the plan is not planned: what
+// Gavel writes, what git keeps for itself, other files, and a file that was
+// saved as it was.
+func TestQuiet(t *testing.T) {
+	r := newRepo(t)
+	r.write(map[string]string{".gavelignore": "notes/\n"})
+	f := follow(r, r.config())
+	r.write(map[string]string{
+		".gavel/ledger.db": "x", ".gavel/ledger.db-wal": "x", "readme.md": "x",
+		hello: start[hello], "test_definitions/notes/a.json": "{", ".git/index.lock.x": "",
+	})
+	r.git("update-index", "--refresh")
+	r.write(map[string]string{"test_definitions/talk/level_2/more.json": greeting("last")})
+	look, err := f.tree.Next(t.Context())
+	r.must(err)
+	defer look.Close()
+	if diff := cmp.Diff([]string{"test_definitions/talk/level_2/more.json"}, look.Changed); diff != "" {
+		t.Error(diff)
+	}
+}
