@@ -156,6 +156,9 @@ func (c *compiler) spec(p part, kind string, threshold float64) (schema.Spec, sc
 		}
 		fallthrough
 	case "rubric":
+		if p.has("prompt") {
+			c.warn(p.problem("ignored", "`prompt` is ignored, since the judge is asked about the rubrics", "remove one of them", "prompt"))
+		}
 		criteria, rule := c.rubrics(p.sub("rubrics"), threshold)
 		return evaluator.Rubrics{Criteria: criteria, Target: c.judge(p), Subject: c.subject()}, rule
 	case "composite":

@@ -77,6 +77,7 @@ func (c *compiler) field(item part, f fieldFile) evaluator.Field {
 		c.fail(c.answer.from.problem("missing-field", fmt.Sprintf("the expected answer has no value at %s, which %s compares", f.Path, item.at("path")), "add it, or remove the field there"))
 		return out
 	}
+	c.unused(item, f)
 	switch f.Match {
 	case "contains", "regex":
 		c.text(f, out.Expected)
@@ -86,12 +87,23 @@ func (c *compiler) field(item part, f fieldFile) evaluator.Field {
 			c.fail(c.answer.from.problem("wrong-type", fmt.Sprintf("the expected value at %s is no number", f.Path), "write a number, or compare it by exact"))
 		}
 	case "date":
+		c.text(f, out.Expected)
 		out.Formats = f.Formats
 	}
 	return out
 }
 
-// text checks what is looked for in a text.
+// unused warns of what says how to compare and means nothing to the match.
+func (c *compiler) unused(item part, f fieldFile) {
+	owners := map[string]string{"tolerance": "numeric_tolerance", "relative": "numeric_tolerance", "formats": "date"}
+	for _, key := range []string{"tolerance", "relative", "formats"} {
+		if item.has(key) && f.Match != owners[key] {
+			c.warn(item.problem("ignored", fmt.Sprintf("`%s` means nothing to %s", key, f.Match), fmt.Sprintf("write match: %s, or remove it", owners[key]), key))
+		}
+	}
+}
+
+// text checks what is compared as a text.
 func (c *compiler) text(f fieldFile, expected json.RawMessage) {
 	var text string
 	if json.Unmarshal(expected, &text) != nil {
