@@ -50,7 +50,7 @@ func name(path []any) string {
 
 // evaluate lets CUE itself have the last word.
 func (d *Document) evaluate(c *Checker, def string, n *node, at Position) []Problem {
-	if n != d.root || d.expr == nil {
+	if n != d.root || d.expr == nil || c.shape(def).complete() {
 		return nil // parts are covered by their shapes
 	}
 	v := c.root.LookupPath(cue.ParsePath(def)).Unify(c.ctx.BuildExpr(d.expr))
@@ -161,11 +161,11 @@ func (w *walker) word(n *node, s *shape, name string) {
 		text = strings.Trim(n.scalar, `"`)
 	}
 	if len(s.enum) > 0 && !slices.Contains(s.enum, text) {
-		hint := "write one of " + strings.Join(s.enum, ", ")
+		hint := "write " + choice(s.enum)
 		if slices.Contains(s.kinds, numberNode) {
 			hint += ", or a number"
 		}
-		if near := DidYouMean(text, s.enum); near != "" {
+		if near := DidYouMean(text, s.enum); near != "" && len(s.enum) > 1 {
 			hint = near + " " + hint
 		}
 		w.fail(n.pos, "wrong-value", fmt.Sprintf("%s is %q", quoteName(name), clip(text)), hint)
@@ -260,7 +260,7 @@ func writeInstead(n *node, s *shape) string {
 	first := s.kinds[0]
 	switch {
 	case len(s.enum) > 0:
-		return "write one of " + strings.Join(s.enum, ", ")
+		return "write " + choice(s.enum)
 	case first == stringNode && (n.kind == numberNode || n.kind == boolNode):
 		return fmt.Sprintf("write %q", n.scalar)
 	case first == listNode && (n.kind == stringNode || n.kind == numberNode):
@@ -273,6 +273,14 @@ func writeInstead(n *node, s *shape) string {
 		return "write true or false without quotes"
 	}
 	return "write " + oneOf(s.kinds)
+}
+
+// choice names the words that may be written.
+func choice(words []string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	return "one of " + strings.Join(words, ", ")
 }
 
 func isNumber(s string) bool {

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 
 	"cuelang.org/go/cue"
@@ -85,6 +86,15 @@ type shape struct {
 	least  int     // items that a list must have
 	// refused are fields that are unknown for a reason worth saying.
 	refused map[string]refusal
+	// part marks a shape that does not say all that the schema says.
+	part bool
+}
+
+// complete reports whether a value that fits the shape satisfies the schema, so
+// that CUE, which takes several times as long, need not be asked.
+func (s *shape) complete() bool {
+	return s == nil || !s.part && s.rest.complete() && s.elem.complete() &&
+		!slices.ContainsFunc(s.names, func(name string) bool { return !s.fields[name].complete() })
 }
 
 // A bound is a limit of a number, or of the length of a string.
@@ -111,12 +121,24 @@ func shapeOf(v cue.Value) *shape {
 	kind := v.IncompleteKind()
 	s := &shape{kinds: kindsOf(kind), whole: kind&cue.NumberKind == cue.IntKind}
 	s.read(v)
-	if op, _ := v.Expr(); op == cue.NoOp && v.Kind()&cue.NumberKind != 0 {
-		if x, err := v.Float64(); err == nil { // the one number that it may be
-			s.bounds = []bound{{cue.GreaterThanEqualOp, x}, {cue.LessThanEqualOp, x}}
-		}
+	if op, _ := v.Expr(); op == cue.NoOp {
+		s.readOne(v)
 	}
 	return s
+}
+
+// readOne takes over the one value that is allowed.
+func (s *shape) readOne(v cue.Value) {
+	switch kind := v.Kind(); {
+	case kind == cue.StringKind:
+		s.readEnum([]cue.Value{v})
+	case kind&cue.NumberKind != 0:
+		x, err := v.Float64()
+		s.part = s.part || err != nil
+		s.bounds = []bound{{cue.GreaterThanEqualOp, x}, {cue.LessThanEqualOp, x}}
+	case kind == cue.BoolKind:
+		s.part = true
+	}
 }
 
 func kindsOf(k cue.Kind) []nodeKind {
@@ -141,14 +163,10 @@ func (s *shape) read(v cue.Value) {
 	switch op {
 	case cue.OrOp:
 		s.readEnum(args)
-		for _, a := range args {
-			s.read(a)
-		}
+		s.readAll(args, cue.StructKind|cue.ListKind|cue.NumberKind)
 		return
 	case cue.AndOp:
-		for _, a := range args {
-			s.read(a)
-		}
+		s.readAll(args, cue.StructKind)
 		return
 	case cue.GreaterThanEqualOp, cue.GreaterThanOp, cue.LessThanEqualOp, cue.LessThanOp:
 		if limit, err := args[0].Float64(); err == nil {
@@ -159,6 +177,8 @@ func (s *shape) read(v cue.Value) {
 		s.readCall(args)
 		return
 	case cue.SelectorOp, cue.NoOp:
+	default:
+		s.part = true
 	}
 	switch v.IncompleteKind() {
 	case cue.StructKind:
@@ -180,13 +200,25 @@ func (s *shape) read(v cue.Value) {
 	}
 }
 
+// readAll takes over branches. Of two that speak of the same kind of value, of
+// those given, a shape cannot tell which one holds.
+func (s *shape) readAll(args []cue.Value, single cue.Kind) {
+	var seen cue.Kind
+	for _, a := range args {
+		kind := a.IncompleteKind() & single
+		s.part = s.part || seen&kind != 0
+		seen |= kind
+		s.read(a)
+	}
+}
+
 func (s *shape) readStruct(v cue.Value) {
 	if s.fields == nil {
 		s.fields = map[string]*shape{}
 	}
 	iter, err := v.Fields(cue.Optional(true))
 	if err != nil {
-		s.open = true
+		s.open, s.part = true, true
 		return
 	}
 	for iter.Next() {
@@ -209,14 +241,18 @@ func (s *shape) readStruct(v cue.Value) {
 // readCall takes the limits of a string's length: strings.MinRunes(1).
 func (s *shape) readCall(args []cue.Value) {
 	if len(args) != 2 {
+		s.part = true
 		return
 	}
 	op, ok := map[string]cue.Op{
 		"strings.MinRunes": cue.GreaterThanEqualOp, "strings.MaxRunes": cue.LessThanEqualOp,
 	}[fmt.Sprint(args[0])]
-	if limit, err := args[1].Float64(); ok && err == nil {
-		s.runes = append(s.runes, bound{op, limit})
+	limit, err := args[1].Float64()
+	if !ok || err != nil {
+		s.part = true
+		return
 	}
+	s.runes = append(s.runes, bound{op, limit})
 }
 
 func (s *shape) readRefused(v cue.Value) {

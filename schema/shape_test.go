@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"cuelang.org/go/cue"
 )
 
 // shapes is a schema with one of each thing that a shape is read from and that
@@ -89,5 +91,62 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 		if _, err := newChecker(fstest.MapFS{"a.cue": {Data: []byte(text)}}); err == nil {
 			t.Errorf("%s: compiled", name)
 		}
+	}
+}
+
+// TestShapesSayWhatCUESays holds that a document fits the shape of a built-in
+// definition exactly when CUE accepts it, over every field and many values:
+// that is why CUE is not asked for a document that fits.
+func TestShapesSayWhatCUESays(t *testing.T) {
+	c, err := newChecker(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := []string{
+		"null", "true", "false", "0", "1", "2", "-1", "0.5", "1.5", "1e3", "1e400", `""`, `"a"`, `"1"`, `"on"`, `"user"`, `"any"`, "[]", "[1]", `["a"]`,
+		`["a", 1]`, "[null]", "[[]]", "[{}]", "{}", `{"a": 1}`, `{"a": "b"}`, `{"a": null}`, `{"a": {}}`, `{"a": []}`, `{"a": {"a": 1}}`, `[{"a": 1}]`,
+		`"` + strings.Repeat("ä", 255) + `"`, `"` + strings.Repeat("ä", 256) + `"`,
+	}
+	compared, done := 0, map[string]bool{}
+	for _, file := range fieldTables(t) {
+		_, rows := fieldTable(t, file)
+		for _, row := range rows {
+			if s := c.shape(row.def); !s.complete() {
+				t.Errorf("the shape of %s does not say all that the schema says", row.def)
+			}
+			values := []string{row.accepted, row.rejected}
+			if !done[row.def+row.field] {
+				values = append(values, pool...)
+			}
+			done[row.def+row.field] = true
+			for _, value := range values {
+				if value == "-" {
+					continue
+				}
+				least := least(c, row.def, rows)
+				texts := []string{document(row.field, value, least)}
+				if !done[row.def] {
+					texts = append(texts, document("unknown", value, least), "["+value+"]", value)
+				}
+				for _, text := range texts {
+					doc, _ := Parse("a.json", []byte(text))
+					if doc == nil || doc.expr == nil {
+						continue
+					}
+					w := walker{extra: Error}
+					w.value(doc.root, c.shape(row.def), "", doc.At())
+					v := c.root.LookupPath(cue.ParsePath(row.def)).Unify(c.ctx.BuildExpr(doc.expr))
+					err := v.Validate(cue.All(), cue.Concrete(true), cue.Final())
+					if (err == nil) != (len(w.problems) == 0) {
+						t.Errorf("%s: %s\n\tshape: %v\n\tCUE: %v", row.def, text, w.problems, err)
+					}
+					compared++
+				}
+			}
+			done[row.def] = true
+		}
+	}
+	if compared < 5_000 {
+		t.Errorf("only %d documents were compared", compared)
 	}
 }
