@@ -30,11 +30,14 @@ func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem 
 	if n == nil {
 		return nil
 	}
-	w := walker{extra: extra}
+	w := walker{extra: extra, root: n, added: d.rules.adds(def)}
 	at := d.At(path...)
 	w.value(n, c.shape(def), name(path), at)
-	if len(w.problems) == 0 {
+	if len(w.problems) == 0 && len(w.added) == 0 {
 		w.problems = append(w.problems, d.evaluate(c, def, n, at)...)
+	}
+	if !HasErrors(w.problems) {
+		w.problems = append(w.problems, d.rules.check(d, def, path)...)
 	}
 	return SortProblems(w.problems)
 }
@@ -74,6 +77,8 @@ func (d *Document) evaluate(c *Checker, def string, n *node, at Position) []Prob
 // A walker compares nodes with shapes.
 type walker struct {
 	extra    Severity
+	root     *node
+	added    []string // fields that the team's constraints give the root
 	problems []Problem
 }
 
@@ -136,6 +141,9 @@ func (w *walker) object(n *node, s *shape, at Position) {
 }
 
 func (w *walker) unknown(f field, s *shape, n *node) {
+	if n == w.root && slices.Contains(w.added, f.name) {
+		return
+	}
 	if r, ok := s.refused[f.name]; ok {
 		w.fail(f.pos, r.rule, r.message, r.hint)
 		return

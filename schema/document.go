@@ -34,6 +34,7 @@ type Document struct {
 	text places   // maps the parser's places
 	// lines are the documents of a .jsonl file, which are its items.
 	lines []*Document
+	rules *Constraints // what the team demands of it
 }
 
 // A node is one value of a document.

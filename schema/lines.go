@@ -94,7 +94,7 @@ func (d *Document) Part(path ...any) *Document {
 	if n == nil {
 		return nil
 	}
-	return &Document{File: d.File, root: n, expr: exprAt(d.expr, path), text: d.text}
+	return &Document{File: d.File, root: n, expr: exprAt(d.expr, path), text: d.text, rules: d.rules}
 }
 
 // exprAt follows a path through what the parser read; nil where it ends.

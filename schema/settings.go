@@ -28,6 +28,9 @@ type Settings struct {
 	MaxTurnsCap *int
 	// Difficulties are the weights of cases by difficulty. Each defaults to 1.
 	Difficulties map[string]float64
+	// Constraints are the files with what the team demands of its definitions
+	// beyond their formats.
+	Constraints []ConstraintFile `json:",omitempty"`
 }
 
 // TargetSettings are the values of one target that compiling needs.

@@ -17,6 +17,21 @@ type Source struct {
 	// begin; both relative to the repository root.
 	Root, KeyRoot string
 	Settings      Settings
+	// Constraints are what the team demands of the definitions.
+	Constraints *Constraints
+}
+
+// Open reads and parses a definition, which is then checked against the
+// constraints of the team too.
+func (s Source) Open(file string) (*Document, []Problem) {
+	doc, problems := Open(s.FS, file)
+	if doc != nil && s.Constraints != nil {
+		doc.rules = s.Constraints
+		for _, line := range doc.lines {
+			line.rules = s.Constraints
+		}
+	}
+	return doc, problems
 }
 
 // Key names a case: the path of its file below KeyRoot without extension, then

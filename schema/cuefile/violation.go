@@ -106,8 +106,39 @@ func (s *ruleSet) own(at FilePos, err cueerrors.Error) string {
 	if field == nil {
 		return ""
 	}
+	text := errorText(field.Value)
+	if name, is := field.Value.(*ast.Ident); is && text == "" {
+		text = errorText(s.named(name.Name))
+	}
+	for _, group := range ast.Comments(field) {
+		if text == "" && group.Doc {
+			text = strings.TrimSuffix(strings.Join(strings.Fields(group.Text()), " "), ".")
+		}
+	}
+	return text
+}
+
+// named gives what a name stands for at the top of the files.
+func (s *ruleSet) named(name string) ast.Node {
+	var found ast.Node = &ast.BottomLit{}
+	for _, f := range s.files {
+		for _, d := range f.Decls {
+			field, is := d.(*ast.Field)
+			if !is {
+				continue
+			}
+			if label, _, err := ast.LabelName(field.Label); err == nil && label == name {
+				found = field.Value
+			}
+		}
+	}
+	return found
+}
+
+// errorText is the text of the first error("…") in an expression.
+func errorText(expr ast.Node) string {
 	text := ""
-	ast.Walk(field.Value, func(n ast.Node) bool {
+	ast.Walk(expr, func(n ast.Node) bool {
 		if call, is := n.(*ast.CallExpr); is && isError(call) && text == "" {
 			if lit, is := call.Args[0].(*ast.BasicLit); is {
 				text, _ = literal.Unquote(lit.Value)
@@ -115,11 +146,6 @@ func (s *ruleSet) own(at FilePos, err cueerrors.Error) string {
 		}
 		return true
 	}, nil)
-	for _, group := range ast.Comments(field) {
-		if text == "" && group.Doc {
-			text = strings.TrimSuffix(strings.Join(strings.Fields(group.Text()), " "), ".")
-		}
-	}
 	return text
 }
 

@@ -8,7 +8,6 @@ package domain
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path"
 	"regexp"
@@ -201,8 +200,8 @@ func (t *tree) warn(file, rule, message, hint string) {
 
 // open reads and checks a file. nil means that it has problems, which are
 // appended to the ones given. An empty def leaves the check to the caller.
-func open(fsys fs.FS, file, def string, problems *[]schema.Problem) *schema.Document {
-	doc, found := schema.Open(fsys, file)
+func (t *tree) open(file, def string, problems *[]schema.Problem) *schema.Document {
+	doc, found := t.Open(file)
 	if doc != nil && def != "" {
 		found = doc.Check(def, schema.Warning)
 	}
@@ -224,7 +223,7 @@ func (t *tree) loadFolder(file, def string, into map[string]*folder) {
 		return
 	}
 	into[dir] = f
-	doc := open(t.FS, file, def, &t.problems)
+	doc := t.open(file, def, &t.problems)
 	if doc == nil {
 		return
 	}

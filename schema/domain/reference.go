@@ -41,7 +41,7 @@ type evaluatorOptions struct {
 
 func (t *tree) loadEvaluator(file string) {
 	e := &evaluatorFile{file: file, broken: true, ID: strings.TrimSuffix(path.Base(file), path.Ext(file))}
-	doc := open(t.FS, file, "#Evaluator", &t.problems)
+	doc := t.open(file, "#Evaluator", &t.problems)
 	if doc != nil {
 		if err := doc.Decode(e); err != nil {
 			t.problems = append(t.problems, doc.Problem("decode", err.Error(), ""))
@@ -93,7 +93,7 @@ type toolFile struct {
 
 func (t *tree) loadTool(file string) {
 	tf := &toolFile{file: file, broken: true, ID: strings.TrimSuffix(path.Base(file), path.Ext(file))}
-	doc := open(t.FS, file, "#Tool", &t.problems)
+	doc := t.open(file, "#Tool", &t.problems)
 	if doc != nil {
 		if err := doc.Decode(tf); err != nil {
 			t.problems = append(t.problems, doc.Problem("decode", err.Error(), ""))

@@ -53,7 +53,7 @@ type compiler struct {
 func (t *tree) test(file string) (Definition, []schema.Problem) {
 	def := Definition{File: file}
 	var problems []schema.Problem
-	doc := open(t.FS, file, "", &problems)
+	doc := t.open(file, "", &problems)
 	if doc == nil {
 		return def, problems
 	}

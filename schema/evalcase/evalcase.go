@@ -118,7 +118,7 @@ func (s *suite) openSidecar() []schema.Problem {
 			continue
 		}
 		s.inputs = append(s.inputs, schema.Input{File: file, Role: "suite"})
-		doc, problems := schema.Open(s.FS, file)
+		doc, problems := s.Open(file)
 		if doc != nil {
 			s.keys = part{doc: doc}
 			problems = doc.Check("#EvalcaseSidecar", schema.Warning)

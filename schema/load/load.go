@@ -82,6 +82,22 @@ type Result struct {
 // Load reads the definition folders of a repository. It returns an error only
 // when ctx ends or the file system itself fails.
 func Load(ctx context.Context, fsys fs.FS, opts Options) (*Result, error) {
+	l, err := loadFolders(ctx, fsys, opts)
+	if err != nil {
+		return nil, err
+	}
+	if problems := l.overrun(); len(problems) > 0 {
+		opts.Settings.Constraints = without(opts.Settings.Constraints, problems)
+		if l, err = loadFolders(ctx, fsys, opts); err != nil {
+			return nil, err
+		}
+		l.out.Problems = append(l.out.Problems, problems...)
+	}
+	return l.result(), nil
+}
+
+// loadFolders loads one folder after the other.
+func loadFolders(ctx context.Context, fsys fs.FS, opts Options) (*loader, error) {
 	l := &loader{fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}}
 	var err error
 	if l.ignore, err = readIgnore(fsys); err != nil {
@@ -92,9 +108,14 @@ func Load(ctx context.Context, fsys fs.FS, opts Options) (*Result, error) {
 			return nil, err
 		}
 	}
+	return l, nil
+}
+
+// result puts together what was found in all folders.
+func (l *loader) result() *Result {
 	slices.SortFunc(l.out.Definitions, func(a, b Definition) int { return cmp.Compare(a.File, b.File) })
 	l.unique()
-	if opts.Files == nil {
+	if l.opts.Files == nil {
 		l.out.Problems = append(l.out.Problems, l.unknownTools()...)
 	}
 	for _, d := range l.out.Definitions {
@@ -102,17 +123,18 @@ func Load(ctx context.Context, fsys fs.FS, opts Options) (*Result, error) {
 	}
 	slices.SortFunc(l.out.Cases, func(a, b *schema.Case) int { return cmp.Compare(a.Key, b.Key) })
 	l.out.direct = slices.Clone(l.out.Problems)
-	if opts.Files == nil {
+	if l.opts.Files == nil {
 		l.out.Problems = append(l.out.Problems, others(l.out.Definitions)...)
 	}
 	l.out.Problems = schema.SortProblems(l.out.Problems)
-	return &l.out, nil
+	return &l.out
 }
 
 type loader struct {
 	fsys   fs.FS
 	opts   Options
 	ignore []ignoreRule
+	rules  []*schema.Constraints
 	out    Result
 }
 
@@ -127,7 +149,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 			return err
 		}
 	}
-	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings}
+	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Constraints: l.constraints(root)}
 	if len(l.opts.Settings.Definitions) > 1 {
 		src.KeyRoot = "."
 	}
@@ -223,7 +245,7 @@ func (d *Definition) keep(f func(*schema.Case) *schema.Case) {
 // compile loads one file that stands for itself.
 func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 	def := Definition{File: file, Dialect: pinned(src.Settings.Dialects, file)}
-	doc, problems := schema.Open(src.FS, file)
+	doc, problems := src.Open(file)
 	switch {
 	case doc == nil && def.Dialect == "":
 		def.Other = problems // it may be a file that a definition refers to

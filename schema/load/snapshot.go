@@ -244,6 +244,10 @@ func (s *Snapshot) Update(ctx context.Context, fsys fs.FS, settings schema.Setti
 		if c.Files == nil {
 			return c, nil
 		}
+		if givenUp(res.Problems) {
+			c.Files = nil
+			continue
+		}
 		more := s.entangled(res, c.Files)
 		if len(more) == 0 {
 			return c, nil
@@ -258,7 +262,7 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 	if len(changed) == 0 {
 		return []string{}
 	}
-	if slices.Contains(changed, ignoreFile) || slices.ContainsFunc(s.problems, ofFolder) || touchesTools(changed, settings) {
+	if slices.Contains(changed, ignoreFile) || slices.ContainsFunc(s.problems, ofFolder) || givenUp(s.problems) || touchesTools(changed, settings) {
 		return nil
 	}
 	hit := map[string]bool{}
@@ -435,7 +439,7 @@ func (c *Change) Problems() []schema.Problem {
 func (c *Change) problems(now *Snapshot) []schema.Problem {
 	out := slices.Clone(now.problems)
 	for _, p := range c.before.problems {
-		if !c.replaced(p.File, now) {
+		if !c.replaced(p.File, now) && !ofConstraints(p) {
 			out = append(out, p)
 		}
 	}

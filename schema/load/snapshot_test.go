@@ -82,6 +82,14 @@ func TestUpdateIsAFreshLoad(t *testing.T) {
 		}}
 		updateIsAFreshLoad(t, with, 10)
 	})
+	t.Run("with constraints", func(t *testing.T) {
+		with, _ := constrained(seed(), map[string]string{teamFile: "#Test: prompt: !~\"2\" | error(\"no twos\")\n#Tool: function: name: !=\"weather\""})
+		updateIsAFreshLoad(t, with, 10)
+	})
+	t.Run("with constraints that cannot be used", func(t *testing.T) {
+		with, _ := constrained(seed(), map[string]string{teamFile: "#Test: {"})
+		updateIsAFreshLoad(t, with, 3)
+	})
 	updateIsAFreshLoad(t, settings, 40)
 }
 

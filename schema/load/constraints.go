@@ -1,0 +1,58 @@
+package load
+
+import (
+	"path"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// constraints compiles what the team demands of the definitions of a folder.
+// Where that cannot be done it demands nothing, and the files are a problem.
+func (l *loader) constraints(root string) *schema.Constraints {
+	var files []schema.ConstraintFile
+	for _, f := range l.opts.Settings.Constraints {
+		if f.Root() == root {
+			files = append(files, f)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	c, problems := schema.NewConstraints(files)
+	l.out.Problems = append(l.out.Problems, problems...)
+	if c != nil {
+		l.rules = append(l.rules, c)
+	}
+	return c
+}
+
+// overrun says which constraints were given up. What they had found until then
+// is by chance, so that all is to be loaded without them.
+func (l *loader) overrun() []schema.Problem {
+	var out []schema.Problem
+	for _, c := range l.rules {
+		out = append(out, c.Overrun()...)
+	}
+	return out
+}
+
+// without leaves out the constraints of the folders that problems are about.
+func without(files []schema.ConstraintFile, problems []schema.Problem) []schema.ConstraintFile {
+	return slices.DeleteFunc(slices.Clone(files), func(f schema.ConstraintFile) bool {
+		return slices.ContainsFunc(problems, func(p schema.Problem) bool { return path.Dir(p.File) == path.Dir(f.File) })
+	})
+}
+
+// ofConstraints reports whether a problem is one of a file of constraints.
+// Every load finds them anew.
+func ofConstraints(p schema.Problem) bool {
+	return p.Rule == schema.RuleConstraintFile || p.Rule == schema.RuleConstraintLimit
+}
+
+// givenUp reports whether constraints came to no end. Which definition that is
+// due to is not known, so that nothing less than all definitions tells when it
+// is over.
+func givenUp(problems []schema.Problem) bool {
+	return slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == schema.RuleConstraintLimit })
+}
