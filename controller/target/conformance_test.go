@@ -46,10 +46,12 @@ func subjects() map[string]subject {
 	}
 	model := config.Target{Provider: "openai"}
 	responses := config.Target{Provider: "openai", API: "responses"}
+	claude := config.Target{Provider: "anthropic"}
 	agent := config.Target{Provider: "http"}
 	return map[string]subject{
 		"openai chat":      {overHTTP(model, status(200, chatReply)), overHTTP(model, stuck), overHTTP(model, leaky), true},
 		"openai responses": {overHTTP(responses, status(200, responsesReply)), overHTTP(responses, stuck), overHTTP(responses, leaky), true},
+		"anthropic":        {overHTTP(claude, status(200, anthropicReply)), overHTTP(claude, stuck), overHTTP(claude, leaky), true},
 		"http":             {overHTTP(agent, status(200, agentHi)), overHTTP(agent, stuck), overHTTP(agent, leaky), true},
 		"command":          {sh(`cat >/dev/null; echo Hi.`), sh(`sleep 600`), sh(`echo "key $` + testKeyEnv + `" >&2; exit 3`), false},
 		"mock": {good: func(t *testing.T) Target {
@@ -75,6 +77,9 @@ func TestConformance(t *testing.T) {
 			})
 			if s.stuck != nil {
 				t.Run("cancelled call", func(t *testing.T) { conformCancel(t, s.stuck(t)) })
+			}
+			if s.stuck != nil {
+				t.Run("call out of time", func(t *testing.T) { conformTimeout(t, s.stuck(t)) })
 			}
 			if s.leaky != nil {
 				t.Run("no secret in errors", func(t *testing.T) { conformSecret(t, s.leaky(t)) })
@@ -128,6 +133,17 @@ func conformCancel(t *testing.T, target Target) {
 	checkCancelled(t, target, ctx)
 }
 
+// conformTimeout gives a call that would never end an end.
+func conformTimeout(t *testing.T, target Target) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := target.Respond(ctx, user("Hello"))
+	var fault *Error
+	if !errors.As(err, &fault) || !errors.Is(err, context.DeadlineExceeded) || !fault.Retry {
+		t.Errorf("got %v, want an *Error of a deadline that may be retried", err)
+	}
+}
+
 func checkCancelled(t *testing.T, target Target, ctx context.Context) {
 	t.Helper()
 	_, err := target.Respond(ctx, user("Hello"))
@@ -159,6 +175,10 @@ func TestNew(t *testing.T) {
 		want string
 	}{
 		{"provider", config.Target{Provider: "open-ai"}, Env{}, "open target t: there is no provider \"open-ai\"; did you mean `openai`?"},
+		{"anthropic without model", config.Target{Provider: "anthropic"}, Env{}, "model is not set"},
+		{"anthropic without key", config.Target{Provider: "anthropic", Model: "m", APIKeyEnv: "UNSET"}, Env{}, "environment variable UNSET"},
+		{"anthropic, own field", config.Target{Provider: "anthropic", Model: "m", Parameters: raw("system", `"x"`)}, Env{}, "parameter system cannot be configured"},
+		{"anthropic, format", config.Target{Provider: "anthropic", Model: "m", Parameters: raw("output_config", `{"format":{}}`)}, Env{}, "output_config.format cannot be configured"},
 		{"no provider", config.Target{}, Env{}, `there is no provider ""`},
 		{"http without url", config.Target{Provider: "http"}, Env{}, "url is no http or https URL"},
 		{"http without key", config.Target{Provider: "http", URL: "http://h", APIKeyEnv: "UNSET"}, Env{}, "environment variable UNSET"},
@@ -192,8 +212,11 @@ func TestNew(t *testing.T) {
 func TestLatency(t *testing.T) {
 	srv, env := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body := agentHi
-		if r.URL.Path != "/" {
+		switch r.URL.Path {
+		case "/v1/chat/completions":
 			body = chatReply
+		case "/v1/messages":
+			body = anthropicReply
 		}
 		io.WriteString(w, body)
 	})
@@ -205,6 +228,7 @@ func TestLatency(t *testing.T) {
 	env.Dir, env.Scratch = t.TempDir(), t.TempDir()
 	for _, cfg := range []config.Target{
 		{Provider: "openai", Model: "m", BaseURL: srv.URL + "/v1"},
+		{Provider: "anthropic", Model: "m", BaseURL: srv.URL},
 		{Provider: "http", URL: srv.URL},
 		{Provider: "command", Argv: []string{"echo", "Hi."}},
 	} {

@@ -78,6 +78,8 @@ func open(cfg config.Target, env Env) (Target, error) {
 	switch cfg.Provider {
 	case "openai":
 		return newOpenAI(cfg, env, b)
+	case "anthropic":
+		return newAnthropic(cfg, env, b)
 	case "http":
 		return newHTTP(cfg, env, b)
 	case "command":
@@ -87,7 +89,7 @@ func open(cfg config.Target, env Env) (Target, error) {
 	case "mock":
 		return newMock(cfg, b)
 	}
-	known := []string{"openai", "http", "command", "replay", "mock"}
+	known := []string{"openai", "anthropic", "http", "command", "replay", "mock"}
 	msg := fmt.Sprintf("there is no provider %q", cfg.Provider)
 	if hint := schema.DidYouMean(cfg.Provider, known); hint != "" {
 		msg += "; " + hint

@@ -1,0 +1,50 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A piece of a message is a text, or an image where that is set.
+type piece struct {
+	text  string
+	image *schema.Block
+}
+
+// pieces cuts a message into what a model is sent: files as their text, images
+// in between. A message without an image is one text, which every server
+// understands.
+func pieces(m schema.Message) ([]piece, error) {
+	var list []piece
+	images := false
+	for _, b := range m.Blocks {
+		switch {
+		case b.Type == "image":
+			image := b
+			list, images = append(list, piece{image: &image}), true
+		case b.Data != nil:
+			return nil, fmt.Errorf("the file %s is no text", b.Path)
+		case b.Text != "":
+			list = append(list, piece{text: b.Text})
+		}
+	}
+	if !images {
+		return []piece{{text: m.Content}}, nil
+	}
+	return list, nil
+}
+
+// onlyText is the text of a message of a role to which a protocol gives no
+// images.
+func onlyText(m schema.Message) (string, error) {
+	list, err := pieces(m)
+	switch {
+	case err != nil:
+		return "", err
+	case len(list) == 1 && list[0].image == nil:
+		return list[0].text, nil
+	}
+	return "", errors.New("a message of the role " + m.Role + " has an image")
+}
