@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/number"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -114,7 +115,7 @@ func matchJudgement(re *regexp.Regexp, reply string) (judgement, error) {
 		return judgement{}, errors.New("extraction_regex does not match it")
 	}
 	found := match[min(1, len(match)-1)]
-	values := parseNumber(found)
+	values := number.Parse(found)
 	if len(values) == 0 {
 		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is no number", quote(found))
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/number"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -62,11 +63,11 @@ func sameText(comparison, got, expected string) (bool, error) {
 	case "":
 		return strings.TrimSpace(fold(got)) == strings.TrimSpace(fold(expected)), nil
 	case "exact_number":
-		want := parseNumber(expected)
+		want := number.Parse(expected)
 		if len(want) == 0 {
 			return false, fmt.Errorf("exact_number: the expected value %s is no number", quote(expected))
 		}
-		return parseNumber(got).near(want, 0), nil
+		return number.Parse(got).Near(want, 0), nil
 	}
 	return false, fmt.Errorf("comparison %q is not known; use exact_number or leave it out", comparison)
 }

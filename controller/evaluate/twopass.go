@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/number"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -31,7 +33,7 @@ type answerKind struct {
 // criterion, 1 when they are equal, else 0. Where the reply is not plainly the
 // answer, the extractor takes the answer out of it first.
 //
-//	numeric   |got − expected| ≤ tolerance, numbers as parseNumber reads them
+//	numeric   |got − expected| ≤ tolerance, numbers as [number.Parse] reads them
 //	string    equal after plain: case, width, spaces, quotes and final stop
 //	contains  the answer contains the expected text, both after plain
 //	boolean   yes and no, true and false, in English and Indonesian
@@ -95,7 +97,7 @@ func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 }
 
 func numericKind(expected string, tolerance float64) (answerKind, error) {
-	want := parseNumber(expected)
+	want := number.Parse(expected)
 	if len(want) == 0 {
 		return answerKind{}, fmt.Errorf("the expected answer %s is no number", quote(expected))
 	}
@@ -103,9 +105,9 @@ func numericKind(expected string, tolerance float64) (answerKind, error) {
 		wanted: "a number. Copy it as it is written, with its sign, separators and percent sign, without a unit.",
 		direct: func(reply string) (bool, bool) {
 			got := onlyNumber(reply)
-			return got.near(want, tolerance), got != nil
+			return got.Near(want, tolerance), got != nil
 		},
-		equal: func(answer string) bool { return parseNumber(answer).near(want, tolerance) },
+		equal: func(answer string) bool { return number.Parse(answer).Near(want, tolerance) },
 	}, nil
 }
 
@@ -243,4 +245,13 @@ func jsonKind(answer json.RawMessage) (answerKind, error) {
 			return ok && string(got) == string(want)
 		},
 	}, nil
+}
+
+// onlyNumber reads the number of a reply that is an answer rather than a text
+// about one: at most six words, which hold one number.
+func onlyNumber(reply string) number.Readings {
+	if utf8.RuneCountInString(reply) > shortReply || len(strings.Fields(reply)) > 6 {
+		return nil
+	}
+	return number.Parse(reply)
 }

@@ -1,22 +1,23 @@
-package evaluate
+// Package number reads numbers as people write them, in the customs of more
+// than one country.
+package number
 
 import (
 	"math"
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// readings are the values that one written number may have: 1.234 is read both
+// Readings are the values that one written number may have: 1.234 is read both
 // as a decimal and as a grouped number, 50% both as 50 and as 0.5.
-type readings []float64
+type Readings []float64
 
-// near reports whether a reading of one is within the tolerance of a reading
+// Near reports whether a reading of one is within the tolerance of a reading
 // of the other. The bound is inclusive after allowing 1e-9 for rounding.
-func (r readings) near(other readings, tolerance float64) bool {
+func (r Readings) Near(other Readings, tolerance float64) bool {
 	for _, a := range r {
 		for _, b := range other {
 			if math.Abs(a-b) <= tolerance+1e-9 {
@@ -27,7 +28,7 @@ func (r readings) near(other readings, tolerance float64) bool {
 	return false
 }
 
-// parseNumber reads the only number of a text; nil when there is none, more
+// Parse reads the only number of a text; nil when there is none, more
 // than one, or one that is malformed. Words, units and currencies around it are
 // passed over. The rules, after Unicode compatibility folding (NFKC):
 //
@@ -40,9 +41,9 @@ func (r readings) near(other readings, tolerance float64) bool {
 //	1.5e3  2 juta      exponents, and the words of magnitudes
 //	x2  GPT4           digits inside a word are no number; Rp105 is one
 //	1.2.3  10:30  1/2  malformed or several: no answer
-func parseNumber(text string) readings {
+func Parse(text string) Readings {
 	s := []rune(strings.ToLower(norm.NFKC.String(text)))
-	var found readings
+	var found Readings
 	for i := 0; i < len(s); {
 		if !startsNumber(s, i) {
 			i++
@@ -145,7 +146,7 @@ func negative(s []rune, i int) bool {
 }
 
 // read gives the values of one token of digits and separators.
-func read(token string) readings {
+func read(token string) Readings {
 	exponent := ""
 	if i := strings.IndexByte(token, 'e'); i >= 0 {
 		token, exponent = token[:i], token[i:]
@@ -172,8 +173,8 @@ func read(token string) readings {
 }
 
 // values parses what is well formed and finite; nil when one is not.
-func values(texts ...string) readings {
-	var r readings
+func values(texts ...string) Readings {
+	var r Readings
 	for _, t := range texts {
 		v, err := strconv.ParseFloat(t, 64)
 		if err != nil || math.IsInf(v, 0) {
@@ -248,7 +249,7 @@ func magnitude(word string) float64 {
 
 // scaled applies a percent sign or the word of a magnitude that stands at end,
 // perhaps after a space, and returns the end of what was read.
-func (r *readings) scaled(s []rune, end int) int {
+func (r *Readings) scaled(s []rune, end int) int {
 	i := end
 	for i < len(s) && s[i] == ' ' {
 		i++
@@ -271,13 +272,4 @@ func (r *readings) scaled(s []rune, end int) int {
 		(*r)[k] *= m
 	}
 	return i
-}
-
-// onlyNumber reads the number of a reply that is an answer rather than a text
-// about one: at most six words, which hold one number.
-func onlyNumber(reply string) readings {
-	if utf8.RuneCountInString(reply) > shortReply || len(strings.Fields(reply)) > 6 {
-		return nil
-	}
-	return parseNumber(reply)
 }

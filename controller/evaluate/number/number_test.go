@@ -1,4 +1,4 @@
-package evaluate
+package number
 
 import (
 	"math"
@@ -9,57 +9,57 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseNumber(t *testing.T) {
+func TestParse(t *testing.T) {
 	for _, tt := range []struct {
 		text string
-		want readings
+		want Readings
 	}{
 		{"", nil},
 		{"no number", nil},
-		{"105", readings{105}},
-		{"007", readings{7}},
-		{"+5", readings{5}},
-		{".5", readings{0.5}},
-		{"5.", readings{5}},
-		{"1,234.5", readings{1234.5}},
-		{"1.234,5", readings{1234.5}},
-		{"1.234.567,89", readings{1234567.89}},
-		{"1,234,567", readings{1234567}},
-		{"12,34,567.5", readings{1234567.5}},
-		{"1.234", readings{1.234, 1234}},
-		{"1,234", readings{1.234, 1234}},
-		{"0,234", readings{0.234}},
-		{"1234.567", readings{1234.567}},
-		{"12,34", readings{12.34}},
-		{"1 234 567", readings{1234567}},
-		{"1 234 567,5", readings{1234567.5}},
-		{"1\u00a0234,567", readings{1234.567}},
-		{"1\u202f234", readings{1234}},
-		{"1'234.50", readings{1234.5}},
-		{"1’234", readings{1234}},
-		{"1_000", readings{1000}},
-		{"-5", readings{-5}},
-		{"−5", readings{-5}},
-		{"-$1.50", readings{-1.5}},
-		{"$-1.50", readings{-1.5}},
-		{"level-3", readings{3}},
-		{"about -3 degrees", readings{-3}},
-		{"Rp105", readings{105}},
-		{"Rp 1.234.567", readings{1234567}},
-		{"USD 12.50", readings{12.5}},
-		{"€12,50", readings{12.5}},
-		{"105kg", readings{105}},
-		{"50%", readings{50, 0.5}},
-		{"12,5 %", readings{12.5, 0.125}},
-		{"1.5e3", readings{1500}},
-		{"2E-2", readings{0.02}},
-		{"2 juta", readings{2e6}},
-		{"1,5 miliar rupiah", readings{1.5e9}},
-		{"3 thousand", readings{3000}},
-		{"３．５", readings{3.5}},
-		{"**42**", readings{42}},
+		{"105", Readings{105}},
+		{"007", Readings{7}},
+		{"+5", Readings{5}},
+		{".5", Readings{0.5}},
+		{"5.", Readings{5}},
+		{"1,234.5", Readings{1234.5}},
+		{"1.234,5", Readings{1234.5}},
+		{"1.234.567,89", Readings{1234567.89}},
+		{"1,234,567", Readings{1234567}},
+		{"12,34,567.5", Readings{1234567.5}},
+		{"1.234", Readings{1.234, 1234}},
+		{"1,234", Readings{1.234, 1234}},
+		{"0,234", Readings{0.234}},
+		{"1234.567", Readings{1234.567}},
+		{"12,34", Readings{12.34}},
+		{"1 234 567", Readings{1234567}},
+		{"1 234 567,5", Readings{1234567.5}},
+		{"1\u00a0234,567", Readings{1234.567}},
+		{"1\u202f234", Readings{1234}},
+		{"1'234.50", Readings{1234.5}},
+		{"1’234", Readings{1234}},
+		{"1_000", Readings{1000}},
+		{"-5", Readings{-5}},
+		{"−5", Readings{-5}},
+		{"-$1.50", Readings{-1.5}},
+		{"$-1.50", Readings{-1.5}},
+		{"level-3", Readings{3}},
+		{"about -3 degrees", Readings{-3}},
+		{"Rp105", Readings{105}},
+		{"Rp 1.234.567", Readings{1234567}},
+		{"USD 12.50", Readings{12.5}},
+		{"€12,50", Readings{12.5}},
+		{"105kg", Readings{105}},
+		{"50%", Readings{50, 0.5}},
+		{"12,5 %", Readings{12.5, 0.125}},
+		{"1.5e3", Readings{1500}},
+		{"2E-2", Readings{0.02}},
+		{"2 juta", Readings{2e6}},
+		{"1,5 miliar rupiah", Readings{1.5e9}},
+		{"3 thousand", Readings{3000}},
+		{"３．５", Readings{3.5}},
+		{"**42**", Readings{42}},
 		{"x2", nil},
-		{"GPT4 says 5", readings{5}},
+		{"GPT4 says 5", Readings{5}},
 		{"h2o", nil},
 		{"1.2.3", nil},
 		{"1,2,3", nil},
@@ -72,11 +72,11 @@ func TestParseNumber(t *testing.T) {
 		{"1e999", nil},
 		{"1..2", nil},
 		{strings.Repeat("9", 400), nil},
-		{"\xff5\xff", readings{5}},
+		{"\xff5\xff", Readings{5}},
 	} {
-		got := parseNumber(tt.text)
+		got := Parse(tt.text)
 		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("parseNumber(%q) (-want +got):\n%s", tt.text, diff)
+			t.Errorf("Parse(%q) (-want +got):\n%s", tt.text, diff)
 		}
 	}
 }
@@ -96,22 +96,22 @@ func TestNear(t *testing.T) {
 		{"", "", 1, false},
 		{"", "0", 1, false},
 	} {
-		if got := parseNumber(tt.a).near(parseNumber(tt.b), tt.tolerance); got != tt.want {
+		if got := Parse(tt.a).Near(Parse(tt.b), tt.tolerance); got != tt.want {
 			t.Errorf("%q near %q within %v: %v, want %v", tt.a, tt.b, tt.tolerance, got, tt.want)
 		}
 	}
 }
 
-// Whatever the text is, readings are finite; and a number that a program wrote
+// Whatever the text is, Readings are finite; and a number that a program wrote
 // is read as what it is, in both customs of writing it.
-func FuzzParseNumber(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, s := range []string{"105", "1.234,5", "−$1,234.50 %", "Rp 1.234.567", "1 234", "1e5", ".", "e", "1'2", "9999999999999999999999", "\xff", "5 juta"} {
 		f.Add(s, 1234567.25)
 	}
 	f.Fuzz(func(t *testing.T, text string, v float64) {
-		for _, r := range parseNumber(text) {
+		for _, r := range Parse(text) {
 			if math.IsNaN(r) || math.IsInf(r, 0) {
-				t.Errorf("parseNumber(%q) gives %v", text, r)
+				t.Errorf("Parse(%q) gives %v", text, r)
 			}
 		}
 		if math.IsNaN(v) || math.Abs(v) > 1e15 {
@@ -124,8 +124,8 @@ func FuzzParseNumber(f *testing.F) {
 		}
 		swap := strings.NewReplacer(".", ",")
 		for _, s := range []string{written, swap.Replace(written), "the answer is " + written + " kg.", group(written, ",", "."), group(written, ".", ",")} {
-			if got := parseNumber(s); !got.near(readings{want}, 0) {
-				t.Errorf("parseNumber(%q) = %v, want %v", s, got, want)
+			if got := Parse(s); !got.Near(Readings{want}, 0) {
+				t.Errorf("Parse(%q) = %v, want %v", s, got, want)
 			}
 		}
 	})
