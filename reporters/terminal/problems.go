@@ -10,11 +10,29 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Problems writes each problem with its source line and a caret. source gives
-// a line of a file, counted from 1, if it can.
+// most is how many problems that say the same are shown one by one.
+const most = 3
+
+// Problems writes each problem with its source line and a caret. Of many that
+// say the same, as all tests of a broken domain do, the rest is counted. source
+// gives a line of a file, counted from 1, if it can.
 func Problems(w io.Writer, problems []schema.Problem, source func(file string, line int) (string, bool), o Options) error {
 	p := newPage(o)
+	left, shown := map[schema.Problem]int{}, map[schema.Problem]int{}
 	for _, problem := range problems {
+		problem.Position = schema.Position{}
+		left[problem]++
+	}
+	for _, problem := range problems {
+		said := problem
+		said.Position = schema.Position{}
+		// One more is shown rather than counted.
+		if shown[said]++; shown[said] > most && left[said] > most+1 {
+			if shown[said] == most+1 {
+				p.WriteString(p.paint(dim, fmt.Sprintf("… and %d more: ", left[said]-most)) + phrase.Line(problem.Message) + "\n\n")
+			}
+			continue
+		}
 		color := red
 		if problem.Severity != schema.Error {
 			color = yellow

@@ -174,6 +174,34 @@ func TestProblemsGolden(t *testing.T) {
 	}
 }
 
+// TestRepeatedProblems shows the first of many that say the same and counts
+// the rest; a count of one would be longer than the problem.
+func TestRepeatedProblems(t *testing.T) {
+	for n, want := range map[int]struct {
+		shown int
+		rest  string
+	}{3: {3, ""}, 4: {4, ""}, 5: {3, "… and 2 more: d/domain.json is invalid"}, 500: {3, "… and 497 more: d/domain.json is invalid"}} {
+		var problems []schema.Problem
+		for i := range n {
+			problems = append(problems, schema.Problem{
+				Position: schema.Position{File: fmt.Sprintf("d/level_1/%03d.json", i), Line: 1, Column: 1},
+				Severity: schema.Error, Rule: "domain-invalid", Message: "d/domain.json is invalid", Hint: "mend it first",
+			})
+		}
+		problems = append(problems, schema.Problem{Position: schema.Position{File: "e.json", Line: 1}, Severity: schema.Error, Rule: "x", Message: "another"})
+		var b bytes.Buffer
+		if err := Problems(&b, problems, func(string, int) (string, bool) { return "", false }, Options{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(b.String(), "mend it first"); got != want.shown {
+			t.Errorf("of %d, %d are shown, want %d", n, got, want.shown)
+		}
+		if !strings.Contains(b.String(), want.rest) || (want.rest == "") != !strings.Contains(b.String(), "more:") || !strings.Contains(b.String(), "another") {
+			t.Errorf("of %d, the rest is not said as %q:\n%s", n, want.rest, b.String())
+		}
+	}
+}
+
 // TestCaret checks that the caret stands below the character that the column
 // counts, whatever stands before it.
 func TestCaret(t *testing.T) {
