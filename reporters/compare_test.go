@@ -297,3 +297,22 @@ func TestCriteria(t *testing.T) {
 		t.Errorf("criteria (-want +got):\n%s", diff)
 	}
 }
+
+// A criterion that does not apply is no zero, and a note says where and what.
+func TestCriteriaThatDoNotApply(t *testing.T) {
+	outcome := func(list ...verdict.Criterion) *Outcome {
+		return &Outcome{Result: verdict.Result{Verdict: verdict.Fail, Evaluators: []verdict.EvaluatorResult{{Name: "conversation", Criteria: list}}}}
+	}
+	head, base := 0.2, 0.8
+	got := criteria(pair{
+		head: outcome(verdict.Criterion{ID: "never", NotApplicable: true}, verdict.Criterion{ID: "now", Score: head, Note: "states 60 days", Code: "fabricated_policy", Turns: []int{2, 4}}),
+		base: outcome(verdict.Criterion{ID: "never", NotApplicable: true}, verdict.Criterion{ID: "then", Score: base}),
+	})
+	want := []CriterionDiff{
+		{Evaluator: "conversation", ID: "now", Head: &head, Note: "turn 2, 4: states 60 days [fabricated_policy]"},
+		{Evaluator: "conversation", ID: "then", Base: &base},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

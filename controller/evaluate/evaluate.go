@@ -79,6 +79,8 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding
 		return regex(s, in.Transcript.Final())
 	case evaluator.Prompt:
 		return prompt(ctx, s, in, d)
+	case evaluator.Conversation:
+		return conversation(ctx, s, in, d)
 	}
 	return finding{}, fmt.Errorf("evaluator of type %T is not known", spec)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -53,6 +54,7 @@ func TestMessagesGolden(t *testing.T) {
 		}
 		writeRequest(&b, tt.name, s.asked[len(s.asked)-1])
 	}
+	writeConversations(t, &b)
 	// The mark is shown as a visible character.
 	got := strings.ReplaceAll(b.String(), target.Mark, "␀")
 	const file = "testdata/messages.golden"
@@ -80,4 +82,29 @@ func writeRequest(b *strings.Builder, name string, req target.Request) {
 		fmt.Fprintf(b, "--- %s\n%s\n", m.Role, m.Content)
 	}
 	b.WriteString("\n")
+}
+
+// writeConversations adds what the judge of a conversation is sent: with all
+// that there can be, and with as little.
+func writeConversations(t *testing.T, b *strings.Builder) {
+	full := talk(`get_order {"order_id":"a 1042"}`, `refund {"order_id":"A-1042"}`)
+	full.Tools = []schema.Tool{{Name: "get_order", Description: "Finds an order.", Parameters: raw(`{"type":"object"}`), Mock: &schema.Mock{Kind: "text", Body: "hidden"}}}
+	full.Ended, full.Notes = verdict.EndedByUser, []string{"turn 5: tool refund has no mock response"}
+	untraced := talk()
+	untraced.System, untraced.Traced, untraced.Ended = "", false, verdict.EndedByLimit
+	spec := expecting(`get_order {"order_id":"A-1042"}`, "!refund")
+	spec.InitialMessage = "Where is my order?"
+	spec.Outcomes = []evaluator.Outcome{{Label: "leaked", Want: raw("false")}, {Label: "refund", Want: raw(`"within 14 days"`)}}
+	for _, tt := range []struct {
+		name string
+		spec evaluator.Conversation
+		tr   *verdict.Transcript
+	}{
+		{"judge: conversation", spec, full},
+		{"judge: conversation by criteria of the case", evaluator.Conversation{Criteria: "Does it rhyme?"}, untraced},
+	} {
+		s := &script{}
+		judge(t, tt.spec, tt.tr, s)
+		writeRequest(b, tt.name, s.asked[0])
+	}
 }

@@ -219,7 +219,8 @@ func decodeJSON(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(canonical))
 	dec.UseNumber()
 	var v any
-	return v, dec.Decode(&v)
+	err = dec.Decode(&v)
+	return v, err
 }
 
 // carries reports whether got holds all that want lists.

@@ -140,8 +140,9 @@ func hint(ev schema.Evaluator, criteria []Criterion) string {
 }
 
 // scoreOnce is the score of one measurement under the rule, in [0,1], or NaN
-// when the weights of its criteria give no mean. Vetoes that hold do not count;
-// where there is nothing else, that is the full score.
+// when the weights of its criteria give no mean. Criteria that do not apply
+// leave their weight to the others. Vetoes that hold do not count; where there
+// is nothing else, that is the full score.
 func scoreOnce(rule schema.Rule, criteria []Criterion) float64 {
 	var sum, weights float64
 	counted := 0
@@ -152,11 +153,14 @@ func scoreOnce(rule schema.Rule, criteria []Criterion) float64 {
 			}
 			continue
 		}
+		counted++
+		if c.NotApplicable {
+			continue
+		}
 		w, ok := rule.Weights[c.ID]
 		if !ok {
 			w = 1
 		}
-		counted++
 		sum += w * c.Score
 		weights += share(w)
 	}
@@ -178,23 +182,31 @@ func share(weight float64) float64 {
 	return weight
 }
 
+// meanCriteria are the criteria with their mean scores over the samples that
+// they apply to, and with the notes of the first of these.
 func meanCriteria(i int, judged []Sample) []Criterion {
 	var order []string
-	mean := map[string]*Criterion{}
+	found := map[string][]Criterion{}
 	for _, s := range judged {
 		for _, c := range s.Measurements[i].Criteria {
-			m, ok := mean[c.ID]
-			if !ok {
-				m = &Criterion{ID: c.ID, Veto: c.Veto, Note: c.Note}
-				mean[c.ID] = m
+			if len(found[c.ID]) == 0 {
 				order = append(order, c.ID)
 			}
-			m.Score += c.Score / float64(len(judged))
+			found[c.ID] = append(found[c.ID], c)
 		}
 	}
 	out := make([]Criterion, 0, len(order))
 	for _, id := range order {
-		out = append(out, *mean[id])
+		mean := found[id][0]
+		apply := slices.DeleteFunc(found[id], func(c Criterion) bool { return c.NotApplicable })
+		if len(apply) > 0 {
+			mean = apply[0]
+			mean.Score = 0
+		}
+		for _, c := range apply {
+			mean.Score += c.Score / float64(len(apply))
+		}
+		out = append(out, mean)
 	}
 	return out
 }

@@ -118,8 +118,15 @@ type Criterion struct {
 	// Veto marks a criterion that does not add to the score but makes it 0 and
 	// fails the evaluator when its own score is 0: a forbidden word.
 	Veto bool `json:"veto,omitempty"`
+	// NotApplicable marks a criterion that the sample says nothing about. It
+	// has no score, and its weight is spread over the others.
+	NotApplicable bool `json:"not_applicable,omitempty"`
 	// Note says what was found, for people.
 	Note string `json:"note,omitempty"`
+	// Code names the kind of a failure in snake_case; empty where there is none.
+	Code string `json:"code,omitempty"`
+	// Turns are the messages of the transcript that show it, counted from 1.
+	Turns []int `json:"turns,omitempty"`
 }
 
 // A Measurement is what one evaluator found in one sample, before any rule is

@@ -1,0 +1,239 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// metricScale is the best score of a metric.
+const metricScale = 5
+
+// failing is the score up to which a judge names the kind of the failure.
+const failing = 2.0
+
+// conversation has a judge score a conversation (the judge of the testcase
+// dialect). Each metric is a criterion of
+//
+//	clamp(score, 0, 5) / 5
+//
+// or does not apply, which leaves its weight to the others; with criteria of
+// the case's own there is one metric, overall, that always applies. So the
+// Rule's weighted mean is Σ weight·score/5 over the metrics that apply, divided
+// by their Σ weight. Each outcome is a criterion of 1 where it is met, else 0,
+// and so is each expectation of a tool call, see [expectations].
+//
+// One call asks for all of it.
+func conversation(ctx context.Context, spec evaluator.Conversation, in Input, d *dialogue) (finding, error) {
+	tr := in.Transcript
+	if !tr.Traced && len(spec.Calls) > 0 {
+		return finding{}, errors.New("the target does not report its tool calls")
+	}
+	calls, err := newExpectations(spec.Calls, tr)
+	if err != nil {
+		return finding{}, err
+	}
+	req := target.Request{
+		System:   conversationSystem,
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: conversationQuestion(spec, tr, calls)}},
+		Format:   conversationFormat(spec, calls),
+	}
+	var j conversationJudgement
+	err = d.until(ctx, schema.Judge, req, func(reply string) error {
+		var err error
+		j, err = readConversation(reply, spec, len(tr.Messages), len(calls.doubts))
+		return err
+	})
+	if err != nil {
+		return finding{}, err
+	}
+	criteria := slices.Concat(j.metrics, j.outcomes, calls.criteria(j.same))
+	return finding{criteria, conversationReason(spec, criteria, j.summary)}, nil
+}
+
+// A conversationJudgement is a reply of the judge that was read.
+type conversationJudgement struct {
+	metrics, outcomes []verdict.Criterion
+	same              []bool // by doubt
+	summary           string
+}
+
+// conversationReply is the form of the judge's reply.
+type conversationReply struct {
+	Metrics  map[string]metricReply `json:"metrics"`
+	Outcomes []struct {
+		Outcome   int    `json:"outcome"`
+		Met       *bool  `json:"met"`
+		Reasoning string `json:"reasoning"`
+		Turns     []int  `json:"turns"`
+	} `json:"outcomes"`
+	Comparisons []struct {
+		Comparison int   `json:"comparison"`
+		Same       *bool `json:"same"`
+	} `json:"comparisons"`
+	Summary string `json:"summary"`
+}
+
+type metricReply struct {
+	// Score tells null, which is not applicable, from nothing at all.
+	Score         json.RawMessage `json:"score"`
+	Justification string          `json:"justification"`
+	Code          string          `json:"failure_code"`
+	Turns         []int           `json:"turns"`
+}
+
+// readConversation demands an answer to everything that was asked, and once.
+// What was not asked is left out.
+func readConversation(reply string, spec evaluator.Conversation, turns, doubts int) (conversationJudgement, error) {
+	var j conversationJudgement
+	var r conversationReply
+	if err := StrictJSON(reply, &r); err != nil {
+		return j, err
+	}
+	applies := false
+	for _, m := range spec.Metrics() {
+		got, ok := r.Metrics[m.ID]
+		if !ok {
+			return j, fmt.Errorf("it has no metric %s", m.ID)
+		}
+		c, err := got.criterion(m.ID, turns)
+		if err != nil {
+			return j, err
+		}
+		applies = applies || !c.NotApplicable
+		j.metrics = append(j.metrics, c)
+	}
+	if !applies {
+		return j, errors.New("none of its metrics has a score, and there must be one at least")
+	}
+	met := answers{what: "outcome", values: make([]*bool, len(spec.Outcomes))}
+	j.outcomes = make([]verdict.Criterion, len(spec.Outcomes))
+	for _, o := range r.Outcomes {
+		if err := met.put(o.Outcome, o.Met); err != nil {
+			return j, err
+		}
+		j.outcomes[o.Outcome-1] = verdict.Criterion{
+			ID: spec.Outcomes[o.Outcome-1].ID(), Score: share(*o.Met), Note: strings.TrimSpace(o.Reasoning), Turns: within(o.Turns, turns),
+		}
+	}
+	same := answers{what: "comparison", values: make([]*bool, doubts)}
+	for _, c := range r.Comparisons {
+		if err := same.put(c.Comparison, c.Same); err != nil {
+			return j, err
+		}
+	}
+	if err := errors.Join(met.complete(), same.complete()); err != nil {
+		return j, err
+	}
+	for _, s := range same.values {
+		j.same = append(j.same, *s)
+	}
+	j.summary = strings.TrimSpace(r.Summary)
+	return j, nil
+}
+
+// answers are yes or no to numbered questions.
+type answers struct {
+	what   string
+	values []*bool
+}
+
+// put takes the answer to the n-th question, counted from 1.
+func (a *answers) put(n int, value *bool) error {
+	switch {
+	case n < 1 || n > len(a.values):
+		return fmt.Errorf("there is no %s %d", a.what, n)
+	case value == nil:
+		return fmt.Errorf("%s %d is neither true nor false", a.what, n)
+	case a.values[n-1] != nil:
+		return fmt.Errorf("%s %d is there twice", a.what, n)
+	}
+	a.values[n-1] = value
+	return nil
+}
+
+func (a *answers) complete() error {
+	if i := slices.Index(a.values, nil); i >= 0 {
+		return fmt.Errorf("%s %d is missing", a.what, i+1)
+	}
+	return nil
+}
+
+func (m metricReply) criterion(id string, turns int) (verdict.Criterion, error) {
+	c := verdict.Criterion{ID: id, Note: strings.TrimSpace(m.Justification), Turns: within(m.Turns, turns)}
+	if string(m.Score) == "null" && id != evaluator.OverallMetric {
+		c.NotApplicable = true
+		return c, nil
+	}
+	var score *float64
+	if json.Unmarshal(m.Score, &score) != nil || score == nil {
+		return c, fmt.Errorf("the score of %s is no number from 0 to %d", id, metricScale)
+	}
+	c.Score = math.Max(0, math.Min(metricScale, *score)) / metricScale
+	if *score <= failing {
+		c.Code = failureCode(m.Code)
+	}
+	return c, nil
+}
+
+// failureCode brings what a judge calls a failure into snake_case.
+func failureCode(s string) string {
+	const most = 60
+	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	code := strings.Join(words, "_")
+	return code[:min(len(code), most)]
+}
+
+// within keeps the turns that there are, sorted and each once.
+func within(turns []int, last int) []int {
+	turns = slices.DeleteFunc(slices.Clone(turns), func(n int) bool { return n < 1 || n > last })
+	slices.Sort(turns)
+	if turns = slices.Compact(turns); len(turns) == 0 {
+		return nil
+	}
+	return turns
+}
+
+// conversationReason says first what was demanded and did not hold, then what
+// scored lowest where that is a failure, else what the judge said on the whole.
+func conversationReason(spec evaluator.Conversation, criteria []verdict.Criterion, summary string) string {
+	var broken []string
+	worst := -1
+	metrics := len(spec.Metrics())
+	for i, c := range criteria {
+		switch {
+		case i >= metrics && c.Score == 0:
+			broken = append(broken, demandReason(c))
+		case i < metrics && !c.NotApplicable && c.Score*metricScale <= failing && (worst < 0 || c.Score < criteria[worst].Score):
+			worst = i
+		}
+	}
+	switch {
+	case len(broken) > 0:
+		return strings.Join(broken, "; ")
+	case worst >= 0 && criteria[worst].Note != "":
+		return criteria[worst].ID + ": " + criteria[worst].Note
+	}
+	return summary
+}
+
+// demandReason says what of a demand does not hold.
+func demandReason(c verdict.Criterion) string {
+	label, isOutcome := strings.CutPrefix(c.ID, "outcome:")
+	switch {
+	case !isOutcome:
+		return c.Note
+	case c.Note == "":
+		return quote(label) + " is not met"
+	}
+	return quote(label) + " is not met: " + c.Note
+}

@@ -1,0 +1,220 @@
+package evaluate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// maxDoubts bounds how many calls are shown to the judge for one expectation,
+// so that an agent that calls a tool again and again costs no end of tokens.
+const maxDoubts = 50
+
+// expectations compare the tool calls that a conversation must and must not
+// have with those that it has.
+//
+// A call is as expected where the tool is the same and the arguments carry the
+// listed params: objects by the listed keys at every depth, lists item by item,
+// numbers by value. Where a call of the tool has all listed params and differs
+// in the value of some, that is a doubt, and the judge says whether it means
+// the same. It is asked only where the answer can matter: of a wanted call when
+// some expectation of the tool is open without it, of a forbidden one when none
+// was made exactly.
+//
+// Every wanted call needs a call of its own; see [matchAny]. A forbidden one
+// must not be among the calls, whoever else it serves.
+type expectations struct {
+	specs  []evaluator.CallExpectation
+	wanted []call
+	made   []turnCall
+	fits   [][]bool // by expectation, then by call
+	doubts []doubt
+	// cut marks the wanted calls of which not all doubts are asked.
+	cut []bool
+}
+
+// A turnCall is a call that was made, in the turn of its message.
+type turnCall struct {
+	call
+	turn int
+	// canonical are its arguments in a form that equal ones share; empty where
+	// they are no JSON.
+	canonical string
+}
+
+// A doubt is about whether calls with these arguments are what is expected.
+type doubt struct {
+	want  int   // index of the expectation
+	calls []int // indices of the calls, which all have the same arguments
+}
+
+func newExpectations(specs []evaluator.CallExpectation, tr *verdict.Transcript) (*expectations, error) {
+	e := &expectations{specs: specs, made: callsByTurn(tr), cut: make([]bool, len(specs))}
+	for _, s := range specs {
+		want := call{name: s.Tool}
+		if s.Params != nil {
+			var err error
+			if want.args, err = decodeJSON(s.Params); err != nil {
+				return nil, fmt.Errorf("expected params of %s: %w", s.Tool, err)
+			}
+		}
+		fits := make([]bool, len(e.made))
+		for i, m := range e.made {
+			fits[i] = want.fits(m.call)
+		}
+		e.wanted, e.fits = append(e.wanted, want), append(e.fits, fits)
+	}
+	return e, e.doubt()
+}
+
+// callsByTurn are all calls of the target in order.
+func callsByTurn(tr *verdict.Transcript) []turnCall {
+	var made []turnCall
+	for i, m := range tr.Messages {
+		if m.Role != schema.RoleAssistant {
+			continue
+		}
+		for _, c := range m.ToolCalls {
+			next := turnCall{call: call{name: c.Function.Name, text: c.Function.Arguments}, turn: i + 1}
+			if canonical, err := schema.Canonical([]byte(next.text)); err == nil {
+				next.canonical = string(canonical)
+			}
+			if args, err := decodeJSON([]byte(next.text)); err == nil {
+				next.args = args
+			}
+			made = append(made, next)
+		}
+	}
+	return made
+}
+
+// doubt finds what the judge has to be asked.
+func (e *expectations) doubt() error {
+	open := map[string]bool{} // tools with an expectation that is not held
+	for i, held := range e.matched() {
+		if !held && !e.specs[i].Forbidden {
+			open[e.specs[i].Tool] = true
+		}
+	}
+	for i, s := range e.specs {
+		if s.Forbidden && e.first(i) >= 0 || !s.Forbidden && !open[s.Tool] {
+			continue
+		}
+		asked := map[string]int{} // by arguments, the doubt plus 1
+		for j, m := range e.made {
+			if e.fits[i][j] || !e.wanted[i].couldMean(m.call) {
+				continue
+			}
+			n := asked[m.canonical]
+			switch {
+			case n > 0:
+				e.doubts[n-1].calls = append(e.doubts[n-1].calls, j)
+			case len(asked) < maxDoubts:
+				e.doubts = append(e.doubts, doubt{i, []int{j}})
+				asked[m.canonical] = len(e.doubts)
+			case s.Forbidden:
+				return fmt.Errorf("the target made more than %d different calls of %s, too many to say that none is the forbidden one", maxDoubts, s.Tool)
+			default:
+				e.cut[i] = true
+			}
+		}
+	}
+	return nil
+}
+
+// couldMean reports whether a call has all params that are listed.
+func (want call) couldMean(made call) bool {
+	listed, _ := want.args.(map[string]any)
+	got, ok := made.args.(map[string]any)
+	if want.name != made.name || !ok {
+		return false
+	}
+	for name := range listed {
+		if _, there := got[name]; !there {
+			return false
+		}
+	}
+	return true
+}
+
+// matched says of each expectation whether it holds by what fits so far.
+func (e *expectations) matched() []bool {
+	held := make([]bool, len(e.specs))
+	var at []int
+	var fits [][]bool
+	for i, s := range e.specs {
+		if s.Forbidden {
+			held[i] = e.first(i) < 0
+			continue
+		}
+		at, fits = append(at, i), append(fits, e.fits[i])
+	}
+	for n, ok := range matchAny(fits, len(e.made)) {
+		held[at[n]] = ok
+	}
+	return held
+}
+
+// first is the index of the first call that fits an expectation, or -1.
+func (e *expectations) first(i int) int {
+	for j, fit := range e.fits[i] {
+		if fit {
+			return j
+		}
+	}
+	return -1
+}
+
+// criteria are the expectations after the judge has said of each doubt whether
+// it means the same: 1 for one that holds, else 0.
+func (e *expectations) criteria(same []bool) []verdict.Criterion {
+	for n, d := range e.doubts {
+		for _, j := range d.calls {
+			e.fits[d.want][j] = same[n]
+		}
+	}
+	held := e.matched()
+	out := make([]verdict.Criterion, len(e.specs))
+	for i, s := range e.specs {
+		c := verdict.Criterion{ID: s.ID, Score: share(held[i])}
+		if j := e.first(i); j >= 0 && held[i] != s.Forbidden {
+			c.Turns = []int{e.made[j].turn}
+		}
+		if !held[i] {
+			c.Note = e.broken(i)
+		}
+		out[i] = c
+	}
+	return out
+}
+
+// broken says why an expectation does not hold.
+func (e *expectations) broken(i int) string {
+	s, want := e.specs[i], e.wanted[i]
+	if s.Forbidden {
+		return s.Tool + " must not be called" + paramsNote(s) + ", and was: " + clip(e.made[e.first(i)].text)
+	}
+	note := " was not called"
+	for j, m := range e.made {
+		switch {
+		case e.fits[i][j]:
+			return s.Tool + paramsNote(s) + " was called too few times"
+		case want.name == m.name:
+			note = " was called with other arguments: " + clip(m.text)
+		}
+	}
+	if e.cut[i] {
+		note += fmt.Sprintf(" (the judge saw the first %d different calls)", maxDoubts)
+	}
+	return s.Tool + paramsNote(s) + note
+}
+
+func paramsNote(s evaluator.CallExpectation) string {
+	if s.Params == nil {
+		return ""
+	}
+	return " with " + clip(strings.TrimSpace(string(s.Params)))
+}
