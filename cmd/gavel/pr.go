@@ -253,11 +253,14 @@ func (r *review) configuration(p *controller.Prepared, e *controller.Execution) 
 	}
 	p.Problems = slices.Concat(headProblems, p.Problems)
 	e.ConfigDiff = reporters.ConfigChange{File: r.configFile, DecidedBy: "base"}
+	e.ConfigDiff.Files = constraintChange(baseCfg, headCfg, p)
+	baseCfg.Constrain(nil)
+	headCfg.Constrain(nil)
 	if found && headFound && baseCfg.Digest == headCfg.Digest {
 		return nil
 	}
 	if found || headFound {
-		e.ConfigDiff.Files = []string{r.configFile}
+		e.ConfigDiff.Files = append([]string{r.configFile}, e.ConfigDiff.Files...)
 	}
 	if found && headFound {
 		base, head := controller.GateSettings(baseCfg.Gate), controller.GateSettings(headCfg.Gate)

@@ -43,9 +43,18 @@ func (w *workspace) close() error {
 	return errors.Join(err, w.repo.Close())
 }
 
-// readConfig reads gavel.yaml from a state of the repository. Where there is
-// none it gives the defaults and false.
+// readConfig reads gavel.yaml from a state of the repository, and what the team
+// demands of its definitions there. Where there is no gavel.yaml it gives the
+// defaults and false.
 func (a *app) readConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
+	cfg, problems, found, err = a.readSettings(fsys)
+	if err == nil {
+		cfg.Constrain(schema.ReadConstraints(fsys, cfg.Definitions))
+	}
+	return cfg, problems, found, err
+}
+
+func (a *app) readSettings(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
 	data, err := fs.ReadFile(fsys, a.configFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

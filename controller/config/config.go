@@ -60,8 +60,17 @@ type Config struct {
 	Tools []string
 	// Comment is edit or new.
 	Comment string
-	// Digest is the hex SHA-256 of the canonical form of the file.
+	// Constraints are what the team demands of its definitions. They stand in
+	// files of their own and are added by Constrain.
+	Constraints []schema.ConstraintFile `json:",omitempty"`
+	// Digest is the hex SHA-256 of the canonical form of all of this.
 	Digest string
+}
+
+// Constrain sets the Constraints, which then count for the Digest too.
+func (c *Config) Constrain(files []schema.ConstraintFile) {
+	c.Constraints = files
+	c.Digest = c.digest()
 }
 
 // A Target is one thing under test, or a model that has a role.

@@ -16,6 +16,7 @@ func (c *Config) Settings() schema.Settings {
 		Timeout:       c.Defaults.Timeout,
 		MaxTurnsCap:   c.Defaults.MaxTurnsCap,
 		Difficulties:  c.Defaults.Difficulties,
+		Constraints:   c.Constraints,
 	}
 	for _, pin := range c.Dialects {
 		s.Dialects[pin.Glob] = pin.Dialect
