@@ -2,8 +2,6 @@ package reporters
 
 import (
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -181,31 +179,14 @@ func criteria(p pair) []CriterionDiff {
 	}
 	each(p.head, func(k id, c verdict.Criterion) {
 		at[k] = len(out)
-		out = append(out, CriterionDiff{Evaluator: k.evaluator, ID: k.criterion, Head: &c.Score, Note: note(c)})
+		out = append(out, CriterionDiff{Evaluator: k.evaluator, ID: k.criterion, Head: &c.Score, Note: c.Remark()})
 	})
 	each(p.base, func(k id, c verdict.Criterion) {
 		if i, ok := at[k]; ok {
 			out[i].Base = &c.Score
 			return
 		}
-		out = append(out, CriterionDiff{Evaluator: k.evaluator, ID: k.criterion, Base: &c.Score, Note: note(c)})
+		out = append(out, CriterionDiff{Evaluator: k.evaluator, ID: k.criterion, Base: &c.Score, Note: c.Remark()})
 	})
 	return out
-}
-
-// note is what was found, with where and the kind of failure: "turn 4: states
-// 60 days [fabricated_policy]".
-func note(c verdict.Criterion) string {
-	text := c.Note
-	if len(c.Turns) > 0 {
-		turns := make([]string, len(c.Turns))
-		for i, n := range c.Turns {
-			turns[i] = strconv.Itoa(n)
-		}
-		text = "turn " + strings.Join(turns, ", ") + ": " + text
-	}
-	if c.Code != "" {
-		text += " [" + c.Code + "]"
-	}
-	return text
 }

@@ -61,3 +61,17 @@ func TestMeanOfWhatAppliesSometimes(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+func TestRemark(t *testing.T) {
+	for want, c := range map[string]verdict.Criterion{
+		"":                                {},
+		"late":                            {Note: "late"},
+		"turn 3":                          {Turns: []int{3}},
+		"[slow]":                          {Code: "slow"},
+		"turn 2, 4: not backed [made_up]": {Note: "not backed", Code: "made_up", Turns: []int{2, 4}},
+	} {
+		if got := c.Remark(); got != want {
+			t.Errorf("remark %q, want %q", got, want)
+		}
+	}
+}

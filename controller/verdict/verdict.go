@@ -7,6 +7,8 @@
 package verdict
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -127,6 +129,23 @@ type Criterion struct {
 	Code string `json:"code,omitempty"`
 	// Turns are the messages of the transcript that show it, counted from 1.
 	Turns []int `json:"turns,omitempty"`
+}
+
+// Remark is the note with where it shows and the kind of failure: "turn 4:
+// states 60 days [fabricated_policy]". It is empty where there is none of these.
+func (c Criterion) Remark() string {
+	text := c.Note
+	if len(c.Turns) > 0 {
+		turns := make([]string, len(c.Turns))
+		for i, n := range c.Turns {
+			turns[i] = strconv.Itoa(n)
+		}
+		text = strings.TrimSuffix("turn "+strings.Join(turns, ", ")+": "+text, ": ")
+	}
+	if c.Code != "" {
+		text = strings.TrimSpace(text + " [" + c.Code + "]")
+	}
+	return text
 }
 
 // A Measurement is what one evaluator found in one sample, before any rule is
