@@ -27,23 +27,6 @@ func anthropicTarget(t testing.TB, cfg config.Target, handler http.HandlerFunc) 
 	return openTest(t, cfg, env)
 }
 
-// pixel is an image, as far as a provider can tell before it decodes it.
-var pixel = schema.Block{Type: "image", Data: []byte("\x89PNG\r\n\x1a\n"), Media: "image/png", Path: "shots/a.png"}
-
-// looks is a message with text, an image and a file.
-func looks(role string) schema.Message {
-	return schema.Message{Role: role, Content: "See:\n\nnotes", Blocks: []schema.Block{
-		{Type: "text", Text: "See:"}, pixel, {Type: "text"}, {Type: "file", Text: "notes", Path: "shots/notes.txt"},
-	}}
-}
-
-// binary is a message with a file that is no text.
-func binary(role string) schema.Message {
-	return schema.Message{Role: role, Content: "See.", Blocks: []schema.Block{
-		{Type: "text", Text: "See."}, {Type: "file", Data: []byte{0xff}, Path: "a.bin"},
-	}}
-}
-
 func TestAnthropicSends(t *testing.T) {
 	text := func(s string) string { return `[{"type":"text","text":"` + s + `"}]` }
 	const tools = `"tools":[{"name":"get_weather","description":"Today's weather.","input_schema":{"properties":{"city":{"type":"string"}},"type":"object"}},
@@ -88,11 +71,7 @@ func TestAnthropicSends(t *testing.T) {
 		},
 		{
 			name: "images and files, of the user and of a tool",
-			req: Request{Messages: []schema.Message{looks(schema.RoleUser), {Role: schema.RoleAssistant, ToolCalls: []schema.ToolCall{functionCall("c1", "look", "{}")}}, func() schema.Message {
-				m := looks(schema.RoleTool)
-				m.ToolCallID = "c1"
-				return m
-			}()}},
+			req:  Request{Messages: []schema.Message{looks(schema.RoleUser), {Role: schema.RoleAssistant, ToolCalls: []schema.ToolCall{functionCall("c1", "look", "{}")}}, looked("c1")}},
 			want: `{"model":"small-1","max_tokens":4096,"messages":[{"role":"user","content":[{"type":"text","text":"See:"},` + image + `,{"type":"text","text":"notes"}]},
 				{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{}}]},
 				{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"See:"},` + image + `,{"type":"text","text":"notes"}]}]}]}`,

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 
@@ -47,4 +48,9 @@ func onlyText(m schema.Message) (string, error) {
 		return list[0].text, nil
 	}
 	return "", errors.New("a message of the role " + m.Role + " has an image")
+}
+
+// dataURL is an image as the address that holds it.
+func dataURL(image *schema.Block) string {
+	return "data:" + image.Media + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
 }

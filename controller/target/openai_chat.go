@@ -78,21 +78,48 @@ func (o *openAI) chatParams(req Request) (openai.ChatCompletionNewParams, error)
 }
 
 func chatMessage(m schema.Message) (openai.ChatCompletionMessageParamUnion, error) {
-	switch m.Role {
-	case schema.RoleSystem:
-		return openai.SystemMessage(m.Content), nil
-	case schema.RoleUser:
-		return openai.UserMessage(m.Content), nil
-	case schema.RoleTool:
-		return openai.ToolMessage(m.Content, m.ToolCallID), nil
-	case schema.RoleAssistant:
-	default:
-		return openai.ChatCompletionMessageParamUnion{}, fmt.Errorf("a message has the role %q", m.Role)
+	if m.Role == schema.RoleUser {
+		return chatUser(m)
 	}
+	// The API takes images from the user only.
+	text, err := onlyText(m)
+	switch {
+	case err != nil:
+		return openai.ChatCompletionMessageParamUnion{}, err
+	case m.Role == schema.RoleSystem:
+		return openai.SystemMessage(text), nil
+	case m.Role == schema.RoleTool:
+		return openai.ToolMessage(text, m.ToolCallID), nil
+	case m.Role == schema.RoleAssistant:
+		return chatAssistant(m, text), nil
+	}
+	return openai.ChatCompletionMessageParamUnion{}, fmt.Errorf("a message has the role %q", m.Role)
+}
+
+func chatUser(m schema.Message) (openai.ChatCompletionMessageParamUnion, error) {
+	list, err := pieces(m)
+	if err != nil {
+		return openai.ChatCompletionMessageParamUnion{}, err
+	}
+	if len(list) == 1 && list[0].image == nil {
+		return openai.UserMessage(list[0].text), nil
+	}
+	parts := make([]openai.ChatCompletionContentPartUnionParam, 0, len(list))
+	for _, p := range list {
+		if p.image == nil {
+			parts = append(parts, openai.TextContentPart(p.text))
+			continue
+		}
+		parts = append(parts, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: dataURL(p.image)}))
+	}
+	return openai.UserMessage(parts), nil
+}
+
+func chatAssistant(m schema.Message, text string) openai.ChatCompletionMessageParamUnion {
 	var said openai.ChatCompletionAssistantMessageParam
 	// Beside tool calls providers want no content rather than an empty one.
-	if m.Content != "" || len(m.ToolCalls) == 0 {
-		said.Content.OfString = openai.String(m.Content)
+	if text != "" || len(m.ToolCalls) == 0 {
+		said.Content.OfString = openai.String(text)
 	}
 	for _, c := range m.ToolCalls {
 		said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
@@ -104,5 +131,5 @@ func chatMessage(m schema.Message) (openai.ChatCompletionMessageParamUnion, erro
 			},
 		})
 	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: &said}, nil
+	return openai.ChatCompletionMessageParamUnion{OfAssistant: &said}
 }

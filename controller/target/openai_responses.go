@@ -112,22 +112,66 @@ func (o *openAI) responseParams(req Request) (responses.ResponseNewParams, error
 // results stand beside the messages.
 func appendInput(items responses.ResponseInputParam, m schema.Message) (responses.ResponseInputParam, error) {
 	switch m.Role {
-	case schema.RoleSystem, schema.RoleUser, schema.RoleAssistant:
 	case schema.RoleTool:
-		return append(items, responses.ResponseInputItemUnionParam{
-			OfFunctionCallOutput: &responses.ResponseInputItemFunctionCallOutputParam{
-				CallID: openai.String(m.ToolCallID),
-				Output: responses.ResponseInputItemFunctionCallOutputOutputUnionParam{OfString: openai.String(m.Content)},
-			},
-		}), nil
+		return appendOutput(items, m)
+	case schema.RoleSystem, schema.RoleUser:
+		list, err := pieces(m)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) != 1 || list[0].image != nil {
+			return append(items, responses.ResponseInputItemParamOfMessage(inputParts(list), responses.EasyInputMessageRole(m.Role))), nil
+		}
+	case schema.RoleAssistant:
 	default:
 		return nil, fmt.Errorf("a message has the role %q", m.Role)
 	}
-	if m.Content != "" || len(m.ToolCalls) == 0 {
-		items = append(items, responses.ResponseInputItemParamOfMessage(m.Content, responses.EasyInputMessageRole(m.Role)))
+	text, err := onlyText(m)
+	if err != nil {
+		return nil, err
+	}
+	if text != "" || len(m.ToolCalls) == 0 {
+		items = append(items, responses.ResponseInputItemParamOfMessage(text, responses.EasyInputMessageRole(m.Role)))
 	}
 	for _, c := range m.ToolCalls {
 		items = append(items, responses.ResponseInputItemParamOfFunctionCall(c.Function.Arguments, c.ID, c.Function.Name))
 	}
 	return items, nil
+}
+
+func inputParts(list []piece) responses.ResponseInputMessageContentListParam {
+	parts := make(responses.ResponseInputMessageContentListParam, 0, len(list))
+	for _, p := range list {
+		if p.image == nil {
+			parts = append(parts, responses.ResponseInputContentParamOfInputText(p.text))
+			continue
+		}
+		part := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
+		part.OfInputImage.ImageURL = openai.String(dataURL(p.image))
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// appendOutput adds the result of a tool.
+func appendOutput(items responses.ResponseInputParam, m schema.Message) (responses.ResponseInputParam, error) {
+	list, err := pieces(m)
+	if err != nil {
+		return nil, err
+	}
+	result := &responses.ResponseInputItemFunctionCallOutputParam{CallID: openai.String(m.ToolCallID)}
+	if len(list) == 1 && list[0].image == nil {
+		result.Output.OfString = openai.String(list[0].text)
+		return append(items, responses.ResponseInputItemUnionParam{OfFunctionCallOutput: result}), nil
+	}
+	for _, p := range list {
+		var item responses.ResponseFunctionCallOutputItemUnionParam
+		if p.image == nil {
+			item.OfInputText = &responses.ResponseInputTextContentParam{Text: p.text}
+		} else {
+			item.OfInputImage = &responses.ResponseInputImageContentParam{ImageURL: openai.String(dataURL(p.image))}
+		}
+		result.Output.OfResponseFunctionCallOutputItemArray = append(result.Output.OfResponseFunctionCallOutputItemArray, item)
+	}
+	return append(items, responses.ResponseInputItemUnionParam{OfFunctionCallOutput: result}), nil
 }
