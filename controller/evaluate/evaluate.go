@@ -81,6 +81,12 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding
 		return prompt(ctx, s, in, d)
 	case evaluator.Conversation:
 		return conversation(ctx, s, in, d)
+	case evaluator.Criteria:
+		return criteria(ctx, s, in, d)
+	case evaluator.Semantic:
+		return semantic(ctx, s, in, d)
+	case evaluator.ToolCounts:
+		return toolCounts(s, in.Transcript)
 	}
 	return finding{}, fmt.Errorf("evaluator of type %T is not known", spec)
 }

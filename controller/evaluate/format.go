@@ -5,9 +5,11 @@ import (
 	"slices"
 )
 
-// kind, object and list write JSON Schemas of replies. Providers with a strict
+// kind, oneOf, object and list write JSON Schemas of replies. Providers with a strict
 // mode want every field required and no other allowed.
 func kind(name string) map[string]any { return map[string]any{"type": name} }
+
+func oneOf(words []string) map[string]any { return map[string]any{"type": "string", "enum": words} }
 
 func object(fields map[string]any) map[string]any {
 	return map[string]any{

@@ -23,7 +23,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // before is measured again.
 func TestMessagesGolden(t *testing.T) {
 	const question, reply = "Which city is the capital, and how many live there?", "It is Jakarta, with about 10.6 million people.\nOr 10 million?"
-	answer := raw(`"1"`)
+	answer, heavy := raw(`"1"`), 0.7
+	weighed := evaluator.Criteria{Instruction: "Judge how complete\nand clear it is.", Criteria: rubric("Clarity", `The "what"`).Criteria}
 	var b strings.Builder
 	for _, tt := range []struct {
 		name    string
@@ -42,6 +43,10 @@ func TestMessagesGolden(t *testing.T) {
 		{"judge: prompt with max_score", evaluator.Prompt{Template: "Is it polite?", MaxScore: 10}, nil},
 		{"judge: hybrid", evaluator.Prompt{Template: "Rate {response} and end with `Score: n`.", Pattern: `score: (\d+)`, MaxScore: 10}, nil},
 		{"judge: hybrid, second attempt", evaluator.Prompt{Template: "Rate {response} and end with `Score: n`.", Pattern: `score: (\d+)`, MaxScore: 10}, []string{"Very good."}},
+		{"judge: criteria", weighed, nil},
+		{"judge: criteria, second attempt", weighed, []string{`{"criteria":[{"name":"Clarity","score":8,"reason":""}],"summary":""}`}},
+		{"judge: semantic", evaluator.Semantic{Instruction: "Is it a fact?"}, nil},
+		{"judge: semantic with criteria", evaluator.Semantic{Instruction: "Is it a fact?", Criteria: []evaluator.Criterion{{Name: "Truth", Description: "true", Weight: &heavy}, {Name: "Tone"}}}, nil},
 	} {
 		long := reply
 		if strings.Contains(tt.name, "contains") {
@@ -55,6 +60,7 @@ func TestMessagesGolden(t *testing.T) {
 		writeRequest(&b, tt.name, s.asked[len(s.asked)-1])
 	}
 	writeConversations(t, &b)
+	writeComparison(t, &b)
 	// The mark is shown as a visible character.
 	got := strings.ReplaceAll(b.String(), target.Mark, "␀")
 	const file = "testdata/messages.golden"

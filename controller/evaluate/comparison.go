@@ -1,0 +1,113 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// PreferenceCriterion is the one criterion of a comparison: 0 where the output
+// of A is preferred, 1 where that of B is, 0.5 for a tie.
+const PreferenceCriterion = "preference"
+
+// Prefer has a judge say which of two outputs for the same input is better: A,
+// the one of in, or B, that of rival. It is asked twice, the second time in the
+// other order, because judges favour a place. A preference that does not come
+// out both times is a tie.
+func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript) verdict.Measurement {
+	d := &dialogue{ask: in.Ask}
+	f, err := prefer(ctx, spec, in, rival, d)
+	m := verdict.Measurement{Evaluator: spec.Kind(), Usage: d.usage, Asked: d.asked, Answered: d.answered}
+	if err != nil {
+		m.Error = err.Error()
+		return m
+	}
+	m.Criteria, m.Reason = f.criteria, f.reason
+	return m
+}
+
+func prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript, d *dialogue) (finding, error) {
+	shown := outputs{in.question(), in.Transcript.Final(), rival.Final()}
+	if shown.first == shown.second {
+		return finding{[]verdict.Criterion{{ID: PreferenceCriterion, Score: 0.5, Note: "a tie"}}, "the outputs are the same"}, nil
+	}
+	straight, err := compareOnce(ctx, spec, shown, d)
+	if err != nil {
+		return finding{}, err
+	}
+	shown.first, shown.second = shown.second, shown.first
+	swapped, err := compareOnce(ctx, spec, shown, d)
+	if err != nil {
+		return finding{}, err
+	}
+	c := verdict.Criterion{ID: PreferenceCriterion, Score: 0.5, Note: "a tie"}
+	switch [2]string{straight.better, swapped.better} {
+	case [2]string{first, second}:
+		c.Score, c.Note = 0, "A in both orders"
+	case [2]string{second, first}:
+		c.Score, c.Note = 1, "B in both orders"
+	case [2]string{first, first}, [2]string{second, second}:
+		c.Note = "a tie: the preference flips with the order"
+	}
+	return finding{[]verdict.Criterion{c}, straight.analysis}, nil
+}
+
+// What the judge answers.
+const first, second, tie = "first", "second", "tie"
+
+// A preference is a reply of the judge that was read.
+type preference struct{ better, analysis string }
+
+// outputs are what the judge is shown.
+type outputs struct{ input, first, second string }
+
+func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, d *dialogue) (preference, error) {
+	reply := object(map[string]any{"analysis": kind("string"), "better": oneOf([]string{first, second, tie})})
+	req := target.Request{
+		System:   judgeSystem,
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: comparisonQuestion(spec, shown)}},
+		Format:   &target.Format{Name: "preference", Schema: json.RawMessage(oneLine(reply))},
+	}
+	var p preference
+	err := d.until(ctx, schema.Judge, req, func(reply string) error {
+		var err error
+		p, err = readPreference(reply)
+		return err
+	})
+	return p, err
+}
+
+// comparisonQuestion is the judge's whole prompt. Whoever changes a word counts
+// up the Version of [evaluator.Comparison].
+func comparisonQuestion(spec evaluator.Comparison, shown outputs) string {
+	parts := []string{
+		isData, block("INPUT", shown.input), block("FIRST OUTPUT", shown.first), block("SECOND OUTPUT", shown.second),
+		"YOUR TASK. Two systems were given the same INPUT. Say which output is better. The order in which they stand means nothing. Whoever tests them says:\n\n" + unmarked(spec.Instruction),
+	}
+	if len(spec.Criteria) > 0 {
+		parts = append(parts, "Look at these criteria:\n"+criteriaList(spec.Criteria))
+	}
+	return strings.Join(append(parts, `Reply with one JSON object {"analysis": "…", "better": "…"}: analysis says why in a few sentences; better is first, second, or tie where neither is better by these instructions. Write nothing else.`), "\n\n")
+}
+
+func readPreference(reply string) (preference, error) {
+	var got struct {
+		Analysis string `json:"analysis"`
+		Better   string `json:"better"`
+	}
+	if err := StrictJSON(reply, &got); err != nil {
+		return preference{}, err
+	}
+	better := strings.ToLower(strings.TrimSpace(got.Better))
+	switch better {
+	case first, second, tie:
+		return preference{better, strings.TrimSpace(got.Analysis)}, nil
+	}
+	return preference{}, fmt.Errorf("%s under \"better\" is none of first, second, tie", quote(got.Better))
+}

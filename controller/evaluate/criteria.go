@@ -1,0 +1,118 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// criteria has a judge score an output (the numeric evaluation of the promptval
+// dialect). Each criterion of the rubric is one of
+//
+//	clamp(score, 0, 10) / 10
+//
+// so that the Rule's weighted mean is Σ w·score / Σ w in tenths. A criterion
+// that the judge left out, or gave twice, is asked for again.
+//
+// One call asks for all of it.
+func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *dialogue) (finding, error) {
+	if len(spec.Criteria) == 0 {
+		return finding{}, errors.New("the rubric has no criteria")
+	}
+	req := target.Request{
+		System:   judgeSystem,
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: criteriaQuestion(spec, in)}},
+		Format:   criteriaFormat(spec.Criteria),
+	}
+	var f finding
+	err := d.until(ctx, schema.Judge, req, func(reply string) error {
+		var err error
+		f, err = readCriteria(reply, spec.Criteria)
+		return err
+	})
+	return f, err
+}
+
+// criteriaQuestion shows the judge the output before it says what to do with
+// it, so that the last word is not the subject's. Whoever changes a word counts
+// up the Version of [evaluator.Criteria].
+func criteriaQuestion(spec evaluator.Criteria, in Input) string {
+	return strings.Join([]string{
+		isData, block("INPUT", in.question()), block("OUTPUT", in.Transcript.Final()),
+		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + unmarked(spec.Instruction),
+		"Score it by each of these criteria, each by itself. A score is a number from 0 (worst) to " + strconv.Itoa(evaluator.CriteriaScale) + " (best).\n" + criteriaList(spec.Criteria),
+		`Reply with one JSON object {"criteria": [{"name": "…", "reason": "…", "score": …}, …], "summary": "…"}: criteria has every criterion once, by its name as it is written above; reason says why in one or two sentences; summary sums up what is good and what is missing. Write nothing else.`,
+	}, "\n\n")
+}
+
+// criteriaList has a criterion on each line. Names are quoted, since the judge
+// answers by them.
+func criteriaList(rubric []evaluator.Criterion) string {
+	lines := make([]string, len(rubric))
+	for i, c := range rubric {
+		lines[i] = "- " + strconv.Quote(c.Name)
+		if c.Description != "" {
+			lines[i] += ": " + strings.Join(strings.Fields(c.Description), " ")
+		}
+		if c.Weight != nil {
+			lines[i] += fmt.Sprintf(" (weight %v)", *c.Weight)
+		}
+	}
+	return unmarked(strings.Join(lines, "\n"))
+}
+
+func criteriaFormat(rubric []evaluator.Criterion) *target.Format {
+	names := make([]string, len(rubric))
+	for i, c := range rubric {
+		names[i] = c.Name
+	}
+	reply := object(map[string]any{
+		"criteria": list(map[string]any{"name": oneOf(names), "reason": kind("string"), "score": kind("number")}),
+		"summary":  kind("string"),
+	})
+	return &target.Format{Name: "judgement", Schema: json.RawMessage(oneLine(reply))}
+}
+
+// readCriteria gives the criteria in the order of the rubric.
+func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
+	var got struct {
+		Criteria []struct {
+			Name   string   `json:"name"`
+			Score  *float64 `json:"score"`
+			Reason string   `json:"reason"`
+		} `json:"criteria"`
+		Summary string `json:"summary"`
+	}
+	if err := StrictJSON(reply, &got); err != nil {
+		return finding{}, err
+	}
+	scores := map[string]verdict.Criterion{}
+	for _, c := range got.Criteria {
+		if _, twice := scores[c.Name]; twice {
+			return finding{}, fmt.Errorf("it has the criterion %s twice", quote(c.Name))
+		}
+		if c.Score == nil {
+			return finding{}, fmt.Errorf("the criterion %s has no number under \"score\"", quote(c.Name))
+		}
+		share := max(0, min(evaluator.CriteriaScale, *c.Score)) / evaluator.CriteriaScale
+		scores[c.Name] = verdict.Criterion{Score: share, Note: strings.TrimSpace(c.Reason)}
+	}
+	f := finding{reason: strings.TrimSpace(got.Summary)}
+	for _, c := range want {
+		found, ok := scores[c.Name]
+		if !ok {
+			return finding{}, fmt.Errorf("it has no criterion %s", quote(c.Name))
+		}
+		found.ID = c.Name
+		f.criteria = append(f.criteria, found)
+	}
+	return f, nil
+}

@@ -1,0 +1,68 @@
+package evaluate
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// toolCounts counts the calls of each listed tool in a sample: a criterion is 1
+// where
+//
+//	least ≤ calls ≤ most
+//
+// and else 0. A tool that was never called was called 0 times; where the calls
+// of the target are not known, nothing is measured. Calls count as they were
+// asked for, whatever came of them.
+func toolCounts(spec evaluator.ToolCounts, tr *verdict.Transcript) (finding, error) {
+	if !tr.Traced {
+		return finding{}, errors.New("the target does not report its tool calls, so they cannot be counted")
+	}
+	calls := map[string]int{}
+	for _, m := range tr.Messages {
+		for _, c := range m.ToolCalls {
+			calls[c.Function.Name]++
+		}
+	}
+	var f finding
+	var wrong []string
+	for _, c := range spec.Counts {
+		n := calls[c.Tool]
+		note := fmt.Sprintf("called %s, expected %s", times(n), bounds(c))
+		if !c.Holds(n) {
+			wrong = append(wrong, c.Tool+" was "+note)
+		}
+		f.criteria = append(f.criteria, verdict.Criterion{ID: c.Tool, Score: share(c.Holds(n)), Note: note})
+	}
+	f.reason = "every tool was called as often as expected"
+	if len(wrong) > 0 {
+		f.reason = strings.Join(wrong, "; ")
+	}
+	return f, nil
+}
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return strconv.Itoa(n) + " times"
+}
+
+func bounds(c evaluator.ToolCount) string {
+	switch {
+	case c.Most == nil:
+		return "at least " + times(c.Least)
+	case *c.Most == c.Least:
+		return times(c.Least)
+	case c.Least == 0:
+		return "at most " + times(*c.Most)
+	}
+	return fmt.Sprintf("from %d to %d times", c.Least, *c.Most)
+}
