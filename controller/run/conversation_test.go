@@ -391,3 +391,34 @@ func TestTurnsAreCounted(t *testing.T) {
 		t.Errorf("the third turn has %s messages", got)
 	}
 }
+
+// TestWhatEndedInAnErrorIsTriedAnew has an error of what was said, unlike one
+// of an outage, leave nothing behind that would bring it about for ever.
+func TestWhatEndedInAnErrorIsTriedAnew(t *testing.T) {
+	s := newStage(t, []target.Reply{says("A"), says("B")}, "mumble", "mumble", "mumble", line("", true))
+	if out := s.hold(t, simulated("Hi")); !strings.Contains(out.Result.Reason, "could not be read") {
+		t.Fatalf("%+v", out.Result)
+	}
+	out := s.hold(t, simulated("Hi"))
+	if out.Result.Verdict != verdict.Pass || spoken(out) != "user: Hi\nassistant: B" || out.Spent.Calls != 2 {
+		t.Errorf("%+v: %s", out, spoken(out))
+	}
+	if s.hold(t, simulated("Hi")); len(s.agent.asked) != 2 {
+		t.Error("what ended well was tried anew")
+	}
+}
+
+// TestAJudgeThatWasNotUnderstoodIsAskedAnew does so without the conversation.
+func TestAJudgeThatWasNotUnderstoodIsAskedAnew(t *testing.T) {
+	s := newStage(t, []target.Reply{says("A")}, "mumble", "mumble", "mumble", `{"score": 1, "reason": "fine"}`)
+	s.roles[schema.Judge] = "player"
+	c := greeting("a")
+	c.Evaluators = []schema.Evaluator{{Name: "judge", Weight: 1, Spec: evaluator.Prompt{Template: "Good?"}}}
+	if out := s.hold(t, c); out.Result.Verdict != verdict.Error {
+		t.Fatalf("%+v", out.Result)
+	}
+	out := s.hold(t, c)
+	if out.Result.Verdict != verdict.Pass || len(s.agent.asked) != 1 || out.Spent.Calls != 1 || out.Made.Calls != 2 {
+		t.Errorf("%+v", out)
+	}
+}

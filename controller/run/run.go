@@ -296,9 +296,13 @@ func (w *work) execute(ctx context.Context, i int, t *trial) error {
 	if err != nil {
 		return err
 	}
-	s.left = w.job.Case.Policy.Timeout
 	start := w.Now()
-	transcript, err := drive(ctx, s, w.Targets[w.job.Target], w.job)
+	var transcript *verdict.Transcript
+	err = s.unlessSpoilt(ctx, func() error {
+		s.left = w.job.Case.Policy.Timeout
+		transcript, err = drive(ctx, s, w.Targets[w.job.Target], w.job)
+		return err
+	})
 	t.spent = t.spent.Add(s.spent)
 	if err != nil {
 		return t.fail(ctx, err)
@@ -317,18 +321,33 @@ func (w *work) judge(ctx context.Context, i int, t *trial) error {
 		return err
 	}
 	t.sample.Ordinal = t.execution.Ordinal
-	for _, ev := range w.job.Case.Evaluators {
-		m, err := s.measure(ctx, ev, &t.execution.Transcript)
-		if err != nil {
-			return t.fail(ctx, err)
+	made := t.made
+	err = s.unlessSpoilt(ctx, func() error {
+		t.made, t.sample.Measurements = made, nil
+		var problem error
+		for _, ev := range w.job.Case.Evaluators {
+			m, err := s.measure(ctx, ev, &t.execution.Transcript)
+			if err != nil {
+				return err
+			}
+			if m.Error != "" {
+				problem = errUnmeasured
+			}
+			t.made = t.made.Add(m.Usage)
+			t.sample.Measurements = append(t.sample.Measurements, m)
 		}
-		t.made = t.made.Add(m.Usage)
-		t.sample.Measurements = append(t.sample.Measurements, m)
-	}
+		return problem
+	})
 	t.spent = t.spent.Add(s.spent)
 	t.stopped = ctx.Err() != nil
+	if err != nil && !errors.Is(err, errUnmeasured) {
+		return t.fail(ctx, err)
+	}
 	return nil
 }
+
+// errUnmeasured stands for the errors that measurements hold.
+var errUnmeasured = errors.New("an evaluator could not measure")
 
 // fail keeps a fault of the outside world with the sample and hands a fault of
 // the ledger up.

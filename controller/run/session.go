@@ -74,6 +74,8 @@ type session struct {
 	stored  []ledger.Call
 	seq     int
 	seen    map[string]int
+	// live is true once a call was not found in the journal.
+	live bool
 	// left is what remains of the case's timeout. Waiting for a free place or
 	// for a provider to recover does not count.
 	left  time.Duration
@@ -136,6 +138,7 @@ func (s *session) ask(ctx context.Context, role, name string, req target.Request
 	if reply, ok := s.recall(key, digest); ok {
 		return reply, nil
 	}
+	s.live = true
 	if err := s.forget(ctx, key); err != nil {
 		return target.Reply{}, err
 	}
@@ -182,6 +185,23 @@ func (s *session) forget(ctx context.Context, key ledger.CallKey) error {
 		return &storeError{err}
 	}
 	return nil
+}
+
+// unlessSpoilt makes the calls of a session. Where those that were written down
+// already end in an error, such as a judge that was never understood, they
+// would do so for ever: then it makes all of them anew.
+func (s *session) unlessSpoilt(ctx context.Context, calls func() error) error {
+	err := calls()
+	var store *storeError
+	if err == nil || s.live || s.seq == 0 || ctx.Err() != nil || errors.As(err, &store) {
+		return err
+	}
+	key := ledger.CallKey{Digest: s.digest, Ordinal: s.ordinal}
+	if err := s.Ledger.DropCalls(ctx, s.Trust, key); err != nil {
+		return &storeError{err}
+	}
+	s.stored, s.seq, s.seen = nil, 0, map[string]int{}
+	return calls()
 }
 
 func (s *session) journal(ctx context.Context, key ledger.CallKey, digest string, req target.Request, reply target.Reply) error {

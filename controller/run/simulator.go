@@ -61,7 +61,6 @@ func (u *simulator) speak(ctx context.Context, messages []schema.Message) (line,
 		if said.message == "" && (opening || !said.done) {
 			return errors.New(`its "message" is empty`)
 		}
-		said.done = said.done && !opening
 		return nil
 	})
 	return said, err
