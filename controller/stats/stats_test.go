@@ -1,0 +1,82 @@
+package stats_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/stats"
+)
+
+func near(a, b, within float64) bool { return math.Abs(a-b) <= within }
+
+// TestPaired compares with intervals that were computed by hand.
+func TestPaired(t *testing.T) {
+	for name, tt := range map[string]struct {
+		differences []float64
+		step        float64
+		want        stats.Interval
+	}{
+		// s = 1, so that half is t(0.975, ν)/√n.
+		"two":              {[]float64{0, math.Sqrt2}, 0, stats.Interval{Mean: math.Sqrt2 / 2, Low: math.Sqrt2/2 - 12.706205/math.Sqrt2, High: math.Sqrt2/2 + 12.706205/math.Sqrt2}},
+		"three":            {[]float64{-1, 0, 1}, 0, stats.Interval{Low: -2.484138, High: 2.484138}},
+		"of the hand book": {[]float64{1, 2, 3, 4, 5}, 0, stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}},
+		"all the same":     {[]float64{2, 2, 2}, 0, stats.Interval{Mean: 2, Low: 2, High: 2}},
+		// r²/6 = 1 stands in for the variance.
+		"in steps": {[]float64{2, 2, 2, 2}, math.Sqrt(6), stats.Interval{Mean: 2, Low: 2 - 1.591223, High: 2 + 1.591223}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := stats.Paired(tt.differences, tt.step)
+			if !ok || !near(got.Mean, tt.want.Mean, 1e-6) || !near(got.Low, tt.want.Low, 1e-5) || !near(got.High, tt.want.High, 1e-5) {
+				t.Errorf("%+v %v, want %+v", got, ok, tt.want)
+			}
+		})
+	}
+}
+
+func TestPairedHasNothingToGoBy(t *testing.T) {
+	for _, differences := range [][]float64{nil, {1}, {1, math.NaN()}, {1, math.Inf(1)}} {
+		if got, ok := stats.Paired(differences, 0); ok {
+			t.Errorf("%v gives %+v", differences, got)
+		}
+	}
+}
+
+// TestQuantiles takes t off intervals of differences with s = 1: a half of −1
+// and +1 each has s² = n/(n−1).
+func TestQuantiles(t *testing.T) {
+	for n, want := range map[int]float64{ // published tables: ν = n − 1
+		2: 12.7062, 4: 3.18245, 10: 2.26216, 12: 2.20099, 16: 2.13145, 22: 2.07961, 32: 2.03951, 62: 1.99962, 122: 1.97976, 1002: 1.96234,
+	} {
+		differences := make([]float64, n)
+		for i := range differences {
+			differences[i] = float64(1 - 2*(i%2))
+		}
+		got, _ := stats.Paired(differences, 0)
+		if q := got.High * math.Sqrt(float64(n-1)); !near(q, want, 6e-5) {
+			t.Errorf("t(0.975, %d) is %.5f, want %.5f", n-1, q, want)
+		}
+	}
+}
+
+func TestExcludes(t *testing.T) {
+	i := stats.Interval{Mean: 2, Low: 1, High: 3}
+	for x, want := range map[float64]bool{0: true, 1: false, 1 - 1e-12: false, 2: false, 3: false, 3.01: true} {
+		if i.Excludes(x) != want {
+			t.Errorf("excludes %v: %v", x, !want)
+		}
+	}
+}
+
+func TestSignTest(t *testing.T) {
+	for _, tt := range []struct {
+		a, b int
+		want float64
+	}{
+		{0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 5, 0.0625}, {6, 0, 0.03125}, {0, 6, 0.03125}, {9, 1, 22. / 1024}, {5, 5, 1},
+		{8, 2, 112. / 1024}, {600, 400, 2.7e-10},
+	} {
+		if got := stats.SignTest(tt.a, tt.b); !near(got, tt.want, 1e-9) {
+			t.Errorf("%d to %d: %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
