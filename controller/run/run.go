@@ -375,7 +375,7 @@ func (w *work) outcome(ctx context.Context) Outcome {
 			out.Transcripts = append(out.Transcripts, t.execution.Transcript)
 		}
 	}
-	out.Result = verdict.Decide(w.job.Case.Evaluators, samples)
+	out.Result = verdict.DecideCase(w.job.Case, samples)
 	if out.Result.Verdict != verdict.Error && out.Result.Samples < len(w.trials) {
 		out.Result.Reason = fmt.Sprintf("%s (%d of %d samples ended in an error)",
 			out.Result.Reason, len(w.trials)-out.Result.Samples, len(w.trials))

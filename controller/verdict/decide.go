@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -17,32 +18,34 @@ import (
 // remains, or when the weights give no mean, the verdict is [Error]. The reason
 // is that of the first evaluator that failed, else of the first.
 func Decide(evaluators []schema.Evaluator, samples []Sample) Result {
+	return DecideCase(&schema.Case{Evaluators: evaluators}, samples)
+}
+
+// DecideCase is [Decide] by the policy of the case. Where that has bands, the
+// case passes and is borderline by its score, compared after rounding to 1e-9,
+// whichever evaluators pass; it fails where something that is required does not
+// hold, whatever the score (the verdicts of the evalcase format).
+func DecideCase(c *schema.Case, samples []Sample) Result {
+	evaluators := c.Evaluators
 	if len(evaluators) == 0 {
 		return Result{Verdict: Error, Reason: "the case has no evaluator"}
 	}
-	judged := make([]Sample, 0, len(samples))
-	problem := "no sample was taken"
-	for _, s := range samples {
-		if e := sampleError(evaluators, s); e != "" {
-			problem = e
-			continue
-		}
-		judged = append(judged, s)
-	}
+	judged, problem := judgeable(evaluators, samples)
 	if len(judged) == 0 {
 		return Result{Verdict: Error, Reason: problem}
 	}
-	res := Result{Verdict: Pass, Samples: len(judged)}
+	res := Result{Samples: len(judged)}
 	var sum, weights float64
+	broken := -1 // the first evaluator with a demand that does not hold
+	unanimous := false
 	for i, ev := range evaluators {
-		er := decideEvaluator(ev, i, judged)
+		unanimous = unanimous || ev.Rule.Unanimous
+		res.Ungated = res.Ungated || ev.Rule.Ungated
+		er, demands := decideEvaluator(ev, i, judged)
 		sum += ev.Weight * er.Score
 		weights += share(ev.Weight)
-		if i == 0 || !er.Pass && res.Verdict == Pass {
-			res.Reason = er.Reason
-		}
-		if !er.Pass {
-			res.Verdict = Fail
+		if !demands && broken < 0 {
+			broken = i
 		}
 		res.Evaluators = append(res.Evaluators, er)
 	}
@@ -52,7 +55,53 @@ func Decide(evaluators []schema.Evaluator, samples []Sample) Result {
 	}
 	score = math.Min(1, score)
 	res.Score = &score
+	if res.Verdict = conclusion(c.Policy.Bands, res, broken < 0); res.Verdict == Pass && unanimous && len(judged) < len(samples) {
+		return Result{Verdict: Error, Samples: len(judged), Reason: problem} // every sample has to pass, and one is not known
+	}
+	res.Reason = res.Evaluators[decisive(res, broken)].Reason
 	return res
+}
+
+// judgeable are the samples that can be judged, and what is wrong with the last
+// of the others.
+func judgeable(evaluators []schema.Evaluator, samples []Sample) ([]Sample, string) {
+	judged := make([]Sample, 0, len(samples))
+	problem := "no sample was taken"
+	for _, s := range samples {
+		if e := sampleError(evaluators, s); e != "" {
+			problem = e
+			continue
+		}
+		judged = append(judged, s)
+	}
+	return judged, problem
+}
+
+// conclusion is the verdict by the evaluators or, where there are bands, by the
+// score and whether all demands hold.
+func conclusion(bands *schema.Bands, res Result, demands bool) Verdict {
+	failed := slices.ContainsFunc(res.Evaluators, func(er EvaluatorResult) bool { return !er.Pass })
+	switch {
+	case bands == nil && failed, bands != nil && !demands:
+		return Fail
+	case bands == nil, round9(*res.Score) >= round9(bands.Pass):
+		return Pass
+	case round9(*res.Score) >= round9(bands.Borderline):
+		return Borderline
+	}
+	return Fail
+}
+
+// decisive is the evaluator that explains the verdict: of a case that does not
+// pass the one whose demand is broken, else the first that failed.
+func decisive(res Result, broken int) int {
+	if res.Verdict == Pass {
+		return 0
+	}
+	if broken >= 0 {
+		return broken
+	}
+	return max(0, slices.IndexFunc(res.Evaluators, func(er EvaluatorResult) bool { return !er.Pass }))
 }
 
 // sampleError says why a sample cannot be judged; empty when it can.
@@ -64,9 +113,6 @@ func sampleError(evaluators []schema.Evaluator, s Sample) string {
 		if m.Error != "" {
 			return fmt.Sprintf("%s: %s", m.Evaluator, m.Error)
 		}
-		if len(m.Criteria) == 0 {
-			return fmt.Sprintf("%s: nothing was measured", m.Evaluator)
-		}
 		for _, c := range m.Criteria {
 			if math.IsNaN(c.Score) || c.Score < 0 || c.Score > 1 {
 				return fmt.Sprintf("%s: criterion %s has the score %v, which is not in [0,1]", m.Evaluator, c.ID, c.Score)
@@ -76,45 +122,76 @@ func sampleError(evaluators []schema.Evaluator, s Sample) string {
 	if len(s.Measurements) != len(evaluators) {
 		return fmt.Sprintf("the sample has %d measurements, and the case has %d evaluators", len(s.Measurements), len(evaluators))
 	}
+	for i, ev := range evaluators {
+		if e := unmeasured(ev.Spec, ev.Rule, s.Measurements[i].Criteria); e != "" {
+			return fmt.Sprintf("%s: %s", s.Measurements[i].Evaluator, e)
+		}
+	}
 	return ""
 }
 
-// decideEvaluator sums up the i-th measurement of every sample.
-func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) EvaluatorResult {
-	er := EvaluatorResult{Name: ev.Name, Criteria: meanCriteria(i, judged)}
-	held := map[string]int{}
-	for _, s := range judged {
-		m := s.Measurements[i]
-		er.Score += scoreOnce(ev.Rule, m.Criteria) / float64(len(judged))
-		for _, c := range m.Criteria {
-			if c.Score > 0 {
-				held[c.ID]++
-			}
+// unmeasured says what a rule needs and the criteria do not have; empty where
+// there is nothing. It is an error, never a score of 0.
+func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string {
+	if len(criteria) == 0 {
+		return "nothing was measured"
+	}
+	for _, c := range criteria {
+		if c.Value == nil {
+			continue
+		}
+		if v := *c.Value; !(v >= 0) || math.IsInf(v, 1) {
+			return fmt.Sprintf("%s has the value %v, which is no quantity", c.ID, v)
+		}
+		if _, ok := rule.Most[c.ID]; !ok && !strings.Contains(c.ID, "/") { // one of a member has its bound there
+			return "nothing bounds " + c.ID
 		}
 	}
-	er.Pass = round9(er.Score) >= round9(ev.Rule.Threshold)
-	for _, id := range demands(ev.Rule, er.Criteria) {
-		if 2*held[id] <= len(judged) {
-			er.Pass = false
+	c, ok := spec.(evaluator.Composite)
+	if !ok {
+		return ""
+	}
+	for _, m := range c.Members {
+		if e := unmeasured(m.Spec, m.Rule, under(m.ID, criteria)); e != "" {
+			return m.ID + ": " + e
 		}
 	}
-	er.Reason = firstReason(ev.Rule, i, judged, er.Pass)
-	if !er.Pass {
-		er.Reason += hint(ev, er.Criteria)
+	given := slices.ContainsFunc(criteria, func(c Criterion) bool { return c.ID == evaluator.AggregateCriterion })
+	if !given && (c.Judge != nil || c.Program != nil) {
+		return "the aggregator gave no score"
 	}
-	return er
+	return ""
 }
 
-// demands are the criteria that have to hold in more than half of the samples.
-// One that was required and never measured does not hold.
-func demands(rule schema.Rule, criteria []Criterion) []string {
-	ids := slices.Clone(rule.Required)
-	for _, c := range criteria {
-		if c.Veto {
-			ids = append(ids, c.ID)
+// decideEvaluator sums up the i-th measurement of every sample, and reports
+// whether all that is demanded holds: in more than half of the samples, or in
+// every one where the rule wants that.
+func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) (er EvaluatorResult, demands bool) {
+	standings := make([]standing, len(judged))
+	broken := map[string]int{}
+	for n, s := range judged {
+		standings[n] = stand(ev.Spec, ev.Rule, s.Measurements[i].Criteria)
+		er.Score += standings[n].score / float64(len(judged))
+		for _, id := range standings[n].broken {
+			broken[id]++
 		}
 	}
-	return ids
+	demands = true
+	for _, n := range broken {
+		if held := len(judged) - n; 2*held <= len(judged) || ev.Rule.Unanimous {
+			demands = false
+		}
+	}
+	er.Name = ev.Name
+	er.Criteria = meanCriteria(standings)
+	er.Pass = demands && round9(er.Score) >= round9(ev.Rule.Threshold)
+	// The first sample that by itself agrees with the outcome explains it.
+	agrees := max(0, slices.IndexFunc(standings, func(s standing) bool { return s.pass == er.Pass }))
+	er.Reason = judged[agrees].Measurements[i].Reason
+	if !er.Pass {
+		er.Reason += hint(ev, er.Criteria) + exceeded(ev.Rule, er.Criteria)
+	}
+	return er, demands
 }
 
 // hint names the way out of the commonest surprise: lists of keywords are
@@ -139,56 +216,27 @@ func hint(ev schema.Evaluator, criteria []Criterion) string {
 	return ""
 }
 
-// scoreOnce is the score of one measurement under the rule, in [0,1], or NaN
-// when the weights of its criteria give no mean. Criteria that do not apply
-// leave their weight to the others. Vetoes that hold do not count; where there
-// is nothing else, that is the full score.
-func scoreOnce(rule schema.Rule, criteria []Criterion) float64 {
-	var sum, weights float64
-	counted := 0
+// exceeded lists the bounds that quantities did not keep to.
+func exceeded(rule schema.Rule, criteria []Criterion) string {
+	var over []string
 	for _, c := range criteria {
-		if c.Veto {
-			if c.Score == 0 {
-				return 0
-			}
-			continue
+		if c.Value != nil && c.Score < 1 {
+			over = append(over, fmt.Sprintf("%s at most %v", c.ID, rule.Most[c.ID]))
 		}
-		counted++
-		if c.NotApplicable {
-			continue
-		}
-		w, ok := rule.Weights[c.ID]
-		if !ok {
-			w = 1
-		}
-		sum += w * c.Score
-		weights += share(w)
 	}
-	switch {
-	case counted == 0:
-		return 1
-	case rule.Need > 0:
-		return math.Min(1, sum/float64(rule.Need))
+	if len(over) == 0 {
+		return ""
 	}
-	return sum / weights
-}
-
-// share is a weight, or NaN where it is negative: such a one could still give a
-// mean between 0 and 1, and it would mean nothing.
-func share(weight float64) float64 {
-	if weight < 0 {
-		return math.NaN()
-	}
-	return weight
+	return " (allowed: " + strings.Join(over, ", ") + ")"
 }
 
 // meanCriteria are the criteria with their mean scores over the samples that
 // they apply to, and with the notes of the first of these.
-func meanCriteria(i int, judged []Sample) []Criterion {
+func meanCriteria(standings []standing) []Criterion {
 	var order []string
 	found := map[string][]Criterion{}
-	for _, s := range judged {
-		for _, c := range s.Measurements[i].Criteria {
+	for _, s := range standings {
+		for _, c := range s.criteria {
 			if len(found[c.ID]) == 0 {
 				order = append(order, c.ID)
 			}
@@ -203,29 +251,17 @@ func meanCriteria(i int, judged []Sample) []Criterion {
 			mean = apply[0]
 			mean.Score = 0
 		}
+		value := 0.0
 		for _, c := range apply {
 			mean.Score += c.Score / float64(len(apply))
+			if c.Value != nil {
+				value += *c.Value / float64(len(apply))
+			}
+		}
+		if mean.Value != nil {
+			mean.Value = &value
 		}
 		out = append(out, mean)
 	}
 	return out
 }
-
-// firstReason is the reason of the first sample that by itself agrees with the
-// outcome, so that a failing case explains its failure.
-func firstReason(rule schema.Rule, i int, judged []Sample, pass bool) string {
-	for _, s := range judged {
-		m := s.Measurements[i]
-		held := round9(scoreOnce(rule, m.Criteria)) >= round9(rule.Threshold)
-		for _, id := range demands(rule, m.Criteria) {
-			held = held && slices.ContainsFunc(m.Criteria, func(c Criterion) bool { return c.ID == id && c.Score > 0 })
-		}
-		if held == pass {
-			return m.Reason
-		}
-	}
-	return judged[0].Measurements[i].Reason
-}
-
-// round9 rounds to 1e-9, so that 0.7 reached by division is 0.7.
-func round9(x float64) float64 { return math.Round(x*1e9) / 1e9 }

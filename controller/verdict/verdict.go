@@ -123,6 +123,9 @@ type Criterion struct {
 	// NotApplicable marks a criterion that the sample says nothing about. It
 	// has no score, and its weight is spread over the others.
 	NotApplicable bool `json:"not_applicable,omitempty"`
+	// Value is a quantity, ≥ 0, that the Rule bounds, which makes the score; nil
+	// for every other criterion.
+	Value *float64 `json:"value,omitempty"`
 	// Note says what was found, for people.
 	Note string `json:"note,omitempty"`
 	// Code names the kind of a failure in snake_case; empty where there is none.
@@ -185,6 +188,8 @@ type Result struct {
 	Evaluators []EvaluatorResult `json:"evaluators,omitempty"`
 	// Reason is the one line that people read first.
 	Reason string `json:"reason,omitempty"`
+	// Ungated says that no threshold was set, so that every score passes.
+	Ungated bool `json:"ungated,omitempty"`
 }
 
 // An EvaluatorResult is the score of one evaluator over all samples.

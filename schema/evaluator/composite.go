@@ -20,6 +20,9 @@ type Composite struct {
 	Program *CodeJudge `json:"program,omitempty"`
 }
 
+// AggregateCriterion is what the judge or the program of a composite gives.
+const AggregateCriterion = "aggregate"
+
 // A Member is an evaluator within a composite.
 type Member struct {
 	ID   string

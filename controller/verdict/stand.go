@@ -1,0 +1,210 @@
+package verdict
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// A standing is what the rule of an evaluator makes of one measurement.
+type standing struct {
+	// score is in [0,1], or NaN when the weights give no mean.
+	score float64
+	// pass means that the score reaches the threshold and every demand holds.
+	pass bool
+	// broken are the demands that do not hold: criteria that are required, and
+	// vetoes. Those of a member of a composite have its name before them.
+	broken []string
+	// criteria are what was measured with what the rule says of it: quantities
+	// that are bounded have their scores, and so have members of a composite.
+	criteria []Criterion
+}
+
+// stand applies a rule to the criteria of one measurement.
+//
+// What a composite requires of a member is that it passes. What a member
+// requires itself is required of the case too, whatever the aggregate: "if
+// true, fail verdict if missed" says the evalcase format of a criterion, and
+// not where it stands.
+func stand(spec schema.Spec, rule schema.Rule, criteria []Criterion) standing {
+	c, ok := spec.(evaluator.Composite)
+	if !ok {
+		bounded := bound(rule, criteria)
+		return standing{criteria: bounded}.conclude(rule, bounded, meets(rule))
+	}
+	var s standing
+	var members []Criterion
+	passed := map[string]bool{}
+	for _, m := range c.Members {
+		in := stand(m.Spec, m.Rule, under(m.ID, criteria))
+		members = append(members, Criterion{ID: m.ID, Score: in.score})
+		passed[m.ID] = in.pass
+		s.criteria = append(s.criteria, members[len(members)-1])
+		for _, inner := range in.criteria {
+			inner.ID = m.ID + "/" + inner.ID
+			s.criteria = append(s.criteria, inner)
+		}
+		for _, id := range in.broken {
+			s.broken = append(s.broken, m.ID+"/"+id)
+		}
+	}
+	if c.Judge == nil && c.Program == nil {
+		return s.conclude(rule, members, func(c Criterion) bool { return passed[c.ID] })
+	}
+	own := slices.DeleteFunc(slices.Clone(criteria), func(c Criterion) bool { return c.ID != evaluator.AggregateCriterion })
+	s.criteria = slices.Concat(own, s.criteria)
+	return s.conclude(rule, own, meets(rule))
+}
+
+// under gives the criteria that a member of a composite measured, without its
+// name before them.
+func under(member string, criteria []Criterion) []Criterion {
+	var own []Criterion
+	for _, c := range criteria {
+		if id, ok := strings.CutPrefix(c.ID, member+"/"); ok {
+			c.ID = id
+			own = append(own, c)
+		}
+	}
+	return own
+}
+
+// bound scores the quantities: 1 up to what the rule allows, else 0. One that
+// nothing bounds has no score.
+func bound(rule schema.Rule, criteria []Criterion) []Criterion {
+	criteria = slices.Clone(criteria)
+	for i, c := range criteria {
+		if c.Value == nil {
+			continue
+		}
+		most, ok := rule.Most[c.ID]
+		switch {
+		case !ok:
+			criteria[i].Score = math.NaN()
+		case *c.Value <= most:
+			criteria[i].Score = 1
+		default:
+			criteria[i].Score = 0
+		}
+	}
+	return criteria
+}
+
+// meets tells which criteria hold by themselves: those that reach the least
+// score that is asked of them, else those that score at all. Where all or
+// nothing counts, only the full score does.
+func meets(rule schema.Rule) func(Criterion) bool {
+	return func(c Criterion) bool {
+		least, listed := rule.Least[c.ID]
+		switch {
+		case listed:
+			return round9(c.Score) >= round9(least)
+		case rule.Aggregate == schema.AllOrNothing:
+			return round9(c.Score) >= 1
+		}
+		return c.Score > 0
+	}
+}
+
+// conclude fills in score, pass and broken. holds reports whether a criterion
+// does; one that is required and was not measured does not.
+func (s standing) conclude(rule schema.Rule, criteria []Criterion, holds func(Criterion) bool) standing {
+	before := len(s.broken)
+	for _, id := range rule.Required {
+		i := slices.IndexFunc(criteria, func(c Criterion) bool { return c.ID == id })
+		if i < 0 || !holds(criteria[i]) {
+			s.broken = append(s.broken, id)
+		}
+	}
+	gated := len(s.broken) > before
+	for _, c := range criteria {
+		if c.Veto && c.Score == 0 {
+			s.broken = append(s.broken, c.ID)
+		}
+	}
+	s.score = aggregate(rule, criteria, holds)
+	if rule.Aggregate == schema.SafetyGate && gated && !math.IsNaN(s.score) {
+		s.score = 0
+	}
+	s.pass = len(s.broken) == 0 && round9(s.score) >= round9(rule.Threshold)
+	return s
+}
+
+// aggregate is the score of criteria under a rule, in [0,1], or NaN where the
+// rule gives none. With s the scores and w their weights it is
+//
+//	Σ w·s / Σ w            for no aggregate; for safety_gate too, unless a
+//	                       required criterion does not hold: then 0
+//	min(1, Σ w·s / n)      where the rule needs n
+//	min s                  for minimum
+//	max s                  for maximum
+//	1 if all hold, else 0  for all_or_nothing
+//
+// as the composite of the evalcase format and, for the first two, the domain
+// format have it. Criteria that do not apply leave their weight to the others.
+// A violated veto makes the score 0; vetoes that hold do not count, and where
+// there is nothing else that is the full score.
+func aggregate(rule schema.Rule, criteria []Criterion, holds func(Criterion) bool) float64 {
+	if slices.ContainsFunc(criteria, func(c Criterion) bool { return c.Veto && c.Score == 0 }) {
+		return 0
+	}
+	counted := slices.DeleteFunc(slices.Clone(criteria), func(c Criterion) bool { return c.Veto })
+	applying := slices.DeleteFunc(slices.Clone(counted), func(c Criterion) bool { return c.NotApplicable })
+	switch {
+	case len(counted) == 0 && len(criteria) > 0:
+		return 1
+	case len(applying) == 0:
+		return math.NaN()
+	}
+	switch rule.Aggregate {
+	case schema.Minimum:
+		return extreme(applying, math.Min)
+	case schema.Maximum:
+		return extreme(applying, math.Max)
+	case schema.AllOrNothing:
+		if slices.ContainsFunc(applying, func(c Criterion) bool { return !holds(c) }) {
+			return 0
+		}
+		return 1
+	}
+	return weigh(rule, applying)
+}
+
+func extreme(criteria []Criterion, better func(a, b float64) float64) float64 {
+	score := criteria[0].Score
+	for _, c := range criteria[1:] {
+		score = better(score, c.Score)
+	}
+	return score
+}
+
+func weigh(rule schema.Rule, criteria []Criterion) float64 {
+	var sum, weights float64
+	for _, c := range criteria {
+		w, ok := rule.Weights[c.ID]
+		if !ok {
+			w = 1
+		}
+		sum += w * c.Score
+		weights += share(w)
+	}
+	if rule.Need > 0 {
+		return math.Min(1, sum/float64(rule.Need))
+	}
+	return sum / weights
+}
+
+// share is a weight, or NaN where it is negative: such a one could still give a
+// mean between 0 and 1, and it would mean nothing.
+func share(weight float64) float64 {
+	if weight < 0 {
+		return math.NaN()
+	}
+	return weight
+}
+
+// round9 rounds to 1e-9, so that 0.7 reached by division is 0.7.
+func round9(x float64) float64 { return math.Round(x*1e9) / 1e9 }
