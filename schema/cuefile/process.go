@@ -97,8 +97,10 @@ func start() (*child, error) {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	cmd := exec.Command(program, childArg)
-	// Built with -race, a program would wait for a second at its end.
-	cmd.Env = []string{childEnv + "=1", "GORACE=atexit_sleep_ms=0"}
+	// Built with -race, a program would wait for a second at its end, and its
+	// detector, which gets no memory before Go's runtime gets none, would end
+	// it with another code.
+	cmd.Env = []string{childEnv + "=1", "GORACE=atexit_sleep_ms=0 exitcode=2"}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start a child process: %w", err)
