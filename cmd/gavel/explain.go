@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -69,6 +67,7 @@ type explainedSample struct {
 }
 
 type explainedCall struct {
+	Ordinal int             `json:"ordinal"`
 	Role    string          `json:"role"`
 	Seq     int             `json:"seq"`
 	Request json.RawMessage `json:"request"`
@@ -145,19 +144,24 @@ func gather(ctx context.Context, book *ledger.Ledger, row plan.Row) (explained, 
 		out.Evaluator = append(out.Evaluator, explainedEvaluator{ev.Name, ev.Spec.Kind(), ev.Spec, ev.Rule})
 	}
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
-	executions, _, err := book.Executions(ctx, scope, digests.E)
+	executions, next, err := book.Executions(ctx, scope, digests.E)
 	if err != nil {
 		return out, err
 	}
+	ordinals := []int{next} // of a sample that was begun and not ended
 	for _, x := range executions {
 		out.Samples = append(out.Samples, explainedSample{x.Ordinal, x.Transcript})
+		ordinals = append(ordinals, x.Ordinal)
+	}
+	slices.Sort(ordinals)
+	for _, ordinal := range ordinals {
 		for _, digest := range []string{digests.E, digests.J} {
-			calls, err := book.Calls(ctx, scope, digest, x.Ordinal)
+			calls, err := book.Calls(ctx, scope, digest, ordinal)
 			if err != nil {
 				return out, err
 			}
 			for _, call := range calls {
-				out.Calls = append(out.Calls, explainedCall{call.Key.Role, call.Key.Seq, call.Request, call.Reply})
+				out.Calls = append(out.Calls, explainedCall{ordinal, call.Key.Role, call.Key.Seq, call.Request, call.Reply})
 			}
 		}
 	}
@@ -173,67 +177,4 @@ func gather(ctx context.Context, book *ledger.Ledger, row plan.Row) (explained, 
 		out.Decision, out.Usage, out.CostUSD = &d.Result, d.Usage, d.Usage.Cost()
 	}
 	return out, err
-}
-
-func (a *app) printExplained(x explained) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
-	if x.Decision != nil {
-		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, phrase.Score(x.Decision.Score, 2), phrase.Line(x.Decision.Reason))
-	}
-	fmt.Fprintf(&b, "  plan: %s", x.Action)
-	if len(x.Reasons) > 0 {
-		fmt.Fprintf(&b, ", %s", plan.Summarise(x.Reasons))
-	}
-	fmt.Fprintf(&b, "\n\nDigests\n  execution %s\n  judgement %s\n  decision  %s\n\nParts\n", x.Digests.E, x.Digests.J, x.Digests.D)
-	for _, p := range x.Digests.Parts {
-		fmt.Fprintf(&b, "  %-9s  %.12s  %s", p.Layer, p.Digest, p.Name)
-		if p.Show != "" {
-			fmt.Fprintf(&b, " %s", phrase.Line(p.Show))
-		}
-		fmt.Fprintf(&b, "  %s\n", strings.Join(p.Files, ", "))
-	}
-	for _, s := range x.Samples {
-		fmt.Fprintf(&b, "\nSample %d, %s\n", s.Ordinal+1, phrase.Count(s.Transcript.Usage.Calls, "call"))
-		writeTranscript(&b, s.Transcript)
-	}
-	for _, s := range x.Judged {
-		for _, m := range s.Measurements {
-			fmt.Fprintf(&b, "\nSample %d by %s: %s\n", s.Ordinal+1, m.Evaluator, phrase.Line(m.Reason))
-			for _, c := range m.Criteria {
-				fmt.Fprintf(&b, "  %-30s %.2f  %s\n", phrase.Line(c.ID), c.Score, phrase.Line(c.Note))
-			}
-			if m.Asked != "" {
-				fmt.Fprintf(&b, "  asked     %s\n  answered  %s\n", phrase.Clip(phrase.Line(m.Asked), 400), phrase.Clip(phrase.Line(m.Answered), 400))
-			}
-		}
-	}
-	if x.Decision == nil {
-		b.WriteString("\nNo verdict is stored for this state: run it with gavel run.\n")
-	} else {
-		fmt.Fprintf(&b, "\n%s, %d tokens%s\n", phrase.Count(x.Usage.Calls, "call"), x.Usage.Tokens(), cost(x.CostUSD))
-	}
-	_, err := a.stdout.Write([]byte(b.String()))
-	return err
-}
-
-func cost(usd *float64) string {
-	if usd == nil {
-		return ", price unknown"
-	}
-	return ", " + phrase.USD(*usd)
-}
-
-func writeTranscript(b *strings.Builder, t verdict.Transcript) {
-	if t.System != "" {
-		fmt.Fprintf(b, "  system     %s\n", phrase.Line(t.System))
-	}
-	for _, m := range t.Messages {
-		if m.Content != "" {
-			fmt.Fprintf(b, "  %-10s %s\n", m.Role, phrase.Line(m.Content))
-		}
-		for _, call := range m.ToolCalls {
-			fmt.Fprintf(b, "  %-10s calls %s(%s)\n", m.Role, phrase.Line(call.Function.Name), phrase.Line(call.Function.Arguments))
-		}
-	}
 }

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// printExplained writes what is known of a case for people: the conversation
+// turn by turn with what was found in each turn, then every judgement with all
+// that the judge saw and said.
+func (a *app) printExplained(x explained) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
+	if x.Decision != nil {
+		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, phrase.Score(x.Decision.Score, 2), phrase.Line(x.Decision.Reason))
+	}
+	fmt.Fprintf(&b, "  plan: %s", x.Action)
+	if len(x.Reasons) > 0 {
+		fmt.Fprintf(&b, ", %s", plan.Summarise(x.Reasons))
+	}
+	fmt.Fprintf(&b, "\n\nDigests\n  execution %s\n  judgement %s\n  decision  %s\n\nParts\n", x.Digests.E, x.Digests.J, x.Digests.D)
+	for _, p := range x.Digests.Parts {
+		fmt.Fprintf(&b, "  %-9s  %.12s  %s", p.Layer, p.Digest, p.Name)
+		if p.Show != "" {
+			fmt.Fprintf(&b, " %s", phrase.Line(p.Show))
+		}
+		fmt.Fprintf(&b, "  %s\n", strings.Join(p.Files, ", "))
+	}
+	for _, s := range x.Samples {
+		t := s.Transcript
+		fmt.Fprintf(&b, "\nSample %d, %s", s.Ordinal+1, phrase.Count(t.Usage.Calls+t.Simulated.Calls, "call"))
+		if t.Ended != "" {
+			fmt.Fprintf(&b, ", ended by %s", t.Ended)
+		}
+		b.WriteString("\n")
+		writeTranscript(&b, t, remarks(x.Judged, s.Ordinal))
+	}
+	writeUnfinished(&b, x)
+	for _, s := range x.Judged {
+		for _, m := range s.Measurements {
+			fmt.Fprintf(&b, "\nSample %d by %s: %s\n", s.Ordinal+1, m.Evaluator, phrase.Line(m.Reason))
+			writeMeasurement(&b, m)
+		}
+	}
+	if x.Decision == nil {
+		b.WriteString("\nNo verdict is stored for this state: run it with gavel run.\n")
+	} else {
+		fmt.Fprintf(&b, "\n%s, %d tokens%s\n", phrase.Count(x.Usage.Calls, "call"), x.Usage.Tokens(), cost(x.CostUSD))
+	}
+	_, err := a.stdout.Write([]byte(b.String()))
+	return err
+}
+
+func cost(usd *float64) string {
+	if usd == nil {
+		return ", price unknown"
+	}
+	return ", " + phrase.USD(*usd)
+}
+
+// remarks are what was found in each turn of a sample.
+func remarks(judged []verdict.Sample, ordinal int) map[int][]string {
+	found := map[int][]string{}
+	for _, s := range judged {
+		if s.Ordinal != ordinal {
+			continue
+		}
+		for _, m := range s.Measurements {
+			for _, c := range m.Criteria {
+				turns := c.Turns
+				c.Turns = nil
+				for _, turn := range turns {
+					found[turn] = append(found[turn], fmt.Sprintf("%s %s  %s", phrase.Line(c.ID), criterionScore(c), phrase.Line(c.Remark())))
+				}
+			}
+		}
+	}
+	return found
+}
+
+func criterionScore(c verdict.Criterion) string {
+	if c.NotApplicable {
+		return "n/a "
+	}
+	return phrase.Score(&c.Score, 2)
+}
+
+// writeTranscript numbers the turns as judges and reports do.
+func writeTranscript(b *strings.Builder, t verdict.Transcript, remarks map[int][]string) {
+	if t.System != "" {
+		fmt.Fprintf(b, "     system     %s\n", phrase.Line(t.System))
+	}
+	if len(t.Tools) > 0 {
+		names := make([]string, len(t.Tools))
+		for i, tool := range t.Tools {
+			names[i] = phrase.Line(tool.Name)
+		}
+		fmt.Fprintf(b, "     tools      %s\n", strings.Join(names, ", "))
+	}
+	for i, m := range t.Messages {
+		if m.Content != "" || len(m.ToolCalls) == 0 {
+			fmt.Fprintf(b, "%4d %-10s %s\n", i+1, m.Role, phrase.Line(m.Content))
+		}
+		for _, call := range m.ToolCalls {
+			fmt.Fprintf(b, "%4d %-10s calls %s(%s)\n", i+1, m.Role, phrase.Line(call.Function.Name), phrase.Line(call.Function.Arguments))
+		}
+		for _, text := range remarks[i+1] {
+			fmt.Fprintf(b, "                > %s\n", text)
+		}
+	}
+	for _, text := range t.Notes {
+		fmt.Fprintf(b, "     note       %s\n", phrase.Line(text))
+	}
+}
+
+// writeUnfinished shows what was said in a sample that never came to its end.
+func writeUnfinished(b *strings.Builder, x explained) {
+	last := -1
+	for _, call := range x.Calls {
+		if slices.ContainsFunc(x.Samples, func(s explainedSample) bool { return s.Ordinal == call.Ordinal }) {
+			continue
+		}
+		if call.Ordinal != last {
+			fmt.Fprintf(b, "\nSample %d, not finished\n", call.Ordinal+1)
+			last = call.Ordinal
+		}
+		var reply target.Reply
+		if json.Unmarshal(call.Reply, &reply) != nil {
+			continue // an older version wrote it
+		}
+		for _, m := range reply.Messages {
+			text := phrase.Line(m.Content)
+			for _, c := range m.ToolCalls {
+				text += fmt.Sprintf(" calls %s(%s)", phrase.Line(c.Function.Name), phrase.Line(c.Function.Arguments))
+			}
+			fmt.Fprintf(b, "     %-10s %s\n", call.Role, strings.TrimSpace(text))
+		}
+	}
+}
+
+func writeMeasurement(b *strings.Builder, m verdict.Measurement) {
+	for _, c := range m.Criteria {
+		fmt.Fprintf(b, "  %-30s %s  %s\n", phrase.Line(c.ID), criterionScore(c), phrase.Line(c.Remark()))
+	}
+	if m.Asked != "" {
+		fmt.Fprintf(b, "  asked\n%s\n  answered\n%s\n", quoted(m.Asked), quoted(m.Answered))
+	}
+}
+
+// quoted sets a text of several lines apart.
+func quoted(text string) string {
+	return "    | " + strings.ReplaceAll(strings.TrimRight(phrase.Clean(text), "\n"), "\n", "\n    | ")
+}
