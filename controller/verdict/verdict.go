@@ -190,6 +190,11 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 	// Ungated says that no threshold was set, so that every score passes.
 	Ungated bool `json:"ungated,omitempty"`
+	// Attempts are those that were judged, in order, where the case was run
+	// again; the result is that of the last.
+	Attempts []Attempt `json:"attempts,omitempty"`
+	// Contest is how a second prompt did; nil where there was none.
+	Contest *Contest `json:"contest,omitempty"`
 }
 
 // An EvaluatorResult is the score of one evaluator over all samples.
