@@ -23,6 +23,9 @@ type Message struct {
 	// Blocks are the parts of a content that holds files or images, which
 	// Content has as text as far as there is one. nil where Content is all.
 	Blocks []Block `json:"blocks,omitempty"`
+	// Opaque is what a provider wants back with the message that it gave, such
+	// as signed thoughts. Nobody else reads it; nil where there is nothing.
+	Opaque json.RawMessage `json:"opaque,omitempty"`
 }
 
 // A Block is a part of the content of a message.

@@ -15,11 +15,13 @@ import (
 
 // The providers of a Target.
 const (
-	OpenAI  = "openai"  // any endpoint that speaks OpenAI's protocol
-	HTTP    = "http"    // an agent behind a URL
-	Command = "command" // a program that is started for every turn
-	Replay  = "replay"  // recorded replies
-	Mock    = "mock"    // replies that stand in gavel.yaml
+	OpenAI    = "openai"    // any endpoint that speaks OpenAI's protocol
+	Anthropic = "anthropic" // any endpoint that speaks Anthropic's Messages API
+	Gemini    = "gemini"    // Google's endpoint that speaks OpenAI's protocol
+	HTTP      = "http"      // an agent behind a URL
+	Command   = "command"   // a program that is started for every turn
+	Replay    = "replay"    // recorded replies
+	Mock      = "mock"      // replies that stand in gavel.yaml
 )
 
 // The kinds of a Target.
@@ -76,15 +78,16 @@ func (c *Config) Constrain(files []schema.ConstraintFile) {
 // A Target is one thing under test, or a model that has a role.
 type Target struct {
 	Name string
-	// Provider is openai, http, command, replay or mock.
+	// Provider is openai, anthropic, gemini, http, command, replay or mock.
 	Provider string
-	// Kind is model, agent, workflow or custom_workflow. Defaults to model for
-	// openai, replay and mock, else to agent.
+	// Kind is model, agent, workflow or custom_workflow. Defaults to agent for
+	// http and command, else to model.
 	Kind string
 
 	// URL is the endpoint of an http target.
 	URL string
-	// Model, BaseURL and API (chat or responses) are of a model provider.
+	// Model and BaseURL are of a model provider, API (chat or responses) of
+	// openai.
 	Model   string
 	BaseURL string
 	API     string
@@ -92,6 +95,7 @@ type Target struct {
 	APIKeyEnv string
 	// Parameters are the sampling parameters that are sent: temperature,
 	// top_p, seed, max_tokens and the free-form parameters map, by wire name.
+	// One that is null keeps the field from being sent.
 	Parameters map[string]json.RawMessage
 
 	// Argv and Env (names of variables to pass on) are of a command target.

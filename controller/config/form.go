@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -152,8 +153,16 @@ func (r *reuseForm) UnmarshalJSON(raw []byte) error {
 
 func (r reuseForm) value() Reuse { return Reuse{On: r.on, MaxAge: time.Duration(r.maxAge)} }
 
-// openAIBase is what a target of provider openai speaks to by default.
-const openAIBase = "https://api.openai.com/v1"
+// baseURLs are what targets of model providers speak to by default.
+var baseURLs = map[string]string{
+	OpenAI:    "https://api.openai.com/v1",
+	Anthropic: "https://api.anthropic.com",
+	Gemini:    "https://generativelanguage.googleapis.com/v1beta/openai",
+}
+
+// anthropicTokens is the max_tokens of targets that set none, without which
+// the API takes no request.
+const anthropicTokens = "4096"
 
 // config fills in the defaults.
 func (f form) config() *Config {
@@ -247,7 +256,7 @@ func (f targetForm) target(name string) Target {
 }
 
 // parameters joins the parameters that have a field of their own with the
-// free-form ones. Null stands for the provider's default and is not sent.
+// free-form ones. A null is kept: it takes away what would be sent by itself.
 func (f targetForm) parameters() map[string]json.RawMessage {
 	all := maps.Clone(f.Parameters)
 	if all == nil {
@@ -260,7 +269,6 @@ func (f targetForm) parameters() map[string]json.RawMessage {
 			all[name] = raw
 		}
 	}
-	maps.DeleteFunc(all, func(_ string, raw json.RawMessage) bool { return string(raw) == "null" })
 	return all
 }
 
@@ -273,11 +281,18 @@ func (t *Target) fill() {
 			t.Kind = Agent
 		}
 	}
-	if t.Provider == OpenAI && t.BaseURL == "" {
-		t.BaseURL = openAIBase
+	if t.BaseURL == "" {
+		t.BaseURL = baseURLs[t.Provider]
 	}
-	if t.Provider == OpenAI && t.API == "" {
-		t.API = "chat"
+	switch t.Provider {
+	case OpenAI:
+		t.API = cmp.Or(t.API, "chat")
+	case Anthropic:
+		// The version is a part of the path, not of the endpoint.
+		t.BaseURL = strings.TrimSuffix(t.BaseURL, "/v1")
+		if t.Parameters["max_tokens"] == nil {
+			t.Parameters["max_tokens"] = json.RawMessage(anthropicTokens)
+		}
 	}
 	if t.Revision == "" && t.Provider == HTTP {
 		t.Revision = RevisionNone

@@ -69,6 +69,7 @@ func TestIdentityChanges(t *testing.T) {
 		{"url template", func(t *Target) { t.URLTemplate = "u/{sha}" }, true},
 		{"revision", func(t *Target) { t.Revision = RevisionReply }, true},
 		{"parameter", func(t *Target) { t.Parameters["seed"] = raw("2") }, true},
+		{"parameter that is not sent", func(t *Target) { t.Parameters["temperature"] = raw("null") }, true},
 		{"new parameter", func(t *Target) { t.Parameters["top_p"] = raw("1") }, true},
 		{"argument", func(t *Target) { t.Argv[1] = "y" }, true},
 		{"arguments split", func(t *Target) { t.Argv = []string{"./run x"} }, true},

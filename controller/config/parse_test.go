@@ -18,6 +18,8 @@ default_target: support-agent
 targets:
   support-agent: {provider: http, url: "https://example.com/agent/respond", concurrency: 8, inputs: ["agent/**"], revision: reply}
   small: {provider: openai, model: m, base_url: "https://example.com/v1/", api_key_env: OPENAI_API_KEY, temperature: 0, parameters: {top_k: 5, seed: null}, price: {input: 0.1, output: 0.4}}
+  claude: {provider: anthropic, model: c, api_key_env: ANTHROPIC_API_KEY, temperature: 0.5}
+  gemini: {provider: gemini, model: g, api_key_env: GEMINI_API_KEY, seed: 7, parameters: {reasoning_effort: low}}
   planner: {provider: command, kind: agent, argv: [python3, ./planner.py, --fast], env: [LANG], timeout: 60s, reuse: off}
   recorded: {provider: replay, path: recordings/a.jsonl}
   fake:
@@ -54,8 +56,16 @@ func TestParse(t *testing.T) {
 			},
 			"small": {
 				Name: "small", Provider: OpenAI, Kind: Model, Model: "m", BaseURL: "https://example.com/v1", API: "chat", APIKeyEnv: "OPENAI_API_KEY",
-				Parameters: map[string]json.RawMessage{"temperature": json.RawMessage("0"), "top_k": json.RawMessage("5")},
+				Parameters: map[string]json.RawMessage{"temperature": json.RawMessage("0"), "top_k": json.RawMessage("5"), "seed": json.RawMessage("null")},
 				Price:      &Price{0.1, 0.4},
+			},
+			"claude": {
+				Name: "claude", Provider: Anthropic, Kind: Model, Model: "c", BaseURL: "https://api.anthropic.com", APIKeyEnv: "ANTHROPIC_API_KEY",
+				Parameters: map[string]json.RawMessage{"temperature": json.RawMessage("0.5"), "max_tokens": json.RawMessage("4096")},
+			},
+			"gemini": {
+				Name: "gemini", Provider: Gemini, Kind: Model, Model: "g", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", APIKeyEnv: "GEMINI_API_KEY",
+				Parameters: map[string]json.RawMessage{"seed": json.RawMessage("7"), "reasoning_effort": json.RawMessage(`"low"`)},
 			},
 			"planner": {
 				Name: "planner", Provider: Command, Kind: Agent, Argv: []string{"python3", "./planner.py", "--fast"}, Env: []string{"LANG"},
@@ -105,8 +115,27 @@ func TestDefaults(t *testing.T) {
 		t.Error("a file that says nothing differs from none")
 	}
 	one, problems := Parse("gavel.yaml", []byte("version: 1\ntargets: {a: {provider: openai, model: m}}\n"))
-	if len(problems) > 0 || one.DefaultTarget != "a" || one.Targets["a"].BaseURL != openAIBase || one.Targets["a"].API != "chat" {
+	if len(problems) > 0 || one.DefaultTarget != "a" || one.Targets["a"].BaseURL != baseURLs[OpenAI] || one.Targets["a"].API != "chat" {
 		t.Errorf("one target: %+v, %v", one, problems)
+	}
+}
+
+// The base URL of anthropic may be written with the version that its paths
+// have, as those of the others are.
+func TestAnthropicDefaults(t *testing.T) {
+	c, problems := Parse("gavel.yaml", []byte(`version: 1
+targets: {a: {provider: anthropic, model: m, base_url: "https://proxy.example/v1/", max_tokens: 9}, b: {provider: openai, model: m, base_url: "https://proxy.example/v1/"}}
+default_target: a
+`))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	a := c.Targets["a"]
+	if a.BaseURL != "https://proxy.example" || string(a.Parameters["max_tokens"]) != "9" || a.API != "" {
+		t.Errorf("anthropic: %+v", a)
+	}
+	if got := c.Targets["b"].BaseURL; got != "https://proxy.example/v1" {
+		t.Errorf("openai: %s", got)
 	}
 }
 
@@ -152,6 +181,8 @@ func TestSettings(t *testing.T) {
 			"support-agent": {Agent: true, Kind: Agent, AcceptsPrompt: &no},
 			"planner":       {Agent: true, Kind: Agent, AcceptsPrompt: &no, Timeout: time.Minute},
 			"small":         {Kind: Model, AcceptsPrompt: &yes},
+			"claude":        {Kind: Model, AcceptsPrompt: &yes},
+			"gemini":        {Kind: Model, AcceptsPrompt: &yes},
 			"recorded":      {Kind: Model, AcceptsPrompt: &yes},
 			"fake":          {Kind: Model, AcceptsPrompt: &yes, Mocks: map[string]bool{"get_weather": true}},
 		},
@@ -187,13 +218,18 @@ func TestProblems(t *testing.T) {
 		{"\nreuse: {max_age: forever}", "2:9 bad-duration", "720h"},
 		{"\ndefinitons: a", "2:1 unknown-field", "`definitions`?"},
 		{target("provider: openai"), "3:3 missing-field", "needs `model`"},
+		{target("provider: anthropic"), "3:3 missing-field", "needs `model`"},
+		{target("provider: gemini"), "3:3 missing-field", "needs `model`"},
 		{target("provider: http"), "3:3 missing-field", "needs `url`"},
 		{target("provider: command, argv: []"), "3:3 missing-field", "needs `argv`"},
 		{target("provider: replay"), "3:3 missing-field", "needs `path`"},
 		{target("provider: mock, replies: []"), "3:3 missing-field", "needs `replies`"},
 		{target("provider: openia, model: m"), "3:17 wrong-value", "`openai`?"},
 		{target("provider: openai, model: m, argv: [x]"), "3:35 foreign-field", "`argv`|field of command"},
-		{target("provider: http, url: https://h, temperature: 1"), "3:39 foreign-field", "field of openai"},
+		{target("provider: http, url: https://h, temperature: 1"), "3:39 foreign-field", "field of anthropic, gemini and openai"},
+		{target("provider: anthropic, model: m, seed: 1"), "3:38 foreign-field", "field of gemini and openai"},
+		{target("provider: gemini, model: m, api: responses"), "3:35 foreign-field", "field of openai"},
+		{target("provider: antropic, model: m"), "3:17 wrong-value", "`anthropic`?"},
 		{target("provider: replay, path: ../p"), "3:25 path-escapes", "../p"},
 		{target("provider: http, url: ftp://h"), "3:23 bad-url", "https://host/path"},
 		{target("provider: http, url: example.com"), "3:23 bad-url", "no http or https URL"},

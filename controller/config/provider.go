@@ -12,11 +12,13 @@ import (
 // providers says which fields a provider must have and may have beside those
 // that every target may have.
 var providers = map[string]struct{ must, may []string }{
-	OpenAI:  {must: []string{"model"}, may: []string{"base_url", "api", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters"}},
-	HTTP:    {must: []string{"url"}, may: []string{"api_key_env", "revision", "url_template", "wait_for"}},
-	Command: {must: []string{"argv"}, may: []string{"env"}},
-	Replay:  {must: []string{"path"}},
-	Mock:    {must: []string{"replies"}},
+	OpenAI:    {must: []string{"model"}, may: []string{"base_url", "api", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters"}},
+	Anthropic: {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "max_tokens", "parameters"}},
+	Gemini:    {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters"}},
+	HTTP:      {must: []string{"url"}, may: []string{"api_key_env", "revision", "url_template", "wait_for"}},
+	Command:   {must: []string{"argv"}, may: []string{"env"}},
+	Replay:    {must: []string{"path"}},
+	Mock:      {must: []string{"replies"}},
 }
 
 // target checks what the schema leaves open in one target.
@@ -96,10 +98,19 @@ func (k *checker) fields(t Target) {
 			continue
 		}
 		if of := providersWith(name); len(of) > 0 {
-			k.fail("foreign-field", fmt.Sprintf("`%s` means nothing to provider %s; it is a field of %s", name, t.Provider, strings.Join(of, " and ")),
+			k.fail("foreign-field", fmt.Sprintf("`%s` means nothing to provider %s; it is a field of %s", name, t.Provider, enumerate(of)),
 				"remove it, or correct the provider", "targets", t.Name, name)
 		}
 	}
+}
+
+// enumerate joins names as a sentence does.
+func enumerate(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // filled reports whether a field holds something.

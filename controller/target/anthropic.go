@@ -74,6 +74,10 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 		return Reply{}, a.fail(Error{Retry: true, Message: "the reply has no content: " + res.RawJSON()})
 	}
 	messages, err := a.message(req, readContent(res))
+	if err != nil {
+		return Reply{}, err
+	}
+	messages[0].Opaque = thoughts(res)
 	// What is read from and written to a cache was sent, too.
 	u := res.Usage
 	return Reply{
@@ -83,7 +87,18 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 			InputTokens:  u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens,
 			OutputTokens: u.OutputTokens,
 		},
-	}, err
+	}, nil
+}
+
+// thoughts keeps an answer as it came where there is thinking in it: a model
+// that thinks takes the result of a call only behind its own, signed words.
+func thoughts(res *anthropic.Message) json.RawMessage {
+	for _, block := range res.Content {
+		if block.Type == "thinking" || block.Type == "redacted_thinking" {
+			return kept{Content: json.RawMessage(res.JSON.Content.Raw())}.opaque()
+		}
+	}
+	return nil
 }
 
 // readContent joins the texts of a reply and lists its calls. Thinking is no
@@ -193,26 +208,49 @@ func contentBlock(p piece) anthropic.ContentBlockParamUnion {
 // appendAssistant adds what the model said and called. A message that is empty
 // is left out, since the API takes none.
 func appendAssistant(params *anthropic.MessageNewParams, m schema.Message) error {
+	said := anthropic.NewAssistantMessage()
+	var err error
+	if came := keptIn(m).Content; len(came) > 0 {
+		said.Content, err = blocksAsTheyCame(came)
+	} else {
+		said.Content, err = assistantBlocks(m)
+	}
+	if len(said.Content) > 0 {
+		params.Messages = append(params.Messages, said)
+	}
+	return err
+}
+
+func blocksAsTheyCame(content json.RawMessage) ([]anthropic.ContentBlockParamUnion, error) {
+	var came []anthropic.ContentBlockUnion
+	if err := json.Unmarshal(content, &came); err != nil {
+		return nil, fmt.Errorf("what the model thought cannot be read: %w", err)
+	}
+	blocks := make([]anthropic.ContentBlockParamUnion, 0, len(came))
+	for _, block := range came {
+		blocks = append(blocks, block.ToParam())
+	}
+	return blocks, nil
+}
+
+func assistantBlocks(m schema.Message) ([]anthropic.ContentBlockParamUnion, error) {
 	text, err := onlyText(m)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	said := anthropic.NewAssistantMessage()
+	var blocks []anthropic.ContentBlockParamUnion
 	if text != "" {
-		said.Content = append(said.Content, anthropic.NewTextBlock(text))
+		blocks = append(blocks, anthropic.NewTextBlock(text))
 	}
 	for _, c := range m.ToolCalls {
 		var input map[string]json.RawMessage
 		arguments := cmp.Or(strings.TrimSpace(c.Function.Arguments), "{}")
 		if err := json.Unmarshal([]byte(arguments), &input); err != nil || input == nil {
-			return fmt.Errorf("the arguments of the call %s are no JSON object: %s", c.Function.Name, arguments)
+			return nil, fmt.Errorf("the arguments of the call %s are no JSON object: %s", c.Function.Name, arguments)
 		}
-		said.Content = append(said.Content, anthropic.NewToolUseBlock(c.ID, json.RawMessage(arguments), c.Function.Name))
+		blocks = append(blocks, anthropic.NewToolUseBlock(c.ID, json.RawMessage(arguments), c.Function.Name))
 	}
-	if len(said.Content) > 0 {
-		params.Messages = append(params.Messages, said)
-	}
-	return nil
+	return blocks, nil
 }
 
 // appendResult adds the result of a tool. Those of calls that were made

@@ -46,11 +46,13 @@ func subjects() map[string]subject {
 	}
 	model := config.Target{Provider: "openai"}
 	responses := config.Target{Provider: "openai", API: "responses"}
+	gemini := config.Target{Provider: "gemini"}
 	claude := config.Target{Provider: "anthropic"}
 	agent := config.Target{Provider: "http"}
 	return map[string]subject{
 		"openai chat":      {overHTTP(model, status(200, chatReply)), overHTTP(model, stuck), overHTTP(model, leaky), true},
 		"openai responses": {overHTTP(responses, status(200, responsesReply)), overHTTP(responses, stuck), overHTTP(responses, leaky), true},
+		"gemini":           {overHTTP(gemini, status(200, geminiReply)), overHTTP(gemini, stuck), overHTTP(gemini, leaky), true},
 		"anthropic":        {overHTTP(claude, status(200, anthropicReply)), overHTTP(claude, stuck), overHTTP(claude, leaky), true},
 		"http":             {overHTTP(agent, status(200, agentHi)), overHTTP(agent, stuck), overHTTP(agent, leaky), true},
 		"command":          {sh(`cat >/dev/null; echo Hi.`), sh(`sleep 600`), sh(`echo "key $` + testKeyEnv + `" >&2; exit 3`), false},
@@ -179,6 +181,8 @@ func TestNew(t *testing.T) {
 		{"anthropic without key", config.Target{Provider: "anthropic", Model: "m", APIKeyEnv: "UNSET"}, Env{}, "environment variable UNSET"},
 		{"anthropic, own field", config.Target{Provider: "anthropic", Model: "m", Parameters: raw("system", `"x"`)}, Env{}, "parameter system cannot be configured"},
 		{"anthropic, format", config.Target{Provider: "anthropic", Model: "m", Parameters: raw("output_config", `{"format":{}}`)}, Env{}, "output_config.format cannot be configured"},
+		{"gemini without model", config.Target{Provider: "gemini"}, Env{}, "model is not set"},
+		{"gemini, own field", config.Target{Provider: "gemini", Model: "m", Parameters: raw("response_format", `{}`)}, Env{}, "parameter response_format cannot be configured"},
 		{"no provider", config.Target{}, Env{}, `there is no provider ""`},
 		{"http without url", config.Target{Provider: "http"}, Env{}, "url is no http or https URL"},
 		{"http without key", config.Target{Provider: "http", URL: "http://h", APIKeyEnv: "UNSET"}, Env{}, "environment variable UNSET"},

@@ -2,6 +2,7 @@ package target
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -48,6 +49,34 @@ func onlyText(m schema.Message) (string, error) {
 		return list[0].text, nil
 	}
 	return "", errors.New("a message of the role " + m.Role + " has an image")
+}
+
+// A kept is what stands in a message's Opaque: of a provider's answer what it
+// wants to get back and nobody else reads.
+type kept struct {
+	// Calls is what OpenAI's protocol has as extra_content, by the ids of calls.
+	Calls map[string]json.RawMessage `json:"calls,omitempty"`
+	// Content is an answer of Anthropic's as it came.
+	Content json.RawMessage `json:"content,omitempty"`
+}
+
+func (k kept) opaque() json.RawMessage {
+	if len(k.Calls) == 0 && k.Content == nil {
+		return nil
+	}
+	// What came as JSON always encodes.
+	raw, _ := json.Marshal(k)
+	return raw
+}
+
+// keptIn reads a message's Opaque; one that somebody changed is as good as
+// none.
+func keptIn(m schema.Message) kept {
+	var k kept
+	if len(m.Opaque) == 0 || json.Unmarshal(m.Opaque, &k) != nil {
+		return kept{}
+	}
+	return k
 }
 
 // dataURL is an image as the address that holds it.

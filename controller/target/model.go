@@ -177,8 +177,15 @@ func (m *model) message(req Request, a answer) ([]schema.Message, error) {
 		return nil, m.fail(Error{Message: "the model refused: " + a.refusal})
 	}
 	content := cmp.Or(a.text, a.refusal)
-	if content == "" && len(a.calls) == 0 && strings.HasPrefix(a.cut, "content_filter") {
-		return nil, m.fail(Error{Message: "the provider's content filter held the answer back"})
+	if content == "" && len(a.calls) == 0 {
+		// Gemini says behind a colon what it is about.
+		why, _, _ := strings.Cut(a.cut, ":")
+		switch why {
+		case "content_filter":
+			return nil, m.fail(Error{Message: "the provider's content filter held the answer back"})
+		case "function_call_filter":
+			return nil, m.fail(Error{Retry: true, Message: "the model made a call that its provider cannot read: " + a.cut})
+		}
 	}
 	for i := range a.calls {
 		a.calls[i].ID = cmp.Or(a.calls[i].ID, callID(req, i))

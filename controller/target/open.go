@@ -76,20 +76,20 @@ func New(cfg config.Target, env Env) (Target, error) {
 func open(cfg config.Target, env Env) (Target, error) {
 	b := base{name: cfg.Name, hide: Scrub([]config.Target{cfg}, env.Lookup), now: env.Now}
 	switch cfg.Provider {
-	case "openai":
+	case config.OpenAI, config.Gemini:
 		return newOpenAI(cfg, env, b)
-	case "anthropic":
+	case config.Anthropic:
 		return newAnthropic(cfg, env, b)
-	case "http":
+	case config.HTTP:
 		return newHTTP(cfg, env, b)
-	case "command":
+	case config.Command:
 		return newCommand(cfg, env, b)
-	case "replay":
+	case config.Replay:
 		return newReplay(cfg, env, b)
-	case "mock":
+	case config.Mock:
 		return newMock(cfg, b)
 	}
-	known := []string{"openai", "anthropic", "http", "command", "replay", "mock"}
+	known := []string{config.OpenAI, config.Anthropic, config.Gemini, config.HTTP, config.Command, config.Replay, config.Mock}
 	msg := fmt.Sprintf("there is no provider %q", cfg.Provider)
 	if hint := schema.DidYouMean(cfg.Provider, known); hint != "" {
 		msg += "; " + hint

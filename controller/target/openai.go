@@ -19,6 +19,10 @@ const (
 
 const openAIBase = "https://api.openai.com/v1"
 
+// geminiBase is where Gemini speaks OpenAI's protocol. Its own SDK would bring
+// gRPC with it.
+const geminiBase = "https://generativelanguage.googleapis.com/v1beta/openai"
+
 // openAIProtocols by api.
 var openAIProtocols = map[string]protocol{
 	apiChat: {
@@ -44,6 +48,9 @@ func newOpenAI(cfg config.Target, env Env, b base) (*openAI, error) {
 	p, ok := openAIProtocols[api]
 	if !ok {
 		return nil, fmt.Errorf("there is no api %q; it is chat or responses", cfg.API)
+	}
+	if cfg.Provider == config.Gemini {
+		p.base = geminiBase
 	}
 	m, err := newModel(cfg, env, b, p)
 	if err != nil {

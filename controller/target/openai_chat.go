@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/openai/openai-go/v3"
@@ -31,11 +32,35 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 		a.calls = append(a.calls, functionCall(c.ID, c.Function.Name, c.Function.Arguments))
 	}
 	messages, err := o.message(req, a)
+	if err != nil {
+		return Reply{}, err
+	}
+	messages[0].Opaque = extraContent(messages[0].ToolCalls, choice.Message.ToolCalls)
+	u := res.Usage
 	return Reply{
 		Messages: messages,
 		Model:    res.Model,
-		Usage:    verdict.Usage{InputTokens: res.Usage.PromptTokens, OutputTokens: res.Usage.CompletionTokens},
-	}, err
+		Usage: verdict.Usage{
+			InputTokens: u.PromptTokens,
+			// Gemini counts what it thinks in the total only.
+			OutputTokens: max(u.CompletionTokens, u.TotalTokens-u.PromptTokens),
+		},
+	}, nil
+}
+
+// extraContent keeps what Gemini says beside its calls, by their ids: it takes
+// no call back without the signature of the thought behind it.
+func extraContent(calls []schema.ToolCall, answered []openai.ChatCompletionMessageToolCallUnion) json.RawMessage {
+	extras := map[string]json.RawMessage{}
+	for i, c := range answered {
+		var beside struct {
+			Extra json.RawMessage `json:"extra_content"`
+		}
+		if json.Unmarshal([]byte(c.RawJSON()), &beside) == nil && beside.Extra != nil {
+			extras[calls[i].ID] = beside.Extra
+		}
+	}
+	return kept{Calls: extras}.opaque()
 }
 
 func (o *openAI) chatParams(req Request) (openai.ChatCompletionNewParams, error) {
@@ -121,15 +146,18 @@ func chatAssistant(m schema.Message, text string) openai.ChatCompletionMessagePa
 	if text != "" || len(m.ToolCalls) == 0 {
 		said.Content.OfString = openai.String(text)
 	}
+	extra := keptIn(m).Calls
 	for _, c := range m.ToolCalls {
-		said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-				ID: c.ID,
-				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name: c.Function.Name, Arguments: c.Function.Arguments,
-				},
+		call := &openai.ChatCompletionMessageFunctionToolCallParam{
+			ID: c.ID,
+			Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
+				Name: c.Function.Name, Arguments: c.Function.Arguments,
 			},
-		})
+		}
+		if raw, ok := extra[c.ID]; ok {
+			call.SetExtraFields(map[string]any{"extra_content": raw})
+		}
+		said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: call})
 	}
 	return openai.ChatCompletionMessageParamUnion{OfAssistant: &said}
 }

@@ -82,6 +82,10 @@ func (r *Recorder) clean(reply Reply) Reply {
 	for i := range reply.Messages {
 		m := &reply.Messages[i]
 		m.Content, m.Name, m.ToolCallID = r.scrub(m.Content), r.scrub(m.Name), r.scrub(m.ToolCallID)
+		// What was signed is of no use once a part of it is taken out.
+		if r.scrub(string(m.Opaque)) != string(m.Opaque) {
+			m.Opaque = nil
+		}
 		for j := range m.ToolCalls {
 			c := &m.ToolCalls[j]
 			c.ID, c.Function.Name = r.scrub(c.ID), r.scrub(c.Function.Name)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -131,19 +130,18 @@ func (b base) ended(ctx context.Context) error {
 // refused is the error of a reply that is no success.
 func (w *wire) refused(resp *http.Response, body []byte) error {
 	status := resp.StatusCode
-	said, code := complaint(body)
+	said := readComplaint(body)
 	text := cmp.Or(http.StatusText(status), "unknown status")
 	e := Error{
 		Status: status,
 		Retry: status == http.StatusRequestTimeout || status >= 500 ||
-			// A quota that is used up does not come back by waiting.
-			(status == http.StatusTooManyRequests && code != "insufficient_quota"),
+			(status == http.StatusTooManyRequests && !said.spent),
 		Message: fmt.Sprintf("%d %s", status, text),
 	}
 	switch {
 	case status != http.StatusUnauthorized:
-		if said != "" {
-			e.Message += ": " + said
+		if said.message != "" {
+			e.Message += ": " + said.message
 		}
 	// Providers repeat parts of a wrong key, so what they say is left out.
 	case w.keyEnv != "":
@@ -152,31 +150,9 @@ func (w *wire) refused(resp *http.Response, body []byte) error {
 		e.Message += ": a key is asked for; name its environment variable as api_key_env"
 	}
 	if e.Retry {
-		e.After = after(resp.Header, w.now())
+		e.After = cmp.Or(after(resp.Header, w.now()), said.wait)
 	}
 	return w.fail(e)
-}
-
-// complaint finds what a provider says is wrong, and its code for that, in the
-// forms that are in use; else it gives the text itself.
-func complaint(body []byte) (message, code string) {
-	var form struct {
-		Error   json.RawMessage `json:"error"`
-		Message string          `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-	}
-	if json.Unmarshal(body, &form) != nil {
-		return string(bytes.TrimSpace(body)), ""
-	}
-	var inner struct {
-		Message string `json:"message"`
-		Code    any    `json:"code"`
-	}
-	if json.Unmarshal(form.Error, &inner) == nil && inner.Message != "" {
-		code, _ = inner.Code.(string)
-		return inner.Message, code
-	}
-	return cmp.Or(plain(form.Error), form.Message, plain(form.Detail), string(body)), ""
 }
 
 // maxAfter bounds what a provider may ask to wait.
