@@ -42,6 +42,9 @@ type Request struct {
 	// only the cases are planned that the changed files can affect, and the
 	// rest is counted, unless what is asked for takes all cases.
 	Snapshot *load.Snapshot
+	// Also are definitions whose cases get a row where only the affected ones
+	// do, so that what is stored of them is in the report.
+	Also []string
 	// ConfigFile is the path of gavel.yaml, for reasons.
 	ConfigFile string
 	// Select keeps the cases that are asked for; nil keeps all.

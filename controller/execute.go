@@ -26,6 +26,8 @@ type Execution struct {
 	// Observe is told how the run goes on; nil hears nothing. Calls do not
 	// overlap.
 	Observe func(Progress)
+	// Control, when set, can end the run early.
+	Control *run.Control
 	// Open opens a target. Defaults to target.New with the process's
 	// environment.
 	Open func(t config.Target, s State) (target.Target, error)
@@ -165,7 +167,7 @@ func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job
 	}
 	return run.Run(ctx, run.Config{
 		Ledger: p.Ledger, Trust: trust, Targets: targets, Roles: RoleTargets(s.Config.Roles),
-		Budget: s.Config.Budget, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Now: p.Now,
+		Budget: s.Config.Budget, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control, Now: p.Now,
 	}, jobs)
 }
 

@@ -103,7 +103,7 @@ func (p *Prepared) affected(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	change, err := p.Snapshot.Update(ctx, p.Head.FS, p.Head.Config.Settings(), changed)
+	change, err := p.Snapshot.Update(ctx, p.Head.FS, p.Head.Config.Settings(), slices.Concat(changed, p.Also))
 	if err != nil {
 		return fmt.Errorf("load the definitions of %s: %w", p.Head.Commit, err)
 	}
@@ -136,7 +136,7 @@ func (p *Prepared) sameSettings() bool {
 
 // sameEnvironment compares all but the function, which is the same for all.
 func sameEnvironment(a, b plan.Environment) bool {
-	a.Root, b.Root = nil, nil
+	a.Roots, b.Roots = nil, nil
 	return reflect.DeepEqual(a, b)
 }
 

@@ -99,7 +99,8 @@ func (a *app) rootCommand() *cobra.Command {
 		Short: "GitOps for agent evals: rerun the tests that a change can have affected",
 		Example: `  gavel demo                   see a pull request judged, without any setup
   gavel plan --base main       which cases would run, and why
-  gavel run --base main        run them and compare with main`,
+  gavel run --base main        run them and compare with main
+  gavel watch                  do so with every file that is saved`,
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
@@ -114,7 +115,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.configFile, "config", "gavel.yaml", "configuration, relative to the repository root, such as ci/gavel.yaml")
 	flags.StringVar(&a.ledgerFile, "ledger", "", "ledger file (default .gavel/ledger.db in the repository root)")
 	root.AddCommand(
-		a.validateCommand(), a.planCommand(), a.runCommand(), a.explainCommand(),
+		a.validateCommand(), a.planCommand(), a.runCommand(), a.watchCommand(), a.explainCommand(),
 		a.prCommand(), a.demoCommand(), a.versionCommand(),
 	)
 	return root

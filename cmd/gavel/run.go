@@ -100,7 +100,9 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 		return target.New(t, env)
 	}
 	bar := newProgress(a.stderr)
-	e.Observe = bar.observe
+	if e.Observe == nil {
+		e.Observe = bar.observe
+	}
 	if record != "" {
 		if !filepath.IsAbs(record) {
 			record = filepath.Join(a.dir, record)

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -41,6 +43,18 @@ func (r *Repository) Resolve(ctx context.Context, ref string) (string, error) {
 		}
 	}
 	return "", r.unresolved(ref, err)
+}
+
+// Unborn reports whether HEAD is a branch without a commit, as after git init.
+func (r *Repository) Unborn() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// Where the file is missing there is no repository to say anything about.
+	if _, err := os.Lstat(filepath.Join(r.gitIn, "HEAD")); err != nil {
+		return false
+	}
+	_, err := r.git.Head()
+	return errors.Is(err, plumbing.ErrReferenceNotFound)
 }
 
 func (r *Repository) unresolved(ref string, cause error) error {

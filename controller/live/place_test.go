@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/watch"
@@ -103,7 +104,20 @@ func (r *repo) open(context.Context) (live.Place, error) {
 	if err != nil {
 		return live.Place{}, err
 	}
-	return live.Place{Repo: repository, Files: []string{r.dir}, Close: repository.Close}, nil
+	return live.Place{Repo: repository, Files: []string{r.dir}, Own: []string{".gavel/"}, Close: repository.Close}, nil
+}
+
+// judged opens it with a ledger.
+func (r *repo) judged(ctx context.Context) (live.Place, error) {
+	place, err := r.open(ctx)
+	if err != nil {
+		return place, err
+	}
+	r.must(os.MkdirAll(r.path(".gavel"), 0o755))
+	place.Ledger, err = ledger.Open(ctx, ledger.Config{Path: r.path(".gavel/ledger.db")})
+	place.Close = func() error { return errors.Join(place.Ledger.Close(), place.Repo.Close()) }
+	place.Files = append(place.Files, r.path(".gavel/ledger.db"))
+	return place, err
 }
 
 // config follows the repository against HEAD.
@@ -111,11 +125,10 @@ func (r *repo) config() live.Config {
 	return live.Config{
 		Open: r.open,
 		Base: func(ctx context.Context, p live.Place) (string, error) {
-			commit, err := p.Repo.Resolve(ctx, "HEAD")
-			if err != nil && len(commit) == 0 && !r.committed() {
+			if p.Repo.Unborn() {
 				return "", nil
 			}
-			return commit, err
+			return p.Repo.Resolve(ctx, "HEAD")
 		},
 		At: func(p live.Place, commit string, otherwise *config.Config) (controller.State, error) {
 			files, err := p.Repo.FS(commit)
@@ -134,7 +147,7 @@ func (r *repo) config() live.Config {
 		ReadConfig: func(_ live.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
 			return readConfig(files)
 		},
-		Own: []string{".gavel"}, ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
+		ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
 		Watch: watch.Config{Settle: 20 * time.Millisecond},
 	}
 }

@@ -183,6 +183,7 @@ func (s *seeing) plan(ctx context.Context) (*Look, error) {
 		Head:       controller.State{Commit: controller.Worktree, FS: s.files, Config: s.config, Dir: place.Repo.Root()},
 		Base:       s.base,
 		Snapshot:   s.snapshot,
+		Also:       s.pinned(),
 		ConfigFile: s.cfg.ConfigFile, LookupEnv: s.cfg.LookupEnv, Now: s.cfg.Now,
 		Ledger: place.Ledger, HeadTrust: operator, BaseTrust: operator,
 	}
@@ -282,7 +283,8 @@ func (t *Tree) ignores(name string, isFolder bool) bool {
 	leads := func(list []string) bool {
 		return slices.ContainsFunc(list, func(p string) bool { return covers(name, p) })
 	}
-	if covered(t.cfg.Own) {
+	own := func(prefix string) bool { return strings.HasPrefix(name, prefix) || name+"/" == prefix }
+	if slices.ContainsFunc(t.Place().Own, own) {
 		return true
 	}
 	if covers(".git", name) {

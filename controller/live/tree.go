@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -31,6 +32,10 @@ type Place struct {
 	// Files are what the place lies in: where one of them is gone or is
 	// another one, the place is opened again.
 	Files []string
+	// Own is what Gavel itself writes, relative to the root: folders with a
+	// slash at their end, and what the names of files begin with. It never
+	// counts as changed.
+	Own   []string
 	Close func() error
 }
 
@@ -49,10 +54,6 @@ type Config struct {
 	// ReadConfig reads the configuration of a state; found is false where there
 	// is none and the defaults stand in.
 	ReadConfig func(p Place, files *gitrepo.WorkTree) (cfg *config.Config, problems []schema.Problem, err error)
-	// Own names the files, relative to the root, that Gavel itself writes:
-	// they, and what lies in them, never count as changed.
-	Own []string
-
 	// ConfigFile, LookupEnv and Now go into every plan.
 	ConfigFile string
 	LookupEnv  func(string) (string, bool)
@@ -79,6 +80,8 @@ type Look struct {
 	Differing int
 	// Base is the commit that was compared with; empty for none.
 	Base string
+	// Notice says why files are polled; empty where they are watched.
+	Notice string
 	// Took is the time from the hint to the plan.
 	Took time.Duration
 
@@ -113,6 +116,23 @@ type Tree struct {
 	extra    []string          // files that planned cases were built from
 	begun    bool
 	failed   bool // the last look had a fault
+
+	mu   sync.Mutex
+	pins []string // guarded by mu
+}
+
+// Pin names definitions whose cases get a row in every plan from now on,
+// affected or not. It may be called while Next waits.
+func (t *Tree) Pin(files []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pins = files
+}
+
+func (t *Tree) pinned() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pins
 }
 
 // Open begins to follow the files. The caller closes the Tree.
@@ -192,7 +212,7 @@ func (t *Tree) Next(ctx context.Context) (*Look, error) {
 			look = &Look{Fault: err}
 		}
 		if look != nil {
-			look.Took = time.Since(start)
+			look.Took, look.Notice = time.Since(start), t.Notice()
 			return look, nil
 		}
 	}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/live"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// watchFlags are the flags of watch.
+type watchFlags struct {
+	base     string
+	plain    bool
+	yes      bool
+	maxCases int
+	maxCost  float64
+}
+
+func (a *app) watchCommand() *cobra.Command {
+	var f watchFlags
+	cmd := &cobra.Command{
+		Use:   "watch [DIR]",
+		Short: "Rerun what a saved file can have affected, and show what changed",
+		Long: `Watch follows the working tree of the repository in DIR (default: here). With
+every change it plans against the base, judges what is affected and not in the
+ledger, and shows the verdicts with their differences from the base and from
+the run before. Files are looked at once nothing has happened to them for
+100 ms. What .gavelignore names, and what Gavel writes itself, is not watched.
+
+On a terminal it is a full-screen view: ? shows the keys. Elsewhere, and with
+--plain, it prints lines; with --json one JSON object a line, whose "event" is
+planned, asks, started, judged, result, fault or noted.
+
+Ctrl-C stops a run under way, and ends the watch when pressed again.`,
+		Example: `  gavel watch                          compare with the last commit
+  gavel watch --base main              compare with where the branch left main
+  gavel watch --max-cost 0.50          ask before a change costs more than that
+  gavel watch --json | jq 'select(.event == "result") | .report.gate'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError("watch takes one folder, but got %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.watch(cmd.Context(), f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.base, "base", "HEAD", "compare with the merge base of this ref and HEAD, such as main")
+	flags.BoolVar(&f.plain, "plain", false, "print lines on a terminal too")
+	flags.BoolVar(&f.yes, "yes", false, "never ask before a run, whatever it costs")
+	flags.IntVar(&f.maxCases, "max-cases", 50, "ask before a change has more cases judged than this, such as 200")
+	flags.Float64Var(&f.maxCost, "max-cost", 1, "ask before a change costs more than this many US dollars by estimate, such as 0.50")
+	return cmd
+}
+
+func (a *app) watch(ctx context.Context, f watchFlags, args []string) error {
+	_, isTerminal := screen(a.stdout)
+	if ci, _ := a.lookupEnv("CI"); ci != "" && ci != "false" && !isTerminal {
+		return usageError("watch waits for files to be saved, which nobody does here (CI is set): write `gavel run --base main`")
+	}
+	b := *a
+	if len(args) == 1 {
+		b.dir = args[0]
+		if !filepath.IsAbs(b.dir) {
+			b.dir = filepath.Join(a.dir, b.dir)
+		}
+	}
+	if err := b.checkBase(ctx, f.base); err != nil {
+		return err
+	}
+	// The first interrupt stops a run, so it must not end everything at once.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	tree, err := live.Open(ctx, b.followed(f.base))
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	return b.watchLines(ctx, tree, f)
+}
+
+// checkBase refuses a ref that does not exist. Later it is waited for, since
+// branches come and go.
+func (a *app) checkBase(ctx context.Context, ref string) error {
+	w, err := a.workspace()
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	_, err = a.baseOf(ctx, w, ref)
+	return err
+}
+
+// baseOf is the commit to compare with: none before the first one.
+func (a *app) baseOf(ctx context.Context, w *workspace, ref string) (string, error) {
+	if ref == "HEAD" && w.repo.Unborn() {
+		return "", nil
+	}
+	return a.mergeBase(ctx, w, ref)
+}
+
+// followed says what is followed and how the commands read it.
+func (a *app) followed(ref string) live.Config {
+	in := func(p live.Place) *workspace { return &workspace{repo: p.Repo} }
+	return live.Config{
+		Open: a.openPlace,
+		Base: func(ctx context.Context, p live.Place) (string, error) {
+			return a.baseOf(ctx, in(p), ref)
+		},
+		At: func(p live.Place, commit string, otherwise *config.Config) (controller.State, error) {
+			return a.at(in(p), commit, otherwise)
+		},
+		Snapshot: func(ctx context.Context, p live.Place, at controller.State) (*load.Snapshot, error) {
+			return a.snapshot(ctx, in(p), at)
+		},
+		ReadConfig: func(_ live.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
+			cfg, problems, _, err := a.readConfig(files)
+			return cfg, problems, err
+		},
+		ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
+	}
+}
+
+// openPlace opens the repository with its ledger.
+func (a *app) openPlace(ctx context.Context) (live.Place, error) {
+	w, err := a.workspace()
+	if err != nil {
+		return live.Place{}, err
+	}
+	book, err := a.openLedger(ctx, w)
+	if err != nil {
+		return live.Place{}, errors.Join(err, w.close())
+	}
+	file, own := filepath.Join(w.repo.Root(), ownFolder, "ledger.db"), []string{ownFolder + "/"}
+	if a.ledgerFile != "" {
+		file = a.ledgerFile
+		if full, err := filepath.Abs(file); err == nil {
+			if rel, err := filepath.Rel(w.repo.Root(), full); err == nil {
+				own = append(own, filepath.ToSlash(rel))
+			}
+		}
+	}
+	return live.Place{
+		Repo: w.repo, Ledger: book, Files: []string{w.repo.Root(), file}, Own: own,
+		Close: func() error { return errors.Join(book.Close(), w.close()) },
+	}, nil
+}
+
+// session runs what the tree's changes affect.
+func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update)) *live.Session {
+	return live.New(tree, live.Options{
+		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+			return a.execute(ctx, p, "", e)
+		},
+		Tell: tell, Ref: f.base, MaxCases: f.maxCases, MaxUSD: f.maxCost, Yes: f.yes,
+	})
+}
+
+// watchLines prints what happens until it is interrupted.
+func (a *app) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines := &watchLines{app: a}
+	session := a.session(tree, f, func(u board.Update) {
+		if err := lines.write(u); err != nil {
+			cancel() // nobody reads any more
+		}
+	})
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(interrupts)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case got := <-interrupts:
+				if got == os.Interrupt && lines.stoppable() {
+					session.Do(live.Command{Do: live.Stop})
+					continue
+				}
+				lines.interrupted.Store(true)
+				cancel()
+			}
+		}
+	}()
+	if err := session.Run(ctx); err != nil {
+		return err
+	}
+	if lines.interrupted.Load() {
+		return &exitError{code: exitInterrupted}
+	}
+	if err := lines.err; err != nil && !errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("print what happened: %w", err)
+	}
+	return nil
+}

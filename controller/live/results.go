@@ -1,0 +1,165 @@
+package live
+
+import (
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// results are what is known of the cases that are shown, and what each was
+// before.
+type results struct {
+	shown map[string]*board.Row
+	// last are the verdicts of the run before or, once something was accepted,
+	// the accepted ones, which stay.
+	last     map[string]board.Mark
+	accepted bool
+}
+
+func newResults() results {
+	return results{shown: map[string]*board.Row{}, last: map[string]board.Mark{}}
+}
+
+// rows are copies in the order in which they are shown.
+func (r *results) rows() []board.Row {
+	out := make([]board.Row, 0, len(r.shown))
+	for _, row := range r.shown {
+		out = append(out, *row)
+	}
+	board.Sort(out)
+	return out
+}
+
+// failing names the definitions of the cases that fail: they stay on the
+// screen until they do not, whatever they are compared with.
+func (r *results) failing() []string {
+	var files []string
+	for _, row := range r.shown {
+		if row.Failing() {
+			files = append(files, row.File)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// planned takes over what is known before a run. What has to be judged keeps
+// its last result until it is.
+func (r *results) planned(report *reporters.Report, problems []schema.Problem) {
+	before := r.shown
+	r.shown = map[string]*board.Row{}
+	for i := range report.Cases {
+		row := report.Cases[i]
+		due := row.Action == plan.Run || row.Action == plan.Rejudge || row.Action == plan.Redecide
+		if !shows(report, &row) && !due {
+			continue
+		}
+		next := &board.Row{Row: row, Due: due}
+		old := before[row.Key]
+		switch {
+		case row.Error != nil && row.Verdict != nil && *row.Verdict == verdict.Skipped && old != nil && old.Verdict != nil:
+			next = kept(old)
+		case due && old != nil && old.Verdict != nil && *old.Verdict != verdict.Skipped:
+			next.Verdict, next.Score, next.Reason, next.Native = old.Verdict, old.Score, old.Reason, old.Native
+		}
+		r.shown[row.Key] = r.compared(next)
+	}
+	broken := map[string]bool{}
+	for _, p := range problems {
+		broken[p.File] = broken[p.File] || p.Severity == schema.Error
+	}
+	for key, old := range before {
+		if _, there := r.shown[key]; !there && broken[old.File] && old.Mark() != nil {
+			r.shown[key] = kept(old)
+		}
+	}
+}
+
+// shows reports whether a row is one of those that people want to see: it is
+// affected, it fails, or there is no base that it could be unaffected by.
+func shows(report *reporters.Report, row *reporters.Row) bool {
+	if row.Action == plan.Skip && row.Error == nil {
+		return false
+	}
+	failing := row.Verdict != nil && (*row.Verdict == verdict.Fail || *row.Verdict == verdict.Error)
+	return report.Base == nil || failing || len(row.Reasons) > 0
+}
+
+func kept(old *board.Row) *board.Row {
+	row := *old
+	row.Kept, row.Due = true, false
+	return &row
+}
+
+// keepAll marks everything as what was known before the configuration broke.
+func (r *results) keepAll() {
+	for key, row := range r.shown {
+		r.shown[key] = kept(row)
+	}
+}
+
+// compared fills in what the case was before.
+func (r *results) compared(row *board.Row) *board.Row {
+	row.Before = nil
+	if mark, ok := r.last[row.Key]; ok {
+		row.Before = &mark
+	}
+	return row
+}
+
+// judged takes over one case while the others are still run.
+func (r *results) judged(o *run.Outcome) *board.Row {
+	old, ok := r.shown[o.Key]
+	if !ok {
+		return nil
+	}
+	row := *old
+	v := o.Result.Verdict
+	row.Verdict, row.Score, row.Reason, row.Due = &v, o.Result.Score, o.Result.Reason, false
+	r.shown[o.Key] = &row
+	return &row
+}
+
+// finished takes over a report: of all that is affected, or of some cases that
+// were judged again.
+func (r *results) finished(report *reporters.Report, some bool) {
+	if !some {
+		for key, row := range r.shown {
+			if !row.Kept {
+				delete(r.shown, key)
+			}
+		}
+	}
+	for i := range report.Cases {
+		row := report.Cases[i]
+		if old := r.shown[row.Key]; old != nil && old.Kept || !shows(report, &row) {
+			continue
+		}
+		r.shown[row.Key] = r.compared(&board.Row{Row: row})
+	}
+	if r.accepted {
+		return
+	}
+	for key, row := range r.shown {
+		if mark := row.Mark(); mark != nil && !row.Kept {
+			r.last[key] = *mark
+		}
+	}
+}
+
+// accept makes what is shown what the next results are compared with.
+func (r *results) accept() {
+	r.accepted = true
+	for key, row := range r.shown {
+		if mark := row.Mark(); mark != nil {
+			r.last[key] = *mark
+		}
+		next := *row
+		r.shown[key] = r.compared(&next)
+	}
+}

@@ -1,0 +1,523 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// Options say how a Session runs what changes affect.
+type Options struct {
+	// Execute carries a plan out and stores the run.
+	Execute func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error)
+	// Tell is told everything that happens, by one goroutine.
+	Tell func(board.Update)
+	// Ref is what the user calls base.
+	Ref string
+	// MaxCases and MaxUSD are what is run without asking. Yes never asks.
+	MaxCases int
+	MaxUSD   float64
+	Yes      bool
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// A Command is what a user wants of a Session.
+type Command struct {
+	Do Action
+	// Keys are the cases that Rerun is about.
+	Keys []string
+}
+
+// Action is what a Command does.
+type Action string
+
+const (
+	// Answer lets the run begin that was asked about.
+	Answer Action = "answer"
+	// Decline leaves it until the files change again.
+	Decline Action = "decline"
+	// Rerun judges cases anew, whatever is stored of them.
+	Rerun Action = "rerun"
+	// All judges every case of the repository that is not known.
+	All Action = "all"
+	// Pause stops running what changes affect, or goes on with it.
+	Pause Action = "pause"
+	// Accept compares with what is shown from now on.
+	Accept Action = "accept"
+	// Stop gives up the run under way.
+	Stop Action = "stop"
+)
+
+// A Session runs what each change of a Tree affects and keeps a Board of it.
+type Session struct {
+	tree     *Tree
+	opts     Options
+	commands chan Command
+	progress chan controller.Progress
+	ended    chan ending
+
+	// The fields below belong to the goroutine of Run.
+	board   board.Board
+	look    *Look // the last that could be planned
+	fresh   bool  // look's plan knows everything that is stored
+	blocked bool  // the configuration has errors now
+	paused  bool
+	refused bool // what look affects is not to be run
+	asked   *question
+	current *running
+	results results
+	rowsAt  time.Time // when the board's rows were made
+	retired []*Look   // still used by the run under way
+
+	mu sync.Mutex
+	// What details are read from: the digests of the cases that were planned,
+	// and the ledger. Guarded by mu.
+	digests map[string]pair
+	ledger  *ledger.Ledger
+}
+
+// A pair are the digests of a case on both sides.
+type pair struct{ head, base plan.Digests }
+
+// running is a run under way.
+type running struct {
+	cancel     context.CancelFunc
+	control    *run.Control
+	superseded bool
+	again      bool // it was asked for by name, so it is not the whole plan
+}
+
+// A question is a plan that waits for an answer.
+type question struct {
+	plan  *controller.Prepared
+	again bool
+}
+
+// An ending is what became of a run.
+type ending struct {
+	report *reporters.Report
+	err    error
+}
+
+// New makes a Session, which takes the looks of the tree from now on.
+func New(tree *Tree, o Options) *Session {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Session{
+		tree: tree, opts: o, commands: make(chan Command, 16), progress: make(chan controller.Progress),
+		ended: make(chan ending, 1), results: newResults(), digests: map[string]pair{},
+		board: board.Board{State: board.Waiting, Ref: o.Ref},
+	}
+}
+
+// Do hands a command to the Session. One too many at once is dropped.
+func (s *Session) Do(c Command) {
+	select {
+	case s.commands <- c:
+	default:
+	}
+}
+
+// Run follows the tree until ctx ends, and returns when everything below is
+// down. What was finished is stored.
+func (s *Session) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	looks := make(chan *Look)
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer close(looks)
+		for {
+			look, err := s.tree.Next(ctx)
+			if err != nil {
+				return
+			}
+			select {
+			case looks <- look:
+			case <-ctx.Done():
+				_ = look.Close() // nobody gets it
+				return
+			}
+		}
+	})
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case look, ok := <-looks:
+			if ok {
+				s.see(ctx, look)
+			}
+		case p := <-s.progress:
+			s.judged(p)
+		case e := <-s.ended:
+			s.finish(ctx, e)
+		case c := <-s.commands:
+			s.obey(ctx, c)
+		}
+	}
+	cancel()
+	for s.current != nil {
+		select {
+		case <-s.progress:
+		case <-s.ended:
+			s.current = nil
+		}
+	}
+	group.Wait()
+	s.retire()
+	if s.look != nil {
+		return s.look.Close()
+	}
+	return nil
+}
+
+// rowsEvery is how often the rows are made anew while cases are judged: with
+// thousands of them that takes longer than to judge one.
+const rowsEvery = 50 * time.Millisecond
+
+// tell hands out the board as it is.
+func (s *Session) tell(kind board.Kind, more func(*board.Update)) {
+	if now := s.opts.Now(); kind != board.Judged || now.Sub(s.rowsAt) >= rowsEvery {
+		s.board.Rows, s.rowsAt = s.results.rows(), now
+	}
+	s.board.State = s.state()
+	u := board.Update{Kind: kind, Board: s.board}
+	if more != nil {
+		more(&u)
+	}
+	s.opts.Tell(u)
+}
+
+func (s *Session) state() board.State {
+	switch {
+	case s.current != nil && s.board.Stopped:
+		return board.Stopping
+	case s.current != nil:
+		return board.Running
+	case s.board.Question != "":
+		return board.Asking
+	case s.paused:
+		return board.Paused
+	}
+	return board.Waiting
+}
+
+// see takes a new look at the files.
+func (s *Session) see(ctx context.Context, look *Look) {
+	s.board.Fault, s.board.Notice = "", look.Notice
+	if look.Fault != nil {
+		s.board.Fault = look.Fault.Error()
+		s.tell(board.Fault, nil)
+		return
+	}
+	s.board.Changed, s.board.Differing, s.board.Problems, s.board.Base = look.Changed, look.Differing, look.Problems, look.Base
+	s.board.Question, s.asked = "", nil
+	s.blocked = look.Prepared == nil
+	if s.blocked {
+		s.results.keepAll()
+		s.tell(board.Planned, nil)
+		return
+	}
+	s.replace(look)
+	if s.current != nil {
+		// The run under way was planned for files that are no more. What it
+		// does that is still wanted is finished, and found by the next.
+		s.current.superseded = true
+		s.current.control.Supersede(wanted(look.Prepared.Plan))
+	}
+	if err := s.plan(ctx); err != nil {
+		s.fault(err)
+		return
+	}
+	s.tell(board.Planned, func(u *board.Update) { u.Plan = look.Prepared.Plan })
+	s.begin(ctx)
+}
+
+// replace puts a look in the place of the one before.
+func (s *Session) replace(look *Look) {
+	if s.look != nil {
+		s.retired = append(s.retired, s.look)
+	}
+	s.look, s.fresh, s.refused = look, true, false
+	if s.current == nil {
+		s.retire()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ledger = look.Prepared.Ledger
+	for _, r := range look.Prepared.Plan.Rows {
+		if r.Head != nil {
+			s.digests[r.Key] = pair{r.HeadDigests, r.BaseDigests}
+		}
+	}
+}
+
+// retire closes the looks that nothing uses any more.
+func (s *Session) retire() {
+	for _, look := range s.retired {
+		_ = look.Close() // it was only read
+	}
+	s.retired = nil
+}
+
+// wanted are the decisions that a plan is about, on both sides.
+func wanted(p *plan.Plan) func(string) bool {
+	digests := map[string]bool{}
+	for _, r := range p.Rows {
+		digests[r.HeadDigests.D], digests[r.BaseDigests.D] = true, true
+	}
+	return func(d string) bool { return digests[d] }
+}
+
+// plan brings the board up to what is stored of the look's cases.
+func (s *Session) plan(ctx context.Context) error {
+	report, err := s.look.Prepared.Execute(ctx, controller.Execution{NotRun: "not yet"})
+	if err != nil {
+		return err
+	}
+	p := s.look.Prepared.Plan
+	s.results.planned(report, s.look.Problems)
+	s.board.Affected, s.board.Total = 0, p.Rest.Cases
+	for i := range p.Rows {
+		if p.Rows[i].Head == nil {
+			continue
+		}
+		s.board.Total++
+		if !p.Rows[i].Unaffected() {
+			s.board.Affected++
+		}
+	}
+	e := s.look.Prepared.Estimate()
+	s.board.Estimate = board.Estimate{Calls: e.Calls, USD: e.USD}
+	s.tree.Pin(s.results.failing())
+	return nil
+}
+
+// begin runs what the look affects, if it may.
+func (s *Session) begin(ctx context.Context) {
+	if !s.idle() || s.paused || s.refused {
+		return
+	}
+	if !s.fresh {
+		prepared, err := controller.Prepare(ctx, s.look.Prepared.Request)
+		if err != nil {
+			s.fault(err)
+			return
+		}
+		s.look.Prepared, s.fresh = prepared, true
+	}
+	s.ask(ctx, s.look.Prepared, false)
+}
+
+// ask runs a plan, or asks first where that takes much.
+func (s *Session) ask(ctx context.Context, p *controller.Prepared, again bool) {
+	if q := s.question(p.Estimate()); q != "" {
+		s.board.Question, s.asked = q, &question{p, again}
+		s.tell(board.Asks, nil)
+		return
+	}
+	s.start(ctx, p, again)
+}
+
+// question says why a plan is not run without asking; empty where it is.
+func (s *Session) question(e controller.Estimate) string {
+	much := e.Cases > s.opts.MaxCases || e.USD != nil && *e.USD > s.opts.MaxUSD
+	if s.opts.Yes || e.Calls == 0 || !much {
+		return ""
+	}
+	price := ""
+	switch {
+	case e.USD == nil:
+		price = " at an unknown price"
+	case *e.USD > 0:
+		price = " for about " + phrase.USD(*e.USD)
+	}
+	return fmt.Sprintf("judge %s in about %s%s?", phrase.Count(e.Cases, "case"), phrase.Count(e.Calls, "call"), price)
+}
+
+// start runs a plan.
+func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	s.current = &running{cancel: cancel, control: &run.Control{}, again: again}
+	s.board.Question, s.board.Stopped, s.asked = "", false, nil
+	s.board.Done, s.board.Due, s.board.Began = 0, 0, s.opts.Now()
+	for _, r := range p.Plan.Rows {
+		if r.Action == plan.Run || r.Action == plan.Rejudge || r.Action == plan.Redecide {
+			s.board.Due++
+		}
+	}
+	if s.board.Due > 0 {
+		s.tell(board.Started, nil)
+	}
+	execution := controller.Execution{Control: s.current.control, Observe: func(p controller.Progress) { s.progress <- p }}
+	go func() {
+		defer cancel()
+		report, err := s.opts.Execute(ctx, p, execution)
+		s.ended <- ending{report, err}
+	}()
+}
+
+// judged takes over one case that ended.
+func (s *Session) judged(p controller.Progress) {
+	s.board.Done, s.board.Due = p.Done, p.Total
+	if p.Outcome == nil {
+		return
+	}
+	s.board.Spent = s.board.Spent.Add(p.Outcome.Spent)
+	if p.Outcome.Stopped {
+		return
+	}
+	var row *board.Row
+	if !p.Base && !s.current.superseded {
+		row = s.results.judged(p.Outcome)
+	}
+	s.tell(board.Judged, func(u *board.Update) { u.Case = row })
+}
+
+// finish takes over what a run found, and goes on with what came in between.
+func (s *Session) finish(ctx context.Context, e ending) {
+	was := s.current
+	s.current, s.fresh = nil, false
+	s.retire()
+	if e.err != nil {
+		s.fault(e.err)
+		return
+	}
+	if was.superseded || s.board.Stopped {
+		if err := s.replan(ctx); err != nil {
+			s.fault(err)
+			return
+		}
+	}
+	if was.superseded {
+		s.begin(ctx)
+		return
+	}
+	s.refused = s.board.Stopped
+	if !s.board.Stopped {
+		s.results.finished(e.report, was.again)
+		s.tree.Pin(s.results.failing())
+	}
+	if !was.again {
+		s.board.Gate = e.report.Gate
+	}
+	s.tell(board.Result, func(u *board.Update) { u.Report = e.report })
+}
+
+// replan asks the ledger again about the files as they are.
+func (s *Session) replan(ctx context.Context) error {
+	prepared, err := controller.Prepare(ctx, s.look.Prepared.Request)
+	if err != nil {
+		return err
+	}
+	s.look.Prepared, s.fresh = prepared, true
+	return s.plan(ctx)
+}
+
+func (s *Session) fault(err error) {
+	s.board.Fault = err.Error()
+	s.tell(board.Fault, nil)
+}
+
+// obey does what the user wants.
+func (s *Session) obey(ctx context.Context, c Command) {
+	switch c.Do {
+	case Answer:
+		if asked := s.asked; asked != nil {
+			s.start(ctx, asked.plan, asked.again)
+		}
+	case Decline:
+		s.refused = s.refused || s.asked != nil && !s.asked.again
+		s.asked, s.board.Question = nil, ""
+		s.tell(board.Noted, nil)
+	case Rerun:
+		if s.idle() {
+			s.ask(ctx, s.look.Prepared.Again(func(key string) bool { return slices.Contains(c.Keys, key) }), true)
+		}
+	case All:
+		s.all(ctx)
+	case Pause:
+		s.paused, s.refused = !s.paused && !s.refused, false
+		s.tell(board.Noted, nil)
+		s.begin(ctx)
+	case Accept:
+		s.results.accept()
+		s.board.Accepted = true
+		s.tell(board.Noted, nil)
+	case Stop:
+		if s.current != nil {
+			s.board.Stopped = true
+			s.current.cancel()
+			s.tell(board.Noted, nil)
+		}
+	}
+}
+
+// idle reports whether there is something that could be run, and nothing is.
+func (s *Session) idle() bool { return s.look != nil && s.current == nil && !s.blocked }
+
+// all plans every case, affected or not, and asks as ever where it is much.
+func (s *Session) all(ctx context.Context) {
+	if !s.idle() {
+		return
+	}
+	req := s.look.Prepared.Request
+	req.All = true
+	prepared, err := controller.Prepare(ctx, req)
+	if err != nil {
+		s.fault(err)
+		return
+	}
+	s.look.Prepared, s.fresh, s.refused = prepared, true, false
+	if err := s.plan(ctx); err != nil {
+		s.fault(err)
+		return
+	}
+	s.tell(board.Planned, func(u *board.Update) { u.Plan = prepared.Plan })
+	s.begin(ctx)
+}
+
+// Detail reads all that is stored of a case. It may be called at any time.
+func (s *Session) Detail(ctx context.Context, key string) (board.Detail, error) {
+	out := board.Detail{Key: key}
+	s.mu.Lock()
+	digests, ok := s.digests[key]
+	book := s.ledger
+	s.mu.Unlock()
+	if !ok || book == nil {
+		return out, nil
+	}
+	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
+	executions, _, err := book.Executions(ctx, scope, digests.head.E)
+	if err != nil {
+		return out, err
+	}
+	if len(executions) > 0 {
+		out.Transcript = &executions[len(executions)-1].Transcript
+	}
+	for _, side := range []struct {
+		digest string
+		into   *[]verdict.Sample
+	}{{digests.head.J, &out.Samples}, {digests.base.J, &out.Base}} {
+		judged, err := book.Judgements(ctx, scope, side.digest)
+		if err != nil {
+			return out, err
+		}
+		for _, j := range judged {
+			*side.into = append(*side.into, j.Sample)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,318 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/live"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A bot answers with what it is told to, and holds back the answers to
+// questions with the word wait until it is let go.
+type bot struct {
+	mu     sync.Mutex
+	asked  []string // guarded by mu
+	given  []string // guarded by mu: calls that were given up
+	answer func(question string) string
+
+	waiting chan string
+	free    chan struct{}
+}
+
+func newBot() *bot {
+	return &bot{waiting: make(chan string, 16), free: make(chan struct{}), answer: func(string) string { return "hello there" }}
+}
+
+func (b *bot) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
+	question := req.Messages[len(req.Messages)-1].Content
+	b.mu.Lock()
+	b.asked = append(b.asked, question)
+	b.mu.Unlock()
+	if strings.Contains(question, "wait") {
+		b.waiting <- question
+		select {
+		case <-b.free:
+		case <-ctx.Done():
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.given = append(b.given, question)
+			return target.Reply{}, ctx.Err()
+		}
+	}
+	return target.Reply{
+		Messages: []schema.Message{{Role: schema.RoleAssistant, Content: b.answer(question)}},
+		Traced:   true, Usage: verdict.Usage{Calls: 1},
+	}, nil
+}
+
+// calls are the questions so far, sorted.
+func (b *bot) calls() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := slices.Clone(b.asked)
+	b.asked = nil
+	slices.Sort(out)
+	return out
+}
+
+// A stage is a session under test.
+type stage struct {
+	*repo
+	bot     *bot
+	session *live.Session
+	updates chan board.Update
+	runs    int
+}
+
+func newStage(t *testing.T, opts live.Options) *stage {
+	t.Helper()
+	s := &stage{repo: newRepo(t), bot: newBot(), updates: make(chan board.Update, 1000)}
+	cfg := s.config()
+	cfg.Open = s.judged
+	tree, err := live.Open(t.Context(), cfg)
+	s.must(err)
+	opts.Tell = func(u board.Update) { s.updates <- u }
+	opts.Ref = "HEAD"
+	if opts.MaxCases == 0 {
+		opts.MaxCases = 100
+	}
+	opts.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+		s.runs++
+		e.ID = fmt.Sprint("run", s.runs)
+		e.Open = func(config.Target, controller.State) (target.Target, error) { return s.bot, nil }
+		return p.Execute(ctx, e)
+	}
+	s.session = live.New(tree, opts)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- s.session.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-done, tree.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// until takes updates up to the first of a kind that shows what is wanted.
+func (s *stage) until(kind board.Kind, wanted func(b *board.Board) bool) board.Update {
+	s.t.Helper()
+	deadline := time.After(30 * time.Second)
+	var seen []string
+	for {
+		select {
+		case u := <-s.updates:
+			if u.Kind == kind && (wanted == nil || wanted(&u.Board)) {
+				return u
+			}
+			seen = append(seen, fmt.Sprintf("%s %s %v", u.Kind, u.Board.Fault, states(u.Board)))
+		case <-deadline:
+			s.t.Fatalf("no update %q; there were\n%s", kind, strings.Join(seen, "\n"))
+		}
+	}
+}
+
+// waits returns once a call is held back.
+func (s *stage) waits() {
+	s.t.Helper()
+	select {
+	case <-s.bot.waiting:
+	case <-time.After(30 * time.Second):
+		s.t.Fatal("nothing waits")
+	}
+}
+
+// changed waits for the result after a change of these files.
+func (s *stage) changed(files map[string]string) []string {
+	s.t.Helper()
+	s.write(files)
+	want := 0
+	u := s.until(board.Result, func(b *board.Board) bool {
+		want = 0
+		for _, name := range b.Changed {
+			if _, ok := files[name]; ok {
+				want++
+			}
+		}
+		return want == len(files)
+	})
+	return states(u.Board)
+}
+
+// states are the rows in one line each.
+func states(b board.Board) []string {
+	out := []string{}
+	for i := range b.Rows {
+		r := &b.Rows[i]
+		text := r.Key
+		if r.Verdict != nil {
+			text += " " + string(*r.Verdict)
+		}
+		if change := r.Change(); change != "" {
+			text += " " + change
+		}
+		if r.Due {
+			text += " due"
+		}
+		if r.Kept {
+			text += " kept"
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func (s *stage) want(got []string, want ...string) {
+	s.t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" && len(want)+len(got) > 0 {
+		s.t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSession goes through an hour of somebody's day.
+func TestSession(t *testing.T) {
+	s := newStage(t, live.Options{})
+	s.want(states(s.until(board.Result, nil).Board))
+	s.want(s.bot.calls())
+
+	// What is affected is run, and base beside it, once.
+	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
+	s.want(s.bot.calls(), "hello", "hi")
+
+	// It breaks, is broken while it is saved, and stays on the screen.
+	s.bot.answer = func(string) string { return "bye" }
+	s.want(s.changed(map[string]string{hello: greeting("hi again")}), "talk/level_1/hello fail broke")
+	s.want(s.bot.calls(), "hi again")
+	s.write(map[string]string{hello: `{"id": "hello",`})
+	u := s.until(board.Planned, func(b *board.Board) bool { return len(b.Problems) > 0 })
+	s.want(states(u.Board), "talk/level_1/hello fail kept")
+	s.write(map[string]string{"gavel.yaml": "version: x"})
+	u = s.until(board.Planned, func(b *board.Board) bool { return b.Problems[0].File == "gavel.yaml" })
+	s.want(states(u.Board), "talk/level_1/hello fail kept")
+	s.write(map[string]string{"gavel.yaml": start["gavel.yaml"], hello: greeting("hi again")})
+	u = s.until(board.Result, func(b *board.Board) bool { return len(b.Problems) == 0 })
+	s.want(states(u.Board), "talk/level_1/hello fail")
+	s.want(s.bot.calls())
+
+	// Committed it is unaffected, but it still fails.
+	s.git("commit", "-q", "-a", "-m", "broken")
+	u = s.until(board.Result, func(b *board.Board) bool { return b.Differing == 0 })
+	s.want(states(u.Board), "talk/level_1/hello fail")
+
+	// What was good before is known, and costs nothing.
+	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass fixed")
+	s.want(s.bot.calls())
+
+	detail, err := s.session.Detail(t.Context(), "talk/level_1/hello")
+	s.must(err)
+	if detail.Transcript == nil || detail.Transcript.Final() != "hello there" || len(detail.Samples) != 1 || len(detail.Base) != 1 {
+		t.Errorf("detail %+v", detail)
+	}
+}
+
+// TestAccept holds that what was accepted stays what is compared with.
+func TestAccept(t *testing.T) {
+	s := newStage(t, live.Options{})
+	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
+	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail first")
+	s.session.Do(live.Command{Do: live.Accept})
+	s.until(board.Noted, func(b *board.Board) bool { return b.Accepted })
+	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
+	s.want(s.changed(map[string]string{hello: greeting("good ")}), "talk/level_1/hello fail")
+	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
+}
+
+// TestSuperseded holds that a change during a run gives up what it made stale
+// and keeps the rest.
+func TestSuperseded(t *testing.T) {
+	s := newStage(t, live.Options{})
+	s.until(board.Result, nil)
+	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
+	s.write(map[string]string{hello: greeting("wait for hello"), "test_definitions/talk/level_1/bye.json": bye})
+	s.until(board.Started, nil)
+	s.waits()
+	s.waits()
+	s.bot.calls()
+	s.write(map[string]string{hello: greeting("hi")})
+	s.until(board.Planned, func(b *board.Board) bool { return slices.Contains(b.Changed, hello) })
+	close(s.bot.free)
+	u := s.until(board.Result, nil)
+	s.want(states(u.Board), "talk/level_1/bye fail first", "talk/level_1/hello pass first")
+	s.want(s.bot.calls(), "hi") // and neither bye nor what waited again
+	s.want(s.bot.given, "wait for hello")
+}
+
+// TestGuard holds that what costs much is asked about, and only that.
+func TestGuard(t *testing.T) {
+	s := newStage(t, live.Options{MaxCases: 1, MaxUSD: 1})
+	s.until(board.Result, nil)
+	s.want(s.changed(map[string]string{hello: greeting("one")}), "talk/level_1/hello pass first")
+	s.bot.calls()
+	many := func(prompt string) {
+		s.write(map[string]string{"test_definitions/talk/domain.json": strings.Replace(start["test_definitions/talk/domain.json"], `"Talk"`, `"Talk", "system_prompt": "`+prompt+`"`, 1)})
+	}
+	many("Be brief.")
+	u := s.until(board.Asks, nil)
+	if want := "judge 3 cases in about 5 calls?"; u.Board.Question != want || u.Board.State != board.Asking {
+		t.Errorf("question %q in state %s, want %q", u.Board.Question, u.Board.State, want)
+	}
+	s.session.Do(live.Command{Do: live.Decline})
+	s.until(board.Noted, nil)
+	s.want(s.bot.calls())
+	many("Be kind.")
+	s.until(board.Asks, nil)
+	s.session.Do(live.Command{Do: live.Answer})
+	s.until(board.Result, nil)
+	if got := s.bot.calls(); len(got) != 5 {
+		t.Errorf("asked %v", got)
+	}
+}
+
+// TestPauseStopRerun holds what the other commands do.
+func TestPauseStopRerun(t *testing.T) {
+	s := newStage(t, live.Options{})
+	s.until(board.Result, nil)
+	s.session.Do(live.Command{Do: live.Pause})
+	s.until(board.Noted, nil)
+	s.write(map[string]string{hello: greeting("wait")})
+	u := s.until(board.Planned, nil)
+	s.want(states(u.Board), "talk/level_1/hello due")
+	s.session.Do(live.Command{Do: live.Pause})
+	s.waits()
+	s.session.Do(live.Command{Do: live.Stop})
+	u = s.until(board.Result, nil)
+	s.want(states(u.Board), "talk/level_1/hello due")
+	if !u.Board.Stopped || u.Board.State != board.Waiting {
+		t.Errorf("stopped %v, state %s", u.Board.Stopped, u.Board.State)
+	}
+	close(s.bot.free)
+	s.session.Do(live.Command{Do: live.Pause}) // goes on with what was stopped
+	s.want(states(s.until(board.Result, nil).Board), "talk/level_1/hello pass first")
+	s.bot.calls()
+
+	s.bot.answer = func(string) string { return "bye" }
+	s.session.Do(live.Command{Do: live.Rerun, Keys: []string{"talk/level_1/hello"}})
+	s.want(states(s.until(board.Result, nil).Board), "talk/level_1/hello fail broke")
+	s.want(s.bot.calls(), "wait")
+
+	s.session.Do(live.Command{Do: live.All})
+	all := states(s.until(board.Result, nil).Board)
+	s.want(slices.DeleteFunc(all, func(row string) bool { return strings.HasPrefix(row, "suite") }),
+		"talk/level_1/hello fail", "talk/level_2/more fail first", "talk/level_1/bye pass first")
+}

@@ -1,0 +1,249 @@
+// Package board holds what a watch knows at one moment, for whoever shows it.
+//
+// A [Board] is a value: the watch makes a new one with every [Update], and
+// reporters render it as lines, as JSON or as a screen.
+package board
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Kind says what an Update is about.
+type Kind string
+
+const (
+	// Planned means that files changed and what that affects is known.
+	Planned Kind = "planned"
+	// Asks means that the watch wants to know whether it may run what it
+	// planned.
+	Asks Kind = "asks"
+	// Started means that what was planned is being run.
+	Started Kind = "started"
+	// Judged means that one case ended.
+	Judged Kind = "judged"
+	// Result means that a run ended, with its report.
+	Result Kind = "result"
+	// Fault means that files, ledger or targets could not be used.
+	Fault Kind = "fault"
+	// Noted means that something else changed: a pause, an acceptance.
+	Noted Kind = "noted"
+)
+
+// An Update is a Board with what happened to it.
+type Update struct {
+	Kind  Kind
+	Board Board
+	// Case is the one that was judged; nil for one of base.
+	Case *Row
+	// Plan is what was planned, and Report what a run found; nil otherwise.
+	Plan   *plan.Plan
+	Report *reporters.Report
+}
+
+// State is what the watch does.
+type State string
+
+const (
+	// Waiting means for the next change.
+	Waiting State = "waiting"
+	// Asking means for an answer to Board.Question.
+	Asking State = "asking"
+	// Running means that cases are judged.
+	Running State = "running"
+	// Stopping means that a run was given up and has not yet ended.
+	Stopping State = "stopping"
+	// Paused means that changes are planned and not run.
+	Paused State = "paused"
+)
+
+// A Board is what a watch knows. It is not changed once it was handed out.
+type Board struct {
+	State State
+	// Base is what is compared with, 40 hex digits or empty, and Ref what the
+	// user calls it.
+	Base, Ref string
+	// Changed are the files of the last change, Differing counts those that
+	// differ from base.
+	Changed   []string
+	Differing int
+	// Problems are of definitions or of gavel.yaml.
+	Problems []schema.Problem
+	// Fault says what could not be used; Notice that files are polled, and why.
+	Fault, Notice string
+
+	// Affected of Total cases are not as at base.
+	Affected, Total int
+	// Estimate is for the last plan, Spent what the watch spent so far.
+	Estimate Estimate
+	Spent    verdict.Usage
+	// Done of Due cases are judged in the run under way, base's among them,
+	// which began at Began.
+	Done, Due int
+	Began     time.Time
+	// Question is what is asked in the state Asking.
+	Question string
+
+	// Rows are the affected cases and those that fail, in the order in which
+	// people want to see them.
+	Rows []Row
+	// Gate is that of the last report; its result is empty before.
+	Gate reporters.Gate
+	// Accepted says that Row.Before is what was accepted, and not what the run
+	// before found.
+	Accepted bool
+	// Stopped says that the last run was given up.
+	Stopped bool
+}
+
+// An Estimate is what a plan will take.
+type Estimate struct {
+	Calls int
+	// USD is nil where a price is not known.
+	USD *float64
+}
+
+// A Row is one case.
+type Row struct {
+	reporters.Row
+	// Before is what the watch found the last time, or what was accepted; nil
+	// where there was nothing.
+	Before *Mark
+	// Due means that the case is to be judged: verdict and score are those of
+	// before, if there are any.
+	Due bool
+	// Kept means that the definition cannot be read now, and the result is that
+	// of the last that could.
+	Kept bool
+}
+
+// A Mark is a verdict with its score.
+type Mark struct {
+	Verdict verdict.Verdict
+	Score   *float64
+}
+
+// Mark is what the row says now; nil where that is nothing.
+func (r *Row) Mark() *Mark {
+	if r.Verdict == nil || *r.Verdict == verdict.Skipped {
+		return nil
+	}
+	return &Mark{*r.Verdict, r.Score}
+}
+
+// Failing reports whether the case has to be looked into.
+func (r *Row) Failing() bool {
+	return r.Verdict != nil && (*r.Verdict == verdict.Fail || *r.Verdict == verdict.Error)
+}
+
+// Change is the word for what became of the row since Before: broke, fixed,
+// higher, lower, first, or nothing.
+func (r *Row) Change() string {
+	now := r.Mark()
+	switch {
+	case now == nil || r.Due || r.Kept:
+		return ""
+	case r.Before == nil:
+		return "first"
+	case rank(now.Verdict) < rank(r.Before.Verdict):
+		return "broke"
+	case rank(now.Verdict) > rank(r.Before.Verdict):
+		return "fixed"
+	case now.Score == nil || r.Before.Score == nil:
+		return ""
+	}
+	switch d := *now.Score - *r.Before.Score; {
+	case d >= 0.005:
+		return "higher"
+	case d <= -0.005:
+		return "lower"
+	}
+	return ""
+}
+
+// rank orders verdicts, the worst first. That nothing could be judged is
+// neither better nor worse than that it failed.
+func rank(v verdict.Verdict) int {
+	switch v {
+	case verdict.Pass:
+		return 2
+	case verdict.Borderline:
+		return 1
+	}
+	return 0
+}
+
+// Sort puts the rows in order: what fails, regressions before the rest; then
+// what is not judged yet, what changed, and what passes. Equals by key.
+func Sort(rows []Row) {
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(place(&a), place(&b)), cmp.Compare(a.Key, b.Key))
+	})
+}
+
+func place(r *Row) int {
+	switch {
+	case r.Class != nil && *r.Class == reporters.Regression:
+		return 0
+	case r.Verdict != nil && *r.Verdict == verdict.Fail:
+		return 1
+	case r.Failing():
+		return 2
+	case r.Verdict == nil && r.Action != plan.Removed:
+		return 3
+	case r.Verdict != nil && *r.Verdict == verdict.Borderline:
+		return 4
+	case r.Verdict != nil && *r.Verdict == verdict.Pass:
+		return 5
+	}
+	return 6
+}
+
+// Counts are the rows by what they say.
+type Counts struct{ Pass, Borderline, Fail, Error, Due, Broke, Fixed int }
+
+// Count counts the rows.
+func (b *Board) Count() Counts {
+	var c Counts
+	for i := range b.Rows {
+		r := &b.Rows[i]
+		switch r.Change() {
+		case "broke":
+			c.Broke++
+		case "fixed":
+			c.Fixed++
+		}
+		if r.Due {
+			c.Due++
+		}
+		if r.Verdict == nil {
+			continue
+		}
+		switch *r.Verdict {
+		case verdict.Pass:
+			c.Pass++
+		case verdict.Borderline:
+			c.Borderline++
+		case verdict.Fail:
+			c.Fail++
+		case verdict.Error:
+			c.Error++
+		}
+	}
+	return c
+}
+
+// A Detail is all that is known of one case.
+type Detail struct {
+	Key string
+	// Transcript is of the first sample; nil where there is none.
+	Transcript *verdict.Transcript
+	// Samples are what was measured, and Base what was at base.
+	Samples, Base []verdict.Sample
+}

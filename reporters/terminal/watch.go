@@ -1,0 +1,225 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// Watch writes what happened in a watch as lines. Problems are left to
+// [Problems], which shows their source.
+func Watch(w io.Writer, u board.Update, o Options) error {
+	p := newPage(o)
+	b := &u.Board
+	switch u.Kind {
+	case board.Planned:
+		p.planned(u)
+	case board.Asks:
+		p.paragraph(margin{"? ", yellow}, b.Question+" It is not run: start with --yes, or raise --max-cases and --max-cost.", yellow)
+	case board.Result:
+		p.result(u)
+	case board.Fault:
+		p.paragraph(margin{"! ", red}, b.Fault, red)
+	}
+	return p.writeTo(w)
+}
+
+// Against says what is compared with: "HEAD (1f2e3d4)".
+func Against(b *board.Board) string {
+	if b.Base == "" {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s (%.7s)", phrase.Line(b.Ref), b.Base)
+}
+
+// Files names a few files and counts the others.
+func Files(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), phrase.Int(int64(len(names)-most)))
+}
+
+func (p *page) planned(u board.Update) {
+	b := &u.Board
+	if len(b.Changed) > 0 {
+		p.paragraph(margin{"changed   ", bold}, Files(b.Changed, 3), "")
+	}
+	if u.Plan == nil {
+		p.paragraph(margin{"affected  ", bold}, "not known until the configuration is right; what was found before stands", yellow)
+		return
+	}
+	text := fmt.Sprintf("%s of %s against %s", phrase.Int(int64(b.Affected)), phrase.Count(b.Total, "case"), Against(b))
+	if todo := Todo(u.Plan); todo != "" {
+		text += ": " + todo
+	}
+	if b.Estimate.Calls > 0 {
+		text += "; about " + Expense(b.Estimate)
+	}
+	p.paragraph(margin{"affected  ", bold}, text, "")
+}
+
+// Expense writes an estimate: "12 calls, $0.04".
+func Expense(e board.Estimate) string {
+	text := phrase.Count(e.Calls, "call")
+	switch {
+	case e.USD == nil:
+		return text + ", price unknown"
+	case *e.USD > 0:
+		return text + ", " + phrase.USD(*e.USD)
+	}
+	return text
+}
+
+// Todo counts what is to be done: "2 to run, 1 to judge again".
+func Todo(p *plan.Plan) string {
+	counts := map[plan.Action]int{}
+	for i := range p.Rows {
+		counts[p.Rows[i].Action]++
+	}
+	var parts []string
+	for _, part := range []struct {
+		action plan.Action
+		word   string
+	}{{plan.Run, "run"}, {plan.Rejudge, "judge again"}, {plan.Redecide, "decide again"}} {
+		if n := counts[part.action]; n > 0 {
+			parts = append(parts, phrase.Int(int64(n))+" to "+part.word)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// result writes the cases that fail or changed since the run before.
+func (p *page) result(u board.Update) {
+	b := &u.Board
+	rows := make([]*board.Row, 0, len(b.Rows))
+	keys := 0
+	for i := range b.Rows {
+		row := &b.Rows[i]
+		if change := row.Change(); !row.Failing() && (change == "" || change == "first" && row.Class == nil) {
+			continue
+		}
+		rows = append(rows, row)
+		keys = max(keys, columns(phrase.Line(row.Key)))
+	}
+	keys = min(keys, p.Width-wordColumns-scoreColumns)
+	for _, row := range rows {
+		p.watched(u, row, keys)
+	}
+	p.paragraph(margin{"result    ", bold}, Sentence(b), "")
+}
+
+// watched writes one case: its verdict against base, and below it what it was
+// the last time where that says something else.
+func (p *page) watched(u board.Update, row *board.Row, keys int) {
+	mark, color := "✓", green
+	switch {
+	case row.Due:
+		mark, color = "·", yellow
+	case row.Failing():
+		mark, color = "✗", red
+	case row.Change() == "lower":
+		mark, color = "·", yellow
+	}
+	p.row(entry{mark, color, Word(row), &row.Row}, keys)
+	if row.Failing() {
+		p.note(row.Reason, "")
+	}
+	if since := Since(&u.Board, row); since != "" {
+		p.note(since, dim)
+	}
+	if u.Report != nil {
+		p.note(reporters.Why(u.Report, &row.Row), dim)
+	}
+}
+
+// Word says in a word how a case stands: broke or fixed since the last time,
+// regression, or its verdict.
+func Word(row *board.Row) string {
+	change := row.Change()
+	switch {
+	case row.Kept:
+		return "unreadable"
+	case row.Due && row.Verdict == nil:
+		return "to " + string(row.Action)
+	case row.Due:
+		return "again"
+	case change == "broke", change == "fixed":
+		return change
+	case row.Class != nil && *row.Class == reporters.Regression:
+		return string(*row.Class)
+	case row.Verdict == nil:
+		return string(row.Action)
+	}
+	return string(*row.Verdict)
+}
+
+// Since says what a case was the last time, or as accepted, where it is not so
+// any more.
+func Since(b *board.Board, row *board.Row) string {
+	switch row.Change() {
+	case "", "first":
+		return ""
+	}
+	when := "the last run"
+	if b.Accepted {
+		when = "what was accepted"
+	}
+	out := "since " + when + ": " + string(row.Before.Verdict)
+	if row.Before.Score != nil {
+		out += " " + phrase.Score(row.Before.Score, 2)
+	}
+	out += " → " + string(*row.Verdict)
+	if row.Score != nil {
+		out += " " + phrase.Score(row.Score, 2)
+	}
+	return out
+}
+
+// Sentence sums a board up in one line.
+func Sentence(b *board.Board) string {
+	c := b.Count()
+	var parts []string
+	for _, part := range []count{
+		{c.Fail, "failed"}, {c.Error, "not judged"}, {c.Borderline, "borderline"}, {c.Pass, "passed"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, phrase.Int(int64(part.n))+" "+part.word)
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing to judge")
+	}
+	out := strings.Join(parts, ", ")
+	parts = nil
+	if c.Broke > 0 {
+		parts = append(parts, phrase.Int(int64(c.Broke))+" broke")
+	}
+	if c.Fixed > 0 {
+		parts = append(parts, phrase.Int(int64(c.Fixed))+" fixed")
+	}
+	if len(parts) > 0 {
+		out += "; " + strings.Join(parts, " and ") + " since the last run"
+	}
+	if b.Stopped {
+		out += fmt.Sprintf("; stopped with %s left", phrase.Count(c.Due, "case"))
+	}
+	return out + "; spent " + Spent(b)
+}
+
+// Spent writes what a watch cost so far.
+func Spent(b *board.Board) string {
+	text := phrase.Count(b.Spent.Calls, "call")
+	switch {
+	case b.Spent.CostUSD > 0 && b.Spent.Unpriced > 0:
+		return text + ", over " + phrase.USD(b.Spent.CostUSD)
+	case b.Spent.CostUSD > 0:
+		return text + ", " + phrase.USD(b.Spent.CostUSD)
+	}
+	return text
+}
