@@ -58,12 +58,12 @@ func (p *page) excerpt(line string, at schema.Position) {
 	before, after := printable(string(runes[:column])), printable(string(runes[column:]))
 	number := fmt.Sprintf("%4d | ", at.Line)
 	room := p.Width - len(number)
-	if columns(before) > room-12 {
+	if phrase.Columns(before) > room-12 {
 		before = "…" + tail(before, room/2)
 	}
-	p.WriteString(p.paint(dim, number) + before + fit(after, room-columns(before)) + "\n")
+	p.WriteString(p.paint(dim, number) + before + phrase.Fit(after, room-phrase.Columns(before)) + "\n")
 	if at.Column > 0 {
-		p.WriteString(p.paint(dim, strings.Repeat(" ", len(number)-2)+"| ") + strings.Repeat(" ", columns(before)) + p.paint(red, "^") + "\n")
+		p.WriteString(p.paint(dim, strings.Repeat(" ", len(number)-2)+"| ") + strings.Repeat(" ", phrase.Columns(before)) + p.paint(red, "^") + "\n")
 	}
 }
 
@@ -74,7 +74,7 @@ func printable(s string) string {
 
 // tail is the longest end of s that fits the room.
 func tail(s string, room int) string {
-	for columns(s) > room {
+	for phrase.Columns(s) > room {
 		_, size := utf8.DecodeRuneInString(s)
 		s = s[size:]
 	}

@@ -55,7 +55,7 @@ func (p *page) keyColumns(s reporters.Sections) int {
 	widest := 0
 	for _, rows := range [][]*reporters.Row{s.Blocking, s.Also, s.Planned} {
 		for _, row := range rows {
-			widest = max(widest, columns(phrase.Line(row.Key)))
+			widest = max(widest, phrase.Columns(phrase.Line(row.Key)))
 		}
 	}
 	return min(widest, p.Width-wordColumns-scoreColumns)
@@ -71,10 +71,10 @@ type entry struct {
 // stands alone, and the scores below it.
 func (p *page) row(e entry, keys int) {
 	key := phrase.Line(e.row.Key)
-	start := pad(e.mark+" "+e.word, wordColumns-1) + " "
+	start := phrase.Pad(e.mark+" "+e.word, wordColumns-1) + " "
 	scores := scores(e.row)
-	if columns(key) <= keys || scores == "" {
-		p.WriteString(p.paint(e.color, start) + strings.TrimRight(pad(fit(key, p.Width-wordColumns), keys)+"  "+scores, " ") + "\n")
+	if phrase.Columns(key) <= keys || scores == "" {
+		p.WriteString(p.paint(e.color, start) + strings.TrimRight(phrase.Pad(phrase.Fit(key, p.Width-wordColumns), keys)+"  "+scores, " ") + "\n")
 		return
 	}
 	p.paragraph(margin{start, e.color}, key, "")
@@ -149,7 +149,7 @@ func (p *page) groups(groups []reporters.Group) {
 	widest, n := 0, 0
 	for _, g := range groups {
 		if len(g.Path) == 1 {
-			widest, n = max(widest, columns(phrase.Line(g.Path[0]))), n+1
+			widest, n = max(widest, phrase.Columns(phrase.Line(g.Path[0]))), n+1
 		}
 	}
 	widest = min(widest, most)
@@ -157,7 +157,7 @@ func (p *page) groups(groups []reporters.Group) {
 		if len(g.Path) != 1 {
 			continue
 		}
-		line := "  " + pad(fit(phrase.Line(g.Path[0]), widest), widest) + "  " + phrase.Score(g.Score, 2)
+		line := "  " + phrase.Pad(phrase.Fit(phrase.Line(g.Path[0]), widest), widest) + "  " + phrase.Score(g.Score, 2)
 		p.WriteString(line)
 		if g.Base != nil && g.Score != nil {
 			p.WriteString(p.change(*g.Score - *g.Base))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -61,7 +62,7 @@ func holds(t *testing.T, width int, render func(Options) string) string {
 	t.Helper()
 	got := render(Options{Width: width})
 	for i, line := range strings.Split(got, "\n") {
-		if n := columns(line); n > width && !strings.Contains(line, ": error: ") && !strings.Contains(line, ": warning: ") {
+		if n := phrase.Columns(line); n > width && !strings.Contains(line, ": error: ") && !strings.Contains(line, ": warning: ") {
 			t.Errorf("line %d has %d columns: %s", i+1, n, line)
 		}
 		for _, r := range line {
@@ -212,9 +213,9 @@ func TestCaret(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(b.String(), "\n")
-		caret := columns(lines[2][:strings.Index(lines[2], "^")])
+		caret := phrase.Columns(lines[2][:strings.Index(lines[2], "^")])
 		under := lines[1]
-		for columns(under) > columns(lines[1])-caret {
+		for phrase.Columns(under) > phrase.Columns(lines[1])-caret {
 			under = under[1:]
 		}
 		if !strings.HasPrefix(under, want) {

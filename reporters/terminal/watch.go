@@ -105,7 +105,7 @@ func (p *page) result(u board.Update) {
 			continue
 		}
 		rows = append(rows, row)
-		keys = max(keys, columns(phrase.Line(row.Key)))
+		keys = max(keys, phrase.Columns(phrase.Line(row.Key)))
 	}
 	keys = min(keys, p.Width-wordColumns-scoreColumns)
 	for _, row := range rows {
