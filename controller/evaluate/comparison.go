@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -21,9 +23,9 @@ const PreferenceCriterion = "preference"
 // other order, because judges favour a place. A preference that does not come
 // out both times is a tie.
 func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript) verdict.Measurement {
-	d := &dialogue{ask: in.Ask}
+	d := &ask.Dialogue{Ask: in.Ask}
 	f, err := prefer(ctx, spec, in, rival, d)
-	m := verdict.Measurement{Evaluator: spec.Kind(), Usage: d.usage, Asked: d.asked, Answered: d.answered}
+	m := verdict.Measurement{Evaluator: spec.Kind(), Usage: d.Usage, Asked: d.Asked, Answered: d.Answered}
 	if err != nil {
 		m.Error = err.Error()
 		return m
@@ -32,7 +34,7 @@ func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *ver
 	return m
 }
 
-func prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript, d *dialogue) (finding, error) {
+func prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript, d *ask.Dialogue) (finding, error) {
 	shown := outputs{in.question(), in.Transcript.Final(), rival.Final()}
 	if shown.first == shown.second {
 		return finding{[]verdict.Criterion{{ID: PreferenceCriterion, Score: 0.5, Note: "a tie"}}, "the outputs are the same"}, nil
@@ -67,15 +69,15 @@ type preference struct{ better, analysis string }
 // outputs are what the judge is shown.
 type outputs struct{ input, first, second string }
 
-func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, d *dialogue) (preference, error) {
-	reply := object(map[string]any{"analysis": kind("string"), "better": oneOf([]string{first, second, tie})})
+func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, d *ask.Dialogue) (preference, error) {
+	reply := ask.Object(map[string]any{"analysis": ask.Kind("string"), "better": ask.OneOf([]string{first, second, tie})})
 	req := target.Request{
-		System:   judgeSystem,
+		System:   ask.JudgeSystem,
 		Messages: []schema.Message{{Role: schema.RoleUser, Content: comparisonQuestion(spec, shown)}},
-		Format:   &target.Format{Name: "preference", Schema: json.RawMessage(oneLine(reply))},
+		Format:   &target.Format{Name: "preference", Schema: json.RawMessage(ask.OneLine(reply))},
 	}
 	var p preference
-	err := d.until(ctx, schema.Judge, req, func(reply string) error {
+	err := d.Until(ctx, schema.Judge, req, func(reply string) error {
 		var err error
 		p, err = readPreference(reply)
 		return err
@@ -87,8 +89,8 @@ func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, 
 // up the Version of [evaluator.Comparison].
 func comparisonQuestion(spec evaluator.Comparison, shown outputs) string {
 	parts := []string{
-		isData, block("INPUT", shown.input), block("FIRST OUTPUT", shown.first), block("SECOND OUTPUT", shown.second),
-		"YOUR TASK. Two systems were given the same INPUT. Say which output is better. The order in which they stand means nothing. Whoever tests them says:\n\n" + unmarked(spec.Instruction),
+		ask.IsData, ask.Block("INPUT", shown.input), ask.Block("FIRST OUTPUT", shown.first), ask.Block("SECOND OUTPUT", shown.second),
+		"YOUR TASK. Two systems were given the same INPUT. Say which output is better. The order in which they stand means nothing. Whoever tests them says:\n\n" + ask.Unmarked(spec.Instruction),
 	}
 	if len(spec.Criteria) > 0 {
 		parts = append(parts, "Look at these criteria:\n"+criteriaList(spec.Criteria))
@@ -101,7 +103,7 @@ func readPreference(reply string) (preference, error) {
 		Analysis string `json:"analysis"`
 		Better   string `json:"better"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := ask.StrictJSON(reply, &got); err != nil {
 		return preference{}, err
 	}
 	better := strings.ToLower(strings.TrimSpace(got.Better))
@@ -109,5 +111,5 @@ func readPreference(reply string) (preference, error) {
 	case first, second, tie:
 		return preference{better, strings.TrimSpace(got.Analysis)}, nil
 	}
-	return preference{}, fmt.Errorf("%s under \"better\" is none of first, second, tie", quote(got.Better))
+	return preference{}, fmt.Errorf("%s under \"better\" is none of first, second, tie", wording.Quote(got.Better))
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -33,7 +35,7 @@ const failing = 2.0
 // and so is each expectation of a tool call, see [expectations].
 //
 // One call asks for all of it.
-func conversation(ctx context.Context, spec evaluator.Conversation, in Input, d *dialogue) (finding, error) {
+func conversation(ctx context.Context, spec evaluator.Conversation, in Input, d *ask.Dialogue) (finding, error) {
 	tr := in.Transcript
 	if !tr.Traced && len(spec.Calls) > 0 {
 		return finding{}, errors.New("the target does not report its tool calls")
@@ -48,7 +50,7 @@ func conversation(ctx context.Context, spec evaluator.Conversation, in Input, d 
 		Format:   conversationFormat(spec, calls),
 	}
 	var j conversationJudgement
-	err = d.until(ctx, schema.Judge, req, func(reply string) error {
+	err = d.Until(ctx, schema.Judge, req, func(reply string) error {
 		var err error
 		j, err = readConversation(reply, spec, len(tr.Messages), len(calls.doubts))
 		return err
@@ -96,7 +98,7 @@ type metricReply struct {
 func readConversation(reply string, spec evaluator.Conversation, turns, doubts int) (conversationJudgement, error) {
 	var j conversationJudgement
 	var r conversationReply
-	if err := StrictJSON(reply, &r); err != nil {
+	if err := ask.StrictJSON(reply, &r); err != nil {
 		return j, err
 	}
 	applies := false
@@ -233,7 +235,7 @@ func demandReason(c verdict.Criterion) string {
 	case !isOutcome:
 		return c.Note
 	case c.Note == "":
-		return quote(label) + " is not met"
+		return wording.Quote(label) + " is not met"
 	}
-	return quote(label) + " is not met: " + c.Note
+	return wording.Quote(label) + " is not met: " + c.Note
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -44,7 +45,7 @@ func metricText(id string) string {
 // conversationQuestion shows the judge the conversation first and then says
 // what to do with it, so that the last word is not the agent's.
 func conversationQuestion(spec evaluator.Conversation, tr *verdict.Transcript, e *expectations) string {
-	parts := []string{isData, conversationIntro, subject(spec, tr)}
+	parts := []string{ask.IsData, conversationIntro, subject(spec, tr)}
 	parts = append(parts, turns(tr)...)
 	parts = append(parts, ending(tr), scoring(spec))
 	if len(spec.Outcomes) > 0 {
@@ -65,18 +66,18 @@ func subject(spec evaluator.Conversation, tr *verdict.Transcript) string {
 	if tr.System == "" {
 		parts = append(parts, "The agent's system prompt is not known.")
 	} else {
-		parts = append(parts, block("SYSTEM PROMPT", tr.System))
+		parts = append(parts, ask.Block("SYSTEM PROMPT", tr.System))
 	}
 	switch {
 	case len(tr.Tools) > 0:
-		parts = append(parts, block("TOOLS", toolList(tr.Tools)))
+		parts = append(parts, ask.Block("TOOLS", toolList(tr.Tools)))
 	case !tr.Traced:
 		parts = append(parts, "It is not known whether the agent called tools: what is about calls does not apply.")
 	default:
 		parts = append(parts, "Which tools the agent has is not known beyond the calls that it made.")
 	}
 	if spec.InitialMessage != "" {
-		parts = append(parts, "The user came with this message:", block("INITIAL MESSAGE", spec.InitialMessage))
+		parts = append(parts, "The user came with this message:", ask.Block("INITIAL MESSAGE", spec.InitialMessage))
 	}
 	return strings.Join(parts, "\n\n")
 }
@@ -85,21 +86,9 @@ func toolList(tools []schema.Tool) string {
 	lines := make([]string, len(tools))
 	for i, t := range tools {
 		t.Mock = nil
-		lines[i] = oneLine(t)
+		lines[i] = ask.OneLine(t)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// oneLine is a value as JSON, which has no line break of its own.
-func oneLine(v any) string {
-	raw, err := json.Marshal(v)
-	if err == nil {
-		raw, err = schema.Canonical(raw)
-	}
-	if err != nil {
-		return fmt.Sprintf("%q", fmt.Sprint(v)) // a schema that is no JSON
-	}
-	return string(raw)
 }
 
 // turns shows every message in a block of its own. What the agent wrote cannot
@@ -116,21 +105,21 @@ func turns(tr *verdict.Transcript) []string {
 			if n, ok := byID[m.ToolCallID]; ok {
 				name = fmt.Sprintf("RESULT OF CALL %d", n)
 			}
-			parts = append(parts, block(turn+name, m.Content))
+			parts = append(parts, ask.Block(turn+name, m.Content))
 			continue
 		case schema.RoleAssistant:
 			if m.Content != "" || len(m.ToolCalls) == 0 {
-				parts = append(parts, block(turn+"AGENT", m.Content))
+				parts = append(parts, ask.Block(turn+"AGENT", m.Content))
 			}
 		case schema.RoleUser:
-			parts = append(parts, block(turn+"USER", m.Content))
+			parts = append(parts, ask.Block(turn+"USER", m.Content))
 		default:
-			parts = append(parts, block(turn+"SYSTEM", m.Content))
+			parts = append(parts, ask.Block(turn+"SYSTEM", m.Content))
 		}
 		for _, c := range m.ToolCalls {
 			calls++
 			byID[c.ID] = calls
-			parts = append(parts, block(fmt.Sprintf("%sCALL %d", turn, calls), oneLine(c.Function.Name)+" "+c.Function.Arguments))
+			parts = append(parts, ask.Block(fmt.Sprintf("%sCALL %d", turn, calls), ask.OneLine(c.Function.Name)+" "+c.Function.Arguments))
 		}
 	}
 	return parts
@@ -149,7 +138,7 @@ func ending(tr *verdict.Transcript) string {
 	}
 	if len(tr.Notes) > 0 {
 		text += " The tools were stand-ins, and for some calls the test had no answer. The agent got an error for them, which is not its fault:\n\n" +
-			block("NOTES", strings.Join(tr.Notes, "\n"))
+			ask.Block("NOTES", strings.Join(tr.Notes, "\n"))
 	}
 	return text
 }
@@ -158,7 +147,7 @@ func ending(tr *verdict.Transcript) string {
 func scoring(spec evaluator.Conversation) string {
 	const scale = "Scores are from 0 to 5: 5 is without fault, 4 has a flaw that hardly matters, 3 one that matters, 2 is poor, 1 is bad, 0 is useless or harmful. Judge strictly by what is there."
 	if spec.Criteria != "" {
-		return "YOUR TASK. Give the agent one score under the following criteria, and under nothing else:\n\n" + unmarked(spec.Criteria) + "\n\n" + scale
+		return "YOUR TASK. Give the agent one score under the following criteria, and under nothing else:\n\n" + ask.Unmarked(spec.Criteria) + "\n\n" + scale
 	}
 	lines := []string{"YOUR TASK. Score the agent by each of these metrics. " + scale + " The score is null where the metric does not apply to this conversation."}
 	for _, m := range spec.Metrics() {
@@ -170,7 +159,7 @@ func scoring(spec evaluator.Conversation) string {
 func outcomes(spec evaluator.Conversation) string {
 	lines := []string{"OUTCOMES. Say of each whether it is met at the end of the conversation. The label describes a state, the value says what it shall be; read them by their meaning: \"leaked\" with the value false is met when nothing leaked."}
 	for i, o := range spec.Outcomes {
-		lines = append(lines, unmarked(fmt.Sprintf("%d. %s: %s", i+1, oneLine(o.Label), o.Want)))
+		lines = append(lines, ask.Unmarked(fmt.Sprintf("%d. %s: %s", i+1, ask.OneLine(o.Label), o.Want)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -178,14 +167,14 @@ func outcomes(spec evaluator.Conversation) string {
 func expectedCalls(e *expectations) string {
 	lines := []string{"EXPECTED CALLS. The person who tests the agent expects these, beside any others and in any order. Whether they were made is checked apart; they tell you what right tools and arguments are."}
 	for _, s := range e.specs {
-		line := "- " + oneLine(s.Tool)
+		line := "- " + ask.OneLine(s.Tool)
 		if s.Forbidden {
-			line = "- never " + oneLine(s.Tool)
+			line = "- never " + ask.OneLine(s.Tool)
 		}
 		if s.Params != nil {
 			line += " with " + string(s.Params)
 		}
-		lines = append(lines, unmarked(line))
+		lines = append(lines, ask.Unmarked(line))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -194,7 +183,7 @@ func comparisons(e *expectations) string {
 	lines := []string{"COMPARISONS. Say of each whether the call means the same as what is compared with it, going by the listed params only: the same thing written in another way is the same, another thing is not."}
 	for i, d := range e.doubts {
 		s := e.specs[d.want]
-		lines = append(lines, unmarked(fmt.Sprintf("%d. CALL %d: %s with %s", i+1, d.calls[0]+1, oneLine(s.Tool), s.Params)))
+		lines = append(lines, ask.Unmarked(fmt.Sprintf("%d. CALL %d: %s with %s", i+1, d.calls[0]+1, ask.OneLine(s.Tool), s.Params)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -219,22 +208,22 @@ func replyForm(spec evaluator.Conversation, e *expectations) string {
 // conversationFormat is the schema of the reply: everything is required, for
 // providers whose strict mode asks for that.
 func conversationFormat(spec evaluator.Conversation, e *expectations) *target.Format {
-	turns := map[string]any{"type": "array", "items": kind("integer")}
+	turns := map[string]any{"type": "array", "items": ask.Kind("integer")}
 	score := map[string]any{"type": []string{"number", "null"}}
 	if spec.Criteria != "" {
-		score = kind("number")
+		score = ask.Kind("number")
 	}
-	metric := object(map[string]any{"score": score, "justification": kind("string"), "failure_code": kind("string"), "turns": turns})
+	metric := ask.Object(map[string]any{"score": score, "justification": ask.Kind("string"), "failure_code": ask.Kind("string"), "turns": turns})
 	metrics := map[string]any{}
 	for _, m := range spec.Metrics() {
 		metrics[m.ID] = metric
 	}
-	reply := map[string]any{"metrics": object(metrics), "summary": kind("string")}
+	reply := map[string]any{"metrics": ask.Object(metrics), "summary": ask.Kind("string")}
 	if len(spec.Outcomes) > 0 {
-		reply["outcomes"] = list(map[string]any{"outcome": kind("integer"), "met": kind("boolean"), "reasoning": kind("string"), "turns": turns})
+		reply["outcomes"] = ask.List(map[string]any{"outcome": ask.Kind("integer"), "met": ask.Kind("boolean"), "reasoning": ask.Kind("string"), "turns": turns})
 	}
 	if len(e.doubts) > 0 {
-		reply["comparisons"] = list(map[string]any{"comparison": kind("integer"), "same": kind("boolean")})
+		reply["comparisons"] = ask.List(map[string]any{"comparison": ask.Kind("integer"), "same": ask.Kind("boolean")})
 	}
-	return &target.Format{Name: "judgement", Schema: json.RawMessage(oneLine(object(reply)))}
+	return &target.Format{Name: "judgement", Schema: json.RawMessage(ask.OneLine(ask.Object(reply)))}
 }

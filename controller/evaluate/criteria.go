@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -23,17 +25,17 @@ import (
 // that the judge left out, or gave twice, is asked for again.
 //
 // One call asks for all of it.
-func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *dialogue) (finding, error) {
+func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *ask.Dialogue) (finding, error) {
 	if len(spec.Criteria) == 0 {
 		return finding{}, errors.New("the rubric has no criteria")
 	}
 	req := target.Request{
-		System:   judgeSystem,
+		System:   ask.JudgeSystem,
 		Messages: []schema.Message{{Role: schema.RoleUser, Content: criteriaQuestion(spec, in)}},
 		Format:   criteriaFormat(spec.Criteria),
 	}
 	var f finding
-	err := d.until(ctx, schema.Judge, req, func(reply string) error {
+	err := d.Until(ctx, schema.Judge, req, func(reply string) error {
 		var err error
 		f, err = readCriteria(reply, spec.Criteria)
 		return err
@@ -46,8 +48,8 @@ func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *dialogu
 // up the Version of [evaluator.Criteria].
 func criteriaQuestion(spec evaluator.Criteria, in Input) string {
 	return strings.Join([]string{
-		isData, block("INPUT", in.question()), block("OUTPUT", in.Transcript.Final()),
-		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + unmarked(spec.Instruction),
+		ask.IsData, ask.Block("INPUT", in.question()), ask.Block("OUTPUT", in.Transcript.Final()),
+		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + ask.Unmarked(spec.Instruction),
 		"Score it by each of these criteria, each by itself. A score is a number from 0 (worst) to " + strconv.Itoa(evaluator.CriteriaScale) + " (best).\n" + criteriaList(spec.Criteria),
 		`Reply with one JSON object {"criteria": [{"name": "…", "reason": "…", "score": …}, …], "summary": "…"}: criteria has every criterion once, by its name as it is written above; reason says why in one or two sentences; summary sums up what is good and what is missing. Write nothing else.`,
 	}, "\n\n")
@@ -66,7 +68,7 @@ func criteriaList(rubric []evaluator.Criterion) string {
 			lines[i] += fmt.Sprintf(" (weight %v)", *c.Weight)
 		}
 	}
-	return unmarked(strings.Join(lines, "\n"))
+	return ask.Unmarked(strings.Join(lines, "\n"))
 }
 
 func criteriaFormat(rubric []evaluator.Criterion) *target.Format {
@@ -74,11 +76,11 @@ func criteriaFormat(rubric []evaluator.Criterion) *target.Format {
 	for i, c := range rubric {
 		names[i] = c.Name
 	}
-	reply := object(map[string]any{
-		"criteria": list(map[string]any{"name": oneOf(names), "reason": kind("string"), "score": kind("number")}),
-		"summary":  kind("string"),
+	reply := ask.Object(map[string]any{
+		"criteria": ask.List(map[string]any{"name": ask.OneOf(names), "reason": ask.Kind("string"), "score": ask.Kind("number")}),
+		"summary":  ask.Kind("string"),
 	})
-	return &target.Format{Name: "judgement", Schema: json.RawMessage(oneLine(reply))}
+	return &target.Format{Name: "judgement", Schema: json.RawMessage(ask.OneLine(reply))}
 }
 
 // readCriteria gives the criteria in the order of the rubric.
@@ -91,16 +93,16 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 		} `json:"criteria"`
 		Summary string `json:"summary"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := ask.StrictJSON(reply, &got); err != nil {
 		return finding{}, err
 	}
 	scores := map[string]verdict.Criterion{}
 	for _, c := range got.Criteria {
 		if _, twice := scores[c.Name]; twice {
-			return finding{}, fmt.Errorf("it has the criterion %s twice", quote(c.Name))
+			return finding{}, fmt.Errorf("it has the criterion %s twice", wording.Quote(c.Name))
 		}
 		if c.Score == nil {
-			return finding{}, fmt.Errorf("the criterion %s has no number under \"score\"", quote(c.Name))
+			return finding{}, fmt.Errorf("the criterion %s has no number under \"score\"", wording.Quote(c.Name))
 		}
 		share := max(0, min(evaluator.CriteriaScale, *c.Score)) / evaluator.CriteriaScale
 		scores[c.Name] = verdict.Criterion{Score: share, Note: strings.TrimSpace(c.Reason)}
@@ -109,7 +111,7 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 	for _, c := range want {
 		found, ok := scores[c.Name]
 		if !ok {
-			return finding{}, fmt.Errorf("it has no criterion %s", quote(c.Name))
+			return finding{}, fmt.Errorf("it has no criterion %s", wording.Quote(c.Name))
 		}
 		found.ID = c.Name
 		f.criteria = append(f.criteria, found)

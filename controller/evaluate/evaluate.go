@@ -10,16 +10,15 @@ package evaluate
 import (
 	"context"
 	"fmt"
-	"github.com/gavel-evals/gavel/schema/evaluator"
 
-	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Ask calls the model that has the role. The caller journals, limits and
-// retries transport errors; evaluators repeat only replies that do not parse.
-type Ask func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error)
+// Ask calls the model that has a role.
+type Ask = ask.Ask
 
 // An Input is what evaluators look at.
 type Input struct {
@@ -49,10 +48,10 @@ type finding struct {
 // why; an error of Ask or the end of ctx is such an Error. The usage of every
 // call that was answered is in it either way.
 func Measure(ctx context.Context, ev schema.Evaluator, in Input) verdict.Measurement {
-	d := &dialogue{ask: in.Ask}
+	d := &ask.Dialogue{Ask: in.Ask}
 	f, err := find(ctx, ev.Spec, in, d)
 	m := verdict.Measurement{
-		Evaluator: ev.Name, Usage: d.usage, Asked: d.asked, Answered: d.answered,
+		Evaluator: ev.Name, Usage: d.Usage, Asked: d.Asked, Answered: d.Answered,
 	}
 	if err != nil {
 		m.Error = err.Error()
@@ -62,7 +61,7 @@ func Measure(ctx context.Context, ev schema.Evaluator, in Input) verdict.Measure
 	return m
 }
 
-func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding, error) {
+func find(ctx context.Context, spec schema.Spec, in Input, d *ask.Dialogue) (finding, error) {
 	if err := ctx.Err(); err != nil {
 		return finding{}, err
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/calls"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -24,11 +26,11 @@ const maxDoubts = 50
 // some expectation of the tool is open without it, of a forbidden one when none
 // was made exactly.
 //
-// Every wanted call needs a call of its own; see [matchAny]. A forbidden one
+// Every wanted call needs a call of its own; see [calls.MatchAny]. A forbidden one
 // must not be among the calls, whoever else it serves.
 type expectations struct {
 	specs  []evaluator.CallExpectation
-	wanted []call
+	wanted []calls.Call
 	made   []turnCall
 	fits   [][]bool // by expectation, then by call
 	doubts []doubt
@@ -38,7 +40,7 @@ type expectations struct {
 
 // A turnCall is a call that was made, in the turn of its message.
 type turnCall struct {
-	call
+	calls.Call
 	turn int
 	// canonical are its arguments in a form that equal ones share; empty where
 	// they are no JSON.
@@ -54,16 +56,16 @@ type doubt struct {
 func newExpectations(specs []evaluator.CallExpectation, tr *verdict.Transcript) (*expectations, error) {
 	e := &expectations{specs: specs, made: callsByTurn(tr), cut: make([]bool, len(specs))}
 	for _, s := range specs {
-		want := call{name: s.Tool}
+		want := calls.Call{Name: s.Tool}
 		if s.Params != nil {
 			var err error
-			if want.args, err = decodeJSON(s.Params); err != nil {
+			if want.Args, err = calls.Decode(s.Params); err != nil {
 				return nil, fmt.Errorf("expected params of %s: %w", s.Tool, err)
 			}
 		}
 		fits := make([]bool, len(e.made))
 		for i, m := range e.made {
-			fits[i] = want.fits(m.call)
+			fits[i] = want.Fits(m.Call)
 		}
 		e.wanted, e.fits = append(e.wanted, want), append(e.fits, fits)
 	}
@@ -78,12 +80,12 @@ func callsByTurn(tr *verdict.Transcript) []turnCall {
 			continue
 		}
 		for _, c := range m.ToolCalls {
-			next := turnCall{call: call{name: c.Function.Name, text: c.Function.Arguments}, turn: i + 1}
-			if canonical, err := schema.Canonical([]byte(next.text)); err == nil {
+			next := turnCall{Call: calls.Call{Name: c.Function.Name, Text: c.Function.Arguments}, turn: i + 1}
+			if canonical, err := schema.Canonical([]byte(next.Text)); err == nil {
 				next.canonical = string(canonical)
 			}
-			if args, err := decodeJSON([]byte(next.text)); err == nil {
-				next.args = args
+			if args, err := calls.Decode([]byte(next.Text)); err == nil {
+				next.Args = args
 			}
 			made = append(made, next)
 		}
@@ -105,7 +107,7 @@ func (e *expectations) doubt() error {
 		}
 		asked := map[string]int{} // by arguments, the doubt plus 1
 		for j, m := range e.made {
-			if e.fits[i][j] || !e.wanted[i].couldMean(m.call) {
+			if e.fits[i][j] || !couldMean(e.wanted[i], m.Call) {
 				continue
 			}
 			n := asked[m.canonical]
@@ -126,10 +128,10 @@ func (e *expectations) doubt() error {
 }
 
 // couldMean reports whether a call has all params that are listed.
-func (want call) couldMean(made call) bool {
-	listed, _ := want.args.(map[string]any)
-	got, ok := made.args.(map[string]any)
-	if want.name != made.name || !ok {
+func couldMean(want, made calls.Call) bool {
+	listed, _ := want.Args.(map[string]any)
+	got, ok := made.Args.(map[string]any)
+	if want.Name != made.Name || !ok {
 		return false
 	}
 	for name := range listed {
@@ -152,7 +154,7 @@ func (e *expectations) matched() []bool {
 		}
 		at, fits = append(at, i), append(fits, e.fits[i])
 	}
-	for n, ok := range matchAny(fits, len(e.made)) {
+	for n, ok := range calls.MatchAny(fits, len(e.made)) {
 		held[at[n]] = ok
 	}
 	return held
@@ -195,15 +197,15 @@ func (e *expectations) criteria(same []bool) []verdict.Criterion {
 func (e *expectations) broken(i int) string {
 	s, want := e.specs[i], e.wanted[i]
 	if s.Forbidden {
-		return s.Tool + " must not be called" + paramsNote(s) + ", and was: " + clip(e.made[e.first(i)].text)
+		return s.Tool + " must not be called" + paramsNote(s) + ", and was: " + wording.Clip(e.made[e.first(i)].Text)
 	}
 	note := " was not called"
 	for j, m := range e.made {
 		switch {
 		case e.fits[i][j]:
 			return s.Tool + paramsNote(s) + " was called too few times"
-		case want.name == m.name:
-			note = " was called with other arguments: " + clip(m.text)
+		case want.Name == m.Name:
+			note = " was called with other arguments: " + wording.Clip(m.Text)
 		}
 	}
 	if e.cut[i] {
@@ -216,5 +218,5 @@ func paramsNote(s evaluator.CallExpectation) string {
 	if s.Params == nil {
 		return ""
 	}
-	return " with " + clip(strings.TrimSpace(string(s.Params)))
+	return " with " + wording.Clip(strings.TrimSpace(string(s.Params)))
 }

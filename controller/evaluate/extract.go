@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -20,22 +21,22 @@ var extractFormat = target.Format{
 // extract asks the extractor for the part of a reply that is wanted. It does
 // not see the expected answer, which would bias it. The result is nil when the
 // reply holds no answer.
-func extract(ctx context.Context, in Input, d *dialogue, wanted string) (*string, error) {
+func extract(ctx context.Context, in Input, d *ask.Dialogue, wanted string) (*string, error) {
 	var answer *string
 	req := target.Request{
 		System: extractSystem,
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: isData + "\n\n" +
-			block("QUESTION", in.question()) + "\n\n" +
-			block("REPLY", in.Transcript.Final()) + "\n\n" +
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: ask.IsData + "\n\n" +
+			ask.Block("QUESTION", in.question()) + "\n\n" +
+			ask.Block("REPLY", in.Transcript.Final()) + "\n\n" +
 			"Find the final answer that REPLY gives to QUESTION: " + wanted + "\n" +
 			`Reply with one JSON object {"answer": …} whose value is that answer as a string, ` +
 			"or null if REPLY gives none. Write nothing else.",
 		}},
 		Format: &extractFormat,
 	}
-	err := d.until(ctx, schema.Extractor, req, func(reply string) error {
+	err := d.Until(ctx, schema.Extractor, req, func(reply string) error {
 		var got map[string]*string
-		if err := StrictJSON(reply, &got); err != nil {
+		if err := ask.StrictJSON(reply, &got); err != nil {
 			return err
 		}
 		a, ok := got["answer"]

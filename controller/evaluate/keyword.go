@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -21,7 +22,7 @@ func keyword(spec evaluator.Keyword, reply string) (finding, error) {
 	if len(spec.Keywords)+len(spec.Forbidden) == 0 {
 		return finding{}, errors.New("neither keywords nor forbidden words are given")
 	}
-	text := fold(reply)
+	text := wording.Fold(reply)
 	var f finding
 	var missing, present []string
 	ids := newIDs()
@@ -50,7 +51,7 @@ func keyword(spec evaluator.Keyword, reply string) (finding, error) {
 }
 
 func occurs(text, word string, whole bool) (bool, error) {
-	word = fold(word)
+	word = wording.Fold(word)
 	if strings.TrimSpace(word) == "" {
 		return false, errors.New("an empty word would always be found")
 	}
@@ -69,7 +70,7 @@ func occurs(text, word string, whole bool) (bool, error) {
 		after, _ := utf8.DecodeRuneInString(text[i+len(word):])
 		// Where the word itself ends in a symbol, as C++ does, anything may
 		// follow. Beyond the text's ends the decoded rune is no word rune.
-		if !(isWordRune(first) && isWordRune(before)) && !(isWordRune(last) && isWordRune(after)) {
+		if !(wording.IsWordRune(first) && wording.IsWordRune(before)) && !(wording.IsWordRune(last) && wording.IsWordRune(after)) {
 			return true, nil
 		}
 		_, size := utf8.DecodeRuneInString(text[i:])
@@ -80,7 +81,7 @@ func occurs(text, word string, whole bool) (bool, error) {
 func keywordReason(spec evaluator.Keyword, reply string, missing, present []string) string {
 	var parts []string
 	if len(present) > 0 {
-		parts = append(parts, "the reply contains the forbidden "+quoteAll(present))
+		parts = append(parts, "the reply contains the forbidden "+wording.QuoteAll(present))
 	}
 	total := len(spec.Keywords)
 	switch {
@@ -90,7 +91,7 @@ func keywordReason(spec evaluator.Keyword, reply string, missing, present []stri
 		parts = append(parts, fmt.Sprintf("all %d keywords were found", total))
 	case total > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d keywords were found; missing: %s",
-			total-len(missing), total, quoteAll(missing)))
+			total-len(missing), total, wording.QuoteAll(missing)))
 	case len(present) == 0:
 		parts = append(parts, "no forbidden word was found")
 	}

@@ -9,14 +9,14 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
-
-const judgeSystem = "You judge the reply of another system by the instructions of the person who tests it. You are given all there is to know; you have no tools."
 
 var judgeFormat = target.Format{
 	Name: "judgement",
@@ -34,12 +34,12 @@ type judgement struct {
 // to [0,1]. Without max_score the judge gives 0–1 itself, and more is an error.
 // With a pattern (hybrid) the value is what group 1, or else the whole match,
 // finds in the judge's reply; otherwise the reply is JSON {score, reason}.
-func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *dialogue) (finding, error) {
+func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *ask.Dialogue) (finding, error) {
 	if math.IsNaN(spec.MaxScore) || math.IsInf(spec.MaxScore, 0) || spec.MaxScore < 0 {
 		return finding{}, fmt.Errorf("config.max_score %v is no positive number", spec.MaxScore)
 	}
 	req := target.Request{
-		System:   judgeSystem,
+		System:   ask.JudgeSystem,
 		Messages: []schema.Message{{Role: schema.RoleUser, Content: fillTemplate(spec, in)}},
 	}
 	read := readJudgement
@@ -54,7 +54,7 @@ func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *dialogue) (
 	}
 	var score float64
 	var j judgement
-	err := d.until(ctx, schema.Judge, req, func(reply string) error {
+	err := d.Until(ctx, schema.Judge, req, func(reply string) error {
 		var err error
 		if j, err = read(reply); err != nil {
 			return err
@@ -73,17 +73,17 @@ func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *dialogue) (
 // between delimiters. A template that does not place the response gets it at
 // its end: there is nothing else to judge.
 func fillTemplate(spec evaluator.Prompt, in Input) string {
-	template := unmarked(spec.Template)
+	template := ask.Unmarked(spec.Template)
 	if !strings.Contains(template, "{response}") {
 		template += "\n\n{response}"
 	}
 	filled := strings.NewReplacer(
-		"{prompt}", block("PROMPT", in.question()),
-		"{response}", block("RESPONSE", in.Transcript.Final()),
-		"{expected}", unmarked(jsonText(spec.Expected)),
-		"{level}", unmarked(spec.Level),
+		"{prompt}", ask.Block("PROMPT", in.question()),
+		"{response}", ask.Block("RESPONSE", in.Transcript.Final()),
+		"{expected}", ask.Unmarked(wording.OfJSON(spec.Expected)),
+		"{level}", ask.Unmarked(spec.Level),
 	).Replace(template)
-	text := isData + "\n\n" + filled
+	text := ask.IsData + "\n\n" + filled
 	if spec.Pattern != "" {
 		return text
 	}
@@ -100,7 +100,7 @@ func readJudgement(reply string) (judgement, error) {
 		Score  *float64 `json:"score"`
 		Reason string   `json:"reason"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := ask.StrictJSON(reply, &got); err != nil {
 		return judgement{}, err
 	}
 	if got.Score == nil {
@@ -117,16 +117,16 @@ func matchJudgement(re *regexp.Regexp, reply string) (judgement, error) {
 	found := match[min(1, len(match)-1)]
 	values := number.Parse(found)
 	if len(values) == 0 {
-		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is no number", quote(found))
+		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is no number", wording.Quote(found))
 	}
-	return judgement{values[0], clip(reply)}, nil
+	return judgement{values[0], wording.Clip(reply)}, nil
 }
 
 // scale turns what the judge gave into a score in [0,1].
 func scale(value, maxScore float64) (float64, error) {
 	if maxScore == 0 {
 		if value > 1 {
-			return 0, &finalError{fmt.Sprintf("the judge gave %v, and 1 is the best without a maximum: set config.max_score", value)}
+			return 0, &ask.FinalError{Message: fmt.Sprintf("the judge gave %v, and 1 is the best without a maximum: set config.max_score", value)}
 		}
 		maxScore = 1
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -26,20 +27,20 @@ func regex(spec evaluator.Regex, reply string) (finding, error) {
 	}
 	match := re.FindStringSubmatch(reply)
 	c := verdict.Criterion{ID: "match"}
-	expected := jsonText(spec.Expected)
+	expected := wording.OfJSON(spec.Expected)
 	presence := re.NumSubexp() == 0 || len(spec.Expected) == 0 || string(spec.Expected) == "null"
 	switch {
 	case match == nil:
 		c.Note = "the pattern does not match the reply"
 	case presence:
-		c.Score, c.Note = 1, "the pattern matches "+quote(match[0])
+		c.Score, c.Note = 1, "the pattern matches "+wording.Quote(match[0])
 	default:
 		equal, err := sameText(spec.Comparison, match[1], expected)
 		if err != nil {
 			return finding{}, err
 		}
 		c.Score = share(equal)
-		c.Note = fmt.Sprintf("found %s, expected %s", quote(match[1]), quote(expected))
+		c.Note = fmt.Sprintf("found %s, expected %s", wording.Quote(match[1]), wording.Quote(expected))
 	}
 	return finding{[]verdict.Criterion{c}, c.Note}, nil
 }
@@ -61,11 +62,11 @@ func compile(pattern string) (*regexp.Regexp, error) {
 func sameText(comparison, got, expected string) (bool, error) {
 	switch comparison {
 	case "":
-		return strings.TrimSpace(fold(got)) == strings.TrimSpace(fold(expected)), nil
+		return strings.TrimSpace(wording.Fold(got)) == strings.TrimSpace(wording.Fold(expected)), nil
 	case "exact_number":
 		want := number.Parse(expected)
 		if len(want) == 0 {
-			return false, fmt.Errorf("exact_number: the expected value %s is no number", quote(expected))
+			return false, fmt.Errorf("exact_number: the expected value %s is no number", wording.Quote(expected))
 		}
 		return number.Parse(got).Near(want, 0), nil
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -18,17 +20,17 @@ import (
 // analysis (the default evaluation of the promptval dialect). pass is 1 or 0,
 // the grade is from Very Bad = 0 to Excellent = 1 in quarters. The two may
 // disagree: which of them decides is the Rule's.
-func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *dialogue) (finding, error) {
-	reply := object(map[string]any{
-		"analysis": kind("string"), "grade": oneOf(gradeWords()), "pass": kind("boolean"),
+func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *ask.Dialogue) (finding, error) {
+	reply := ask.Object(map[string]any{
+		"analysis": ask.Kind("string"), "grade": ask.OneOf(gradeWords()), "pass": ask.Kind("boolean"),
 	})
 	req := target.Request{
-		System:   judgeSystem,
+		System:   ask.JudgeSystem,
 		Messages: []schema.Message{{Role: schema.RoleUser, Content: semanticQuestion(spec, in)}},
-		Format:   &target.Format{Name: "judgement", Schema: json.RawMessage(oneLine(reply))},
+		Format:   &target.Format{Name: "judgement", Schema: json.RawMessage(ask.OneLine(reply))},
 	}
 	var f finding
-	err := d.until(ctx, schema.Judge, req, func(reply string) error {
+	err := d.Until(ctx, schema.Judge, req, func(reply string) error {
 		var err error
 		f, err = readSemantic(reply)
 		return err
@@ -40,8 +42,8 @@ func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *dialogu
 // up the Version of [evaluator.Semantic].
 func semanticQuestion(spec evaluator.Semantic, in Input) string {
 	parts := []string{
-		isData, block("INPUT", in.question()), block("OUTPUT", in.Transcript.Final()),
-		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + unmarked(spec.Instruction),
+		ask.IsData, ask.Block("INPUT", in.question()), ask.Block("OUTPUT", in.Transcript.Final()),
+		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + ask.Unmarked(spec.Instruction),
 	}
 	if len(spec.Criteria) > 0 {
 		parts = append(parts, "Look at these criteria:\n"+criteriaList(spec.Criteria))
@@ -64,7 +66,7 @@ func readSemantic(reply string) (finding, error) {
 		Grade    string `json:"grade"`
 		Pass     *bool  `json:"pass"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := ask.StrictJSON(reply, &got); err != nil {
 		return finding{}, err
 	}
 	if got.Pass == nil {
@@ -73,7 +75,7 @@ func readSemantic(reply string) (finding, error) {
 	grades := evaluator.Grades()
 	i := slices.IndexFunc(grades, func(g evaluator.Grade) bool { return strings.EqualFold(g.Word, strings.TrimSpace(got.Grade)) })
 	if i < 0 {
-		return finding{}, fmt.Errorf("the grade %s is none of %s", quote(got.Grade), strings.Join(gradeWords(), ", "))
+		return finding{}, fmt.Errorf("the grade %s is none of %s", wording.Quote(got.Grade), strings.Join(gradeWords(), ", "))
 	}
 	return finding{
 		criteria: []verdict.Criterion{

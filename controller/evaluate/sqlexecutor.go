@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -17,7 +19,7 @@ import (
 // sql_executor section of the domain dialect). The statement is run only when
 // a check looks at the result. A reply without SQL, and SQL that does not run,
 // hold no such check; a database that cannot be built is an error.
-func sqlExecutor(ctx context.Context, spec evaluator.SQLExecutor, in Input, d *dialogue) (finding, error) {
+func sqlExecutor(ctx context.Context, spec evaluator.SQLExecutor, in Input, d *ask.Dialogue) (finding, error) {
 	checks := statementChecks(spec)
 	results := resultChecks(spec)
 	if len(checks)+len(results) == 0 {
@@ -103,7 +105,7 @@ func statementChecks(spec evaluator.SQLExecutor) []check {
 			if strings.EqualFold(strings.TrimSpace(spec.QueryType), s.statement.Type) {
 				return ""
 			}
-			return fmt.Sprintf("the statement is %s, expected %s", quote(s.statement.Type), quote(spec.QueryType))
+			return fmt.Sprintf("the statement is %s, expected %s", wording.Quote(s.statement.Type), wording.Quote(spec.QueryType))
 		}})
 	}
 	subset := func(id, what string, wanted []string, has func(sqlexec.Statement, string) bool) {
@@ -120,7 +122,7 @@ func statementChecks(spec evaluator.SQLExecutor) []check {
 			if len(missing) == 0 {
 				return ""
 			}
-			return "the statement lacks the " + what + " " + quoteAll(missing)
+			return "the statement lacks the " + what + " " + wording.QuoteAll(missing)
 		}})
 	}
 	subset("table", "table", spec.Tables, func(s sqlexec.Statement, w string) bool {
@@ -149,7 +151,7 @@ func resultChecks(spec evaluator.SQLExecutor) []check {
 			if len(wrong) == 0 {
 				return ""
 			}
-			return "the result " + what + " " + quoteAll(wrong)
+			return "the result " + what + " " + wording.QuoteAll(wrong)
 		}})
 	}
 	columns("expected_columns", "lacks the column", spec.Columns, true)
@@ -178,7 +180,7 @@ func resultChecks(spec evaluator.SQLExecutor) []check {
 
 func hasColumn(columns []string, name string) bool {
 	return slices.ContainsFunc(columns, func(c string) bool {
-		return strings.TrimSpace(fold(c)) == strings.TrimSpace(fold(name))
+		return strings.TrimSpace(wording.Fold(c)) == strings.TrimSpace(wording.Fold(name))
 	})
 }
 
@@ -186,20 +188,20 @@ func hasColumn(columns []string, name string) bool {
 // is marked as SQL, else the first block that begins with a verb of SQL, else
 // the reply itself if it does, else what the extractor finds. It is empty when
 // the reply holds none.
-func takeSQL(ctx context.Context, in Input, d *dialogue) (string, error) {
+func takeSQL(ctx context.Context, in Input, d *ask.Dialogue) (string, error) {
 	reply := in.Transcript.Final()
 	if strings.TrimSpace(reply) == "" {
 		return "", nil
 	}
-	blocks := fences(reply)
+	blocks := wording.Fences(reply)
 	for _, b := range blocks {
-		if lang, _, _ := strings.Cut(b.lang, " "); strings.HasPrefix(lang, "sql") || lang == "postgresql" || lang == "mysql" {
-			return strings.TrimSpace(b.body), nil
+		if lang, _, _ := strings.Cut(b.Lang, " "); strings.HasPrefix(lang, "sql") || lang == "postgresql" || lang == "mysql" {
+			return strings.TrimSpace(b.Body), nil
 		}
 	}
 	for _, b := range blocks {
-		if isSQL(b.body) {
-			return strings.TrimSpace(b.body), nil
+		if isSQL(b.Body) {
+			return strings.TrimSpace(b.Body), nil
 		}
 	}
 	if isSQL(reply) && !strings.Contains(strings.TrimSpace(reply), "\n\n") {

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -39,7 +41,7 @@ type answerKind struct {
 //	boolean   yes and no, true and false, in English and Indonesian
 //	choice    equal labels (B, "(b)", "B. Paris") or equal texts
 //	json      equal values; key order and the form of numbers do not matter
-func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *dialogue) (finding, error) {
+func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *ask.Dialogue) (finding, error) {
 	kind, err := kindOf(spec)
 	if err != nil {
 		return finding{}, err
@@ -48,7 +50,7 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *dialogue)
 	if strings.TrimSpace(reply) == "" {
 		return answered(false, "the reply is empty"), nil
 	}
-	expected := jsonText(spec.Answer)
+	expected := wording.OfJSON(spec.Answer)
 	if equal, sure := kind.direct(reply); sure {
 		return answered(equal, compared(reply, expected, equal)), nil
 	}
@@ -57,7 +59,7 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *dialogue)
 	case err != nil:
 		return finding{}, err
 	case answer == nil:
-		return answered(false, "the reply gives no answer; expected "+quote(expected)), nil
+		return answered(false, "the reply gives no answer; expected "+wording.Quote(expected)), nil
 	}
 	equal := kind.equal(*answer)
 	return answered(equal, compared(*answer, expected, equal)), nil
@@ -65,9 +67,9 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *dialogue)
 
 func compared(got, expected string, equal bool) string {
 	if equal {
-		return "the answer is " + quote(got)
+		return "the answer is " + wording.Quote(got)
 	}
-	return fmt.Sprintf("the answer is %s, expected %s", quote(got), quote(expected))
+	return fmt.Sprintf("the answer is %s, expected %s", wording.Quote(got), wording.Quote(expected))
 }
 
 func answered(equal bool, reason string) finding {
@@ -78,7 +80,7 @@ func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 	if len(spec.Answer) == 0 || string(spec.Answer) == "null" {
 		return answerKind{}, errors.New("no answer is expected")
 	}
-	expected := jsonText(spec.Answer)
+	expected := wording.OfJSON(spec.Answer)
 	switch spec.Type {
 	case "numeric":
 		return numericKind(expected, spec.Tolerance)
@@ -99,7 +101,7 @@ func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 func numericKind(expected string, tolerance float64) (answerKind, error) {
 	want := number.Parse(expected)
 	if len(want) == 0 {
-		return answerKind{}, fmt.Errorf("the expected answer %s is no number", quote(expected))
+		return answerKind{}, fmt.Errorf("the expected answer %s is no number", wording.Quote(expected))
 	}
 	return answerKind{
 		wanted: "a number. Copy it as it is written, with its sign, separators and percent sign, without a unit.",
@@ -112,8 +114,8 @@ func numericKind(expected string, tolerance float64) (answerKind, error) {
 }
 
 func stringKind(expected string) answerKind {
-	want := plain(expected)
-	equal := func(s string) bool { return plain(s) == want }
+	want := wording.Plain(expected)
+	equal := func(s string) bool { return wording.Plain(s) == want }
 	return answerKind{
 		wanted: "a word or phrase. Copy it as it is written, without the sentence around it.",
 		direct: func(reply string) (bool, bool) { e := equal(reply); return e, e },
@@ -122,11 +124,11 @@ func stringKind(expected string) answerKind {
 }
 
 func containsKind(expected string) (answerKind, error) {
-	want := plain(expected)
+	want := wording.Plain(expected)
 	if want == "" {
 		return answerKind{}, errors.New("the expected answer is empty and would always be contained")
 	}
-	contains := func(s string) bool { return strings.Contains(plain(s), want) }
+	contains := func(s string) bool { return strings.Contains(wording.Plain(s), want) }
 	return answerKind{
 		wanted: "the part that answers. Copy it as it is written.",
 		direct: func(reply string) (bool, bool) {
@@ -143,7 +145,7 @@ func containsKind(expected string) (answerKind, error) {
 func booleanKind(expected string) (answerKind, error) {
 	want, ok := truth(expected)
 	if !ok {
-		return answerKind{}, fmt.Errorf("the expected answer %s is neither yes nor no", quote(expected))
+		return answerKind{}, fmt.Errorf("the expected answer %s is neither yes nor no", wording.Quote(expected))
 	}
 	equal := func(answer string) bool {
 		got, ok := truth(answer)
@@ -161,7 +163,7 @@ func booleanKind(expected string) (answerKind, error) {
 
 // truth reads a text that is nothing but yes or no.
 func truth(s string) (value, ok bool) {
-	switch plain(s) {
+	switch wording.Plain(s) {
 	case "yes", "y", "true", "correct", "right", "1", "ya", "iya", "benar", "betul":
 		return true, true
 	case "no", "n", "false", "incorrect", "not correct", "wrong", "0",
@@ -198,7 +200,7 @@ func (o option) same(other option) bool {
 
 // parseOption reads "B", "(b)", "Option B", "B) Paris", "2. Jakarta", "Paris".
 func parseOption(s string) option {
-	t := plain(s)
+	t := wording.Plain(s)
 	for _, lead := range []string{"option ", "answer: ", "answer ", "choice ", "opsi ", "pilihan ", "jawaban: ", "jawaban "} {
 		t = strings.TrimPrefix(t, lead)
 	}
@@ -216,14 +218,14 @@ func parseOption(s string) option {
 	case rest == "" || rest == ")" || rest == ":":
 		return option{label: inner[:n]}
 	case strings.IndexByte(").:", rest[0]) >= 0 && len(rest) > 1 && (rest[0] != '.' || rest[1] == ' '):
-		return option{label: inner[:n], text: plain(rest[1:])}
+		return option{label: inner[:n], text: wording.Plain(rest[1:])}
 	}
 	return option{text: t}
 }
 
 func jsonKind(answer json.RawMessage) (answerKind, error) {
 	// Authors also write the expected JSON as a string.
-	if inner, err := schema.Canonical([]byte(jsonText(answer))); err == nil {
+	if inner, err := schema.Canonical([]byte(wording.OfJSON(answer))); err == nil {
 		answer = inner
 	}
 	want, err := schema.Canonical(answer)
@@ -231,7 +233,7 @@ func jsonKind(answer json.RawMessage) (answerKind, error) {
 		return answerKind{}, fmt.Errorf("the expected answer: %w", err)
 	}
 	parse := func(s string) (json.RawMessage, bool) {
-		got, err := schema.Canonical([]byte(unfenced(s)))
+		got, err := schema.Canonical([]byte(wording.Unfenced(s)))
 		return got, err == nil
 	}
 	return answerKind{

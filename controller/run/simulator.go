@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -23,7 +23,7 @@ var simulatorFormat = target.Format{
 // A simulator is a model that plays the user of one sample.
 type simulator struct {
 	sim   schema.Simulation
-	ask   evaluate.Ask
+	ask   ask.Ask
 	usage verdict.Usage
 }
 
@@ -71,7 +71,7 @@ func readLine(text string) (line, error) {
 		Message *string `json:"message"`
 		Done    *bool   `json:"done"`
 	}
-	if err := evaluate.StrictJSON(text, &got); err != nil {
+	if err := ask.StrictJSON(text, &got); err != nil {
 		return line{}, err
 	}
 	if got.Message == nil || got.Done == nil {

@@ -1,4 +1,6 @@
-package evaluate
+// Package wording compares texts as people read them, and brings them into
+// reasons.
+package wording
 
 import (
 	"encoding/json"
@@ -11,11 +13,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold makes texts comparable that people read as the same: toNFKC_Casefold of
+// Fold makes texts comparable that people read as the same: toNFKC_Casefold of
 // the Unicode Standard (chapter 3.13, R5) with the invisible characters that
 // occur in running text instead of all default-ignorable ones, so that a
 // zero-width space does not hide a word.
-func fold(s string) string {
+func Fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
@@ -41,10 +43,10 @@ func isASCII(s string) bool {
 	return true
 }
 
-// plain is fold with runs of white space as one space and without the quotes,
+// Plain is Fold with runs of white space as one space and without the quotes,
 // the emphasis and the final stop that models put around an answer.
-func plain(s string) string {
-	s = strings.Join(strings.Fields(fold(s)), " ")
+func Plain(s string) string {
+	s = strings.Join(strings.Fields(Fold(s)), " ")
 	for {
 		t := strings.Trim(s, " \"'`*_“”‘’«»")
 		t = strings.TrimRight(t, ".!。")
@@ -55,12 +57,13 @@ func plain(s string) string {
 	}
 }
 
-func isWordRune(r rune) bool {
+// IsWordRune reports whether a rune is part of a word.
+func IsWordRune(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// clip shortens a text for a reason to at most 80 characters on one line.
-func clip(s string) string {
+// Clip shortens a text for a reason to at most 80 characters on one line.
+func Clip(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	const most = 80
 	if utf8.RuneCountInString(s) <= most {
@@ -69,10 +72,11 @@ func clip(s string) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// quote clips and quotes a text for a reason.
-func quote(s string) string { return strconv.Quote(clip(strings.ToValidUTF8(s, "\ufffd"))) }
+// Quote clips and quotes a text for a reason.
+func Quote(s string) string { return strconv.Quote(Clip(strings.ToValidUTF8(s, "\ufffd"))) }
 
-func quoteAll(list []string) string {
+// QuoteAll quotes the first ten of a list.
+func QuoteAll(list []string) string {
 	const most = 10
 	quoted := make([]string, 0, min(len(list), most+1))
 	for i, s := range list {
@@ -80,14 +84,14 @@ func quoteAll(list []string) string {
 			quoted = append(quoted, strconv.Itoa(len(list)-most)+" more")
 			break
 		}
-		quoted = append(quoted, quote(s))
+		quoted = append(quoted, Quote(s))
 	}
 	return strings.Join(quoted, ", ")
 }
 
-// jsonText is a JSON value as a person would write it in a sentence: a string
+// OfJSON is a JSON value as a person would write it in a sentence: a string
 // without its quotes, null as nothing, anything else as it is.
-func jsonText(raw json.RawMessage) string {
+func OfJSON(raw json.RawMessage) string {
 	var s string
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
@@ -98,16 +102,17 @@ func jsonText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// A fence is a block of code in Markdown.
-type fence struct {
-	lang string
-	body string
+// A Fence is a block of code in Markdown.
+type Fence struct {
+	// Lang is what stands behind the opening marks, in lower case.
+	Lang string
+	Body string
 }
 
-// fences finds the blocks between lines of ``` or ~~~; one that is not closed
+// Fences finds the blocks between lines of ``` or ~~~; one that is not closed
 // ends with the text.
-func fences(text string) []fence {
-	var found []fence
+func Fences(text string) []Fence {
+	var found []Fence
 	var open string
 	var body []string
 	var lang string
@@ -119,14 +124,14 @@ func fences(text string) []fence {
 			open, body = mark, nil
 			lang = strings.ToLower(strings.TrimSpace(t[len(mark):]))
 		case open != "" && strings.HasPrefix(t, open) && strings.Trim(t, open[:1]) == "":
-			found = append(found, fence{lang, strings.Join(body, "\n")})
+			found = append(found, Fence{lang, strings.Join(body, "\n")})
 			open = ""
 		case open != "":
 			body = append(body, line)
 		}
 	}
 	if open != "" {
-		found = append(found, fence{lang, strings.Join(body, "\n")})
+		found = append(found, Fence{lang, strings.Join(body, "\n")})
 	}
 	return found
 }
@@ -142,15 +147,15 @@ func fenceMark(line string) string {
 	return ""
 }
 
-// unfenced is the body of the text's only block of code when the text is
+// Unfenced is the body of the text's only block of code when the text is
 // nothing else, else the trimmed text.
-func unfenced(text string) string {
+func Unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	if fenceMark(firstLine(text)) == "" {
 		return text
 	}
-	if found := fences(text); len(found) == 1 && fenceMark(lastLine(text)) != "" {
-		return strings.TrimSpace(found[0].body)
+	if found := Fences(text); len(found) == 1 && fenceMark(lastLine(text)) != "" {
+		return strings.TrimSpace(found[0].Body)
 	}
 	return text
 }

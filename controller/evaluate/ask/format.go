@@ -1,0 +1,44 @@
+package ask
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// The functions below write JSON Schemas of replies. Providers with a strict mode
+// want every field required and no other allowed.
+
+// Kind is a value of a JSON type.
+func Kind(name string) map[string]any { return map[string]any{"type": name} }
+
+// OneOf is one of some words.
+func OneOf(words []string) map[string]any { return map[string]any{"type": "string", "enum": words} }
+
+// Object has these fields and no other.
+func Object(fields map[string]any) map[string]any {
+	return map[string]any{
+		"type": "object", "properties": fields,
+		"required": slices.Sorted(maps.Keys(fields)), "additionalProperties": false,
+	}
+}
+
+// List has objects of these fields.
+func List(fields map[string]any) map[string]any {
+	return map[string]any{"type": "array", "items": Object(fields)}
+}
+
+// OneLine is a value as JSON, which has no line break of its own.
+func OneLine(v any) string {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		raw, err = schema.Canonical(raw)
+	}
+	if err != nil {
+		return fmt.Sprintf("%q", fmt.Sprint(v)) // a schema that is no JSON
+	}
+	return string(raw)
+}

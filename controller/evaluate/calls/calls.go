@@ -1,0 +1,157 @@
+// Package calls compares the tool calls that a target made with those that are
+// expected.
+package calls
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Most bounds how many calls are expected and how many of a transcript are
+// looked at, so that a chatty agent does not make the matching slow.
+const Most = 1000
+
+// A Call is one that is expected or was made. Args are decoded; nil means any
+// in an expected call and unreadable ones in a call that was made.
+type Call struct {
+	Name string
+	Args any
+	// Text is what Args were decoded from.
+	Text string
+}
+
+// Made are the calls that the assistant makes in messages, the first [Most] of
+// them.
+func Made(messages []schema.Message) []Call {
+	var made []Call
+	for _, m := range messages {
+		if m.Role != schema.RoleAssistant {
+			continue
+		}
+		for _, c := range m.ToolCalls {
+			if len(made) == Most {
+				return made
+			}
+			next := Call{Name: c.Function.Name, Text: c.Function.Arguments}
+			if args, err := Decode([]byte(next.Text)); err == nil {
+				next.Args = args
+			}
+			made = append(made, next)
+		}
+	}
+	return made
+}
+
+// Fits reports whether a call that was made is the one that is wanted: the same
+// tool, and arguments that carry the listed ones. Objects are compared by the
+// listed keys at every depth, lists item by item, numbers by value.
+func (want Call) Fits(made Call) bool {
+	return want.Name == made.Name && (want.Args == nil || Carries(want.Args, made.Args))
+}
+
+// MatchAny finds a largest matching between expected and made calls.
+func MatchAny(fits [][]bool, made int) []bool {
+	owner := make([]int, made) // index into fits plus 1; 0 is free
+	tried := make([]bool, made)
+	var place func(i int) bool
+	place = func(i int) bool {
+		for j, fit := range fits[i] {
+			if !fit || tried[j] {
+				continue
+			}
+			tried[j] = true
+			if owner[j] == 0 || place(owner[j]-1) {
+				owner[j] = i + 1
+				return true
+			}
+		}
+		return false
+	}
+	matched := make([]bool, len(fits))
+	for i := range fits {
+		// What failed once fails until a path was found, so that tried is
+		// cleared only then.
+		if place(i) {
+			clear(tried)
+		}
+	}
+	for _, o := range owner {
+		if o > 0 {
+			matched[o-1] = true
+		}
+	}
+	return matched
+}
+
+// MatchChain finds a longest ordered match; of several the one that keeps the
+// earliest expected calls.
+func MatchChain(fits [][]bool, made int) []bool {
+	// best[i][j] is the length for the expected calls from i and the made ones
+	// from j on.
+	best := make([][]int, len(fits)+1)
+	for i := range best {
+		best[i] = make([]int, made+1)
+	}
+	for i, row := range slices.Backward(fits) {
+		for j := made - 1; j >= 0; j-- {
+			best[i][j] = max(best[i+1][j], best[i][j+1])
+			if row[j] {
+				best[i][j] = max(best[i][j], 1+best[i+1][j+1])
+			}
+		}
+	}
+	matched := make([]bool, len(fits))
+	for i, j := 0, 0; i < len(fits) && j < made; {
+		switch {
+		case fits[i][j] && best[i][j] == 1+best[i+1][j+1]:
+			matched[i] = true
+			i, j = i+1, j+1
+		case best[i][j] == best[i][j+1]:
+			j++
+		default:
+			i++
+		}
+	}
+	return matched
+}
+
+// Decode decodes one canonical value, so that equal numbers have equal text.
+func Decode(raw []byte) (any, error) {
+	canonical, err := schema.Canonical(raw)
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(canonical))
+	dec.UseNumber()
+	var v any
+	err = dec.Decode(&v)
+	return v, err
+}
+
+// Carries reports whether got holds all that want lists.
+func Carries(want, got any) bool {
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return false
+		}
+		for key, v := range w {
+			if other, ok := g[key]; !ok || !Carries(v, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		g, ok := got.([]any)
+		return ok && slices.EqualFunc(w, g, Carries)
+	}
+	switch got.(type) {
+	case map[string]any, []any:
+		return false // not comparable with ==
+	}
+	return want == got
+}
