@@ -9,11 +9,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/complaint"
 )
 
 // maxReply bounds a reply in bytes, unpacked. The longest that models write is
@@ -130,18 +129,18 @@ func (b base) ended(ctx context.Context) error {
 // refused is the error of a reply that is no success.
 func (w *wire) refused(resp *http.Response, body []byte) error {
 	status := resp.StatusCode
-	said := readComplaint(body)
+	said := complaint.Read(resp.Header, body, w.now())
 	text := cmp.Or(http.StatusText(status), "unknown status")
 	e := Error{
 		Status: status,
 		Retry: status == http.StatusRequestTimeout || status >= 500 ||
-			(status == http.StatusTooManyRequests && !said.spent),
+			(status == http.StatusTooManyRequests && !said.Spent),
 		Message: fmt.Sprintf("%d %s", status, text),
 	}
 	switch {
 	case status != http.StatusUnauthorized:
-		if said.message != "" {
-			e.Message += ": " + said.message
+		if said.Message != "" {
+			e.Message += ": " + said.Message
 		}
 	// Providers repeat parts of a wrong key, so what they say is left out.
 	case w.keyEnv != "":
@@ -150,47 +149,7 @@ func (w *wire) refused(resp *http.Response, body []byte) error {
 		e.Message += ": a key is asked for; name its environment variable as api_key_env"
 	}
 	if e.Retry {
-		e.After = cmp.Or(after(resp.Header, w.now()), said.wait)
+		e.After = said.Wait
 	}
 	return w.fail(e)
-}
-
-// maxAfter bounds what a provider may ask to wait.
-const maxAfter = 24 * time.Hour
-
-// after is how long the headers of a reply ask to wait; 0 where they do not.
-// Retry-After wins; without it the resets of those limits count of which
-// nothing remains.
-func after(h http.Header, now time.Time) time.Duration {
-	var wait time.Duration
-	switch ms, s := h.Get("Retry-After-Ms"), h.Get("Retry-After"); {
-	case ms != "":
-		wait = parseWait(ms + "ms")
-	case s != "":
-		wait = parseWait(s)
-		if at, err := http.ParseTime(s); err == nil {
-			wait = at.Sub(now)
-		}
-	default:
-		for _, limit := range []string{"Requests", "Tokens"} {
-			if h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
-				wait = max(wait, parseWait(h.Get("X-Ratelimit-Reset-"+limit)))
-			}
-		}
-	}
-	return min(max(wait, 0), maxAfter)
-}
-
-// parseWait reads a number of seconds or a duration such as 6m0s; 0 if it is
-// neither.
-func parseWait(s string) time.Duration {
-	if n, err := strconv.ParseFloat(s, 64); err == nil {
-		// Compared first, since what does not fit a Duration converts to anything.
-		return time.Duration(min(n, maxAfter.Seconds()) * float64(time.Second))
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		return 0
-	}
-	return d
 }

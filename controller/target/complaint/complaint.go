@@ -1,0 +1,133 @@
+// Package complaint reads what a provider says that is wrong: the body and the
+// headers of a reply that is no success, in the forms that are in use.
+package complaint
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Complaint is what a provider says is wrong.
+type Complaint struct {
+	Message string
+	// Wait is how long it asks to wait; 0 where it does not.
+	Wait time.Duration
+	// Spent is true for a quota that does not come back by waiting.
+	Spent bool
+}
+
+// Read finds what a provider says; a body of no known form is the message
+// itself. How long to wait may stand in the headers, which win, or in the body.
+func Read(header http.Header, body []byte, now time.Time) Complaint {
+	c := read(body)
+	if wait := after(header, now); wait > 0 {
+		c.Wait = wait
+	}
+	return c
+}
+
+func read(body []byte) Complaint {
+	var form struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	// Google's errors stand in a list.
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	if json.Unmarshal(body, &form) != nil {
+		return Complaint{Message: string(bytes.TrimSpace(body))}
+	}
+	var inner struct {
+		Message string   `json:"message"`
+		Code    any      `json:"code"`
+		Details []detail `json:"details"`
+	}
+	// What has another form leaves the message as it is.
+	_ = json.Unmarshal(form.Error, &inner)
+	if inner.Message == "" {
+		return Complaint{Message: cmp.Or(plain(form.Error), form.Message, plain(form.Detail), string(body))}
+	}
+	c := Complaint{Message: inner.Message, Spent: inner.Code == "insufficient_quota"}
+	for _, d := range inner.Details {
+		d.add(&c)
+	}
+	return c
+}
+
+// A detail is what Google says beside the message, where others have
+// headers: a google.rpc.RetryInfo or a google.rpc.QuotaFailure.
+type detail struct {
+	RetryDelay string `json:"retryDelay"`
+	Violations []struct {
+		QuotaID string `json:"quotaId"`
+	} `json:"violations"`
+}
+
+func (d detail) add(c *Complaint) {
+	if d.RetryDelay != "" {
+		c.Wait = limited(parseWait(d.RetryDelay))
+	}
+	for _, v := range d.Violations {
+		c.Spent = c.Spent || strings.Contains(v.QuotaID, "PerDay")
+	}
+}
+
+// maxAfter bounds what a provider may ask to wait.
+const maxAfter = 24 * time.Hour
+
+// after is how long the headers ask to wait; 0 where they do not.
+// Retry-After wins; without it the resets of those limits count of which
+// nothing remains.
+func after(h http.Header, now time.Time) time.Duration {
+	var wait time.Duration
+	switch ms, s := h.Get("Retry-After-Ms"), h.Get("Retry-After"); {
+	case ms != "":
+		wait = parseWait(ms + "ms")
+	case s != "":
+		wait = parseWait(s)
+		if at, err := http.ParseTime(s); err == nil {
+			wait = at.Sub(now)
+		}
+	default:
+		for _, limit := range []string{"Requests", "Tokens"} {
+			if h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
+				wait = max(wait, parseWait(h.Get("X-Ratelimit-Reset-"+limit)))
+			}
+		}
+	}
+	return limited(wait)
+}
+
+func limited(wait time.Duration) time.Duration { return min(max(wait, 0), maxAfter) }
+
+// parseWait reads a number of seconds or a duration such as 6m0s; 0 if it is
+// neither.
+func parseWait(s string) time.Duration {
+	if n, err := strconv.ParseFloat(s, 64); err == nil {
+		// Compared first, since what does not fit a Duration converts to anything.
+		return time.Duration(min(n, maxAfter.Seconds()) * float64(time.Second))
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+// plain is the text of a JSON string, nothing for null or no value, and else
+// the JSON as it is.
+func plain(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
