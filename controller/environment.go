@@ -24,7 +24,7 @@ func (p *Prepared) environment(s State) (plan.Environment, error) {
 		Config: p.ConfigFile, DefaultTarget: s.Config.DefaultTarget,
 		Targets: make(map[string]plan.Target, len(s.Config.Targets)),
 		Roles:   RoleTargets(s.Config.Roles),
-		Root:    firstRequest,
+		Roots:   firstRequests,
 	}
 	var salt []byte
 	if p.Ledger != nil {
@@ -47,11 +47,14 @@ func RoleTargets(r config.Roles) map[schema.Role]string {
 		schema.Judge:     r.Judge,
 		schema.Simulator: cmp.Or(r.Simulator, r.Judge),
 		schema.Extractor: cmp.Or(r.Extractor, r.Judge),
+
+		schema.GeminiEditor: cmp.Or(r.Editors["gemini"], r.Judge),
+		schema.ClaudeEditor: cmp.Or(r.Editors["claude"], r.Judge),
 	}
 }
 
 func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
-	out := plan.Target{Agent: !t.RunsTools()}
+	out := plan.Target{Agent: !t.RunsTools(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}
 	for _, f := range t.Identity(lookup, salt) {
 		out.Facts = append(out.Facts, plan.Fact{Name: f.Name, Value: f.Value, Tool: f.Tool})
 	}
@@ -89,14 +92,17 @@ func recording(fsys fs.FS, name string) (map[string]string, error) {
 	return target.Recorded(name, f)
 }
 
-// firstRequest is the digest of the first request of a case, by which the
+// firstRequests are the digests of the first requests of a case, by which the
 // lines of a recording that can serve it are known.
-func firstRequest(c *schema.Case, agent bool) string {
-	req := run.FirstRequest(c)
-	if agent {
-		req.Tools = nil
+func firstRequests(c *schema.Case, agent bool) []string {
+	var digests []string
+	for _, req := range run.FirstRequests(c) {
+		if agent {
+			req.Tools = nil
+		}
+		digests = append(digests, target.Digest(req))
 	}
-	return target.Digest(req)
+	return digests
 }
 
 // inputs lists the files that the globs match, sorted. The walk starts at the

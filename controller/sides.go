@@ -136,7 +136,7 @@ func (p *Prepared) sameSettings() bool {
 
 // sameEnvironment compares all but the function, which is the same for all.
 func sameEnvironment(a, b plan.Environment) bool {
-	a.Root, b.Root = nil, nil
+	a.Roots, b.Roots = nil, nil
 	return reflect.DeepEqual(a, b)
 }
 

@@ -69,6 +69,9 @@ func (c *Case) Roles() []Role {
 	return slices.Compact(roles)
 }
 
+// Samples is how many samples of the case are taken.
+func (c *Case) Samples() int { return c.Policy.Iterations * max(1, len(c.Drive.Openings)) }
+
 // Labels are shown and selected by, and are in no digest.
 type Labels struct {
 	// ID is the identity that an export of the case carries; most have none.

@@ -1,6 +1,48 @@
 package plan
 
-import "github.com/gavel-evals/gavel/schema"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Attempt gives the digests under which the samples of an attempt are stored.
+// The first, number 0, is the case itself. What an editor wrote may differ from
+// one time to the next, so that its prompt counts. D is the case's: of all
+// attempts there is one decision.
+func (d Digests) Attempt(number int, system string) Digests {
+	if number == 0 {
+		return d
+	}
+	return d.within("attempt", strconv.Itoa(number), system)
+}
+
+// Edit gives the digests under which an editor is asked for the prompt of an
+// attempt.
+func (d Digests) Edit(number int) Digests { return d.within("edit", strconv.Itoa(number)) }
+
+// Rival gives the digests under which the samples of the rival are stored. Its
+// prompt is a part of E already.
+func (d Digests) Rival() Digests { return d.within("rival") }
+
+// Comparison gives the digests under which outputs are compared with those of
+// the rival.
+func (d Digests) Comparison() Digests { return d.within("comparison") }
+
+// within gives digests of something that a case consists of.
+func (d Digests) within(names ...string) Digests {
+	derive := func(digest string) string {
+		h := sha256.New()
+		writeString(h, digest)
+		for _, n := range names {
+			writeString(h, n)
+		}
+		return hex.EncodeToString(h.Sum(nil))
+	}
+	return Digests{E: derive(d.E), J: derive(d.J), D: d.D}
+}
 
 // rival adds the prompt that the case's own is compared with: another one has
 // to be run, and another question needs no more than the judge.

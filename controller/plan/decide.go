@@ -170,10 +170,13 @@ func Settle(p *Plan, known []Known) {
 		if row.Action != Run {
 			continue
 		}
-		n := row.Head.Policy.Iterations
+		n := row.Head.Samples()
 		switch {
 		case known[i].Decided != nil:
 			row.Action = Reuse
+		case row.Head.Policy.Steered() && known[i].Executed >= n:
+			// There may be more attempts to make: only a decision says that not.
+			row.Reasons = append(row.Reasons, Reason{"samples", "", "the first attempt is stored"})
 		case known[i].Judged >= n:
 			row.Action = Redecide
 		case known[i].Executed >= n:

@@ -118,6 +118,9 @@ func (d *digester) simulation() {
 	d.value(Execution, "user context", sim.Context, d.c.Origin.File)
 	d.short(Execution, "max turns", limit(d.c.Policy.MaxTurns), d.c.Origin.File)
 	d.short(Execution, "turn cap", limit(d.c.Policy.TurnCap), d.configured()...)
+	if ends := d.env.Targets[d.targetName()].Ends; len(ends) > 0 {
+		d.short(Execution, "ends conversation", strings.Join(ends, ", "), d.env.Config)
+	}
 	d.facts(Execution, string(schema.Simulator), d.env.Targets[d.env.Roles[schema.Simulator]])
 	d.short(Execution, "simulator version", strconv.Itoa(sim.Version()))
 }
@@ -193,9 +196,13 @@ func (d *digester) facts(layer Layer, role string, t Target) {
 		}
 		d.short(layer, role+" "+f.Name, f.Value, file)
 	}
-	if t.Recorded != nil && d.env.Root != nil {
+	if t.Recorded != nil && d.env.Roots != nil {
 		agent := d.env.Targets[d.targetName()].Agent
-		lines := t.Recorded[d.env.Root(d.c, agent)] + " " + t.Recorded[""]
+		lines := ""
+		for _, root := range d.env.Roots(d.c, agent) {
+			lines += t.Recorded[root] + " "
+		}
+		lines += t.Recorded[""]
 		d.long(layer, role+" recording", lines, t.RecordedFile)
 	}
 }

@@ -53,6 +53,8 @@ type Target struct {
 	// case are not sent to it.
 	Agent bool
 	Facts []Fact
+	// Ends are the tools whose call ends a simulated conversation, sorted.
+	Ends []string
 	// Recorded holds, for a target that replays a recording, the digest of the
 	// lines that a case can be answered from, by the digest of its first
 	// request; those under the empty key serve every case. RecordedFile is
@@ -70,9 +72,9 @@ type Environment struct {
 	Targets       map[string]Target
 	// Roles name the target of each role.
 	Roles map[schema.Role]string
-	// Root gives the digest of the first request that a case sends to its
-	// target; nil where no target is a recording.
-	Root func(c *schema.Case, agent bool) string
+	// Roots gives the digests of the first requests that a case sends to its
+	// target, one for each opening; nil where no target is a recording.
+	Roots func(c *schema.Case, agent bool) []string
 }
 
 // Digests are the three nested digests of a case, hex SHA-256.

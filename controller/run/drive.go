@@ -194,19 +194,28 @@ func (c *conversation) endsIn(messages []schema.Message) bool {
 	})
 }
 
-// FirstRequest is the first request of a sample of the case, to its simulator
-// where that opens the conversation and else to a target that is sent tools.
-// The lines of a recording that can serve the case are known by its digest.
-func FirstRequest(c *schema.Case) target.Request {
+// FirstRequests are the first requests of the samples of a case, one for each of
+// its openings: to its simulator where that opens the conversation and else to a
+// target that is sent tools. The lines of a recording that can serve the case
+// are known by their digests.
+func FirstRequests(c *schema.Case) []target.Request {
+	var out []target.Request
+	for i := range max(1, len(c.Drive.Openings)) {
+		out = append(out, firstRequest(opened(c, i)))
+	}
+	return out
+}
+
+func firstRequest(c *schema.Case) target.Request {
 	if sim := c.Drive.Simulation; sim != nil && len(c.Drive.Messages) == 0 {
 		return simulatorRequest(*sim, nil)
 	}
 	return target.Request{System: c.System, Messages: c.Drive.Messages, Tools: c.Tools}
 }
 
-// root is the digest by which recordings know a case, see [target.Request].
+// root is the digest by which recordings know a sample, see [target.Request].
 func root(c *schema.Case, t Target) string {
-	req := FirstRequest(c)
+	req := firstRequest(c)
 	if !t.Config.RunsTools() {
 		req.Tools = nil
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
@@ -67,8 +69,11 @@ func (e *storeError) Unwrap() error { return e.err }
 // that the journal has are answered from it as long as they are the same.
 type session struct {
 	*work
+	// kase is the case as the sample has it.
+	kase    *schema.Case
 	digest  string
 	ordinal int
+	attempt int
 	sample  int
 	root    string // see target.Request
 	stored  []ledger.Call
@@ -82,41 +87,45 @@ type session struct {
 	spent verdict.Usage
 }
 
-func (w *work) open(ctx context.Context, i int, digest string, ordinal int) (*session, error) {
-	s := &session{work: w, digest: digest, ordinal: ordinal, sample: i, seen: map[string]int{}}
-	s.root = root(w.job.Case, w.Targets[w.job.Target])
+func (s *series) open(ctx context.Context, digest string, t *trial) (*session, error) {
+	out := &session{
+		work: s.work, kase: s.of(t.execution.Ordinal), digest: digest, ordinal: t.execution.Ordinal,
+		attempt: s.attempt, sample: t.place, seen: map[string]int{},
+	}
+	// What a recording knows of a case is how the first attempt begins.
+	out.root = root(opened(s.job.Case, t.execution.Ordinal), s.Targets[s.job.Target])
 	var err error
-	s.stored, err = w.Ledger.Calls(ctx, w.job.Scope, digest, ordinal)
+	out.stored, err = s.Ledger.Calls(ctx, s.job.Scope, digest, out.ordinal)
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return out, nil
 }
 
 // measure runs one evaluator over the transcript.
 func (s *session) measure(ctx context.Context, ev schema.Evaluator, tr *verdict.Transcript) (verdict.Measurement, error) {
 	var fault error
-	m := evaluate.Measure(ctx, ev, evaluate.Input{
-		Case: s.job.Case, Transcript: tr,
-		Ask: func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
-			name, err := s.player(role)
-			if err != nil {
-				return target.Reply{}, err
-			}
-			req.Case = s.job.Case.Key
-			s.left = s.Targets[name].Config.Timeout
-			if s.left == 0 {
-				s.left = roleTimeout
-			}
-			reply, err := s.ask(ctx, string(role), name, req)
-			var store *storeError
-			if errors.As(err, &store) {
-				fault = err
-			}
-			return reply, err
-		},
-	})
+	m := evaluate.Measure(ctx, ev, evaluate.Input{Case: s.kase, Transcript: tr, Ask: s.asker(&fault)})
 	return m, fault
+}
+
+// asker asks the models that have roles, each within its own timeout. A fault
+// of the ledger is kept apart, since it ends the run.
+func (s *session) asker(fault *error) evaluate.Ask {
+	return func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+		name, err := s.player(role)
+		if err != nil {
+			return target.Reply{}, err
+		}
+		req.Case = s.kase.Key
+		s.left = cmp.Or(s.Targets[name].Config.Timeout, roleTimeout)
+		reply, err := s.ask(ctx, string(role), name, req)
+		var store *storeError
+		if errors.As(err, &store) {
+			*fault = err
+		}
+		return reply, err
+	}
 }
 
 // player is the name of the target that has a role.
@@ -124,7 +133,11 @@ func (s *session) player(role schema.Role) (string, error) {
 	if name := s.Roles[role]; name != "" {
 		return name, nil
 	}
-	return "", fmt.Errorf("no model has the role %s; set roles: %s in gavel.yaml", role, role)
+	key := string(role)
+	if editor, ok := strings.CutSuffix(key, " editor"); ok {
+		key = "editors: " + editor
+	}
+	return "", fmt.Errorf("no model has the role %s; set roles: %s in gavel.yaml", role, key)
 }
 
 // ask answers a request from the journal or, past its end, from the target,
@@ -133,7 +146,7 @@ func (s *session) ask(ctx context.Context, role, name string, req target.Request
 	digest := target.Digest(req)
 	req.Sample, req.Occurrence, req.Root = s.sample, s.seen[digest], s.root
 	s.seen[digest]++
-	key := ledger.CallKey{Digest: s.digest, Ordinal: s.ordinal, Role: role, Seq: s.seq}
+	key := ledger.CallKey{Digest: s.digest, Ordinal: s.ordinal, Role: role, Attempt: s.attempt, Seq: s.seq}
 	s.seq++
 	if reply, ok := s.recall(key, digest); ok {
 		return reply, nil
@@ -240,6 +253,10 @@ func (s *session) scrubbed(reply target.Reply) (target.Reply, error) {
 	for i := range reply.Messages {
 		m := &reply.Messages[i]
 		m.Content = s.Scrub(m.Content)
+		// What was signed is of no use once a part of it is taken out.
+		if s.Scrub(string(m.Opaque)) != string(m.Opaque) {
+			m.Opaque = nil
+		}
 		for j := range m.ToolCalls {
 			m.ToolCalls[j].Function.Arguments = s.Scrub(m.ToolCalls[j].Function.Arguments)
 		}

@@ -40,7 +40,7 @@ var rooms = []room{
 	},
 	{
 		dir: "controller/run", sees: []string{
-			"schema", "controller/verdict", "controller/plan",
+			"schema", "controller/verdict", "controller/plan", "controller/stats",
 			"controller/config", "controller/target", "controller/evaluate", "controller/ledger",
 		},
 		reason: "a run does the same from every door, so it knows neither git nor forge nor report",
