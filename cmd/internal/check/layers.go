@@ -31,8 +31,9 @@ var rooms = []room{
 	{dir: "controller/gitrepo", sees: []string{"schema"}, reason: "it reads git and knows nothing of cases"},
 	{dir: "controller/watch", reason: "it tells that something happened to files, and nothing of what they mean"},
 	{dir: "controller/forge", sees: []string{"schema"}, reason: "it reads a forge and knows nothing of cases"},
-	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config"}, reason: "a target answers and judges nothing"},
-	{dir: "controller/evaluate", sees: []string{"schema", "controller/verdict", "controller/target"}, reason: "an evaluator measures and decides nothing"},
+	{dir: "controller/evaluate/sandbox", sees: []string{"schema"}, reason: "it runs programs and knows nothing of what they are for"},
+	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/evaluate/sandbox"}, reason: "a target answers and judges nothing"},
+	{dir: "controller/evaluate", sees: []string{"schema", "controller/verdict", "controller/target", "controller/evaluate/sandbox"}, reason: "an evaluator measures and decides nothing"},
 	{dir: "controller/ledger", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it stores what it is given and starts nothing"},
 	{
 		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan"},
@@ -73,6 +74,7 @@ var libraries = []confined{
 	{"github.com/fsnotify", []string{"controller/watch"}, "its events are hints, and only there are they taken for no more"},
 	{"github.com/openai/openai-go", []string{"controller/target"}, "a provider's wire format ends at its target"},
 	{"github.com/anthropics/anthropic-sdk-go", []string{"controller/target"}, "a provider's wire format ends at its target"},
+	{"github.com/landlock-lsm/go-landlock", []string{"controller/evaluate/sandbox"}, "a process that restricts itself does so for good, and so only in a child"},
 	{"github.com/spf13", []string{"cmd"}, "flags are read in one place"},
 	{"os/exec", []string{"schema/cuefile", "controller/target", "controller/evaluate", "cmd"}, "every program that is started needs a limit and a trust decision"},
 }

@@ -1,0 +1,10 @@
+package sandbox
+
+import (
+	"os"
+)
+
+func serveAttack() bool {
+	_ = os.Args
+	return false
+}

@@ -1,0 +1,208 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+)
+
+const canaryArg = "sandbox-canary"
+
+// means are what this machine restricts programs with.
+type means struct {
+	// Namespaces are those of users, processes, mounts, IPC and the network.
+	Namespaces bool `json:"namespaces"`
+	// Landlock is the version of its interface, 0 where there is none.
+	Landlock int `json:"landlock"`
+	// Filter means that system calls can be refused.
+	Filter bool `json:"filter"`
+}
+
+// A bait is what the canary tries to reach.
+type bait struct {
+	// File and Folder lie outside of what it may read.
+	File   string `json:"file"`
+	Folder string `json:"folder"`
+	// The addresses of servers of each kind; empty where the network is open.
+	TCP      string `json:"tcp"`
+	UDP      string `json:"udp"`
+	Unix     string `json:"unix"`
+	Abstract string `json:"abstract"`
+	// Parent is the process that waits for it, 0 where numbers of processes
+	// mean others.
+	Parent int `json:"parent"`
+}
+
+// probe finds out what can be restricted here and what stays open.
+func probe(ctx context.Context, policy Policy) (means, []string) {
+	version, err := landlock.LandlockGetABIVersion()
+	if err != nil {
+		version = 0
+	}
+	m := means{Namespaces: true, Landlock: version, Filter: canFilter()}
+	open, err := tryOut(ctx, m, policy)
+	if err != nil && ctx.Err() == nil {
+		refused := err
+		m.Namespaces = false
+		if open, err = tryOut(ctx, m, policy); err == nil {
+			open = append(open, noNamespaces(refused))
+		}
+	}
+	if err != nil {
+		return means{}, []string{"trying it out: " + err.Error()}
+	}
+	if _, err := os.ReadFile("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {
+		open = append(open, "the kernel does not tell what processes a program starts")
+	}
+	return m, open
+}
+
+// noNamespaces says what is missing without them, and what may help.
+func noNamespaces(refused error) string {
+	text := fmt.Sprintf("there are no namespaces of its own (%v), so a file that is deleted while it is open is not limited", refused)
+	if set, err := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); err == nil && bytes.HasPrefix(set, []byte("1")) {
+		text += "; sysctl kernel.apparmor_restrict_unprivileged_userns=0 allows them"
+	}
+	return text
+}
+
+// tryOut runs the canary under the given means and says what it reached.
+func tryOut(ctx context.Context, m means, policy Policy) ([]string, error) {
+	dir, err := os.MkdirTemp(policy.Scratch, "gavel-canary-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	b, closeAll, err := lay(ctx, dir, policy.Network)
+	defer closeAll()
+	if err != nil {
+		return nil, err
+	}
+	if m.Namespaces {
+		b.Parent = 0
+	}
+	in, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	box := &Box{mode: Partial, means: m, policy: Policy{Read: []string{self}, Network: policy.Network, Scratch: policy.Scratch}}
+	out, err := box.Run(ctx, Program{
+		Argv: []string{self, canaryArg}, Tree: filepath.Join(dir, "tree"), Stdin: in,
+		Env: []string{childEnv + "=1", "GORACE=atexit_sleep_ms=0"},
+		// Built with -race, a program reserves memory that it does not use.
+		Limits: Limits{Time: 30 * time.Second, Memory: 1 << 50},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var open []string
+	if err := json.Unmarshal(out, &open); err != nil {
+		return nil, fmt.Errorf("the canary said %.100q: %w", out, err)
+	}
+	return open, nil
+}
+
+// lay puts out what the canary tries to reach.
+func lay(ctx context.Context, dir string, network bool) (b bait, closeAll func(), err error) {
+	b = bait{File: filepath.Join(dir, "file"), Folder: dir, Parent: os.Getpid()}
+	var servers []interface{ Close() error }
+	closeAll = func() {
+		for _, s := range servers {
+			_ = s.Close() // nothing was sent to it that counts
+		}
+	}
+	if err = errors.Join(os.WriteFile(b.File, []byte("bait"), 0o600), os.Mkdir(filepath.Join(dir, "tree"), 0o755)); err != nil || network {
+		return b, closeAll, err
+	}
+	var listen net.ListenConfig
+	for _, s := range []struct {
+		network, address string
+		at               *string
+	}{
+		{"tcp", "127.0.0.1:0", &b.TCP},
+		{"unix", filepath.Join(dir, "tree", "s"), &b.Unix},
+		{"unix", "@gavel-canary-" + strconv.Itoa(os.Getpid()) + "-" + filepath.Base(dir), &b.Abstract},
+	} {
+		server, err := listen.Listen(ctx, s.network, s.address)
+		if err != nil {
+			return b, closeAll, err
+		}
+		servers = append(servers, server)
+		*s.at = server.Addr().String()
+	}
+	server, err := listen.ListenPacket(ctx, "udp", "127.0.0.1:0")
+	if err != nil {
+		return b, closeAll, err
+	}
+	servers = append(servers, server)
+	b.UDP = server.LocalAddr().String()
+	return b, closeAll, nil
+}
+
+// serveCanary tries everything that a program may not do and prints what it
+// could.
+func serveCanary() {
+	var b bait
+	open := []string{}
+	if err := json.NewDecoder(os.Stdin).Decode(&b); err != nil {
+		os.Exit(3)
+	}
+	try := func(what string, attempt func() error) {
+		if attempt() == nil {
+			open = append(open, what)
+		}
+	}
+	try("other files can be read", func() error { _, err := os.ReadFile(b.File); return err })
+	try("other files can be written", func() error {
+		f, err := os.OpenFile(b.File, os.O_WRONLY, 0)
+		return errors.Join(err, f.Close())
+	})
+	try("other files can be cut off", func() error { return os.Truncate(b.File, 0) })
+	try("files can be made elsewhere", func() error { return os.WriteFile(filepath.Join(b.Folder, "made"), nil, 0o600) })
+	for _, s := range []struct{ network, address string }{{"tcp", b.TCP}, {"udp", b.UDP}, {"unix", b.Unix}, {"unix", b.Abstract}} {
+		if s.address == "" {
+			continue
+		}
+		try(describeNetwork(s.network, s.address)+" can be reached", func() error { return dial(s.network, s.address) })
+	}
+	if b.Parent != 0 {
+		try("other processes can be signalled", func() error { return syscall.Kill(b.Parent, 0) })
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(open); err != nil {
+		os.Exit(3)
+	}
+}
+
+func describeNetwork(network, address string) string {
+	names := map[string]string{"tcp": "TCP", "udp": "UDP", "unix": "Unix sockets"}
+	if address[0] == '@' {
+		return "abstract Unix sockets"
+	}
+	return cmp.Or(names[network], network)
+}
+
+func dial(network, address string) error {
+	conn, err := net.DialTimeout(network, address, 5*time.Second)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write([]byte("x"))
+	return errors.Join(err, conn.Close())
+}

@@ -1,0 +1,180 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+)
+
+// ServeChild does what it is for if this process was started by this package,
+// and reports whether it was; the program then has to end.
+func ServeChild() bool {
+	if os.Getenv(childEnv) == "" || len(os.Args) != 2 {
+		return false
+	}
+	switch os.Args[1] {
+	case childArg:
+		serveChild(os.NewFile(3, "orders"), os.NewFile(4, "answer"))
+	case canaryArg:
+		serveCanary()
+	default:
+		return false
+	}
+	return true
+}
+
+// serveChild runs one program, ends what that started, and tells how it ended.
+func serveChild(orders, answer *os.File) {
+	// Only being killed ends this process. Signals are taken, for those that
+	// are ignored would be so in the program too.
+	signal.Notify(make(chan os.Signal, 1))
+	var s spec
+	var end ending
+	from := json.NewDecoder(orders)
+	if err := from.Decode(&s); err != nil {
+		end.Error = "read what to run: " + err.Error()
+	} else if pid, err := s.begin(); err != nil {
+		end.Error = err.Error()
+	} else {
+		go func() {
+			// Nothing more comes: this ends when the parent has gone or has
+			// given the program up.
+			_, _ = io.Copy(io.Discard, orders)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}()
+		if end.Status, err = await(pid); err != nil {
+			end.Error = err.Error()
+		}
+	}
+	endAll()
+	if err := json.NewEncoder(answer).Encode(end); err != nil {
+		os.Exit(3)
+	}
+}
+
+// begin prepares this process and starts the program.
+func (s *spec) begin() (int, error) {
+	if s.Means.Namespaces {
+		// A file system of its own bounds also the files that are deleted while
+		// they are open. Nobody else sees it.
+		options := fmt.Sprintf("size=%d,nr_inodes=%d,mode=0700", s.Limits.Disk, s.Limits.Files+1)
+		if err := syscall.Mount("scratch", s.Scratch, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, options); err != nil {
+			return 0, fmt.Errorf("mount the scratch folder: %w", err)
+		}
+	} else if err := prctl(prSetChildSubreaper, 1); err != nil {
+		return 0, fmt.Errorf("adopt processes: %w", err)
+	}
+	for resource, most := range map[int]uint64{
+		syscall.RLIMIT_CORE:   0,
+		syscall.RLIMIT_FSIZE:  uint64(s.Limits.Disk),
+		syscall.RLIMIT_NOFILE: uint64(s.Limits.OpenFiles),
+	} {
+		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+			return 0, fmt.Errorf("set limit %d: %w", resource, err)
+		}
+	}
+	pid, err := s.restricted()
+	if err != nil {
+		return 0, err
+	}
+	if err := s.limit(pid); err != nil {
+		return 0, errors.Join(err, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	return pid, nil
+}
+
+// limit sets the limits that this process could not keep itself.
+func (s *spec) limit(pid int) error {
+	// What is counted is the sum of all processes, now and then; this stops a
+	// single one at once.
+	err := setLimit(pid, syscall.RLIMIT_DATA, 2*uint64(s.Limits.Memory))
+	if err == nil && s.Means.Namespaces {
+		// Elsewhere everything that the user runs would count.
+		err = setLimit(pid, rlimitNproc, uint64(s.Limits.Processes))
+	}
+	if errors.Is(err, syscall.ESRCH) {
+		return nil // it has ended
+	}
+	return err
+}
+
+// restricted starts the program from a thread that is restricted for good and
+// then ends. The other threads stay as they are, so that they can end what the
+// program started.
+func (s *spec) restricted() (pid int, err error) {
+	done := make(chan struct{})
+	var begin func()
+	begin = func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends here
+		if syscall.Gettid() == os.Getpid() {
+			// The main thread stands for the process when the kernel decides
+			// who may signal it. While it is held here, it is not taken again.
+			go begin()
+			<-done
+			runtime.UnlockOSThread()
+			return
+		}
+		defer close(done)
+		if err = s.restrict(); err != nil {
+			return
+		}
+		pid, err = syscall.ForkExec(s.File, s.Argv, &syscall.ProcAttr{
+			Dir: s.Dir, Env: s.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true},
+		})
+		if err != nil {
+			err = fmt.Errorf("start %s: %w", s.File, err)
+		}
+	}
+	go begin()
+	<-done
+	return pid, err
+}
+
+// await waits for the program, and takes leave of the processes that ended
+// before it and that nobody else waits for.
+func await(program int) (syscall.WaitStatus, error) {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case pid == program:
+			return status, nil
+		case err != nil && !errors.Is(err, syscall.EINTR):
+			return status, fmt.Errorf("wait for the program: %w", err)
+		}
+	}
+}
+
+// endAll ends what the program left behind, whatever session or group it made
+// itself. Where this process is the first of a PID namespace, the kernel ends
+// the others with it.
+func endAll() {
+	if os.Getpid() == 1 {
+		return
+	}
+	for {
+		for _, pid := range descendants(os.Getpid()) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+		_, err := syscall.Wait4(-1, nil, 0, nil)
+		if errors.Is(err, syscall.ECHILD) {
+			return
+		}
+	}
+}
+
+// descendants lists the processes below pid, deepest last.
+func descendants(pid int) []int {
+	found := children(pid)
+	for _, child := range found {
+		found = append(found, descendants(child)...)
+	}
+	return found
+}

@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// minimalPath is where programs are found unless they have another PATH.
+const minimalPath = "/usr/local/bin:/usr/bin:/bin"
+
+// systemFolders hold the interpreters and libraries of a system and what those
+// read when they start. Of /etc and /dev nothing else is given.
+func systemFolders() []string {
+	folders := []string{
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
+		"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+		"/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group",
+		"/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf", "/etc/crypto-policies",
+		"/dev/zero", "/dev/random", "/dev/urandom",
+	}
+	// Only a malformed pattern gives an error.
+	python, _ := filepath.Glob("/etc/python3*")
+	return append(folders, python...)
+}
+
+// readable lists what a program may read.
+func (b *Box) readable(tree string) []string {
+	return slices.Concat([]string{tree}, systemFolders(), b.policy.Read, b.policy.Path)
+}
+
+// Check says why a program cannot be started, such as an interpreter that is
+// missing.
+func (b *Box) Check(p Program) error {
+	p, err := b.complete(p)
+	if err == nil {
+		_, err = b.find(p)
+	}
+	return err
+}
+
+// find gives the file of a program, and demands that it and its interpreter are
+// there and may be read.
+func (b *Box) find(p Program) (string, error) {
+	path, _ := variable(p.Env, "PATH")
+	file, err := lookUp(p.Argv[0], p.Dir, path)
+	if err != nil {
+		return "", fmt.Errorf("argv: %w", err)
+	}
+	if err := b.mayRead(file, p.Tree); err != nil {
+		return "", fmt.Errorf("argv: %w", err)
+	}
+	interpreter := interpreter(file)
+	if interpreter == "" {
+		return file, nil
+	}
+	found, err := lookUp(interpreter, "/", path)
+	if err == nil {
+		err = b.mayRead(found, p.Tree)
+	}
+	if err != nil {
+		return "", fmt.Errorf("argv: the interpreter of %s: %w", p.Argv[0], err)
+	}
+	return file, nil
+}
+
+// lookUp looks a bare name up in path and a name with a slash below dir. The
+// process's own PATH does not count, so that a run finds the same program
+// wherever it is started from.
+func lookUp(name, dir, path string) (string, error) {
+	candidates := []string{filepath.Join(dir, name)}
+	switch {
+	case filepath.IsAbs(name):
+		candidates = []string{name}
+	case !strings.ContainsAny(name, "/"+string(filepath.Separator)):
+		candidates = nil
+		for _, folder := range filepath.SplitList(path) {
+			candidates = append(candidates, filepath.Join(folder, name))
+		}
+	}
+	for _, file := range candidates {
+		// A path with a slash is not searched for, only checked.
+		if found, err := exec.LookPath(file); err == nil {
+			return found, nil
+		}
+	}
+	if len(candidates) == 1 && strings.ContainsRune(name, '/') {
+		return "", fmt.Errorf("%s is not there or cannot be executed", name)
+	}
+	return "", fmt.Errorf("no program %s in %s; the operator may add folders to the path", name, path)
+}
+
+// mayRead demands that a file lies where programs may read.
+func (b *Box) mayRead(file, tree string) error {
+	if b.mode == Off {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return err
+	}
+	for _, root := range b.readable(tree) {
+		if root, err := filepath.EvalSymlinks(root); err == nil && within(real, root) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is outside of the folders that a program in the sandbox may read; the operator may add %s to them", real, filepath.Dir(real))
+}
+
+// within reports whether a clean path is dir or lies below it.
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// interpreter reads the first line of a script. Where that calls env, it is the
+// program that env looks for; empty where there is none.
+func interpreter(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return "" // a program may be executable and not readable
+	}
+	defer f.Close()             //nolint:errcheck // it was only read
+	const longestLine = 4 << 10 // more than any kernel reads
+	line, _ := bufio.NewReader(io.LimitReader(f, longestLine)).ReadString('\n')
+	line, ok := strings.CutPrefix(line, "#!")
+	words := strings.Fields(line)
+	if !ok || len(words) == 0 {
+		return ""
+	}
+	if filepath.Base(words[0]) != "env" {
+		return words[0]
+	}
+	for _, word := range words[1:] {
+		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+			return word
+		}
+	}
+	return words[0]
+}

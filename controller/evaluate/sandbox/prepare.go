@@ -1,0 +1,208 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A running program is one with all that it needs.
+type running struct {
+	Program
+	// file is what is executed.
+	file string
+	// scratch is a folder for this run alone.
+	scratch string
+	// readable are the folders and files that it may read.
+	readable []string
+	stdout   *limitedBuffer
+	stderr   *tail
+	// stop ends the run for a reason.
+	stop context.CancelCauseFunc
+}
+
+// prepare finds the program and makes its scratch folder.
+func (b *Box) prepare(p Program) (*running, error) {
+	p, err := b.complete(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &running{Program: p, readable: b.readable(p.Tree)}
+	if r.file, err = b.find(p); err != nil {
+		return nil, err
+	}
+	if r.scratch, err = os.MkdirTemp(b.policy.Scratch, "gavel-scratch-"); err == nil {
+		r.scratch, err = filepath.EvalSymlinks(r.scratch)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a scratch folder: %w", err)
+	}
+	r.Env = slices.Concat([]string{"HOME=" + r.scratch, "TMPDIR=" + r.scratch}, r.Env)
+	r.stderr = &tail{}
+	r.stdout = &limitedBuffer{most: p.Limits.Output, exceeded: func() {
+		r.stop(fmt.Errorf("stdout is longer than %s", size(int64(p.Limits.Output))))
+	}}
+	return r, nil
+}
+
+// complete fills in what a program leaves to us.
+func (b *Box) complete(p Program) (Program, error) {
+	p.Limits = p.Limits.orDefault()
+	if len(p.Argv) == 0 || p.Argv[0] == "" {
+		return p, errors.New("argv is empty; it names the program and its arguments")
+	}
+	if p.Tree == "" {
+		return p, errors.New("there is no folder to run the program in")
+	}
+	tree, err := filepath.Abs(p.Tree)
+	if err == nil {
+		tree, err = filepath.EvalSymlinks(tree)
+	}
+	if err != nil {
+		return p, fmt.Errorf("folder of the program: %w", err)
+	}
+	dir := tree
+	if p.Dir != "" {
+		if dir, err = filepath.EvalSymlinks(p.Dir); err != nil {
+			return p, fmt.Errorf("folder of the program: %w", err)
+		}
+	}
+	if !within(dir, tree) {
+		return p, fmt.Errorf("folder of the program: %s is not in %s", p.Dir, p.Tree)
+	}
+	p.Tree, p.Dir = tree, dir
+	if _, ok := variable(p.Env, "PATH"); !ok {
+		p.Env = append(slices.Clip(p.Env), "PATH="+strings.Join(append(slices.Clone(b.policy.Path), minimalPath), string(filepath.ListSeparator)))
+	}
+	return p, nil
+}
+
+// variable gives the value of a variable of an environment.
+func variable(env []string, name string) (string, bool) {
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// close removes the scratch folder, also when the program took away the right
+// to do so.
+func (r *running) close() {
+	if os.RemoveAll(r.scratch) == nil {
+		return
+	}
+	_ = filepath.WalkDir(r.scratch, func(name string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			return os.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(r.scratch) // what is left holds only what the program wrote
+}
+
+func (r *running) failure(cause string) *Failure {
+	return &Failure{Program: filepath.Base(r.file), Cause: cause, Stderr: string(r.stderr.data)}
+}
+
+// pollTime is how often a running program is looked at. What it can do in
+// between is bounded by how fast the machine is.
+const pollTime = 20 * time.Millisecond
+
+// watch looks at the program until ctx ends, and ends it when it passes a
+// limit. load counts the memory and the processes of the program.
+func (r *running) watch(ctx context.Context, load func() (memory int64, processes int)) {
+	tick := time.NewTicker(pollTime)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		l := r.Limits
+		memory, processes := load()
+		bytes, files := folderSize(r.scratch, l.Files)
+		switch {
+		case memory > l.Memory:
+			r.stop(fmt.Errorf("it used more than %s of memory", size(l.Memory)))
+		case processes > l.Processes:
+			r.stop(fmt.Errorf("it had more than %d processes and threads at once", l.Processes))
+		case files > l.Files:
+			r.stop(fmt.Errorf("it made more than %d files in its scratch folder", l.Files))
+		case bytes > l.Disk:
+			r.stop(fmt.Errorf("it wrote more than %s into its scratch folder", size(l.Disk)))
+		}
+	}
+}
+
+// folderSize gives the bytes and the number of files below dir. It stops
+// counting when there are more than most.
+func folderSize(dir string, most int) (bytes int64, files int) {
+	_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || name == dir {
+			return nil // what goes away meanwhile does not count
+		}
+		files++
+		if files > most {
+			return fs.SkipAll
+		}
+		if info, err := e.Info(); err == nil {
+			bytes += occupied(info)
+		}
+		return nil
+	})
+	return bytes, files
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30 && n%(1<<30) == 0:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// maxStderr is how much of the end of stderr is kept.
+const maxStderr = 16 << 10
+
+// A limitedBuffer keeps what is written until it is too much.
+type limitedBuffer struct {
+	data     []byte
+	most     int
+	over     bool
+	exceeded func()
+}
+
+// Write appends p, or drops it all when the limit is passed.
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.over = b.over || len(b.data)+len(p) > b.most; b.over {
+		b.data = nil
+		b.exceeded()
+		return len(p), nil
+	}
+	b.data = append(b.data, p...)
+	return len(p), nil
+}
+
+// A tail keeps the end of what is written.
+type tail struct{ data []byte }
+
+// Write never fails, so that a talkative program is not held up.
+func (t *tail) Write(p []byte) (int, error) {
+	t.data = append(t.data, p[max(len(p)-maxStderr, 0):]...)
+	if len(t.data) > maxStderr {
+		t.data = append(t.data[:0], t.data[len(t.data)-maxStderr:]...)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,227 @@
+// Package sandbox runs programs of a repository. None of them is trusted: they
+// may read their tree, write into a scratch folder and answer on stdout, for a
+// limited time and with limited means, and nothing of them is left when they
+// have answered.
+//
+// Most callers want [Open], which finds out what this machine can enforce, and
+// then [Box.Run]; main and TestMain call [ServeChild] first.
+//
+// A program is started by a child process of the same binary, which restricts
+// itself for good (Landlock, a filter of system calls, limits) and outlives the
+// program only to end what that started: in a PID namespace the kernel does it,
+// elsewhere the child adopts every process that lost its parent. What cannot be
+// enforced on a machine is found out by a canary that tries it. Nothing is left
+// out silently: a Box is isolated, or it says what it lacks and the operator
+// accepted that by name.
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Mode says how much programs are restricted.
+type Mode string
+
+// The modes, from the strictest.
+const (
+	// Isolated keeps a program from every file but its own, from the network
+	// and from other processes.
+	Isolated Mode = "isolated"
+	// Partial does of that what the machine can.
+	Partial Mode = "partial"
+	// Off gives a program an environment and a folder of its own and limits on
+	// time and output; else it may do what its user may.
+	Off Mode = "off"
+)
+
+// ParseMode reads the name of a mode.
+func ParseMode(name string) (Mode, error) {
+	modes := []string{string(Isolated), string(Partial), string(Off)}
+	if slices.Contains(modes, name) {
+		return Mode(name), nil
+	}
+	msg := fmt.Sprintf("there is no sandbox %q; write one of %s", name, strings.Join(modes, ", "))
+	if hint := schema.DidYouMean(name, modes); hint != "" {
+		msg += "; " + hint
+	}
+	return "", errors.New(msg)
+}
+
+// A Policy is what the operator allows programs. It never comes from the
+// repository.
+type Policy struct {
+	// Accept is the weakest mode that programs are run in. A machine that can
+	// do better does, except that Off is off. Defaults to Isolated.
+	Accept Mode
+	// Read are further folders that programs may read, such as where an
+	// interpreter lives.
+	Read []string
+	// Path are folders in which programs are looked for before the usual ones.
+	// They may be read too.
+	Path []string
+	// Network lets programs use the network.
+	Network bool
+	// Scratch is where scratch folders are made. Defaults to the system's
+	// folder for temporary files.
+	Scratch string
+}
+
+// Limits bound one run of a program with all that it starts. A field that is 0
+// has its default.
+type Limits struct {
+	// Time defaults to 10 minutes.
+	Time time.Duration
+	// Memory in bytes, counted for each process. Defaults to 1 GiB.
+	Memory int64
+	// Processes counts threads too. Defaults to 128.
+	Processes int
+	// OpenFiles of each process. Defaults to 256.
+	OpenFiles int
+	// Output is the most that stdout may have, in bytes. Defaults to 8 MiB.
+	Output int
+	// Disk and Files bound the scratch folder. Default to 64 MiB and 4096.
+	Disk  int64
+	Files int
+}
+
+func (l Limits) orDefault() Limits {
+	return Limits{
+		Time:      cmp.Or(l.Time, 10*time.Minute),
+		Memory:    cmp.Or(l.Memory, 1<<30),
+		Processes: cmp.Or(l.Processes, 128),
+		OpenFiles: cmp.Or(l.OpenFiles, 256),
+		Output:    cmp.Or(l.Output, 8<<20),
+		Disk:      cmp.Or(l.Disk, 64<<20),
+		Files:     cmp.Or(l.Files, 4096),
+	}
+}
+
+// A Program is what is run.
+type Program struct {
+	// Argv is the program and its arguments. A program with a slash is a path
+	// relative to Dir, one without is looked for on the path.
+	Argv []string
+	// Tree is the folder that the program may read.
+	Tree string
+	// Dir is where it starts, in Tree. Defaults to Tree.
+	Dir string
+	// Env is its environment as NAME=value. HOME and TMPDIR are added, and are
+	// its scratch folder; so is a short PATH unless there is one.
+	Env []string
+	// Stdin is what it reads.
+	Stdin []byte
+	// Limits bound it.
+	Limits Limits
+}
+
+// A Box is what programs run in.
+type Box struct {
+	policy  Policy
+	mode    Mode
+	means   means
+	missing []string
+}
+
+// An Unavailable error says what this machine cannot enforce.
+type Unavailable struct{ Missing []string }
+
+// Error names everything that is missing.
+func (e *Unavailable) Error() string {
+	return "programs cannot be isolated on this machine: " + strings.Join(e.Missing, "; ")
+}
+
+// Open finds out what can be enforced here. The error is an [*Unavailable] when
+// that is less than the policy accepts.
+func Open(ctx context.Context, policy Policy) (*Box, error) {
+	policy.Accept = cmp.Or(policy.Accept, Isolated)
+	if _, err := ParseMode(string(policy.Accept)); err != nil {
+		return nil, err
+	}
+	for _, dir := range slices.Concat(policy.Read, policy.Path) {
+		if !filepath.IsAbs(dir) {
+			return nil, fmt.Errorf("open the sandbox: the folder %q is not absolute", dir)
+		}
+	}
+	b := &Box{policy: policy, mode: policy.Accept}
+	if policy.Accept == Off {
+		return b, nil
+	}
+	b.means, b.missing = probe(ctx, policy)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case len(b.missing) == 0:
+		b.mode = Isolated
+	case policy.Accept == Isolated:
+		return nil, &Unavailable{b.missing}
+	}
+	return b, nil
+}
+
+// Mode is what programs run in.
+func (b *Box) Mode() Mode { return b.mode }
+
+// Missing says what a partial sandbox does not enforce.
+func (b *Box) Missing() []string { return slices.Clone(b.missing) }
+
+// A Failure is a program that did not end as it should.
+type Failure struct {
+	// Program is its name, Cause says what happened: exit status 3.
+	Program, Cause string
+	// Stderr is the end of what it wrote there, longer than what Error shows:
+	// whoever takes secrets out of it finds them whole.
+	Stderr string
+}
+
+// shownStderr is how much of the end of stderr an error shows.
+const shownStderr = 800
+
+// Error is the cause with the end of stderr.
+func (f *Failure) Error() string {
+	said := strings.TrimSpace(f.Stderr)
+	if len(said) > shownStderr {
+		said = "…" + strings.ToValidUTF8(said[len(said)-shownStderr:], "")
+	}
+	return f.Program + ": " + f.Cause + ": " + cmp.Or(said, "nothing on stderr")
+}
+
+// Run runs a program and returns what it printed. A program that fails or
+// passes a limit gives a [*Failure]; when ctx ends first, its error is returned.
+// Whatever the program started is over when Run returns.
+func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r, err := b.prepare(p)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	limited, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	late := time.AfterFunc(r.Limits.Time, func() { stop(fmt.Errorf("it took longer than %v", r.Limits.Time)) })
+	defer late.Stop()
+	r.stop = stop
+	cause := b.start(limited, r)
+	var passed *Failure
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case context.Cause(limited) != nil:
+		passed = r.failure(context.Cause(limited).Error())
+	case cause != "":
+		passed = r.failure(cause)
+	default:
+		return r.stdout.data, nil
+	}
+	return nil, passed
+}

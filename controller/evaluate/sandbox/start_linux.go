@@ -1,0 +1,203 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	childArg = "sandbox-child"
+	childEnv = "GAVEL_SANDBOX_CHILD"
+	// endTime is how long the child may take to end what the program started.
+	endTime = 5 * time.Second
+)
+
+// A spec tells the child what to run and how.
+type spec struct {
+	File     string   `json:"file"`
+	Argv     []string `json:"argv"`
+	Env      []string `json:"env"`
+	Dir      string   `json:"dir"`
+	Scratch  string   `json:"scratch"`
+	Readable []string `json:"readable"`
+	Network  bool     `json:"network"`
+	Means    means    `json:"means"`
+	Limits   Limits   `json:"limits"`
+}
+
+// An ending is what the child says of the program: how it ended, or why it
+// could not be started.
+type ending struct {
+	Status syscall.WaitStatus `json:"status"`
+	Error  string             `json:"error"`
+}
+
+// start runs the program to its end and says what was wrong with it, if
+// anything was.
+func (b *Box) start(ctx context.Context, r *running) string {
+	if b.mode == Off {
+		return startPlain(ctx, r)
+	}
+	end, err := b.supervised(ctx, r)
+	switch {
+	case err != nil:
+		return err.Error()
+	case end.Error != "":
+		return end.Error
+	}
+	return describe(end.Status)
+}
+
+// describe words how a program ended, as package os does; nothing when all is
+// well.
+func describe(s syscall.WaitStatus) string {
+	switch {
+	case s.Signaled():
+		return "signal: " + s.Signal().String()
+	case s.ExitStatus() != 0:
+		return "exit status " + strconv.Itoa(s.ExitStatus())
+	}
+	return ""
+}
+
+// supervised has a child process run the program.
+func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
+	if os.Getenv(childEnv) != "" {
+		return ending{}, errors.New("a child does not start another; main or TestMain must call sandbox.ServeChild first")
+	}
+	// The child reads the spec from one pipe, whose end tells it that nobody
+	// waits any more, and answers on another.
+	orders, toChild, err := os.Pipe()
+	if err != nil {
+		return ending{}, fmt.Errorf("start a child process: %w", err)
+	}
+	defer toChild.Close()
+	fromChild, answer, err := os.Pipe()
+	if err != nil {
+		return ending{}, errors.Join(fmt.Errorf("start a child process: %w", err), orders.Close())
+	}
+	defer fromChild.Close()
+	cmd, err := b.command(ctx, r)
+	if err == nil {
+		cmd.ExtraFiles = []*os.File{orders, answer}
+		cmd.Cancel = toChild.Close
+		err = cmd.Start()
+	}
+	if err := errors.Join(err, orders.Close(), answer.Close()); err != nil {
+		return ending{}, fmt.Errorf("start a child process: %w", err)
+	}
+	watched, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.watch(watched, func() (int64, int) { return load(cmd.Process.Pid) })
+	}()
+	// A child that cannot read it says so, or ends without an answer.
+	_ = json.NewEncoder(toChild).Encode(spec{
+		File: r.file, Argv: r.Argv, Env: r.Env, Dir: r.Dir, Scratch: r.scratch, Readable: r.readable,
+		Network: b.policy.Network, Means: b.means, Limits: r.Limits,
+	})
+	waitErr := cmd.Wait()
+	stop()
+	<-done
+	var end ending
+	const longestAnswer = 64 << 10
+	if err := json.NewDecoder(io.LimitReader(fromChild, longestAnswer)).Decode(&end); err != nil {
+		return ending{}, fmt.Errorf("the child process gave no answer (%v)", errors.Join(waitErr, err))
+	}
+	return end, nil
+}
+
+// command is the child process, in namespaces of its own where they are to be
+// had.
+func (b *Box) command(ctx context.Context, r *running) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, self, childArg)
+	// Built with -race, a program would wait for a second at its end.
+	cmd.Env = []string{childEnv + "=1", "GORACE=atexit_sleep_ms=0"}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.Stdin), r.stdout, r.stderr
+	cmd.WaitDelay = endTime
+	// A session of its own has no terminal whose keys would end it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if b.means.Namespaces {
+		b.namespaces(cmd.SysProcAttr)
+	}
+	return cmd, nil
+}
+
+// inside is the user and group that a program is in its user namespace. As root
+// it would get back capabilities whenever it executes something.
+const inside = 1000
+
+func (b *Box) namespaces(attr *syscall.SysProcAttr) {
+	attr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWNS
+	if !b.policy.Network {
+		attr.Cloneflags |= syscall.CLONE_NEWNET
+	}
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Geteuid(), Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Getegid(), Size: 1}}
+	// For mounting the scratch folder, which the child does and nobody after it.
+	attr.AmbientCaps = []uintptr{capSysAdmin}
+}
+
+const capSysAdmin = 21
+
+// load counts the resident memory and the threads of all descendants of a
+// process. One that ends meanwhile does not count.
+func load(pid int) (memory int64, threads int) {
+	for _, child := range children(pid) {
+		m, t := load(child)
+		memory, threads = memory+m, threads+t
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(child) + "/stat")
+		if err != nil {
+			continue
+		}
+		// The name in parentheses may hold anything; proc(5) counts num_threads
+		// as field 20 and rss as field 24, and what follows the name as 3.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) < 22 {
+			continue
+		}
+		own, _ := strconv.Atoi(fields[17])
+		pages, _ := strconv.ParseInt(fields[21], 10, 64)
+		memory, threads = memory+pages*int64(os.Getpagesize()), threads+own
+	}
+	return memory, threads
+}
+
+// children lists the processes that a process started or adopted.
+func children(pid int) []int {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+	tasks, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var found []int
+	for _, task := range tasks {
+		list, err := os.ReadFile(dir + task.Name() + "/children")
+		if err != nil {
+			continue
+		}
+		for _, word := range strings.Fields(string(list)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				found = append(found, child)
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,23 @@
+//go:build !linux || !(amd64 || arm64)
+
+package sandbox
+
+import (
+	"context"
+	"runtime"
+)
+
+// means are none here.
+type means struct{}
+
+// ServeChild reports whether this process was started by this package, which
+// happens only where programs can be restricted.
+func ServeChild() bool { return false }
+
+func probe(context.Context, Policy) (means, []string) {
+	return means{}, []string{"there is nothing to isolate them with on " + runtime.GOOS + "/" + runtime.GOARCH}
+}
+
+// start runs the program to its end and says what was wrong with it, if
+// anything was.
+func (b *Box) start(ctx context.Context, r *running) string { return startPlain(ctx, r) }

@@ -1,0 +1,40 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"time"
+)
+
+// drain bounds the wait for what a program's children still write after it
+// ended.
+const drain = 500 * time.Millisecond
+
+// startPlain runs the program as it is, in a process group of its own.
+func startPlain(ctx context.Context, r *running) string {
+	cmd := exec.CommandContext(ctx, r.file, r.Argv[1:]...)
+	cmd.Dir, cmd.Env = r.Dir, r.Env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.Stdin), r.stdout, r.stderr
+	cmd.WaitDelay = drain
+	ownGroup(cmd)
+	err := cmd.Start()
+	if err == nil {
+		watched, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r.watch(watched, func() (int64, int) { return 0, 0 })
+		}()
+		err = cmd.Wait()
+		endGroup(cmd)
+		stop()
+		<-done
+	}
+	// A child that goes on holding stdout does not spoil what was printed.
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return ""
+	}
+	return err.Error()
+}
