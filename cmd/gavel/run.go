@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/junit"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -127,7 +128,7 @@ func (a *app) scrub(p *controller.Prepared) func(string) string {
 	if p.Base != nil {
 		targets = slices.AppendSeq(targets, maps.Values(p.Base.Config.Targets))
 	}
-	return target.Scrub(targets, a.lookupEnv)
+	return secret.Scrub(targets, a.lookupEnv)
 }
 
 func (a *app) writeReport(report *reporters.Report, f runFlags) error {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -74,7 +75,7 @@ func New(cfg config.Target, env Env) (Target, error) {
 }
 
 func open(cfg config.Target, env Env) (Target, error) {
-	b := base{name: cfg.Name, hide: Scrub([]config.Target{cfg}, env.Lookup), now: env.Now}
+	b := base{name: cfg.Name, hide: secret.Scrub([]config.Target{cfg}, env.Lookup), now: env.Now}
 	switch cfg.Provider {
 	case config.OpenAI, config.Gemini:
 		return newOpenAI(cfg, env, b)

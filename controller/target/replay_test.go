@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -95,7 +96,7 @@ func TestReplayCorrupt(t *testing.T) {
 
 func TestRecorder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rec", "a.jsonl")
-	scrub := func(s string) string { return strings.ReplaceAll(s, testKey, redacted) }
+	scrub := func(s string) string { return strings.ReplaceAll(s, testKey, secret.Redacted) }
 	record := func(cases ...string) {
 		t.Helper()
 		r, err := NewRecorder(path, scrub)

@@ -101,46 +101,6 @@ func TestWithDelimiter(t *testing.T) {
 	}
 }
 
-func TestScrub(t *testing.T) {
-	values := map[string]string{
-		"LONG_KEY": "key-0123456789/+", "LONGER_TOKEN": "key-0123456789/+&\"more", "STUB_KEY": "none",
-		"LOG_LEVEL": "debugging", "STORE": "postgres://u:hunter2@db/x", "SITE": "https://example.org/",
-	}
-	scrub := Scrub([]config.Target{
-		{APIKeyEnv: "LONG_KEY"}, {APIKeyEnv: "STUB_KEY"}, {APIKeyEnv: "UNSET"},
-		{Env: []string{"LONGER_TOKEN", "LOG_LEVEL", "STORE", "SITE", "UNSET_TOKEN"}},
-	}, func(name string) (string, bool) {
-		v, ok := values[name]
-		return v, ok
-	})
-	tests := []struct{ in, want string }{
-		{"a key-0123456789/+ b", "a [redacted] b"},
-		{"key-0123456789/+&\"more", "[redacted]"},
-		{"?k=key-0123456789%2F%2B&x", "?k=[redacted]&x"},
-		{`{"k":"key-0123456789/+\u0026\"more"}`, `{"k":"[redacted]"}`},
-		{"none of debugging https://example.org/", "none of debugging https://example.org/"},
-		{"postgres://u:hunter2@db/x", "[redacted]"},
-	}
-	for _, tt := range tests {
-		if got := scrub(tt.in); got != tt.want {
-			t.Errorf("scrub(%q) = %q, want %q", tt.in, got, tt.want)
-		}
-	}
-}
-
-func TestSecretPrints(t *testing.T) {
-	s := secret(testKey)
-	encoded, err := json.Marshal(map[string]any{"key": s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := fmt.Sprintf("%v %s %q %x %#v %+v", s, s, s, s, s, struct{ Key secret }{s}) + string(encoded)
-	want := `[redacted] [redacted] [redacted] [redacted] [redacted] {Key:[redacted]}{"key":"[redacted]"}`
-	if got != want {
-		t.Errorf("got %s", got)
-	}
-}
-
 func TestMock(t *testing.T) {
 	target := openTest(t, config.Target{Provider: "mock", Replies: []config.MockReply{
 		{Match: `(?i)weather in (\w+)`, ToolCalls: []config.MockCall{{Name: "get_weather", Arguments: json.RawMessage(`{"city":"Bern"}`)}, {Name: "now"}}},

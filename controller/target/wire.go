@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target/complaint"
+	"github.com/gavel-evals/gavel/controller/target/secret"
 )
 
 // maxReply bounds a reply in bytes, unpacked. The longest that models write is
@@ -23,7 +24,7 @@ const maxReply = 8 << 20
 type wire struct {
 	base
 	client *http.Client
-	key    secret
+	key    secret.Value
 	keyEnv string
 }
 
@@ -37,7 +38,7 @@ func newWire(cfg config.Target, env Env, b base) (wire, error) {
 		return w, nil
 	}
 	v, _ := env.Lookup(cfg.APIKeyEnv)
-	if w.key = secret(strings.TrimSpace(v)); w.key == "" {
+	if w.key = secret.Value(strings.TrimSpace(v)); w.key == "" {
 		return w, fmt.Errorf("environment variable %s (api_key_env) is not set", cfg.APIKeyEnv)
 	}
 	return w, nil

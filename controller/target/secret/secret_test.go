@@ -1,0 +1,78 @@
+package secret
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/config"
+)
+
+func TestScrub(t *testing.T) {
+	values := map[string]string{
+		"LONG_KEY": "key-0123456789/+", "LONGER_TOKEN": "key-0123456789/+&\"more", "STUB_KEY": "none",
+		"LOG_LEVEL": "debugging", "STORE": "postgres://u:hunter2@db/x", "SITE": "https://example.org/",
+	}
+	scrub := Scrub([]config.Target{
+		{APIKeyEnv: "LONG_KEY"}, {APIKeyEnv: "STUB_KEY"}, {APIKeyEnv: "UNSET"},
+		{Env: []string{"LONGER_TOKEN", "LOG_LEVEL", "STORE", "SITE", "UNSET_TOKEN"}},
+	}, func(name string) (string, bool) {
+		v, ok := values[name]
+		return v, ok
+	})
+	tests := []struct{ in, want string }{
+		{"a key-0123456789/+ b", "a [redacted] b"},
+		{"key-0123456789/+&\"more", "[redacted]"},
+		{"?k=key-0123456789%2F%2B&x", "?k=[redacted]&x"},
+		{`{"k":"key-0123456789/+\u0026\"more"}`, `{"k":"[redacted]"}`},
+		{"none of debugging https://example.org/", "none of debugging https://example.org/"},
+		{"postgres://u:hunter2@db/x", "[redacted]"},
+	}
+	for _, tt := range tests {
+		if got := scrub(tt.in); got != tt.want {
+			t.Errorf("scrub(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestSecretPrints(t *testing.T) {
+	s := Value("sk-test/0123456789")
+	encoded, err := json.Marshal(map[string]any{"key": s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintf("%v %s %q %x %#v %+v", s, s, s, s, s, struct{ Key Value }{s}) + string(encoded)
+	want := `[redacted] [redacted] [redacted] [redacted] [redacted] {Key:[redacted]}{"key":"[redacted]"}`
+	if got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestKeysByTheirForm holds that keys which nobody declared are replaced, and
+// that words which begin like one stay.
+func TestKeysByTheirForm(t *testing.T) {
+	long := strings.Repeat("aB3_", 12)
+	plain := strings.Repeat("aB3x", 12)
+	scrub := Scrub(nil, func(string) (string, bool) { return "", false })
+	for in, want := range map[string]string{
+		"key sk-ant-api03-" + long + "-AA!": "key [redacted]!",
+		`{"k":"sk-proj-` + long + `"}`:      `{"k":"[redacted]"}`,
+		"sk-svcacct-" + long:                "[redacted]",
+		"sk-" + plain + ".":                 "[redacted].",
+		"?key=AIza" + long[:35] + "&x":      "?key=[redacted]&x",
+		"AQ." + long:                        "[redacted]",
+		"two: sk-" + plain + " sk-" + plain: "two: [redacted] [redacted]",
+
+		"sk-learn-compatible-estimators-and-pipelines": "sk-learn-compatible-estimators-and-pipelines",
+		"task-" + plain:      "task-" + plain,
+		"sk-ant-short":       "sk-ant-short",
+		"AIza, FAQ. " + long: "AIza, FAQ. " + long,
+		"AIza" + long[:20]:   "AIza" + long[:20],
+		"see FAQ." + long:    "see FAQ." + long,
+	} {
+		if got := scrub(in); got != want {
+			t.Errorf("scrub(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
