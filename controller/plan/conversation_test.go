@@ -129,6 +129,22 @@ func TestTheSimulatorsModelIsExecution(t *testing.T) {
 	}
 }
 
+// TestWhatEndsAConversation has the tools that end one bear on cases that have
+// a conversation, and on no other.
+func TestWhatEndsAConversation(t *testing.T) {
+	with := func(c *schema.Case, ends ...string) Digests {
+		return Digest(c, Environment{DefaultTarget: "model", Targets: map[string]Target{"model": {Ends: ends}}})
+	}
+	if got := firstChange(with(conversation()), with(conversation(), "hang_up")); got != Execution {
+		t.Errorf("a tool that ends the conversation changes %q", got)
+	}
+	fixed := conversation()
+	fixed.Drive.Simulation = nil
+	if got := firstChange(with(fixed), with(fixed, "hang_up")); got != "" {
+		t.Errorf("it changes %q of a case that has none", got)
+	}
+}
+
 func TestMocksOfACaseNeverReachAnAgent(t *testing.T) {
 	with, without := conversation(), conversation()
 	with.Target, without.Target, without.Mocks = "agent", "agent", nil

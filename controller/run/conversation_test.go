@@ -326,8 +326,9 @@ func TestMocksOfACase(t *testing.T) {
 		"numbers":            {nil, []schema.CallMock{mock(`{"q":1}`, `"x"`)}, nil, []string{`{"q":1.0}`, `{"q":"1"}`}, []string{"x", `{"error":"no mock response of tool get matches these arguments"}`}, 1},
 		"null is no text":    {nil, []schema.CallMock{mock(`{"q":""}`, `null`)}, nil, []string{`{"q":null}`, `{"q":" "}`}, []string{`{"error":"no mock response of tool get matches these arguments"}`, "null"}, 1},
 		"each used once":     {nil, []schema.CallMock{mock("", `"1"`), mock(`{"q":2}`, `"2"`), mock("", `"3"`)}, nil, []string{`{}`, `{}`, `{"q":2}`, `{}`}, []string{"1", "3", "2", "3"}, 0},
-		"target's first":     {ofTarget, []schema.CallMock{mock("", `"case"`)}, nil, []string{`{"q":"t"}`, `{"q":"u"}`}, []string{"target", "case"}, 0},
+		"target's first":     {ofTarget, []schema.CallMock{mock("", `"case"`)}, []schema.Tool{{Name: "get"}}, []string{`{"q":"t"}`, `{"q":"u"}`}, []string{"target", "case"}, 0},
 		"then the tool's":    {ofTarget, []schema.CallMock{mock(`{"q":"c"}`, `"case"`)}, own, []string{`{"q":"c"}`, `{"q":"z"}`}, []string{"case", "own"}, 0},
+		"of a tool not had":  {ofTarget, nil, nil, []string{`{"q":"t"}`}, []string{`{"error":"there is no tool get"}`}, 1},
 		"none":               {nil, nil, []schema.Tool{{Name: "get"}}, []string{`{}`}, []string{`{"error":"tool get has no mock response"}`}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

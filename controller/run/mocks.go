@@ -36,9 +36,10 @@ type mock struct {
 func newDispatcher(c *schema.Case, t config.Target) *dispatcher {
 	d := &dispatcher{tools: c.Tools, ends: t.EndsConversation}
 	ofTarget, ofCase := map[string][]*mock{}, map[string][]*mock{}
-	for tool, mocks := range t.Mocks {
-		for _, m := range mocks {
-			ofTarget[tool] = append(ofTarget[tool], &mock{params: m.Params, response: m.Response})
+	// Mocks for tools that the case is not offered are in no digest of it.
+	for _, tool := range c.Tools {
+		for _, m := range t.Mocks[tool.Name] {
+			ofTarget[tool.Name] = append(ofTarget[tool.Name], &mock{params: m.Params, response: m.Response})
 		}
 	}
 	for _, m := range c.Mocks {
