@@ -382,9 +382,14 @@ func TestSecretsAreNotKept(t *testing.T) {
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	c := greeting("a")
 	digests := plan.Digest(c, plan.Environment{})
+	tells := func(int, target.Request) (target.Reply, error) {
+		reply := says("hello hunter2")
+		reply.Messages[0].Opaque = json.RawMessage(`"signed hunter2"`)
+		return reply, nil
+	}
 	_, err := run.Run(t.Context(), run.Config{
 		Ledger: b.book, Trust: operator,
-		Targets: map[string]run.Target{"bot": {Target: &script{answer: always("hello hunter2")}, Config: b.cfg}},
+		Targets: map[string]run.Target{"bot": {Target: &script{answer: tells}, Config: b.cfg}},
 		Scrub:   func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") },
 	}, []run.Job{{Case: c, Target: "bot", Digests: digests, Scope: ledger.Scope{Trust: operator}}})
 	if err != nil {

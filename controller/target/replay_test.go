@@ -1,6 +1,7 @@
 package target
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -113,6 +114,11 @@ func TestRecorder(t *testing.T) {
 				reply.Latency, reply.Model = 3*time.Second, "m"
 				reply.Usage = verdict.Usage{Calls: 1, InputTokens: 2, CostUSD: 4, Unpriced: 1}
 				reply.Messages[0].ToolCalls = []schema.ToolCall{functionCall("c1", "f", `"`+testKey+`"`)}
+				// Of what was signed either all is kept or nothing.
+				reply.Messages[0].Opaque = json.RawMessage(`{"calls":{"c1":"` + testKey + `"}}`)
+				if key == "b" {
+					reply.Messages[0].Opaque = json.RawMessage(`{"calls":{"c1":"signed"}}`)
+				}
 				r.Record(Digest(req), req, reply)
 				if !strings.Contains(reply.Messages[0].Content, testKey) {
 					t.Error("the recorder changed the reply of the run")
@@ -142,7 +148,7 @@ func TestRecorder(t *testing.T) {
 	if diff := cmp.Diff([]string{about("a"), about("b"), about("c")}, order); diff != "" {
 		t.Error(diff)
 	}
-	for text, want := range map[string]int{testKey: 0, "second[redacted]": 1, "first[redacted]": 1, "cost_usd\":0,\"unpriced\":0": 3} {
+	for text, want := range map[string]int{testKey: 0, "second[redacted]": 1, "first[redacted]": 1, "cost_usd\":0,\"unpriced\":0": 3, `"opaque":{"calls":{"c1":"signed"}}`: 1, `"opaque"`: 1} {
 		if n := strings.Count(got, text); n != want {
 			t.Errorf("%q stands %d times in the recording, want %d:\n%s", text, n, want, got)
 		}
