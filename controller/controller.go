@@ -49,6 +49,10 @@ type Request struct {
 	ConfigFile string
 	// Select keeps the cases that are asked for; nil keeps all.
 	Select func(*schema.Case) bool
+	// Statuses keeps the cases with one of these, such as draft, and judges
+	// them also where they are not active; empty keeps all and judges those
+	// that are active.
+	Statuses []string
 	// All makes every case count as affected.
 	All bool
 

@@ -82,7 +82,7 @@ func complete(base *plan.Side, head plan.Side, affected []string, env *plan.Envi
 // narrow reports whether planning the affected cases is enough: base is known,
 // and nothing but a changed file makes a case count as affected.
 func (p *Prepared) narrow() bool {
-	return p.Snapshot != nil && p.Select == nil && !p.All && len(p.Head.Config.Gate.Required) == 0 && p.sameSettings()
+	return p.Snapshot != nil && p.Select == nil && len(p.Statuses) == 0 && !p.All && len(p.Head.Config.Gate.Required) == 0 && p.sameSettings()
 }
 
 // affected plans the cases that the changed files can affect and counts the
@@ -159,11 +159,40 @@ func (p *Prepared) load(ctx context.Context, s State, files []string) (*load.Res
 	return loaded, env, err
 }
 
+// statusActive is the status of the cases that run.
+const statusActive = "active"
+
+// ofStatus keeps the cases with one of the statuses and makes them active. A
+// dialect that knows no status has cases that run and others that are disabled,
+// which nothing wakes.
+func ofStatus(cases []*schema.Case, statuses []string) []*schema.Case {
+	var kept []*schema.Case
+	for _, c := range cases {
+		status := c.Labels.Status
+		if status == "" && c.Skip == "" {
+			status = statusActive
+		}
+		if !slices.Contains(statuses, status) {
+			continue
+		}
+		if c.Skip != "" {
+			awake := *c
+			awake.Skip = ""
+			c = &awake
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
+
 // side computes the digests of the cases that were asked for.
 func (p *Prepared) side(s State, loaded *load.Result, env plan.Environment) plan.Side {
 	cases := loaded.Cases
 	if p.Select != nil {
 		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.Select(c) })
+	}
+	if len(p.Statuses) > 0 {
+		cases = ofStatus(cases, p.Statuses)
 	}
 	side := plan.NewSide(s.Commit, cases, env)
 	for _, problem := range loaded.Problems {

@@ -16,6 +16,7 @@ type selection struct {
 	keys         []string
 	tags         []string
 	difficulties []string
+	statuses     []string
 	domains      []string
 	levels       []string
 	// affectedOnly says that the other cases need no row of their own.
@@ -30,6 +31,7 @@ func (s *selection) bind(cmd *cobra.Command) {
 	f.BoolVar(&s.all, "all", false, "judge every selected case, not only those that the change can have affected")
 	f.StringSliceVar(&s.tags, "tag", nil, "only cases with one of these tags, such as red-team")
 	f.StringSliceVar(&s.difficulties, "difficulty", nil, "only cases of these difficulties, such as hard")
+	f.StringSliceVar(&s.statuses, "status", nil, "only cases of these statuses, judged also where they are not active, such as draft (default: all, of which active ones are judged)")
 	f.StringSliceVar(&s.domains, "domain", nil, "only cases of these domains, such as math")
 	f.StringSliceVar(&s.levels, "level", nil, "only cases of these levels, such as 2")
 }
