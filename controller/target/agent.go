@@ -16,9 +16,24 @@ import (
 // and the system prompt, which an agent may ignore. Tools are not in it; such
 // an agent runs its own.
 type turn struct {
-	Messages     []schema.Message `json:"messages"`
-	SystemPrompt string           `json:"system_prompt,omitempty"`
-	Metadata     turnMetadata     `json:"metadata"`
+	Messages     []asked      `json:"messages"`
+	SystemPrompt string       `json:"system_prompt,omitempty"`
+	Metadata     turnMetadata `json:"metadata"`
+}
+
+// An asked is a message as an agent is sent it. Its content is a text, or
+// blocks {type, value} where there are files or images in it.
+type asked struct {
+	Role       string            `json:"role"`
+	Content    any               `json:"content"`
+	ToolCalls  []schema.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string            `json:"tool_call_id,omitempty"`
+	Name       string            `json:"name,omitempty"`
+}
+
+type askedBlock struct {
+	Type  string `json:"type"`
+	Value any    `json:"value"`
 }
 
 type turnMetadata struct {
@@ -28,15 +43,38 @@ type turnMetadata struct {
 
 // agentRequest encodes a request for an agent.
 func agentRequest(req Request) ([]byte, error) {
-	messages := req.Messages
-	if messages == nil {
-		messages = []schema.Message{}
+	messages := make([]asked, 0, len(req.Messages))
+	for _, m := range req.Messages {
+		messages = append(messages, asked{m.Role, agentContent(m), m.ToolCalls, m.ToolCallID, m.Name})
 	}
 	raw, err := json.Marshal(turn{messages, req.System, turnMetadata{req.Case, req.Turn}})
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
 	return raw, nil
+}
+
+// agentContent names files and images by their paths: an agent opens them
+// itself. An image that is no file stands as a data: URI.
+func agentContent(m schema.Message) any {
+	if m.Blocks == nil {
+		return m.Content
+	}
+	blocks := make([]askedBlock, 0, len(m.Blocks))
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		value := any(b.Text)
+		switch {
+		case b.Path != "":
+			value = b.Path
+		case b.Type == "image":
+			value = dataURL(b)
+		case b.Type == "json":
+			value = json.RawMessage(b.Text)
+		}
+		blocks = append(blocks, askedBlock{b.Type, value})
+	}
+	return blocks
 }
 
 // agentTurn is what an agent answers.
@@ -62,6 +100,7 @@ type agentCall struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"function"`
+	DurationMS *float64 `json:"duration_ms"`
 }
 
 // agentUsage takes the names of either of the common forms.
@@ -131,7 +170,9 @@ func (m agentMessage) read() (schema.Message, error) {
 			return out, errors.New("a tool call has no function name")
 		}
 		arguments := cmp.Or(plain(c.Function.Arguments), "{}")
-		out.ToolCalls = append(out.ToolCalls, functionCall(c.ID, c.Function.Name, arguments))
+		call := functionCall(c.ID, c.Function.Name, arguments)
+		call.DurationMS = c.DurationMS
+		out.ToolCalls = append(out.ToolCalls, call)
 	}
 	return out, nil
 }

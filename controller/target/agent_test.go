@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -115,6 +116,29 @@ func TestHTTPSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(canonical(t, []byte(agentRequestJSON())), canonical(t, got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAgentsGetPaths holds that an agent is told where files and images are,
+// and is not sent what only the provider of a model reads.
+func TestAgentsGetPaths(t *testing.T) {
+	inline := pixel
+	inline.Path = ""
+	raw, err := agentRequest(Request{Messages: []schema.Message{
+		{Role: schema.RoleUser, Content: "See.\n\nnotes\n\n7", Blocks: []schema.Block{
+			{Type: "text", Text: "See."}, pixel, inline, {Type: "file", Text: "notes", Path: "a.txt"},
+			{Type: "file", Data: []byte{0xff}, Path: "a.bin"}, {Type: "json", Text: `{"n":7}`},
+		}},
+		{Role: schema.RoleAssistant, Content: "Seen.", Opaque: json.RawMessage(`{"content":[]}`)},
+	}, Case: "shop/see"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"messages":[{"role":"user","content":[{"type":"text","value":"See."},{"type":"image","value":"shots/a.png"},
+		{"type":"image","value":"data:image/png;base64,iVBORw0KGgo="},{"type":"file","value":"a.txt"},{"type":"file","value":"a.bin"},{"type":"json","value":{"n":7}}]},
+		{"role":"assistant","content":"Seen."}],"metadata":{"test_case_id":"shop/see","turn_index":0}}`
+	if diff := cmp.Diff(canonical(t, []byte(want)), canonical(t, raw)); diff != "" {
 		t.Error(diff)
 	}
 }
