@@ -92,6 +92,9 @@ func (a *app) watch(ctx context.Context, f watchFlags, args []string) error {
 		return err
 	}
 	defer tree.Close()
+	if isTerminal && !f.plain && !b.json {
+		return b.watchScreen(ctx, tree, f)
+	}
 	return b.watchLines(ctx, tree, f)
 }
 
@@ -192,7 +195,7 @@ func (a *app) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) err
 				return
 			case got := <-interrupts:
 				if got == os.Interrupt && lines.stoppable() {
-					session.Do(live.Command{Do: live.Stop})
+					session.Do(board.Command{Do: board.Stop})
 					continue
 				}
 				lines.interrupted.Store(true)

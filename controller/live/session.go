@@ -33,38 +33,11 @@ type Options struct {
 	Now func() time.Time
 }
 
-// A Command is what a user wants of a Session.
-type Command struct {
-	Do Action
-	// Keys are the cases that Rerun is about.
-	Keys []string
-}
-
-// Action is what a Command does.
-type Action string
-
-const (
-	// Answer lets the run begin that was asked about.
-	Answer Action = "answer"
-	// Decline leaves it until the files change again.
-	Decline Action = "decline"
-	// Rerun judges cases anew, whatever is stored of them.
-	Rerun Action = "rerun"
-	// All judges every case of the repository that is not known.
-	All Action = "all"
-	// Pause stops running what changes affect, or goes on with it.
-	Pause Action = "pause"
-	// Accept compares with what is shown from now on.
-	Accept Action = "accept"
-	// Stop gives up the run under way.
-	Stop Action = "stop"
-)
-
 // A Session runs what each change of a Tree affects and keeps a Board of it.
 type Session struct {
 	tree     *Tree
 	opts     Options
-	commands chan Command
+	commands chan board.Command
 	progress chan controller.Progress
 	ended    chan ending
 
@@ -117,14 +90,14 @@ func New(tree *Tree, o Options) *Session {
 		o.Now = time.Now
 	}
 	return &Session{
-		tree: tree, opts: o, commands: make(chan Command, 16), progress: make(chan controller.Progress),
+		tree: tree, opts: o, commands: make(chan board.Command, 16), progress: make(chan controller.Progress),
 		ended: make(chan ending, 1), results: newResults(), digests: map[string]pair{},
 		board: board.Board{State: board.Waiting, Ref: o.Ref},
 	}
 }
 
 // Do hands a command to the Session. One too many at once is dropped.
-func (s *Session) Do(c Command) {
+func (s *Session) Do(c board.Command) {
 	select {
 	case s.commands <- c:
 	default:
@@ -432,31 +405,31 @@ func (s *Session) fault(err error) {
 }
 
 // obey does what the user wants.
-func (s *Session) obey(ctx context.Context, c Command) {
+func (s *Session) obey(ctx context.Context, c board.Command) {
 	switch c.Do {
-	case Answer:
+	case board.Answer:
 		if asked := s.asked; asked != nil {
 			s.start(ctx, asked.plan, asked.again)
 		}
-	case Decline:
+	case board.Decline:
 		s.refused = s.refused || s.asked != nil && !s.asked.again
 		s.asked, s.board.Question = nil, ""
 		s.tell(board.Noted, nil)
-	case Rerun:
+	case board.Rerun:
 		if s.idle() {
 			s.ask(ctx, s.look.Prepared.Again(func(key string) bool { return slices.Contains(c.Keys, key) }), true)
 		}
-	case All:
+	case board.All:
 		s.all(ctx)
-	case Pause:
+	case board.Pause:
 		s.paused, s.refused = !s.paused && !s.refused, false
 		s.tell(board.Noted, nil)
 		s.begin(ctx)
-	case Accept:
+	case board.Accept:
 		s.results.accept()
 		s.board.Accepted = true
 		s.tell(board.Noted, nil)
-	case Stop:
+	case board.Stop:
 		if s.current != nil {
 			s.board.Stopped = true
 			s.current.cancel()

@@ -231,7 +231,7 @@ func TestAccept(t *testing.T) {
 	s := newStage(t, live.Options{})
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
 	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail first")
-	s.session.Do(live.Command{Do: live.Accept})
+	s.session.Do(board.Command{Do: board.Accept})
 	s.until(board.Noted, func(b *board.Board) bool { return b.Accepted })
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
 	s.want(s.changed(map[string]string{hello: greeting("good ")}), "talk/level_1/hello fail")
@@ -272,12 +272,12 @@ func TestGuard(t *testing.T) {
 	if want := "judge 3 cases in about 5 calls?"; u.Board.Question != want || u.Board.State != board.Asking {
 		t.Errorf("question %q in state %s, want %q", u.Board.Question, u.Board.State, want)
 	}
-	s.session.Do(live.Command{Do: live.Decline})
+	s.session.Do(board.Command{Do: board.Decline})
 	s.until(board.Noted, nil)
 	s.want(s.bot.calls())
 	many("Be kind.")
 	s.until(board.Asks, nil)
-	s.session.Do(live.Command{Do: live.Answer})
+	s.session.Do(board.Command{Do: board.Answer})
 	s.until(board.Result, nil)
 	if got := s.bot.calls(); len(got) != 5 {
 		t.Errorf("asked %v", got)
@@ -288,30 +288,30 @@ func TestGuard(t *testing.T) {
 func TestPauseStopRerun(t *testing.T) {
 	s := newStage(t, live.Options{})
 	s.until(board.Result, nil)
-	s.session.Do(live.Command{Do: live.Pause})
+	s.session.Do(board.Command{Do: board.Pause})
 	s.until(board.Noted, nil)
 	s.write(map[string]string{hello: greeting("wait")})
 	u := s.until(board.Planned, nil)
 	s.want(states(u.Board), "talk/level_1/hello due")
-	s.session.Do(live.Command{Do: live.Pause})
+	s.session.Do(board.Command{Do: board.Pause})
 	s.waits()
-	s.session.Do(live.Command{Do: live.Stop})
+	s.session.Do(board.Command{Do: board.Stop})
 	u = s.until(board.Result, nil)
 	s.want(states(u.Board), "talk/level_1/hello due")
 	if !u.Board.Stopped || u.Board.State != board.Waiting {
 		t.Errorf("stopped %v, state %s", u.Board.Stopped, u.Board.State)
 	}
 	close(s.bot.free)
-	s.session.Do(live.Command{Do: live.Pause}) // goes on with what was stopped
+	s.session.Do(board.Command{Do: board.Pause}) // goes on with what was stopped
 	s.want(states(s.until(board.Result, nil).Board), "talk/level_1/hello pass first")
 	s.bot.calls()
 
 	s.bot.answer = func(string) string { return "bye" }
-	s.session.Do(live.Command{Do: live.Rerun, Keys: []string{"talk/level_1/hello"}})
+	s.session.Do(board.Command{Do: board.Rerun, Keys: []string{"talk/level_1/hello"}})
 	s.want(states(s.until(board.Result, nil).Board), "talk/level_1/hello fail broke")
 	s.want(s.bot.calls(), "wait")
 
-	s.session.Do(live.Command{Do: live.All})
+	s.session.Do(board.Command{Do: board.All})
 	all := states(s.until(board.Result, nil).Board)
 	s.want(slices.DeleteFunc(all, func(row string) bool { return strings.HasPrefix(row, "suite") }),
 		"talk/level_1/hello fail", "talk/level_2/more fail first", "talk/level_1/bye pass first")

@@ -47,6 +47,33 @@ type Update struct {
 	Report *reporters.Report
 }
 
+// A Command is what a user wants of a watch.
+type Command struct {
+	Do Action
+	// Keys are the cases that Rerun is about.
+	Keys []string
+}
+
+// Action is what a Command does.
+type Action string
+
+const (
+	// Answer lets the run begin that was asked about.
+	Answer Action = "answer"
+	// Decline leaves it until the files change again.
+	Decline Action = "decline"
+	// Rerun judges cases anew, whatever is stored of them.
+	Rerun Action = "rerun"
+	// All judges every case of the repository that is not known.
+	All Action = "all"
+	// Pause stops running what changes affect, or goes on with it.
+	Pause Action = "pause"
+	// Accept compares with what is shown from now on.
+	Accept Action = "accept"
+	// Stop gives up the run under way.
+	Stop Action = "stop"
+)
+
 // State is what the watch does.
 type State string
 

@@ -72,6 +72,7 @@ var libraries = []confined{
 	{"modernc.org/sqlite", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"database/sql", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"github.com/fsnotify", []string{"controller/watch"}, "its events are hints, and only there are they taken for no more"},
+	{"charm.land", []string{"reporters/screen"}, "one room takes the terminal over and gives it back"},
 	{"github.com/openai/openai-go", []string{"controller/target"}, "a provider's wire format ends at its target"},
 	{"github.com/anthropics/anthropic-sdk-go", []string{"controller/target"}, "a provider's wire format ends at its target"},
 	{"github.com/landlock-lsm/go-landlock", []string{"controller/evaluate/sandbox"}, "a process that restricts itself does so for good, and so only in a child"},

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/live"
+	"github.com/gavel-evals/gavel/reporters/board"
+	watchscreen "github.com/gavel-evals/gavel/reporters/screen"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+)
+
+// watchScreen shows what happens on the whole terminal until the user quits,
+// and then sums it up in a line.
+func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var session *live.Session
+	root := tree.Place().Repo.Root()
+	view := watchscreen.Open(watchscreen.Config{
+		Do:     func(c board.Command) { session.Do(c) },
+		Detail: func(key string) (board.Detail, error) { return session.Detail(ctx, key) },
+		Edit: func(file string, line int) (watchscreen.Program, error) {
+			return a.editor(ctx, filepath.Join(root, filepath.FromSlash(file)), line)
+		},
+	}, os.Stdin, a.stdout)
+	var last board.Board
+	session = a.session(tree, f, func(u board.Update) {
+		last = u.Board
+		view.Tell(u)
+	})
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel() // the screen ends with what it shows
+		defer func() {
+			// The terminal must be given back before anybody reads of it.
+			if fault := recover(); fault != nil {
+				ended <- fmt.Errorf("watch: %v", fault)
+			}
+		}()
+		ended <- session.Run(ctx)
+	}()
+	interrupted, err := view.Run(ctx)
+	cancel()
+	if err := errors.Join(err, <-ended); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(a.stdout, terminal.Sentence(&last)); err != nil {
+		return err
+	}
+	if interrupted {
+		return &exitError{code: exitInterrupted}
+	}
+	return nil
+}
+
+// editor is the program that opens a file at a line.
+func (a *app) editor(ctx context.Context, file string, line int) (watchscreen.Program, error) {
+	command := ""
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if v, ok := a.lookupEnv(name); ok && command == "" {
+			command = v
+		}
+	}
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return nil, errors.New("no editor is set: export EDITOR, such as EDITOR=vim")
+	}
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], editorArgs(words, file, line)...)...)
+	return editing{cmd}, nil
+}
+
+// editorArgs names the place as the editor wants it.
+func editorArgs(words []string, file string, line int) []string {
+	line = max(line, 1)
+	at := fmt.Sprintf("%s:%d", file, line)
+	switch filepath.Base(words[0]) {
+	case "code", "code-insiders", "codium", "cursor", "windsurf":
+		if slices.Contains(words, "--goto") || slices.Contains(words, "-g") {
+			return []string{at}
+		}
+		return []string{"--goto", at}
+	case "subl", "zed", "hx", "helix":
+		return []string{at}
+	}
+	return []string{fmt.Sprintf("+%d", line), file}
+}
+
+// editing lets a program have the terminal.
+type editing struct{ *exec.Cmd }
+
+func (e editing) SetStdin(r io.Reader)  { e.Stdin = r }
+func (e editing) SetStdout(w io.Writer) { e.Stdout = w }
+func (e editing) SetStderr(w io.Writer) { e.Stderr = w }

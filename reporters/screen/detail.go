@@ -1,0 +1,193 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A sheet collects the lines of the detail pane.
+type sheet struct {
+	width int
+	lines []line
+}
+
+// paragraph adds foreign text, broken at spaces, behind a label.
+func (s *sheet) paragraph(label string, c color, content string) {
+	const most = 4000
+	first := true
+	for part := range strings.SplitSeq(phrase.Clip(phrase.Clean(content), most), "\n") {
+		for _, row := range phrase.Wrap(part, max(s.width-phrase.Columns(label)-1, 10)) {
+			start := strings.Repeat(" ", phrase.Columns(label))
+			if first {
+				start, first = label, false
+			}
+			s.lines = append(s.lines, line{{dim, " " + start}, {c, row}})
+		}
+	}
+}
+
+func (s *sheet) title(words string) {
+	s.lines = append(s.lines, nil, text(strong, " "+words))
+}
+
+// pane is all that is known of the selected case.
+func (m Model) pane(width int) []line {
+	row := m.current()
+	if row == nil {
+		return []line{text(dim, " no case is selected")}
+	}
+	s := &sheet{width: width}
+	s.paragraph("", strong, row.Key)
+	s.paragraph("", dim, fmt.Sprintf("%s:%d", row.File, row.Line))
+	m.standing(s, row)
+	switch {
+	case m.detail.Key != row.Key:
+		s.title("reading what is stored")
+		return s.lines
+	case m.detail.err != nil:
+		s.lines = append(s.lines, nil)
+		s.paragraph("", red, m.detail.err.Error())
+		return s.lines
+	}
+	s.criteria(m.detail.Samples, m.detail.Base)
+	s.reasons(m.detail.Samples)
+	s.transcript(m.detail.Transcript)
+	return s.lines
+}
+
+// standing says what the verdict is, here and at base, and why it was made.
+func (m Model) standing(s *sheet, row *board.Row) {
+	_, c := look(row)
+	switch {
+	case row.Verdict != nil:
+		s.paragraph("now     ", c, scored(*row.Verdict, row.Score))
+	case row.Due:
+		s.paragraph("now     ", c, "not judged yet")
+	}
+	if row.BaseVerdict != nil {
+		s.paragraph("base    ", plain, scored(*row.BaseVerdict, row.BaseScore))
+	}
+	if row.Before != nil {
+		s.paragraph("before  ", plain, scored(row.Before.Verdict, row.Before.Score))
+	}
+	s.paragraph("reason  ", plain, row.Reason)
+	s.paragraph("why     ", dim, m.why(row))
+}
+
+func scored(v verdict.Verdict, score *float64) string {
+	if score == nil {
+		return string(v)
+	}
+	return string(v) + " " + phrase.Score(score, 2)
+}
+
+// A criterion is the mean over the samples of a side.
+type criterion struct {
+	sum  float64
+	n    int
+	note string
+}
+
+func (c *criterion) mean() *float64 {
+	if c == nil || c.n == 0 {
+		return nil
+	}
+	mean := c.sum / float64(c.n)
+	return &mean
+}
+
+// means are by evaluator and id, in the order in which they come.
+func means(samples []verdict.Sample) (map[string]*criterion, []string) {
+	found := map[string]*criterion{}
+	var order []string
+	for _, sample := range samples {
+		for _, m := range sample.Measurements {
+			for _, c := range m.Criteria {
+				name := m.Evaluator + " " + c.ID
+				if m.Evaluator == c.ID {
+					name = c.ID
+				}
+				if found[name] == nil {
+					found[name] = &criterion{}
+					order = append(order, name)
+				}
+				found[name].sum, found[name].n, found[name].note = found[name].sum+c.Score, found[name].n+1, c.Note
+			}
+		}
+	}
+	return found, order
+}
+
+// criteria sets each one against what it was at base.
+func (s *sheet) criteria(samples, base []verdict.Sample) {
+	now, order := means(samples)
+	was, _ := means(base)
+	if len(order) == 0 {
+		return
+	}
+	s.title("criteria")
+	room := max(min(s.width-24, 40), 10)
+	for _, name := range order {
+		c, before := now[name], was[name]
+		shown := phrase.Pad(phrase.Fit(phrase.Line(name), room), room)
+		l := line{{plain, " " + shown + "  "}}
+		if before != nil {
+			l = append(l, span{dim, phrase.Score(before.mean(), 2) + " → "})
+		}
+		col := plain
+		if *c.mean() < 1 {
+			col = red
+		}
+		s.lines = append(s.lines, append(l, span{col, phrase.Score(c.mean(), 2)}))
+		if *c.mean() < 1 {
+			s.paragraph("  ", dim, c.note)
+		}
+	}
+}
+
+// reasons are what each evaluator said of each sample.
+func (s *sheet) reasons(samples []verdict.Sample) {
+	first := true
+	for i, sample := range samples {
+		for _, m := range sample.Measurements {
+			if m.Reason == "" && m.Error == "" {
+				continue
+			}
+			if first {
+				s.title("reasons")
+				first = false
+			}
+			label := phrase.Line(m.Evaluator) + ": "
+			if len(samples) > 1 {
+				label = fmt.Sprintf("%d %s", i+1, label)
+			}
+			s.paragraph(phrase.Fit(label, 24), plain, m.Reason)
+			s.paragraph("  ", red, m.Error)
+		}
+	}
+}
+
+// transcript is what was said, the system prompt first.
+func (s *sheet) transcript(t *verdict.Transcript) {
+	if t == nil {
+		return
+	}
+	s.title("transcript")
+	const label = 11
+	s.paragraph(phrase.Pad("system", label), dim, t.System)
+	for _, m := range t.Messages {
+		role := m.Role
+		if role == schema.RoleAssistant {
+			role = "agent"
+		}
+		s.paragraph(phrase.Pad(phrase.Fit(phrase.Line(role), label-1), label), plain, m.Content)
+		for _, call := range m.ToolCalls {
+			s.paragraph(phrase.Pad("calls", label), green, call.Function.Name+" "+call.Function.Arguments)
+		}
+	}
+}

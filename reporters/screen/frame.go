@@ -1,0 +1,240 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+)
+
+const (
+	// headLines and footLines are above and below the body.
+	headLines = 5
+	footLines = 4
+	// wideColumns is from where on list and detail stand side by side.
+	wideColumns = 110
+	// least is the smallest terminal that is drawn for.
+	leastColumns, leastLines = 40, headLines + footLines + 3
+)
+
+func (m Model) wide() bool      { return m.width >= wideColumns }
+func (m Model) bodyHeight() int { return m.height - headLines - footLines }
+
+// Frame is what the terminal shows: height lines of at most width columns.
+func (m Model) Frame() string {
+	palette := palettes[m.dark]
+	if m.width < leastColumns || m.height < leastLines {
+		return phrase.Fit("the terminal is too small", max(m.width, 1))
+	}
+	var lines []string
+	draw := func(ls ...line) {
+		for _, l := range ls {
+			lines = append(lines, l.fit(m.width).paint(palette, ""))
+		}
+	}
+	draw(m.head()...)
+	lines = append(lines, m.body(palette)...)
+	draw(m.foot()...)
+	return strings.Join(lines, "\n")
+}
+
+// head says what is compared, what changed, what came of it, and what is going
+// on.
+func (m Model) head() []line {
+	b := &m.board
+	title := line{{strong, " gavel watch"}, {dim, "  against " + terminal.Against(b)}}
+	if b.Accepted {
+		title = append(title, span{dim, ", since what was accepted"})
+	}
+	changed := " nothing differs from base"
+	if b.Differing > 0 {
+		changed = " " + phrase.Count(b.Differing, "file") + " " + verb(b.Differing, "differs", "differ")
+	}
+	if len(b.Changed) > 0 {
+		changed = " changed " + phrase.Line(terminal.Files(b.Changed, 2))
+	}
+	affected := fmt.Sprintf("%s of %s affected ", phrase.Int(int64(b.Affected)), phrase.Count(b.Total, "case"))
+	return []line{
+		ends(title, m.state(), m.width),
+		ends(text(plain, changed), text(dim, affected), m.width),
+		ends(m.counts(), m.money(), m.width),
+		m.going(),
+		text(rule, strings.Repeat("─", m.width)),
+	}
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func (m Model) state() line {
+	word, c := string(m.board.State), dim
+	switch {
+	case !m.told:
+		word = "looking"
+	case m.board.State == board.Running:
+		word, c = "judging", yellow
+	case m.board.State == board.Asking, m.board.State == board.Paused, m.board.State == board.Stopping:
+		c = yellow
+	case m.board.Stopped:
+		word, c = "stopped", yellow
+	}
+	return line{{c, word + " "}}
+}
+
+// counts are the verdicts, and what became of them since the last time.
+func (m Model) counts() line {
+	c := m.board.Count()
+	out := text(plain, " ")
+	add := func(n int, col color, word string) {
+		if n == 0 {
+			return
+		}
+		if len(out) > 1 {
+			out = append(out, span{dim, " · "})
+		}
+		out = append(out, span{col, phrase.Int(int64(n)) + " " + word})
+	}
+	add(c.Fail, red, "failed")
+	add(c.Error, red, "not judged")
+	add(c.Borderline, yellow, "borderline")
+	add(c.Pass, green, "passed")
+	add(c.Due, yellow, "to judge")
+	add(c.Broke, red, "broke")
+	add(c.Fixed, green, "fixed")
+	if len(out) == 1 {
+		return text(dim, " no case is affected")
+	}
+	return out
+}
+
+func (m Model) money() line {
+	spent := "spent " + terminal.Spent(&m.board) + " "
+	if m.board.Estimate.Calls > 0 && m.board.State != board.Waiting {
+		spent = "about " + terminal.Expense(m.board.Estimate) + " · " + spent
+	}
+	return text(dim, spent)
+}
+
+// going is the line for what is going on: a question, a run, a fault, the gate.
+func (m Model) going() line {
+	b := &m.board
+	switch {
+	case b.Question != "":
+		return line{{yellow, " ? " + b.Question}, {strong, "  y"}, {plain, " yes  "}, {strong, "n"}, {plain, " no"}}
+	case b.State == board.Running && b.Due > 0:
+		return m.progress()
+	case b.Fault != "":
+		return text(red, " ! "+phrase.Line(b.Fault))
+	case b.Notice != "":
+		return text(yellow, " ! "+phrase.Line(b.Notice))
+	case b.Stopped:
+		return text(yellow, " the run was stopped; p goes on with what is left")
+	case b.State == board.Paused:
+		return text(yellow, " paused: changes are planned and not run; p goes on")
+	case b.Gate.Result == "":
+		return nil
+	}
+	c := green
+	if b.Gate.Result == reporters.GateFail {
+		c = red
+	}
+	if b.Gate.Result == reporters.GateUndetermined {
+		c = yellow
+	}
+	return line{{c, " gate " + b.Gate.Result}, {dim, ": " + phrase.Line(b.Gate.Reason)}}
+}
+
+// progress is a bar with the rate and the time that is left at it.
+func (m Model) progress() line {
+	b := &m.board
+	cells := min(max(m.width-50, 10), 40)
+	done := cells * b.Done / max(b.Due, 1)
+	out := line{
+		{plain, " "}, {green, strings.Repeat("█", done)}, {rule, strings.Repeat("░", cells-done)},
+		{plain, fmt.Sprintf(" %s/%s", phrase.Int(int64(b.Done)), phrase.Int(int64(b.Due)))},
+	}
+	took := m.now.Sub(b.Began)
+	if b.Done == 0 || took <= 0 {
+		return append(out, span{dim, "  " + phrase.Duration(max(took, 0).Truncate(time.Second))})
+	}
+	rate := float64(b.Done) / took.Seconds()
+	left := time.Duration(float64(b.Due-b.Done) / rate * float64(time.Second))
+	return append(out, span{dim, fmt.Sprintf("  %.1f a second, %s left", rate, phrase.Duration(left))})
+}
+
+// foot tells more of the selected case, and which keys there are.
+func (m Model) foot() []line {
+	out := []line{m.divider(), nil, nil, nil}
+	if row := m.current(); row != nil && !m.help {
+		said := phrase.Line(row.Reason)
+		if row.Error != nil {
+			said = phrase.Line(*row.Error)
+		}
+		about := terminal.Since(&m.board, row)
+		if why := m.why(row); why != "" {
+			about = strings.TrimPrefix(about+"; "+why, "; ")
+		}
+		out[1], out[2] = text(plain, " "+said), text(dim, " "+about)
+	}
+	if m.note != "" {
+		out[2] = text(yellow, " "+phrase.Line(m.note))
+	}
+	if m.typing || m.filter != "" {
+		cursor := ""
+		if m.typing {
+			cursor = "▏"
+		}
+		out[2] = line{{strong, " / "}, {plain, phrase.Clean(m.filter) + cursor}}
+	}
+	out[3] = m.keyLine()
+	return out
+}
+
+// divider says which part of the list is shown.
+func (m Model) divider() line {
+	rows := m.listed()
+	what := ""
+	switch {
+	case m.help:
+	case m.failedOnly:
+		what = "failed only, "
+	case m.filter != "":
+		what = "filtered, "
+	}
+	if n := len(rows); n > 0 && !m.help {
+		what += fmt.Sprintf("%s of %s", phrase.Int(int64(m.at+1)), phrase.Int(int64(n)))
+	}
+	what = strings.TrimSuffix(what, ", ")
+	if what == "" {
+		return text(rule, strings.Repeat("─", m.width))
+	}
+	what = " " + what + " "
+	return line{{rule, strings.Repeat("─", max(m.width-phrase.Columns(what)-3, 0))}, {dim, what}, {rule, "───"}}
+}
+
+func (m Model) keyLine() line {
+	out := text(plain, " ")
+	for _, k := range keys {
+		if k.short == "" {
+			continue
+		}
+		does := k.short
+		if k.press == "p" && (m.board.State == board.Paused || m.board.Stopped && m.board.State == board.Waiting) {
+			does = "go on"
+		}
+		next := line{{strong, k.press}, {dim, " " + does + "  "}}
+		if out.columns()+next.columns() > m.width+2 {
+			break
+		}
+		out = append(out, next...)
+	}
+	return out
+}

@@ -1,0 +1,225 @@
+package screen
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// A key is one that does something, as the help shows it.
+type key struct{ press, does, short string }
+
+// keys stand in the order of the help; those with a short form are at the foot.
+var keys = []key{
+	{"↑ ↓ PgUp PgDn", "move, or scroll the detail", ""},
+	{"enter", "show transcript, reasons and criteria of the case; again: close", "detail"},
+	{"a", "list all affected cases", "all"},
+	{"f", "list only those that fail", "failed"},
+	{"/", "list only those whose key or reason has a text", "filter"},
+	{"r", "judge the selected case again, as a new sample", "rerun"},
+	{"R", "judge all listed cases again", ""},
+	{"A", "judge every case of the repository that is not known", ""},
+	{"e", "open the definition in $EDITOR at its line", "edit"},
+	{"p", "pause: plan changes and run nothing; again: go on", "pause"},
+	{"c", "accept: compare with what is shown from now on; nothing is stored", "accept"},
+	{"y n", "answer a question", ""},
+	{"?", "show or hide this", "help"},
+	{"Ctrl-C", "stop the run; again: quit", ""},
+	{"q", "quit", "quit"},
+}
+
+// press does what a key stands for.
+func (m Model) press(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
+	name := msg.String()
+	if name == "ctrl+c" {
+		return m.interrupt()
+	}
+	m.note = ""
+	if m.typing {
+		return m.typed(msg)
+	}
+	switch name {
+	case "q":
+		return m, tea.Quit
+	case "?":
+		m.help, m.scroll = !m.help, 0
+	case "esc":
+		return m.back()
+	case "up", "k", "down", "j", "pgup", "pgdown", "home", "end", "g", "G", "space":
+		return m.move(name)
+	case "enter":
+		m.open, m.help, m.scroll = !m.open && m.selected != "", false, 0
+		if m.open {
+			return m, m.load()
+		}
+	case "a":
+		m.failedOnly, m.filter = false, ""
+		m.settle()
+	case "f":
+		m.failedOnly = !m.failedOnly
+		m.settle()
+	case "/":
+		m.typing, m.help = true, false
+	case "e":
+		return m.edit()
+	default:
+		m.ask(name)
+	}
+	return m, nil
+}
+
+// ask hands on what only the watch can do.
+func (m *Model) ask(name string) {
+	switch name {
+	case "r":
+		if m.selected != "" {
+			m.cfg.Do(board.Command{Do: board.Rerun, Keys: []string{m.selected}})
+		}
+	case "R":
+		var all []string
+		for _, row := range m.listed() {
+			all = append(all, row.Key)
+		}
+		m.cfg.Do(board.Command{Do: board.Rerun, Keys: all})
+	case "A":
+		m.cfg.Do(board.Command{Do: board.All})
+	case "p":
+		m.cfg.Do(board.Command{Do: board.Pause})
+	case "c":
+		m.cfg.Do(board.Command{Do: board.Accept})
+		m.note = "accepted: later results are compared with these"
+	case "y":
+		m.cfg.Do(board.Command{Do: board.Answer})
+	case "n":
+		m.cfg.Do(board.Command{Do: board.Decline})
+	}
+}
+
+// interrupt stops the run under way, and else quits.
+func (m Model) interrupt() (tea.Model, tea.Cmd) {
+	if m.board.State == board.Running {
+		m.cfg.Do(board.Command{Do: board.Stop})
+		m.board.State = board.Stopping // so that the next one quits
+		return m, nil
+	}
+	m.interrupted = true
+	return m, tea.Quit
+}
+
+// back closes what was opened last.
+func (m Model) back() (tea.Model, tea.Cmd) {
+	switch {
+	case m.help:
+		m.help = false
+	case m.open:
+		m.open = false
+	default:
+		m.filter, m.failedOnly = "", false
+		m.settle()
+	}
+	m.scroll = 0
+	return m, nil
+}
+
+// typed edits the filter.
+func (m Model) typed(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
+	switch msg.String() {
+	case "enter":
+		m.typing = false
+	case "esc":
+		m.typing, m.filter = false, ""
+	case "backspace":
+		if runes := []rune(m.filter); len(runes) > 0 {
+			m.filter = string(runes[:len(runes)-1])
+		}
+	case "ctrl+u":
+		m.filter = ""
+	default:
+		m.filter += msg.Key().Text
+	}
+	m.settle()
+	return m, nil
+}
+
+// move goes through the list, or scrolls what lies over it.
+func (m Model) move(name string) (tea.Model, tea.Cmd) {
+	page := max(m.bodyHeight()-1, 1)
+	by := map[string]int{
+		"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "pgdown": page, "space": page,
+		"home": -1 << 20, "g": -1 << 20, "end": 1 << 20, "G": 1 << 20,
+	}[name]
+	if m.help || m.open && !m.wide() || m.open && (name == "pgup" || name == "pgdown" || name == "space") {
+		m.scroll = max(m.scroll+by, 0)
+		return m, nil
+	}
+	rows := m.listed()
+	if len(rows) == 0 {
+		return m, nil
+	}
+	m.at = min(max(m.at+by, 0), len(rows)-1)
+	m.selected, m.scroll = rows[m.at].Key, 0
+	if m.open {
+		return m, m.load()
+	}
+	return m, nil
+}
+
+// edit opens the selected definition.
+func (m Model) edit() (tea.Model, tea.Cmd) {
+	row := m.current()
+	if row == nil || m.cfg.Edit == nil {
+		return m, nil
+	}
+	program, err := m.cfg.Edit(row.File, row.Line)
+	if err != nil {
+		m.note = err.Error()
+		return m, nil
+	}
+	return m, tea.Exec(program, func(err error) tea.Msg { return edited{err} })
+}
+
+// settle keeps the selection on its case, or near where that was.
+func (m *Model) settle() {
+	rows := m.listed()
+	for i, row := range rows {
+		if row.Key == m.selected {
+			m.at = i
+			return
+		}
+	}
+	m.at = max(min(m.at, len(rows)-1), 0)
+	m.selected = ""
+	if len(rows) > 0 {
+		m.selected = rows[m.at].Key
+	}
+}
+
+// listed are the rows that the view and the filter leave.
+func (m Model) listed() []board.Row {
+	if !m.failedOnly && m.filter == "" {
+		return m.board.Rows
+	}
+	var out []board.Row
+	text := strings.ToLower(m.filter)
+	for _, row := range m.board.Rows {
+		if m.failedOnly && !row.Failing() {
+			continue
+		}
+		if strings.Contains(strings.ToLower(row.Key+" "+phrase.Line(row.Reason)), text) {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// current is the selected row; nil where there is none.
+func (m Model) current() *board.Row {
+	rows := m.listed()
+	if m.at < len(rows) && rows[m.at].Key == m.selected {
+		return &rows[m.at]
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package screen
+
+import (
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// body is what lies between head and foot: the problems and the list, the
+// detail beside it or in its place, or the help.
+func (m Model) body(palette []string) []string {
+	height := m.bodyHeight()
+	var out []string
+	switch {
+	case m.help:
+		out = paintAll(m.scrolled(helpLines(), height), m.width, palette)
+	case m.open && m.wide():
+		left := m.width * 45 / 100
+		list := m.list(left, height, palette)
+		pane := paintAll(m.scrolled(m.pane(m.width-left-3), height), m.width-left-3, palette)
+		bar := " " + text(rule, "│").paint(palette, "") + " "
+		for i := range height {
+			out = append(out, list[i]+bar+pane[i])
+		}
+	case m.open:
+		out = paintAll(m.scrolled(m.pane(m.width-2), height), m.width, palette)
+	default:
+		out = m.list(m.width, height, palette)
+	}
+	return out
+}
+
+// paintAll paints lines at a width.
+func paintAll(lines []line, width int, palette []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = l.fit(width).paint(palette, "")
+	}
+	return out
+}
+
+// scrolled is the part of the lines that is in view, filled up to the height.
+func (m Model) scrolled(lines []line, height int) []line {
+	from := min(m.scroll, max(len(lines)-height, 0))
+	out := append([]line{}, lines[from:min(from+height, len(lines))]...)
+	for len(out) < height {
+		out = append(out, nil)
+	}
+	if from+height < len(lines) {
+		out[height-1] = text(dim, " … "+phrase.Int(int64(len(lines)-from-height+1))+" more lines")
+	}
+	return out
+}
+
+// list are the problems and, below, the rows around the selected one.
+func (m Model) list(width, height int, palette []string) []string {
+	out := paintAll(m.problems(width, max(height/4, 2)), width, palette)
+	rows := m.listed()
+	room := height - len(out)
+	if len(rows) == 0 {
+		out = append(out, paintAll([]line{m.empty()}, width, palette)...)
+	}
+	from := min(max(m.at-room/2, 0), max(len(rows)-room, 0))
+	keys := keyColumns(rows, width)
+	for i := from; i < min(from+room, len(rows)); i++ {
+		background, gutter := "", " "
+		if rows[i].Key == m.selected {
+			background, gutter = marked[m.dark], "›"
+		}
+		l := append(text(strong, gutter), rowLine(&rows[i], keys)...)
+		out = append(out, l.fit(width).paint(palette, background))
+	}
+	for len(out) < height {
+		out = append(out, strings.Repeat(" ", width))
+	}
+	return out
+}
+
+// empty says why there is nothing to list.
+func (m Model) empty() line {
+	switch {
+	case !m.told:
+		return text(dim, "  reading the definitions")
+	case len(m.board.Rows) > 0:
+		return text(dim, "  no case is like that; a lists all")
+	case m.board.Total > 0:
+		return text(dim, "  save a file, and what it affects stands here")
+	}
+	return text(dim, "  there are no cases")
+}
+
+// problems are the first of them, and how many more there are.
+func (m Model) problems(width, most int) []line {
+	all := m.board.Problems
+	var out []line
+	for i, p := range all {
+		if len(out) == most && len(all) > most {
+			out[most-1] = text(dim, "  and "+phrase.Count(len(all)-i+1, "problem")+" more: gavel validate lists them")
+			break
+		}
+		c := red
+		if p.Severity != schema.Error {
+			c = yellow
+		}
+		said := p.Message
+		if p.Hint != "" {
+			said += "; " + p.Hint
+		}
+		out = append(out, line{{c, " ! "}, {strong, phrase.Line(p.Position.String())}, {plain, " " + phrase.Line(said)}}.fit(width))
+	}
+	return out
+}
+
+const (
+	wordColumns  = 14
+	scoreColumns = 21
+)
+
+// keyColumns is how wide the keys are set, so that the scores stand below each
+// other.
+func keyColumns(rows []board.Row, width int) int {
+	widest := 0
+	for i := range rows {
+		widest = max(widest, phrase.Columns(phrase.Line(rows[i].Key)))
+	}
+	return max(min(widest, width-wordColumns-scoreColumns-3), 10)
+}
+
+func rowLine(row *board.Row, keys int) line {
+	mark, c := look(row)
+	key := shorten(phrase.Line(row.Key), keys)
+	out := line{{c, phrase.Pad(mark+" "+terminal.Word(row), wordColumns)}, {plain, phrase.Pad(key, keys) + "  "}}
+	return append(out, scores(row)...)
+}
+
+// look is the mark and color of a row.
+func look(row *board.Row) (string, color) {
+	switch {
+	case row.Kept:
+		return "!", yellow
+	case row.Due:
+		return "◌", yellow
+	case row.Failing():
+		return "✗", red
+	case row.Action == plan.Removed || row.Verdict == nil:
+		return "·", dim
+	case *row.Verdict == verdict.Borderline:
+		return "~", yellow
+	case *row.Verdict == verdict.Pass:
+		return "✓", green
+	}
+	return "·", dim
+}
+
+// shorten leaves the end of a key, which tells more than its start.
+func shorten(key string, room int) string {
+	if phrase.Columns(key) <= room {
+		return key
+	}
+	runes := []rune(key)
+	for len(runes) > 0 && phrase.Columns(string(runes)) > room-1 {
+		runes = runes[1:]
+	}
+	return "…" + string(runes)
+}
+
+// scores sets the score against that at base or, where there is none, against
+// that of before.
+func scores(row *board.Row) line {
+	from := row.BaseScore
+	if from == nil && row.Before != nil {
+		from = row.Before.Score
+	}
+	switch {
+	case row.Score == nil && from == nil:
+		return nil
+	case row.Score == nil:
+		return text(dim, "was "+phrase.Score(from, 2))
+	case from == nil:
+		return text(plain, phrase.Score(row.Score, 2))
+	}
+	out := line{{dim, phrase.Score(from, 2) + " → "}, {plain, phrase.Score(row.Score, 2)}}
+	switch d := phrase.Signed(*row.Score-*from, 2); {
+	case d == "0":
+	case *row.Score < *from:
+		out = append(out, span{red, "  " + d})
+	default:
+		out = append(out, span{green, "  " + d})
+	}
+	return out
+}
+
+// why gives the plan's reasons for a row.
+func (m Model) why(row *board.Row) string { return phrase.Line(plan.Summarise(row.Reasons)) }
+
+func helpLines() []line {
+	out := []line{nil}
+	for _, k := range keys {
+		out = append(out, line{{strong, "  " + phrase.Pad(k.press, 15)}, {plain, k.does}})
+	}
+	return out
+}

@@ -1,0 +1,98 @@
+package screen
+
+import (
+	"strings"
+
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// A color is what a piece of text is, not how it looks.
+type color int
+
+const (
+	plain color = iota
+	strong
+	dim
+	red
+	green
+	yellow
+	rule
+)
+
+// palettes hold the SGR parameters of each color: chosen so that each can be
+// read on its background, and told apart by people who do not see red.
+var palettes = map[bool][]string{
+	true:  {"", "1", "38;5;246", "38;5;210", "38;5;114", "38;5;221", "38;5;240"}, // dark
+	false: {"", "1", "38;5;242", "38;5;160", "38;5;28", "38;5;130", "38;5;250"},  // light
+}
+
+// marked are the backgrounds of the selected row.
+var marked = map[bool]string{true: "48;5;237", false: "48;5;254"}
+
+// A span is text in one color.
+type span struct {
+	color
+	text string
+}
+
+// A line is a row of the screen.
+type line []span
+
+func text(c color, s string) line { return line{{c, s}} }
+
+// columns is the width of a line.
+func (l line) columns() int {
+	n := 0
+	for _, s := range l {
+		n += phrase.Columns(s.text)
+	}
+	return n
+}
+
+// fit cuts a line to the width and fills it up.
+func (l line) fit(width int) line {
+	var out line
+	left := width
+	for _, s := range l {
+		n := phrase.Columns(s.text)
+		if n > left {
+			if left > 0 {
+				s.text = phrase.Fit(s.text, left)
+				out, left = append(out, s), left-phrase.Columns(s.text)
+			}
+			break
+		}
+		out, left = append(out, s), left-n
+	}
+	return append(out, span{plain, strings.Repeat(" ", max(left, 0))})
+}
+
+// ends puts one line at the left and one at the right; the right one goes
+// where there is no room for both.
+func ends(left, right line, width int) line {
+	gap := width - left.columns() - right.columns()
+	if gap < 2 {
+		return left.fit(width)
+	}
+	return append(append(append(line{}, left...), span{plain, strings.Repeat(" ", gap)}), right...)
+}
+
+// paint gives the line its colors.
+func (l line) paint(palette []string, background string) string {
+	var b strings.Builder
+	for _, s := range l {
+		if s.text == "" {
+			continue
+		}
+		codes := palette[s.color]
+		if background != "" {
+			codes = strings.Trim(codes+";"+background, ";")
+		}
+		if codes == "" {
+			b.WriteString(s.text)
+			continue
+		}
+		b.WriteString("\x1b[" + codes + "m" + s.text + "\x1b[m")
+	}
+	return b.String()
+}

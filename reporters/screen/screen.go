@@ -1,0 +1,187 @@
+// Package screen shows a watch on the whole terminal.
+//
+// Most callers want [Run]. A [Model] turns keys and updates into frames and
+// does nothing else, so that tests compare frames. What always holds: a frame
+// has as many lines as the terminal, none wider than it, and nothing that a
+// repository or a model wrote can move the cursor or change a colour.
+package screen
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/gavel-evals/gavel/reporters/board"
+)
+
+// A Program is one that takes the terminal for a while, such as an editor.
+type Program interface {
+	Run() error
+	SetStdin(io.Reader)
+	SetStdout(io.Writer)
+	SetStderr(io.Writer)
+}
+
+// A Config says what the screen can ask for.
+type Config struct {
+	// Do hands on what the user wants.
+	Do func(board.Command)
+	// Detail reads what is stored of a case.
+	Detail func(key string) (board.Detail, error)
+	// Edit opens a file at a line; its error says why it cannot.
+	Edit func(file string, line int) (Program, error)
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// A Terminal shows updates until the user quits.
+type Terminal struct{ program *tea.Program }
+
+// Open prepares the terminal, which is taken over by Run.
+func Open(cfg Config, in io.Reader, out io.Writer) *Terminal {
+	return &Terminal{tea.NewProgram(New(cfg), tea.WithInput(in), tea.WithOutput(out))}
+}
+
+// Tell shows an update. It may be called before Run and after it.
+func (t *Terminal) Tell(u board.Update) { t.program.Send(updated(u)) }
+
+// Run shows the watch until the user quits or ctx ends, and gives the terminal
+// back as it was. interrupted says that it was by Ctrl-C or a signal.
+func (t *Terminal) Run(ctx context.Context) (interrupted bool, err error) {
+	stop := context.AfterFunc(ctx, t.program.Quit)
+	defer stop()
+	last, err := t.program.Run()
+	if errors.Is(err, tea.ErrInterrupted) {
+		return true, nil
+	}
+	m, ok := last.(Model)
+	return ok && m.interrupted, err
+}
+
+// updated is the message that carries an update.
+type updated board.Update
+
+// loaded carries what was read of a case.
+type loaded struct {
+	board.Detail
+	err error
+}
+
+// edited says how an editor ended.
+type edited struct{ err error }
+
+// ticked lets the time go on that is shown of a run.
+type ticked struct{}
+
+// A Model is the state of the screen.
+type Model struct {
+	cfg           Config
+	width, height int
+	dark          bool
+	board         board.Board
+	told          bool // there was an update
+
+	selected   string // key
+	at         int    // its place among the rows that are listed
+	failedOnly bool
+	filter     string
+	typing     bool // the filter
+	help       bool
+	open       bool // the detail pane
+	detail     loaded
+	scroll     int // of the pane or the help
+	note       string
+
+	now         time.Time
+	ticking     bool
+	interrupted bool
+}
+
+// New is the screen before the first update.
+func New(cfg Config) Model {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return Model{cfg: cfg, dark: true, width: 80, height: 24, now: cfg.Now()}
+}
+
+// Init asks the terminal for its background.
+func (m Model) Init() tea.Cmd { return tea.RequestBackgroundColor }
+
+// View is the frame.
+func (m Model) View() tea.View {
+	return tea.View{Content: m.Frame(), AltScreen: true, WindowTitle: "gavel watch"}
+}
+
+// Update takes a message in.
+func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.BackgroundColorMsg:
+		m.dark = msg.IsDark()
+	case updated:
+		return m.take(board.Update(msg))
+	case loaded:
+		if msg.Key == m.selected {
+			m.detail = msg
+		}
+	case edited:
+		m.note = ""
+		if msg.err != nil {
+			m.note = "the editor ended badly: " + msg.err.Error()
+		}
+	case ticked:
+		m.now, m.ticking = m.cfg.Now(), false
+		return m, m.tick()
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case tea.PasteMsg:
+		if m.typing {
+			m.filter += msg.Content
+			m.settle()
+		}
+	}
+	return m, nil
+}
+
+// take shows a new board. The selection stays with its case.
+func (m Model) take(u board.Update) (tea.Model, tea.Cmd) {
+	m.board, m.now, m.told = u.Board, m.cfg.Now(), true
+	m.settle()
+	var cmds []tea.Cmd
+	if !m.ticking {
+		if tick := m.tick(); tick != nil {
+			m.ticking = true
+			cmds = append(cmds, tick)
+		}
+	}
+	if m.open && u.Kind == board.Result {
+		cmds = append(cmds, m.load())
+	}
+	return m, tea.Batch(cmds...)
+}
+
+// tick goes on as long as something is run.
+func (m Model) tick() tea.Cmd {
+	if m.board.State != board.Running {
+		return nil
+	}
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return ticked{} })
+}
+
+// load reads the selected case.
+func (m Model) load() tea.Cmd {
+	key, read := m.selected, m.cfg.Detail
+	if key == "" || read == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		detail, err := read(key)
+		detail.Key = key
+		return loaded{detail, err}
+	}
+}
