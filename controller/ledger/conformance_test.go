@@ -50,6 +50,12 @@ func conformance(t *testing.T, b backend) {
 		"outbox":             testOutbox,
 		"two at once":        testTwoAtOnce,
 		"fail alone":         testFailAlone,
+		"lease":              testLease,
+		"lease by trust":     testLeaseTrust,
+		"lost lease":         testLostLease,
+		"clock":              testLeaseClock,
+		"wanted":             testWanted,
+		"dead run":           testDeadRun,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

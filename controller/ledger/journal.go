@@ -25,9 +25,13 @@ type Call struct {
 	Request []byte
 	Reply   []byte
 	At      time.Time
+	// Lease is the one that the call was made under; nil where nobody else can
+	// be at work.
+	Lease *Lease
 }
 
-// SaveCall writes a call down; it is durable when SaveCall returns. A call
+// SaveCall writes a call down; it is durable when SaveCall returns. The error
+// is ErrLeaseLost when somebody else is at work on the sample by now. A call
 // that stood at the same place was of no use to the writer, or it would not
 // have called again, and is replaced.
 func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
@@ -35,6 +39,9 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 		return l.fault("store a call", err)
 	}
 	err := l.submit(ctx, func(t *tx) error {
+		if err := c.Lease.check(t); err != nil {
+			return err
+		}
 		return t.exec(`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (digest, ordinal, seq, ns) DO UPDATE SET level = excluded.level, role = excluded.role,

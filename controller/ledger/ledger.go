@@ -45,6 +45,7 @@ type Ledger struct {
 	db     *sql.DB
 	now    func() time.Time
 	secret []byte
+	lives  lives
 
 	mu    sync.Mutex
 	reads map[string]*sql.Stmt // by text; guarded by mu
@@ -75,6 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if err != nil {
 		return nil, l.fault("open", err)
 	}
+	l.lives = lives{path: path + "-runs", slots: map[int64]bool{}}
 	if l.db, err = sql.Open("sqlite", dsn(path, cfg.Wait)); err != nil {
 		return nil, l.fault("open", err)
 	}
@@ -96,7 +98,7 @@ func (l *Ledger) start(conn *sql.Conn) {
 	go func() { ended <- l.writer(conn) }()
 	l.close = sync.OnceValue(func() error {
 		close(l.stop)
-		return l.fault("close", errors.Join(<-ended, l.db.Close()))
+		return l.fault("close", errors.Join(<-ended, l.db.Close(), l.lives.close()))
 	})
 }
 

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -35,3 +36,6 @@ func openAt(tb testing.TB, cfg ledger.Config) *ledger.Ledger {
 	})
 	return l
 }
+
+// ctxAfter is for what happens when the context of a test has ended.
+var ctxAfter = context.Background()

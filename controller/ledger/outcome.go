@@ -55,6 +55,9 @@ type Outcome struct {
 	Samples    []Judgement
 	// Decision is nil where the case could not be decided.
 	Decision *Decision
+	// Lease is the one that all of it was made under; nil where nobody else
+	// can be at work. It ends with the decision.
+	Lease *Lease
 }
 
 // Errors are not remembered but tried again; and what rests on nothing is no
@@ -68,11 +71,15 @@ var (
 // digest and ordinal the first wins, also when another process was quicker;
 // the later one is dropped silently, with the judgements and the decision that
 // rest on it, so that what is stored always agrees. An outcome with an error in
-// a sample or in its decision is refused.
+// a sample or in its decision is refused, and one whose lease was lost with
+// ErrLeaseLost.
 func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 	s, err := l.encode(o)
 	if err == nil {
 		err = l.submit(ctx, s.insert)
+	}
+	if err == nil && o.Decision != nil && o.Lease != nil {
+		o.Lease.drop()
 	}
 	return l.fault("store an outcome", err)
 }
@@ -137,6 +144,14 @@ func storable(o Outcome) error {
 }
 
 func (s *saving) insert(t *tx) error {
+	if err := s.Lease.check(t); err != nil {
+		return err
+	}
+	if s.Decision != nil {
+		if err := s.Lease.done(t); err != nil {
+			return err
+		}
+	}
 	made := map[int]int64{} // samples by ordinal; 0 where another was first
 	for i, x := range s.Executions {
 		id, err := s.insertSample(t, x, s.transcripts[i])

@@ -1,0 +1,223 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+)
+
+const (
+	// leaseTime is how long a lease lasts without a sign of life.
+	leaseTime = 10 * time.Second
+	// beatEvery is how often a run gives one.
+	beatEvery = 3 * time.Second
+)
+
+var (
+	// ErrLeased means that somebody else is at work on a digest.
+	ErrLeased = errors.New("another run is at work on it")
+	// ErrLeaseLost means that somebody else took over, because there was no
+	// sign of life for too long.
+	ErrLeaseLost = errors.New("another run took over")
+)
+
+// An Interest is what one run under way wants to have judged. It gives a sign
+// of life every few seconds until it is ended.
+type Interest struct {
+	ledger *Ledger
+	trust  Trust
+	run    string
+	slot   int64
+	cancel context.CancelFunc
+	beats  sync.WaitGroup
+
+	mu     sync.Mutex
+	leases map[int64]*Lease // by epoch; guarded by mu
+}
+
+// A Lease lets its holder alone work on a digest, as far as its trust reaches.
+type Lease struct {
+	interest *Interest
+	digest   string
+	epoch    int64
+	lost     chan struct{}
+	once     sync.Once
+}
+
+// Want notes that a run that begins wants what is made of the execution
+// digests. The caller must call End.
+func (l *Ledger) Want(ctx context.Context, trust Trust, digests []string) (*Interest, error) {
+	list, err := json.Marshal(digests)
+	if err := errors.Join(err, trust.check()); err != nil {
+		return nil, l.fault("begin a run", err)
+	}
+	i := &Interest{ledger: l, trust: trust, leases: map[int64]*Lease{}}
+	i.run, i.slot = l.lives.begin()
+	err = l.submit(ctx, func(t *tx) error {
+		if err := l.sweep(t); err != nil {
+			return err
+		}
+		err := t.exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?)", i.run, trust.namespace(), l.soon())
+		if err != nil {
+			return err
+		}
+		return t.exec("INSERT INTO wanted (run, digest) SELECT DISTINCT ?, value FROM json_each(?)", i.run, string(list))
+	})
+	if err != nil {
+		l.lives.end(i.slot)
+		return nil, l.fault("begin a run", err)
+	}
+	beating, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	i.cancel = cancel
+	i.beats.Go(func() { i.beat(beating) })
+	return i, nil
+}
+
+// End gives up everything that the run still wants or holds.
+func (i *Interest) End(ctx context.Context) error {
+	i.cancel()
+	i.beats.Wait()
+	defer i.ledger.lives.end(i.slot)
+	return i.ledger.fault("end a run", i.ledger.submit(ctx, func(t *tx) error {
+		return errors.Join(t.exec("DELETE FROM leases WHERE owner = ?", i.run), leave(t, i.run))
+	}))
+}
+
+// Drop ends the interest in one digest. It reports whether another run under
+// way wants it that could use what this one makes.
+func (i *Interest) Drop(ctx context.Context, digest string) (wanted bool, err error) {
+	l, ns := i.ledger, i.trust.namespace()
+	err = l.submit(ctx, func(t *tx) error {
+		if err := l.sweep(t); err != nil {
+			return err
+		}
+		if err := t.exec("DELETE FROM wanted WHERE run = ? AND digest = ?", i.run, digest); err != nil {
+			return err
+		}
+		return t.row(`SELECT EXISTS (SELECT 1 FROM wanted w JOIN underway u ON u.run = w.run
+			WHERE w.digest = ? AND (? = '' OR u.ns = ?))`, digest, ns, ns).Scan(&wanted)
+	})
+	return wanted, l.fault("give up "+digest, err)
+}
+
+// Lease takes the lease on a digest. The error is ErrLeased while another run
+// has it whose samples this one could use: then they are worth waiting for. A
+// run with more trust never waits for one with less.
+func (i *Interest) Lease(ctx context.Context, digest string) (*Lease, error) {
+	l, ns := i.ledger, i.trust.namespace()
+	lease := &Lease{interest: i, digest: digest, lost: make(chan struct{})}
+	var taken bool
+	err := l.submit(ctx, func(t *tx) error {
+		var err error
+		if taken, err = l.taken(t, digest, ns); err != nil || taken {
+			return err
+		}
+		return t.row("INSERT OR REPLACE INTO leases (digest, ns, owner, until) VALUES (?, ?, ?, ?) RETURNING epoch",
+			digest, ns, i.run, l.soon()).Scan(&lease.epoch)
+	})
+	switch {
+	case err != nil:
+		return nil, l.fault("take the lease on "+digest, err)
+	case taken:
+		return nil, ErrLeased
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.leases[lease.epoch] = lease
+	return lease, nil
+}
+
+// taken reports whether a living run has the lease.
+func (l *Ledger) taken(t *tx, digest, ns string) (bool, error) {
+	leased := func() (bool, error) {
+		now := l.now()
+		var there bool
+		// One that lasts too long was taken before the clock was set back.
+		err := t.row("SELECT EXISTS (SELECT 1 FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?)",
+			digest, ns, now.UnixMilli(), now.Add(leaseTime).UnixMilli()).Scan(&there)
+		return there, err
+	}
+	there, err := leased()
+	if err != nil || !there {
+		return there, err
+	}
+	if err := l.sweep(t); err != nil {
+		return false, err
+	}
+	return leased()
+}
+
+// Leased reports whether the lease on a digest is worth waiting for, as far as
+// that can be told without writing.
+func (i *Interest) Leased(ctx context.Context, digest string) (bool, error) {
+	l, now, there := i.ledger, i.ledger.now(), false
+	err := l.each(ctx, func(rows *sql.Rows) error {
+		var owner string
+		err := rows.Scan(&owner)
+		there = there || err == nil && l.lives.alive(owner)
+		return err
+	}, "SELECT owner FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?",
+		digest, i.trust.namespace(), now.UnixMilli(), now.Add(leaseTime).UnixMilli())
+	return there, l.fault("read the lease on "+digest, err)
+}
+
+// Lost is closed when the holder learns that somebody else took over.
+func (x *Lease) Lost() <-chan struct{} { return x.lost }
+
+// Release lets go of the lease, if it is still held.
+func (x *Lease) Release(ctx context.Context) error {
+	if !x.drop() {
+		return nil
+	}
+	err := x.interest.ledger.submit(ctx, func(t *tx) error { return t.exec("DELETE FROM leases WHERE epoch = ?", x.epoch) })
+	return x.interest.ledger.fault("release "+x.digest, err)
+}
+
+// drop takes the lease out of those that are held, and reports whether it was
+// one.
+func (x *Lease) drop() bool {
+	i := x.interest
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	_, held := i.leases[x.epoch]
+	delete(i.leases, x.epoch)
+	return held
+}
+
+// check demands that nobody took over. Without a lease there is nothing to
+// take.
+func (x *Lease) check(t *tx) error {
+	if x == nil {
+		return nil
+	}
+	var held bool
+	if err := t.row("SELECT EXISTS (SELECT 1 FROM leases WHERE epoch = ?)", x.epoch).Scan(&held); err != nil {
+		return err
+	}
+	if !held {
+		x.lose()
+		return ErrLeaseLost
+	}
+	return nil
+}
+
+// done ends the lease with what was wanted of it.
+func (x *Lease) done(t *tx) error {
+	if x == nil {
+		return nil
+	}
+	return errors.Join(t.exec("DELETE FROM leases WHERE epoch = ?", x.epoch),
+		t.exec("DELETE FROM wanted WHERE run = ? AND digest = ?", x.interest.run, x.digest))
+}
+
+func (x *Lease) lose() {
+	x.drop()
+	x.once.Do(func() { close(x.lost) })
+}
+
+// soon is until when a sign of life counts. Transactions call it, since they
+// may have waited for their turn.
+func (l *Ledger) soon() int64 { return l.now().Add(leaseTime).UnixMilli() }

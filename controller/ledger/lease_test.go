@@ -1,0 +1,281 @@
+package ledger_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+)
+
+// TestMain is a run that never ends where a test starts it as one.
+func TestMain(m *testing.M) {
+	if store := os.Getenv("LEDGER_TEST_HOLD"); store != "" {
+		hold(store)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// want begins a run that is ended with the test.
+func (k *book) want(trust ledger.Trust, digests ...string) *ledger.Interest {
+	k.t.Helper()
+	i, err := k.Want(k.t.Context(), trust, digests)
+	k.check(err)
+	k.t.Cleanup(func() {
+		if err := i.End(ctxAfter); err != nil {
+			k.t.Error(err)
+		}
+	})
+	return i
+}
+
+func (k *book) lease(i *ledger.Interest, digest string) *ledger.Lease {
+	k.t.Helper()
+	lease, err := i.Lease(k.t.Context(), digest)
+	k.check(err)
+	return lease
+}
+
+func (k *book) wantLeased(i *ledger.Interest, digest string) {
+	k.t.Helper()
+	if _, err := i.Lease(k.t.Context(), digest); !errors.Is(err, ledger.ErrLeased) {
+		k.t.Errorf("lease on %s: %v", digest, err)
+	}
+	leased, err := i.Leased(k.t.Context(), digest)
+	if err != nil || !leased {
+		k.t.Errorf("leased: %v, %v", leased, err)
+	}
+}
+
+// twoBooks are two openings of one store, as two processes have it.
+func twoBooks(t *testing.T, b backend) (one, other *book) {
+	one, other = &book{t: t, now: epoch}, &book{t: t, now: epoch}
+	store := b.empty(t)
+	one.Ledger = b.open(t, store, func() time.Time { return one.now })
+	other.Ledger = b.open(t, store, func() time.Time { return other.now })
+	return one, other
+}
+
+func testLease(t *testing.T, b backend) {
+	one, other := twoBooks(t, b)
+	d := digestsOf("case")
+	first, second, same := one.want(base, d.E), other.want(operator, d.E), one.want(base, d.E)
+	lease := one.lease(first, d.E)
+	other.wantLeased(second, d.E)
+	one.wantLeased(same, d.E)
+	one.lease(first, "another")
+
+	// What is not decided yet goes on under the lease.
+	o := outcome(base, d, 0, "text")
+	o.Decision, o.Lease = nil, lease
+	one.save(o)
+	other.wantLeased(second, d.E)
+
+	one.save(ledger.Outcome{Trust: base, Digests: d, Decision: decision(1, "text"), Lease: lease})
+	if leased, err := second.Leased(t.Context(), d.E); err != nil || leased {
+		t.Errorf("leased after the decision: %v, %v", leased, err)
+	}
+	next := other.lease(second, d.E)
+	one.check(lease.Release(t.Context())) // what it holds no more
+	one.wantLeased(first, d.E)
+	other.check(next.Release(t.Context()))
+	one.lease(first, d.E)
+	one.check(first.End(t.Context()))
+	other.lease(second, d.E)
+}
+
+// testLeaseTrust has those with more trust not wait for those with less.
+func testLeaseTrust(t *testing.T, b backend) {
+	k := newBook(t, b)
+	seven, eight, main := k.want(pull7, "e"), k.want(pull8, "e"), k.want(base, "e")
+	k.lease(seven, "e")
+	k.lease(eight, "e")
+	k.wantLeased(k.want(pull7, "e"), "e")
+	k.lease(main, "e")
+	k.lease(main, "f")
+	k.wantLeased(seven, "f")
+}
+
+// testLostLease has a run go silent for too long, and another take over.
+func testLostLease(t *testing.T, b backend) {
+	one, other := twoBooks(t, b)
+	d := digestsOf("case")
+	first, second := one.want(base, d.E), other.want(base, d.E)
+	lease := one.lease(first, d.E)
+	write := func(lease *ledger.Lease) error {
+		key := ledger.CallKey{Digest: d.E, Role: "target"}
+		return one.SaveCall(t.Context(), base, ledger.Call{Key: key, Request: []byte("{}"), Reply: []byte("{}"), At: epoch, Lease: lease})
+	}
+	one.check(write(lease))
+	other.now = epoch.Add(9 * time.Second)
+	other.wantLeased(second, d.E)
+	other.now = epoch.Add(11 * time.Second)
+	one.check(write(lease)) // nobody took over yet
+	next := other.lease(second, d.E)
+	if err := write(lease); !errors.Is(err, ledger.ErrLeaseLost) {
+		t.Errorf("a call after the lease was lost: %v", err)
+	}
+	select {
+	case <-lease.Lost():
+	default:
+		t.Error("the holder was not told")
+	}
+	o := outcome(base, d, 0, "late")
+	o.Lease = lease
+	if err := one.Save(t.Context(), o); !errors.Is(err, ledger.ErrLeaseLost) {
+		t.Errorf("an outcome after the lease was lost: %v", err)
+	}
+	one.wantSeen(ledger.Scope{Trust: base}, d, seen{})
+	one.check(lease.Release(t.Context()))
+	one.now = other.now
+	one.wantLeased(first, d.E)
+	o = outcome(base, d, 0, "in time")
+	o.Lease = next
+	other.save(o)
+	one.wantSeen(ledger.Scope{Trust: base}, d, seen{Executions: map[int]string{0: "in time"}, Judgements: map[int]string{0: "in time"}, Next: 1, Decision: "in time"})
+	// The next lease is another than the first, whoever has it.
+	again := one.lease(first, d.E)
+	if err := write(lease); !errors.Is(err, ledger.ErrLeaseLost) {
+		t.Errorf("a call under an old lease: %v", err)
+	}
+	one.check(write(again))
+}
+
+// testLeaseClock sets the clock back and forward: nobody waits for long, and
+// the one who lost the lease cannot write.
+func testLeaseClock(t *testing.T, b backend) {
+	for _, by := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
+		one, other := twoBooks(t, b)
+		first, second := one.want(base, "e"), other.want(base, "e")
+		lease := one.lease(first, "e")
+		one.now, other.now = epoch.Add(by), epoch.Add(by)
+		next := other.lease(second, "e")
+		call := ledger.Call{Key: ledger.CallKey{Digest: "e", Role: "target"}, Request: []byte("{}"), Reply: []byte("{}"), At: epoch, Lease: lease}
+		if err := one.SaveCall(t.Context(), base, call); !errors.Is(err, ledger.ErrLeaseLost) {
+			t.Errorf("clock set by %v: %v", by, err)
+		}
+		call.Lease = next
+		other.check(other.SaveCall(t.Context(), base, call))
+	}
+}
+
+func testWanted(t *testing.T, b backend) {
+	one, other := twoBooks(t, b)
+	drop := func(i *ledger.Interest, digest string, want bool) {
+		t.Helper()
+		if got, err := i.Drop(t.Context(), digest); err != nil || got != want {
+			t.Errorf("another run wants %s: %v, want %v (%v)", digest, got, want, err)
+		}
+	}
+	first, second := one.want(base, "a", "b", "c", "b"), other.want(base, "b", "d")
+	drop(first, "a", false)
+	drop(first, "b", true)
+	drop(second, "b", false)
+	// What a pull request makes serves nobody else, but it can use what base
+	// makes.
+	seven, eight := one.want(pull7, "p"), other.want(pull8, "p", "q", "c")
+	drop(seven, "p", false)
+	drop(first, "c", true)
+	one.want(base, "q")
+	drop(eight, "q", false)
+	// Nor does one that ended want anything.
+	drop(second, "d", false)
+	third := one.want(base, "x")
+	fourth := other.want(base, "x")
+	one.check(third.End(t.Context()))
+	drop(fourth, "x", false)
+}
+
+// testDeadRun starts runs that are killed, and does not wait for them.
+func testDeadRun(t *testing.T, b backend) {
+	if runtime.GOOS != "linux" {
+		t.Skip("a killed run is known at once on Linux only")
+	}
+	store := filepath.Join(t.TempDir(), "ledger.db")
+	k := &book{t: t, Ledger: open(t, store)}
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "LEDGER_TEST_HOLD="+store)
+	out, err := cmd.StdoutPipe()
+	k.check(err)
+	k.check(cmd.Start())
+	said, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || said != "held\n" {
+		t.Fatal(said, err)
+	}
+	mine := k.want(base, "e")
+	k.wantLeased(mine, "e")
+	if wanted, err := mine.Drop(t.Context(), "e"); err != nil || !wanted {
+		t.Errorf("wanted by a living run: %v, %v", wanted, err)
+	}
+	k.check(cmd.Process.Kill())
+	if err := cmd.Wait(); err == nil {
+		t.Error("the run ended by itself")
+	}
+	if leased, err := mine.Leased(t.Context(), "e"); err != nil || leased {
+		t.Errorf("leased by a dead run: %v, %v", leased, err)
+	}
+	k.lease(mine, "e")
+	if wanted, err := mine.Drop(t.Context(), "e"); err != nil || wanted {
+		t.Errorf("wanted by a dead run: %v, %v", wanted, err)
+	}
+}
+
+// hold takes a lease and waits to be killed.
+func hold(store string) {
+	l, err := ledger.Open(ctxAfter, ledger.Config{Path: store})
+	if err != nil {
+		panic(err)
+	}
+	i, err := l.Want(ctxAfter, base, []string{"e"})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := i.Lease(ctxAfter, "e"); err != nil {
+		panic(err)
+	}
+	fmt.Println("held")
+	select {}
+}
+
+// TestLeaseRace has many want one lease at once.
+func TestLeaseRace(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "ledger.db")
+	books := []*ledger.Ledger{open(t, store), open(t, store)}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	held := 0
+	for n := range 20 {
+		group.Go(func() {
+			i, err := books[n%2].Want(t.Context(), base, []string{"e"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, err = i.Lease(t.Context(), "e")
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				held++
+			} else if !errors.Is(err, ledger.ErrLeased) {
+				t.Error(err)
+			}
+			t.Cleanup(func() {
+				if err := i.End(ctxAfter); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+	group.Wait()
+	if held != 1 {
+		t.Errorf("%d hold the lease", held)
+	}
+}
