@@ -1,0 +1,311 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Server is the operator's checked file with its defaults filled in. It lies
+// outside of every repository and decides what no pull request may: which
+// repositories, with which credentials, and what strangers get.
+type Server struct {
+	// Listen is host:port.
+	Listen string
+	// Data is the folder for clones, Ledger the ledger's file.
+	Data   string
+	Ledger string
+	// Webhook is nil where forges are only polled.
+	Webhook      *Webhook
+	Credentials  map[string]Credential
+	Repositories []Repository
+	Trust        ServerTrust
+	// Budget is for all runs of a day.
+	Budget Budget
+	// Bots are user ids whose comments are heard.
+	Bots []int64
+	Poll time.Duration
+}
+
+// A Secret is held by an environment variable or by a file, never by the
+// configuration.
+type Secret struct{ Env, File string }
+
+// A Webhook says where deliveries arrive and how they are signed.
+type Webhook struct {
+	Path   string
+	Secret Secret
+	// Previous is zero where there is none.
+	Previous Secret
+}
+
+// A Credential is a token, or a GitHub App where AppID is not 0.
+type Credential struct {
+	Token Secret
+	AppID int64
+	Key   Secret
+}
+
+// A Repository is one that the server keeps true.
+type Repository struct {
+	// Name is owner/name, empty where there is no forge.
+	Name string
+	// Forge is the root of its REST API.
+	Forge string
+	// URL is where it is cloned from, empty for what the forge says.
+	URL        string
+	Credential string
+	// Branches are base branches; empty means the default branch.
+	Branches []string
+	Config   string
+	// Schedule is nil where nothing is run by the clock. Its times are UTC.
+	Schedule cron.Schedule
+	// DriftIssue is 0 where drift is told by a status only.
+	DriftIssue int
+}
+
+// ServerTrust says what pull requests are allowed.
+type ServerTrust struct {
+	// Forks is approve, plan or never; Programs base-only, approved or never.
+	Forks, Programs string
+	Sandbox         ServerSandbox
+}
+
+// ServerSandbox says what programs may do.
+type ServerSandbox struct {
+	// Accept is isolated, partial or off.
+	Accept     string
+	Read, Path []string
+	Network    bool
+}
+
+// DefaultForge is GitHub's public API.
+const DefaultForge = "https://api.github.com"
+
+// serverForm is the operator's file as it is written.
+type serverForm struct {
+	Listen  string `json:"listen"`
+	Data    string `json:"data"`
+	Ledger  string `json:"ledger"`
+	Webhook *struct {
+		Path         string `json:"path"`
+		SecretEnv    string `json:"secret_env"`
+		SecretFile   string `json:"secret_file"`
+		PreviousEnv  string `json:"previous_secret_env"`
+		PreviousFile string `json:"previous_secret_file"`
+	} `json:"webhook"`
+	Credentials map[string]struct {
+		TokenEnv  string `json:"token_env"`
+		TokenFile string `json:"token_file"`
+		AppID     int64  `json:"app_id"`
+		KeyEnv    string `json:"private_key_env"`
+		KeyFile   string `json:"private_key_file"`
+	} `json:"credentials"`
+	Repositories []struct {
+		Name       string   `json:"name"`
+		Forge      string   `json:"forge"`
+		URL        string   `json:"url"`
+		Credential string   `json:"credential"`
+		Branches   []string `json:"branches"`
+		Config     string   `json:"config"`
+		Schedule   string   `json:"schedule"`
+		DriftIssue int      `json:"drift_issue"`
+	} `json:"repositories"`
+	Trust struct {
+		Forks    string `json:"forks"`
+		Programs string `json:"programs"`
+		Sandbox  struct {
+			Accept  string   `json:"accept"`
+			Read    []string `json:"read"`
+			Path    []string `json:"path"`
+			Network bool     `json:"network"`
+		} `json:"sandbox"`
+	} `json:"trust"`
+	Budget struct {
+		Calls  *int64   `json:"calls"`
+		Tokens *int64   `json:"tokens"`
+		USD    *float64 `json:"usd"`
+	} `json:"budget"`
+	Bots []int64  `json:"bots"`
+	Poll duration `json:"poll"`
+}
+
+// ParseServer checks the bytes of an operator's file and gives its values with
+// all defaults filled in; nil where a problem has severity Error.
+func ParseServer(file string, data []byte) (*Server, []schema.Problem) {
+	doc, problems := schema.Parse(file, data)
+	if doc == nil {
+		return nil, problems
+	}
+	k := serverChecker{checker: checker{doc: doc}}
+	k.problems = doc.Check("#Server", schema.Error)
+	if schema.HasErrors(k.problems) {
+		return nil, schema.SortProblems(k.problems)
+	}
+	var f serverForm
+	if err := doc.Decode(&f); err != nil {
+		k.fail("wrong-type", err.Error(), "")
+		return nil, k.problems
+	}
+	k.server = f.server()
+	k.check(f)
+	if schema.HasErrors(k.problems) {
+		return nil, schema.SortProblems(k.problems)
+	}
+	return k.server, schema.SortProblems(k.problems)
+}
+
+func (f serverForm) server() *Server {
+	s := &Server{
+		Listen: cmp.Or(f.Listen, "127.0.0.1:8080"), Data: cmp.Or(f.Data, "/var/lib/gavel"),
+		Credentials: make(map[string]Credential, len(f.Credentials)),
+		Trust: ServerTrust{
+			Forks: cmp.Or(f.Trust.Forks, "approve"), Programs: cmp.Or(f.Trust.Programs, "base-only"),
+			Sandbox: ServerSandbox{
+				Accept: cmp.Or(f.Trust.Sandbox.Accept, "isolated"), Read: f.Trust.Sandbox.Read,
+				Path: f.Trust.Sandbox.Path, Network: f.Trust.Sandbox.Network,
+			},
+		},
+		Budget: Budget{Calls: f.Budget.Calls, Tokens: f.Budget.Tokens, USD: f.Budget.USD},
+		Bots:   f.Bots, Poll: cmp.Or(time.Duration(f.Poll), time.Minute),
+	}
+	s.Ledger = cmp.Or(f.Ledger, filepath.Join(s.Data, "ledger.db"))
+	if w := f.Webhook; w != nil {
+		s.Webhook = &Webhook{cmp.Or(w.Path, "/hooks"), Secret{w.SecretEnv, w.SecretFile}, Secret{w.PreviousEnv, w.PreviousFile}}
+	}
+	for name, c := range f.Credentials {
+		s.Credentials[name] = Credential{Secret{c.TokenEnv, c.TokenFile}, c.AppID, Secret{c.KeyEnv, c.KeyFile}}
+	}
+	for _, r := range f.Repositories {
+		repo := Repository{
+			Name: r.Name, Forge: strings.TrimRight(r.Forge, "/"), URL: r.URL, Credential: r.Credential,
+			Branches: r.Branches, Config: cmp.Or(r.Config, "gavel.yaml"), DriftIssue: r.DriftIssue,
+		}
+		if repo.Name != "" {
+			repo.Forge = cmp.Or(repo.Forge, DefaultForge)
+		}
+		s.Repositories = append(s.Repositories, repo)
+	}
+	return s
+}
+
+// A serverChecker finds what must agree across the fields of a Server.
+type serverChecker struct {
+	checker
+	server *Server
+}
+
+func (k *serverChecker) check(f serverForm) {
+	if _, port, err := net.SplitHostPort(k.server.Listen); err != nil || !isPort(port) {
+		k.fail("bad-address", fmt.Sprintf("`listen` is %q, which is no address", k.server.Listen), "write it as host:port, such as 127.0.0.1:8080", "listen")
+	}
+	k.duration("poll")
+	if w := k.server.Webhook; w != nil {
+		if !strings.HasPrefix(w.Path, "/") {
+			k.fail("bad-path", fmt.Sprintf("`path` is %q", w.Path), "begin it with a /", "webhook", "path")
+		}
+		k.secret(w.Secret, "secret", "webhook")
+		if w.Previous != (Secret{}) {
+			k.secret(w.Previous, "previous_secret", "webhook")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.server.Credentials)) {
+		k.credential(name, k.server.Credentials[name])
+	}
+	seen := map[string]int{}
+	for i := range k.server.Repositories {
+		k.repository(i, f.Repositories[i].Schedule)
+		id := strings.ToLower(cmp.Or(k.server.Repositories[i].Name+" "+k.server.Repositories[i].Forge, k.server.Repositories[i].URL))
+		if first, twice := seen[id]; twice {
+			k.fail("duplicate-repository", "the repository stands here for the second time", fmt.Sprintf("it is number %d too; remove one", first+1), "repositories", i)
+		}
+		seen[id] = i
+	}
+}
+
+func isPort(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= 0 && n < 1<<16
+}
+
+// secret demands one place that holds it.
+func (k *serverChecker) secret(s Secret, name string, where ...any) {
+	switch {
+	case s.Env != "" && s.File != "":
+		k.fail("ambiguous-field", fmt.Sprintf("`%s_env` and `%s_file` both hold it", name, name), "remove one of them", append(where, name+"_file")...)
+	case s.Env != "":
+		k.variable(s.Env, append(where, name+"_env")...)
+	case s.File == "":
+		k.fail("missing-field", fmt.Sprintf("neither `%s_env` nor `%s_file` says where the secret is", name, name), fmt.Sprintf("add %s_env: GAVEL_%s", name, strings.ToUpper(name)), where...)
+	}
+}
+
+func (k *serverChecker) credential(name string, c Credential) {
+	at := []any{"credentials", name}
+	switch app := c.AppID != 0 || c.Key != (Secret{}); {
+	case app && c.Token != (Secret{}):
+		k.fail("ambiguous-field", fmt.Sprintf("the credential %q is a token and an App", name), "make two of them", at...)
+	case app && c.AppID == 0:
+		k.fail("missing-field", "an App has an id", "add app_id", at...)
+	case app:
+		k.secret(c.Key, "private_key", at...)
+	default:
+		k.secret(c.Token, "token", at...)
+	}
+}
+
+func (k *serverChecker) repository(i int, schedule string) {
+	r := &k.server.Repositories[i]
+	at := func(field string) []any { return []any{"repositories", i, field} }
+	owner, name, both := strings.Cut(r.Name, "/")
+	switch {
+	case r.Name == "" && r.URL == "":
+		k.fail("missing-field", "the repository has neither a name nor a url", "add name: owner/name", "repositories", i)
+	case r.Name != "" && (!both || owner == "" || name == "" || strings.Contains(name, "/")):
+		k.fail("bad-name", fmt.Sprintf("`name` is %q", r.Name), "write it as owner/name", at("name")...)
+	}
+	if r.Name == "" && (r.Forge != "" || r.DriftIssue != 0) {
+		k.fail("missing-field", "without a name there is no forge to speak to", "add name: owner/name", "repositories", i)
+	}
+	k.url(r.Forge, at("forge")...)
+	k.cloned(r.URL, at("url")...)
+	if _, ok := k.server.Credentials[r.Credential]; !ok && r.Credential != "" {
+		known := slices.Sorted(maps.Keys(k.server.Credentials))
+		k.fail("unknown-credential", fmt.Sprintf("there is no credential %q", r.Credential), cmp.Or(schema.DidYouMean(r.Credential, known), "add it under credentials"), at("credential")...)
+	}
+	k.inside(r.Config, at("config")...)
+	if schedule == "" {
+		return
+	}
+	var err error
+	// A text may bring a time zone of its own; ours comes first and wins.
+	if r.Schedule, err = cron.ParseStandard("CRON_TZ=UTC " + schedule); err != nil {
+		k.fail("bad-schedule", fmt.Sprintf("`schedule` is %q: %v", schedule, err), `write minute hour day month weekday, such as "0 3 * * *" for every day at three`, at("schedule")...)
+	}
+}
+
+// cloned demands an address that git may be sent to: of the schemes that git
+// knows some run programs.
+func (k *serverChecker) cloned(address string, where ...any) {
+	if address == "" || filepath.IsAbs(address) {
+		return
+	}
+	scheme, _, ok := strings.Cut(address, "://")
+	if ok && (scheme == "https" || scheme == "http") {
+		k.url(address, where...)
+		return
+	}
+	if !ok || scheme != "ssh" {
+		k.fail("bad-url", "`url` is no address of a repository", "write https://host/path, ssh://host/path or the absolute path of a folder", where...)
+	}
+}

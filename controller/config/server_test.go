@@ -1,0 +1,152 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+const fullServer = `
+version: 1
+listen: 0.0.0.0:9000
+data: /srv/gavel
+ledger: /srv/ledger.db
+webhook: {path: /github, secret_env: HOOK, previous_secret_file: /run/secrets/old}
+credentials:
+  bot: {token_env: GITHUB_TOKEN}
+  app: {app_id: 5, private_key_file: /run/secrets/app.pem}
+repositories:
+  - {name: octo/demo, credential: app, branches: [main, v1], schedule: "0 3 * * *", drift_issue: 12, config: ci/gavel.yaml}
+  - {name: octo/forgejo, forge: "https://git.example/api/v1/", credential: bot}
+  - {url: /srv/git/plain}
+trust: {forks: plan, programs: approved, sandbox: {accept: partial, read: [/usr], path: [/usr/bin], network: true}}
+budget: {usd: 20}
+bots: [41898282]
+poll: 5m
+`
+
+func TestParseServer(t *testing.T) {
+	got, problems := ParseServer("server.yaml", []byte(fullServer))
+	if got == nil || len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	usd := 20.0
+	want := &Server{
+		Listen: "0.0.0.0:9000", Data: "/srv/gavel", Ledger: "/srv/ledger.db",
+		Webhook: &Webhook{Path: "/github", Secret: Secret{Env: "HOOK"}, Previous: Secret{File: "/run/secrets/old"}},
+		Credentials: map[string]Credential{
+			"bot": {Token: Secret{Env: "GITHUB_TOKEN"}}, "app": {AppID: 5, Key: Secret{File: "/run/secrets/app.pem"}},
+		},
+		Repositories: []Repository{
+			{Name: "octo/demo", Forge: DefaultForge, Credential: "app", Branches: []string{"main", "v1"}, DriftIssue: 12, Config: "ci/gavel.yaml"},
+			{Name: "octo/forgejo", Forge: "https://git.example/api/v1", Credential: "bot", Config: "gavel.yaml"},
+			{URL: "/srv/git/plain", Config: "gavel.yaml"},
+		},
+		Trust: ServerTrust{
+			Forks: "plan", Programs: "approved",
+			Sandbox: ServerSandbox{Accept: "partial", Read: []string{"/usr"}, Path: []string{"/usr/bin"}, Network: true},
+		},
+		Budget: Budget{USD: &usd}, Bots: []int64{41898282}, Poll: 5 * time.Minute,
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Repository{}, "Schedule")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	at := time.Date(2026, 2, 28, 3, 0, 0, 0, time.FixedZone("", 3600))
+	if next := got.Repositories[0].Schedule.Next(at); !next.Equal(time.Date(2026, 2, 28, 3, 0, 0, 0, time.UTC)) {
+		t.Errorf("runs next at %v", next)
+	}
+}
+
+func TestServerDefaults(t *testing.T) {
+	got, problems := ParseServer("server.yaml", []byte("version: 1\nrepositories: [{name: octo/demo}]\n"))
+	want := &Server{
+		Listen: "127.0.0.1:8080", Data: "/var/lib/gavel", Ledger: "/var/lib/gavel/ledger.db",
+		Repositories: []Repository{{Name: "octo/demo", Forge: DefaultForge, Config: "gavel.yaml"}},
+		Trust:        ServerTrust{Forks: "approve", Programs: "base-only", Sandbox: ServerSandbox{Accept: "isolated"}},
+		Poll:         time.Minute,
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || len(problems) > 0 {
+		t.Errorf("%v (-want +got):\n%s", problems, diff)
+	}
+}
+
+// Each row is the text of a server's file and what is wrong with it: line,
+// column and rule, then words of message and hint.
+func TestServerProblems(t *testing.T) {
+	with := func(text string) string { return "version: 1\n" + text + "\nrepositories: [{name: octo/demo}]\n" }
+	repo := func(fields string) string { return "version: 1\nrepositories:\n  - {" + fields + "}\n" }
+	for _, test := range []struct{ text, at, words string }{
+		{"version: 1\n", "1:1 missing-field", "repositories"},
+		{"version: 1\nrepositories: []\n", "2:15 out-of-range", "at least 1"},
+		{with("listn: x"), "2:1 unknown-field", "`listen`?"},
+		{with("listen: \"8080\""), "2:1 bad-address", "host:port"},
+		{with("listen: \"h:99999\""), "2:1 bad-address", "host:port"},
+		{with("poll: 5"), "2:7 wrong-type", "string"},
+		{with("poll: soon"), "2:1 bad-duration", "60s"},
+		{with("webhook: {}"), "2:1 missing-field", "GAVEL_SECRET"},
+		{with("webhook: {secret_env: a-b}"), "2:11 bad-variable", "environment variable"},
+		{with("webhook: {secret_env: A, secret_file: b}"), "2:26 ambiguous-field", "remove one"},
+		{with("webhook: {secret_env: A, path: hooks}"), "2:26 bad-path", "begin it"},
+		{with("webhook: {secret: s3cret}"), "2:11 unknown-field", ""},
+		{with("credentials: {bot: {}}"), "2:15 missing-field", "token_env"},
+		{with("credentials: {bot: {token_env: A, app_id: 5}}"), "2:15 ambiguous-field", "two of them"},
+		{with("credentials: {bot: {app_id: 5}}"), "2:15 missing-field", "private_key_env"},
+		{with("credentials: {bot: {private_key_env: A}}"), "2:15 missing-field", "app_id"},
+		{with("trust: {forks: always}"), "2:16 wrong-value", "approve, plan, never"},
+		{with("trust: {sandbox: {accept: none}}"), "2:27 wrong-value", "isolated"},
+		{with("bots: [renovate]"), "2:8 wrong-type", "number"},
+		{repo("branches: [main]"), "3:5 missing-field", "owner/name"},
+		{repo("name: octo"), "3:6 bad-name", "owner/name"},
+		{repo("name: octo/demo/x"), "3:6 bad-name", "owner/name"},
+		{repo("name: octo/demo, credential: bto"), "3:23 unknown-credential", "under credentials"},
+		{repo("name: octo/demo, forge: ftp://x"), "3:23 bad-url", "http"},
+		{repo("name: octo/demo, forge: \"https://me:pw@x\""), "3:23 literal-secret", "credential"},
+		{repo("name: octo/demo, url: \"ext::sh -c true\""), "3:23 bad-url", "absolute path"},
+		{repo("name: octo/demo, url: \"file:///etc\""), "3:23 bad-url", "absolute path"},
+		{repo("name: octo/demo, url: --upload-pack=x"), "3:23 bad-url", "absolute path"},
+		{repo("url: /srv/git, forge: https://x"), "3:5 missing-field", "without a name"},
+		{repo("name: octo/demo, config: ../x"), "3:23 path-escapes", "outside"},
+		{repo("name: octo/demo, schedule: \"0 3 * *\""), "3:23 bad-schedule", "0 3 * * *"},
+		{repo("name: octo/demo, schedule: \"CRON_TZ=Asia/Tokyo 0 3 * * *\""), "3:23 bad-schedule", "0 3 * * *"},
+		{repo("name: octo/demo}\n  - {name: Octo/Demo"), "4:5 duplicate-repository", "number 1"},
+	} {
+		_, problems := ParseServer("server.yaml", []byte(test.text))
+		if len(problems) != 1 {
+			t.Errorf("%s\n\tgave %d problems, want 1: %v", test.text, len(problems), problems)
+			continue
+		}
+		p := problems[0]
+		if got := fmt.Sprintf("%d:%d %s", p.Line, p.Column, p.Rule); got != test.at {
+			t.Errorf("%s\n\tgave %s (%s), want %s", test.text, got, p.Message, test.at)
+		}
+		for word := range strings.SplitSeq(test.words, "|") {
+			if !strings.Contains(p.Message+" "+p.Hint, word) {
+				t.Errorf("%s\n\tgave %q and %q without %q", test.text, p.Message, p.Hint, word)
+			}
+		}
+		if strings.Contains(p.String(), "pw@") || strings.Contains(p.String(), "s3cret") {
+			t.Errorf("%s\n\tshows a secret: %s", test.text, p)
+		}
+	}
+}
+
+func FuzzParseServer(f *testing.F) {
+	f.Add([]byte(fullServer))
+	f.Add([]byte("version: 1\nrepositories: [{}]\n"))
+	f.Add([]byte("version: 1\nrepositories: [{name: a/b, schedule: \"*/0 * * * *\"}]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, problems := ParseServer("server.yaml", data)
+		if s == nil && len(problems) == 0 {
+			t.Error("neither a value nor a problem")
+		}
+		for _, p := range problems {
+			if p.File != "server.yaml" || p.Line < 1 || p.Column < 1 {
+				t.Errorf("a problem without a place: %v", p)
+			}
+		}
+	})
+}
