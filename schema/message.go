@@ -45,6 +45,8 @@ type ToolCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"` // always "function"
 	Function FunctionCall `json:"function"`
+	// DurationMS is how long the call took, where an agent says so.
+	DurationMS *float64 `json:"duration_ms,omitempty"`
 }
 
 // A FunctionCall names a function and carries its arguments as the JSON text
