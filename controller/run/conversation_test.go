@@ -378,6 +378,23 @@ func TestWhatIsCapturedOnTheRun(t *testing.T) {
 	}
 }
 
+// TestWhatAnAgentSaysOfItself is captured in the place of what it was sent.
+func TestWhatAnAgentSaysOfItself(t *testing.T) {
+	told := says("Hello")
+	told.System, told.Tools = "My own.", []schema.Tool{{Name: "mine", Mock: &schema.Mock{Body: "x"}}}
+	s := newStage(t, []target.Reply{told, says("Bye")}, line("More", false), line("", true))
+	s.cfg.Kind = config.Agent
+	c := simulated("Hi")
+	c.System = "Be kind."
+	tr := s.hold(t, c).Transcripts[0]
+	if diff := cmp.Diff([]schema.Tool{{Name: "mine"}}, tr.Tools); diff != "" || tr.System != "My own." {
+		t.Errorf("system %q (-want +got):\n%s", tr.System, diff)
+	}
+	if got := s.agent.asked[1].System; got != "Be kind." {
+		t.Errorf("the second turn was sent the system prompt %q", got)
+	}
+}
+
 // TestTurnsAreCounted tells an agent which of its turns it is.
 func TestTurnsAreCounted(t *testing.T) {
 	s := newStage(t, []target.Reply{says("A"), says("B"), says("C")}, line("1", false), line("2", false), line("", true))

@@ -166,6 +166,11 @@ func (c *conversation) hear(reply target.Reply) {
 	t := &c.transcript
 	c.add(reply.Messages...)
 	t.Model = cmp.Or(reply.Model, t.Model)
+	// What an agent says it has is what it really had.
+	t.System = cmp.Or(reply.System, t.System)
+	if len(reply.Tools) > 0 {
+		t.Tools = offered(reply.Tools)
+	}
 	t.Traced = t.Traced && reply.Traced
 	t.Latency += reply.Latency
 	t.Usage = t.Usage.Add(reply.Usage)

@@ -159,9 +159,7 @@ func (s *session) ask(ctx context.Context, role, name string, req target.Request
 	if err != nil {
 		return target.Reply{}, err
 	}
-	if reply, err = s.scrubbed(reply); err != nil {
-		return target.Reply{}, err
-	}
+	reply = reply.Scrubbed(s.Scrub)
 	if price := s.Targets[name].Config.Price; price != nil {
 		reply.Usage.CostUSD = price.Cost(reply.Usage.InputTokens, reply.Usage.OutputTokens)
 	} else {
@@ -246,23 +244,6 @@ func (s *session) delimiter(key ledger.CallKey) string {
 	mac := hmac.New(sha256.New, s.Ledger.Secret())
 	fmt.Fprintf(mac, "%s %d %s %d %d", key.Digest, key.Ordinal, key.Role, key.Attempt, key.Seq)
 	return hex.EncodeToString(mac.Sum(nil)[:12])
-}
-
-// scrubbed removes secrets from everything that a reply says.
-func (s *session) scrubbed(reply target.Reply) (target.Reply, error) {
-	for i := range reply.Messages {
-		m := &reply.Messages[i]
-		m.Content = s.Scrub(m.Content)
-		// What was signed is of no use once a part of it is taken out.
-		if s.Scrub(string(m.Opaque)) != string(m.Opaque) {
-			m.Opaque = nil
-		}
-		for j := range m.ToolCalls {
-			m.ToolCalls[j].Function.Arguments = s.Scrub(m.ToolCalls[j].Function.Arguments)
-		}
-	}
-	reply.Model = s.Scrub(reply.Model)
-	return reply, nil
 }
 
 // call sends one request, again after transport errors, within what is left

@@ -122,7 +122,8 @@ func hasMessages(data []byte) bool {
 
 // agentReply reads `{messages, model?, usage?, metadata?}`. The revision that
 // the agent runs is metadata.revision, or else revision beside it;
-// metadata.end is true when the conversation is over.
+// metadata.end is true when the conversation is over; metadata.system_prompt
+// and metadata.tools tell what the agent was given.
 func agentReply(data []byte) (Reply, error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' {
 		return Reply{}, fmt.Errorf("the reply is no JSON object with messages: %s", data)
@@ -136,6 +137,8 @@ func agentReply(data []byte) (Reply, error) {
 		Model:    in.Model,
 		Revision: cmp.Or(plain(in.Metadata["revision"]), in.Revision),
 		End:      string(in.Metadata["end"]) == "true",
+		System:   plain(in.Metadata["system_prompt"]),
+		Tools:    ownTools(in.Metadata["tools"]),
 		Traced:   true,
 		Usage: verdict.Usage{
 			Calls:        1,

@@ -76,22 +76,8 @@ func (r *Recorder) Record(digest string, req Request, reply Reply) {
 
 // clean takes the secrets out of a reply and what the run adds to its usage.
 func (r *Recorder) clean(reply Reply) Reply {
-	reply = reply.clone()
-	reply.Model, reply.Revision = r.scrub(reply.Model), r.scrub(reply.Revision)
+	reply = reply.Scrubbed(r.scrub)
 	reply.Usage.CostUSD, reply.Usage.Unpriced = 0, 0
-	for i := range reply.Messages {
-		m := &reply.Messages[i]
-		m.Content, m.Name, m.ToolCallID = r.scrub(m.Content), r.scrub(m.Name), r.scrub(m.ToolCallID)
-		// What was signed is of no use once a part of it is taken out.
-		if r.scrub(string(m.Opaque)) != string(m.Opaque) {
-			m.Opaque = nil
-		}
-		for j := range m.ToolCalls {
-			c := &m.ToolCalls[j]
-			c.ID, c.Function.Name = r.scrub(c.ID), r.scrub(c.Function.Name)
-			c.Function.Arguments = r.scrub(c.Function.Arguments)
-		}
-	}
 	return reply
 }
 

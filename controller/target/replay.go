@@ -136,7 +136,7 @@ func (r *replay) Respond(ctx context.Context, req Request) (Reply, error) {
 
 // clone copies a reply, so that who gets it may change it.
 func (r Reply) clone() Reply {
-	r.Messages = slices.Clone(r.Messages)
+	r.Messages, r.Tools = slices.Clone(r.Messages), slices.Clone(r.Tools)
 	for i, m := range r.Messages {
 		r.Messages[i].ToolCalls = slices.Clone(m.ToolCalls)
 	}

@@ -75,6 +75,10 @@ type Reply struct {
 	Revision string `json:"revision,omitempty"`
 	// End is true when the agent says that the conversation is over.
 	End bool `json:"end,omitempty"`
+	// System and Tools are what an agent says it was given, by system_prompt and
+	// tools of its metadata. Empty where it does not, and for models.
+	System string        `json:"system,omitempty"`
+	Tools  []schema.Tool `json:"tools,omitempty"`
 	// Traced reports whether the tool calls of the turn are known.
 	Traced bool `json:"traced"`
 	// Usage has Calls = 1 and the tokens as the provider counts them.

@@ -68,8 +68,8 @@ func (u Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }
 // A Transcript is what happened between the driver and the target in one
 // sample. It is what evaluators look at.
 type Transcript struct {
-	// System is the system prompt that was sent, Tools are those that were
-	// offered, without their mocks.
+	// System is the system prompt that was sent and Tools are those that were
+	// offered, without their mocks; of an agent, what it says it has.
 	System string        `json:"system,omitempty"`
 	Tools  []schema.Tool `json:"tools,omitempty"`
 	// Messages are all turns in order, tool calls and results among them.
