@@ -131,6 +131,8 @@ type Target struct {
 	EndsConversation []string
 	// AcceptsPrompt is nil where the file does not set it.
 	AcceptsPrompt *bool
+	// AcceptsImages is nil where the file does not set it.
+	AcceptsImages *bool
 	// Reuse is nil where the file does not set it for the target.
 	Reuse *Reuse
 }

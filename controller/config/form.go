@@ -90,6 +90,7 @@ type targetForm struct {
 	} `json:"mocks"`
 	EndsConversation []string   `json:"ends_conversation"`
 	AcceptsPrompt    *bool      `json:"accepts_prompt"`
+	AcceptsImages    *bool      `json:"accepts_images"`
 	Reuse            *reuseForm `json:"reuse"`
 }
 
@@ -227,7 +228,7 @@ func (f targetForm) target(name string) Target {
 		Timeout: time.Duration(f.Timeout), Concurrency: f.Concurrency,
 		RequestsPerMinute: f.RequestsPerMinute, TokensPerMinute: f.TokensPerMinute,
 		Inputs: f.Inputs, Revision: f.Revision, URLTemplate: f.URLTemplate, WaitFor: time.Duration(f.WaitFor),
-		Tools: f.Tools, EndsConversation: f.EndsConversation, AcceptsPrompt: f.AcceptsPrompt,
+		Tools: f.Tools, EndsConversation: f.EndsConversation, AcceptsPrompt: f.AcceptsPrompt, AcceptsImages: f.AcceptsImages,
 	}
 	for _, r := range f.Replies {
 		reply := MockReply{Match: r.Match, Reply: r.Reply}

@@ -89,6 +89,7 @@ func TestIdentityChanges(t *testing.T) {
 		{"requests a minute", func(t *Target) { t.RequestsPerMinute = 1 }, false},
 		{"tokens a minute", func(t *Target) { t.TokensPerMinute = 1 }, false},
 		{"price", func(t *Target) { t.Price = &Price{1, 1} }, false},
+		{"images", func(t *Target) { t.AcceptsImages = new(bool) }, false},
 		{"wait", func(t *Target) { t.WaitFor = 1 }, false},
 		{"reuse", func(t *Target) { t.Reuse = &Reuse{} }, false},
 		{"place of the recording", func(t *Target) { t.Path = "q" }, false},

@@ -21,7 +21,7 @@ targets:
   claude: {provider: anthropic, model: c, api_key_env: ANTHROPIC_API_KEY, temperature: 0.5}
   gemini: {provider: gemini, model: g, api_key_env: GEMINI_API_KEY, seed: 7, parameters: {reasoning_effort: low}}
   planner: {provider: command, kind: agent, argv: [python3, ./planner.py, --fast], env: [LANG], timeout: 60s, reuse: off}
-  recorded: {provider: replay, path: recordings/a.jsonl}
+  recorded: {provider: replay, path: recordings/a.jsonl, accepts_images: false}
   fake:
     provider: mock
     replies:
@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 				Name: "planner", Provider: Command, Kind: Agent, Argv: []string{"python3", "./planner.py", "--fast"}, Env: []string{"LANG"},
 				Timeout: time.Minute, Inputs: []string{"python3", "planner.py"}, Reuse: &Reuse{},
 			},
-			"recorded": {Name: "recorded", Provider: Replay, Kind: Model, Path: "recordings/a.jsonl"},
+			"recorded": {Name: "recorded", Provider: Replay, Kind: Model, Path: "recordings/a.jsonl", AcceptsImages: pointer(false)},
 			"fake": {
 				Name: "fake", Provider: Mock, Kind: Model,
 				Replies: []MockReply{
@@ -183,7 +183,7 @@ func TestSettings(t *testing.T) {
 			"small":         {Kind: Model, AcceptsPrompt: &yes},
 			"claude":        {Kind: Model, AcceptsPrompt: &yes},
 			"gemini":        {Kind: Model, AcceptsPrompt: &yes},
-			"recorded":      {Kind: Model, AcceptsPrompt: &yes},
+			"recorded":      {Kind: Model, AcceptsPrompt: &yes, AcceptsImages: &no},
 			"fake":          {Kind: Model, AcceptsPrompt: &yes, Mocks: map[string]bool{"get_weather": true}},
 		},
 	}

@@ -30,7 +30,7 @@ func (c *Config) Settings() schema.Settings {
 			mocks[tool] = true
 		}
 		takes := t.Kind == Model || t.AcceptsPrompt != nil && *t.AcceptsPrompt
-		set := schema.TargetSettings{Timeout: t.Timeout, Mocks: mocks, Agent: !t.RunsTools(), Kind: t.Kind, AcceptsPrompt: &takes}
+		set := schema.TargetSettings{Timeout: t.Timeout, Mocks: mocks, Agent: !t.RunsTools(), Kind: t.Kind, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages}
 		if t.RunsTools() {
 			set.Tools, set.ToolsAt = t.Tools, t.ToolsAt
 		}
