@@ -52,7 +52,7 @@ func (s *stage) hold(t *testing.T, c *schema.Case) run.Outcome {
 	t.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	out, err := run.Run(t.Context(), run.Config{
-		Ledger: s.book, Trust: operator, Roles: s.roles,
+		Ledger: s.book, Trust: operator, Roles: s.roles, Now: s.now(),
 		Targets: map[string]run.Target{
 			"bot":    {Target: s.agent, Config: s.cfg},
 			"player": {Target: s.user, Config: config.Target{Name: "player", Kind: config.Model}},
@@ -438,5 +438,23 @@ func TestAJudgeThatWasNotUnderstoodIsAskedAnew(t *testing.T) {
 	out := s.hold(t, c)
 	if out.Result.Verdict != verdict.Pass || len(s.agent.asked) != 1 || out.Spent.Calls != 1 || out.Made.Calls != 2 {
 		t.Errorf("%+v", out)
+	}
+}
+
+// TestTheTimeoutIsThatOfTheWholeConversation has the calls to target and
+// simulator share it, and the error name it whole.
+func TestTheTimeoutIsThatOfTheWholeConversation(t *testing.T) {
+	s := newStage(t, []target.Reply{says("A"), says("B"), says("C")}, line("1", false), line("2", false), line("3", true))
+	s.clock = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	for _, one := range []*script{s.agent, s.user} {
+		answer := one.answer
+		one.answer = func(n int, req target.Request) (target.Reply, error) {
+			s.clock = s.clock.Add(25 * time.Second)
+			return answer(n, req)
+		}
+	}
+	out := s.hold(t, simulated("Hi"))
+	if out.Result.Verdict != verdict.Error || !strings.Contains(out.Result.Reason, "target player timed out after 1m0s") || len(s.agent.asked) != 2 {
+		t.Errorf("%+v after %d replies", out.Result, len(s.agent.asked))
 	}
 }

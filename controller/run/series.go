@@ -144,7 +144,7 @@ func (s *series) execute(ctx context.Context, t *trial) error {
 	start := s.Now()
 	var transcript *verdict.Transcript
 	err = calls.unlessSpoilt(ctx, func() error {
-		calls.left = job.Case.Policy.Timeout
+		calls.allow(job.Case.Policy.Timeout)
 		transcript, err = drive(ctx, calls, s.Targets[job.Target], job)
 		return err
 	})

@@ -81,10 +81,11 @@ type session struct {
 	seen    map[string]int
 	// live is true once a call was not found in the journal.
 	live bool
-	// left is what remains of the case's timeout. Waiting for a free place or
-	// for a provider to recover does not count.
-	left  time.Duration
-	spent verdict.Usage
+	// left is what remains of the timeout that calls are allowed: of the whole
+	// sample with the target, of each call with a judge. Waiting for a free place
+	// or for a provider to recover does not count.
+	left, allowed time.Duration
+	spent         verdict.Usage
 }
 
 func (s *series) open(ctx context.Context, digest string, t *trial) (*session, error) {
@@ -118,7 +119,7 @@ func (s *session) asker(fault *error) evaluate.Ask {
 			return target.Reply{}, err
 		}
 		req.Case = s.kase.Key
-		s.left = cmp.Or(s.Targets[name].Config.Timeout, roleTimeout)
+		s.allow(cmp.Or(s.Targets[name].Config.Timeout, roleTimeout))
 		reply, err := s.ask(ctx, string(role), name, req)
 		var store *storeError
 		if errors.As(err, &store) {
@@ -246,6 +247,9 @@ func (s *session) delimiter(key ledger.CallKey) string {
 	return hex.EncodeToString(mac.Sum(nil)[:12])
 }
 
+// allow begins a timeout that the following calls share.
+func (s *session) allow(timeout time.Duration) { s.left, s.allowed = timeout, timeout }
+
 // call sends one request, again after transport errors, within what is left
 // of the timeout, and again while an agent is being deployed.
 func (s *session) call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
@@ -272,7 +276,7 @@ func (s *session) call(ctx context.Context, name string, req target.Request) (ta
 			}
 			continue
 		case late || s.left <= 0:
-			return target.Reply{}, fmt.Errorf("target %s timed out after %s%s", name, whole, attempts(attempt))
+			return target.Reply{}, fmt.Errorf("target %s timed out after %s%s", name, s.allowed, attempts(attempt))
 		case !errors.As(err, &fault) || !fault.Retry:
 			return target.Reply{}, err
 		case attempt == maxAttempts:
