@@ -10,8 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
+
+	"github.com/gavel-evals/gavel/schema/shape"
 )
 
 // Check compares a document with a definition of the built-in schemas, such
@@ -24,20 +25,23 @@ func (d *Document) Check(def string, extra Severity) []Problem {
 
 // CheckPart checks the value at a path of the document.
 func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem {
-	c := checkers.Get().(*Checker)
+	c := checkers.Get().(*shape.Checker)
 	defer checkers.Put(c)
 	n := d.find(path)
 	if n == nil {
 		return nil
 	}
-	w := walker{extra: extra, root: n, added: d.rules.adds(def)}
+	w := walker{extra: extra, root: n}
+	if d.rules != nil {
+		w.added = d.rules.Adds(def)
+	}
 	at := d.At(path...)
-	w.value(n, c.shape(def), name(path), at)
+	w.value(n, c.Shape(def), name(path), at)
 	if len(w.problems) == 0 && len(w.added) == 0 {
 		w.problems = append(w.problems, d.evaluate(c, def, n, at)...)
 	}
-	if !HasErrors(w.problems) {
-		w.problems = append(w.problems, d.rules.check(d, def, path)...)
+	if d.rules != nil && !HasErrors(w.problems) {
+		w.problems = append(w.problems, d.rules.Check(d, def, path)...)
 	}
 	return SortProblems(w.problems)
 }
@@ -52,12 +56,11 @@ func name(path []any) string {
 }
 
 // evaluate lets CUE itself have the last word.
-func (d *Document) evaluate(c *Checker, def string, n *node, at Position) []Problem {
-	if n != d.root || d.expr == nil || c.shape(def).complete() {
+func (d *Document) evaluate(c *shape.Checker, def string, n *node, at Position) []Problem {
+	if n != d.root || d.expr == nil || c.Shape(def).Complete() {
 		return nil // parts are covered by their shapes
 	}
-	v := c.root.LookupPath(cue.ParsePath(def)).Unify(c.ctx.BuildExpr(d.expr))
-	err := v.Validate(cue.All(), cue.Concrete(true), cue.Final())
+	err := c.Validate(def, d.expr)
 	var problems []Problem
 	for _, e := range cueerrors.Errors(err) {
 		format, args := e.Msg()
@@ -87,9 +90,9 @@ func (w *walker) fail(pos Position, rule, message, hint string) {
 }
 
 // value checks one value; at is where its key stands.
-func (w *walker) value(n *node, s *shape, name string, at Position) {
-	if len(s.kinds) > 0 && !slices.Contains(s.kinds, n.kind) {
-		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be %s, not %s", quoteName(name), oneOf(s.kinds), n.kind), writeInstead(n, s))
+func (w *walker) value(n *node, s *shape.Shape, name string, at Position) {
+	if len(s.Kinds) > 0 && !slices.Contains(s.Kinds, n.kind) {
+		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be %s, not %s", quoteName(name), oneOf(s.Kinds), n.kind), writeInstead(n, s))
 		return
 	}
 	switch n.kind {
@@ -104,51 +107,51 @@ func (w *walker) value(n *node, s *shape, name string, at Position) {
 	}
 }
 
-func (w *walker) list(n *node, s *shape, name string) {
-	if have := len(n.items); have < s.least {
-		w.fail(n.pos, "out-of-range", fmt.Sprintf("%s has %s", quoteName(name), count(have, "item")), "it must have at least "+count(s.least, "item"))
+func (w *walker) list(n *node, s *shape.Shape, name string) {
+	if have := len(n.items); have < s.Least {
+		w.fail(n.pos, "out-of-range", fmt.Sprintf("%s has %s", quoteName(name), count(have, "item")), "it must have at least "+count(s.Least, "item"))
 	}
-	if s.elem == nil {
+	if s.Elem == nil {
 		return
 	}
 	for _, item := range n.items {
-		w.value(item, s.elem, "an item of "+cmp.Or(name, "the list"), item.pos)
+		w.value(item, s.Elem, "an item of "+cmp.Or(name, "the list"), item.pos)
 	}
 }
 
-func (w *walker) object(n *node, s *shape, at Position) {
-	if s.fields == nil {
+func (w *walker) object(n *node, s *shape.Shape, at Position) {
+	if s.Fields == nil {
 		return
 	}
 	for _, f := range n.fields {
-		if known, ok := s.fields[f.name]; ok {
+		if known, ok := s.Fields[f.name]; ok {
 			w.value(f.value, known, f.name, f.pos)
 			continue
 		}
-		if s.open {
-			if s.rest != nil {
-				w.value(f.value, s.rest, f.name, f.pos)
+		if s.Open {
+			if s.Rest != nil {
+				w.value(f.value, s.Rest, f.name, f.pos)
 			}
 			continue
 		}
 		w.unknown(f, s, n)
 	}
-	for _, must := range s.must {
+	for _, must := range s.Must {
 		if !slices.ContainsFunc(n.fields, func(f field) bool { return f.name == must }) {
 			w.fail(at, "missing-field", fmt.Sprintf("the field `%s` is missing", must), fmt.Sprintf("add %q: …", must))
 		}
 	}
 }
 
-func (w *walker) unknown(f field, s *shape, n *node) {
+func (w *walker) unknown(f field, s *shape.Shape, n *node) {
 	if n == w.root && slices.Contains(w.added, f.name) {
 		return
 	}
-	if r, ok := s.refused[f.name]; ok {
-		w.fail(f.pos, r.rule, r.message, r.hint)
+	if r, ok := s.Refused[f.name]; ok {
+		w.fail(f.pos, r.Rule, r.Message, r.Hint)
 		return
 	}
-	missing := slices.DeleteFunc(slices.Clone(s.names), func(name string) bool {
+	missing := slices.DeleteFunc(slices.Clone(s.Names), func(name string) bool {
 		return slices.ContainsFunc(n.fields, func(f field) bool { return f.name == name })
 	})
 	message := fmt.Sprintf("unknown field `%s`", f.name)
@@ -158,22 +161,22 @@ func (w *walker) unknown(f field, s *shape, n *node) {
 	}
 	hint := "it is ignored; remove it"
 	if w.extra == Error {
-		hint = "known are " + strings.Join(s.names, ", ")
+		hint = "known are " + strings.Join(s.Names, ", ")
 	}
 	w.problems = append(w.problems, Problem{f.pos, w.extra, "unknown-field", message, hint})
 }
 
-func (w *walker) word(n *node, s *shape, name string) {
+func (w *walker) word(n *node, s *shape.Shape, name string) {
 	text, err := strconv.Unquote(n.scalar)
 	if err != nil {
 		text = strings.Trim(n.scalar, `"`)
 	}
-	if len(s.enum) > 0 && !slices.Contains(s.enum, text) {
-		hint := "write " + choice(s.enum)
-		if slices.Contains(s.kinds, numberNode) {
+	if len(s.Enum) > 0 && !slices.Contains(s.Enum, text) {
+		hint := "write " + choice(s.Enum)
+		if slices.Contains(s.Kinds, numberNode) {
 			hint += ", or a number"
 		}
-		if near := DidYouMean(text, s.enum); near != "" && len(s.enum) > 1 {
+		if near := DidYouMean(text, s.Enum); near != "" && len(s.Enum) > 1 {
 			hint = near + " " + hint
 		}
 		w.fail(n.pos, "wrong-value", fmt.Sprintf("%s is %q", quoteName(name), clip(text)), hint)
@@ -182,8 +185,8 @@ func (w *walker) word(n *node, s *shape, name string) {
 }
 
 // length checks how long a string is, in code points.
-func (w *walker) length(n *node, s *shape, name string) {
-	if len(s.runes) == 0 {
+func (w *walker) length(n *node, s *shape.Shape, name string) {
+	if len(s.Runes) == 0 {
 		return
 	}
 	var text string
@@ -191,8 +194,8 @@ func (w *walker) length(n *node, s *shape, name string) {
 		return
 	}
 	have := utf8.RuneCountInString(text)
-	for _, b := range s.runes {
-		if b.holds(float64(have)) {
+	for _, b := range s.Runes {
+		if b.Holds(float64(have)) {
 			continue
 		}
 		w.fail(n.pos, "out-of-range", fmt.Sprintf("%s has %s", quoteName(name), count(have, "character")), fmt.Sprintf("it must have %s", b))
@@ -207,40 +210,20 @@ func count(n int, word string) string {
 	return strconv.Itoa(n) + " " + word + "s"
 }
 
-func (w *walker) number(n *node, s *shape, name string) {
+func (w *walker) number(n *node, s *shape.Shape, name string) {
 	x, err := strconv.ParseFloat(n.scalar, 64)
 	if err != nil {
 		return
 	}
-	if s.whole && strings.ContainsAny(n.scalar, ".eE") {
+	if s.Whole && strings.ContainsAny(n.scalar, ".eE") {
 		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be a whole number, not %s", quoteName(name), n.scalar), "write it without a fraction")
 		return
 	}
-	for _, b := range s.bounds {
-		if !b.holds(x) {
+	for _, b := range s.Bounds {
+		if !b.Holds(x) {
 			w.fail(n.pos, "out-of-range", fmt.Sprintf("%s is %s", quoteName(name), n.scalar), fmt.Sprintf("it must be %s", b))
 		}
 	}
-}
-
-func (b bound) holds(x float64) bool {
-	switch b.op {
-	case cue.GreaterThanEqualOp:
-		return x >= b.limit
-	case cue.GreaterThanOp:
-		return x > b.limit
-	case cue.LessThanEqualOp:
-		return x <= b.limit
-	}
-	return x < b.limit
-}
-
-func (b bound) String() string {
-	words := map[cue.Op]string{
-		cue.GreaterThanEqualOp: "at least", cue.GreaterThanOp: "more than",
-		cue.LessThanEqualOp: "at most", cue.LessThanOp: "less than",
-	}
-	return words[b.op] + " " + strconv.FormatFloat(b.limit, 'g', -1, 64)
 }
 
 func quoteName(name string) string {
@@ -264,11 +247,11 @@ func oneOf(kinds []nodeKind) string {
 }
 
 // writeInstead shows the value as it would be right where that can be told.
-func writeInstead(n *node, s *shape) string {
-	first := s.kinds[0]
+func writeInstead(n *node, s *shape.Shape) string {
+	first := s.Kinds[0]
 	switch {
-	case len(s.enum) > 0:
-		return "write " + choice(s.enum)
+	case len(s.Enum) > 0:
+		return "write " + choice(s.Enum)
 	case first == stringNode && (n.kind == numberNode || n.kind == boolNode):
 		return fmt.Sprintf("write %q", n.scalar)
 	case first == listNode && (n.kind == stringNode || n.kind == numberNode):
@@ -280,7 +263,7 @@ func writeInstead(n *node, s *shape) string {
 	case first == boolNode:
 		return "write true or false without quotes"
 	}
-	return "write " + oneOf(s.kinds)
+	return "write " + oneOf(s.Kinds)
 }
 
 // choice names the words that may be written.

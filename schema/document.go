@@ -15,6 +15,8 @@ import (
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
 	cuejson "cuelang.org/go/encoding/json"
+
+	"github.com/gavel-evals/gavel/schema/shape"
 )
 
 const (
@@ -34,7 +36,7 @@ type Document struct {
 	text places   // maps the parser's places
 	// lines are the documents of a .jsonl file, which are its items.
 	lines []*Document
-	rules *Constraints // what the team demands of it
+	rules Constraints // what the team demands of it
 }
 
 // A node is one value of a document.
@@ -52,15 +54,15 @@ type field struct {
 	value *node
 }
 
-type nodeKind string
+type nodeKind = shape.Kind
 
 const (
-	nullNode   nodeKind = "null"
-	boolNode   nodeKind = "true or false"
-	numberNode nodeKind = "a number"
-	stringNode nodeKind = "a string"
-	listNode   nodeKind = "a list"
-	objectNode nodeKind = "an object"
+	nullNode   = shape.Null
+	boolNode   = shape.Bool
+	numberNode = shape.Number
+	stringNode = shape.String
+	listNode   = shape.List
+	objectNode = shape.Object
 )
 
 // Parse reads a .json, .yaml, .yml, .jsonl or .cue file; a .jsonl file is a

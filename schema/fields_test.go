@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gavel-evals/gavel/schema/shape"
 )
 
 var update = flag.Bool("update", false, "write the problems of testdata/*.txt anew")
@@ -57,9 +59,9 @@ func fieldTable(t *testing.T, file string) (head string, rows []fieldRow) {
 
 // least gives the fields that a definition cannot do without, each with the
 // value that its own row has accepted.
-func least(c *Checker, def string, rows []fieldRow) map[string]string {
+func least(c *shape.Checker, def string, rows []fieldRow) map[string]string {
 	values := map[string]string{}
-	for _, field := range c.shape(def).must {
+	for _, field := range c.Shape(def).Must {
 		i := slices.IndexFunc(rows, func(r fieldRow) bool { return r.def == def && r.field == field })
 		if i >= 0 {
 			values[field] = rows[i].accepted
@@ -107,7 +109,7 @@ func TestFields(t *testing.T) {
 }
 
 func testFields(t *testing.T, file string) {
-	c, err := newChecker(sources)
+	c, err := shape.New(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +152,7 @@ func writeTable(t *testing.T, file, head string, rows []fieldRow) {
 // TestEveryFieldHasARow fails when a field of a dialect's schema is not in its
 // table, or when the table is about something else.
 func TestEveryFieldHasARow(t *testing.T) {
-	c, err := newChecker(sources)
+	c, err := shape.New(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +170,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 				continue
 			}
 			defs = append(defs, def)
-			for _, field := range c.shape(def).names {
+			for _, field := range c.Shape(def).Names {
 				if !slices.ContainsFunc(rows, func(r fieldRow) bool { return r.def == def && r.field == field }) {
 					t.Errorf("%s.%s has no row in %s", def, field, file)
 				}

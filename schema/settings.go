@@ -1,6 +1,9 @@
 package schema
 
-import "time"
+import (
+	"path"
+	"time"
+)
 
 // Settings are the values of gavel.yaml that loading and compiling need. They
 // come in as values so that schema stays a leaf.
@@ -56,3 +59,15 @@ type TargetSettings struct {
 	// is not checked.
 	AcceptsImages *bool
 }
+
+// A ConstraintFile is one of the .cue files with which a team demands more of
+// its definitions than their formats do: <definitions>/schema/*.cue.
+type ConstraintFile struct {
+	File string
+	Text string
+	// Unreadable says why there is no text.
+	Unreadable string
+}
+
+// Root is the definitions folder that the file is about.
+func (f ConstraintFile) Root() string { return path.Dir(path.Dir(f.File)) }

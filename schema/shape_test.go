@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"cuelang.org/go/cue"
+	"github.com/gavel-evals/gavel/schema/shape"
 )
 
 // shapes is a schema with one of each thing that a shape is read from and that
@@ -34,7 +34,7 @@ import "strings"
 // TestShapes checks values against parts of a schema that CUE alone would
 // explain badly or without a place.
 func TestShapes(t *testing.T) {
-	c, err := newChecker(fstest.MapFS{
+	c, err := shape.New(fstest.MapFS{
 		"shapes.cue": {Data: []byte(shapes)},
 		"other.cue":  {Data: []byte("package schema\n\nimport \"strings\"\n\n#Other: {inner?: #Inner, s?: strings.MinRunes(1)}\n")},
 	})
@@ -65,7 +65,7 @@ func TestShapes(t *testing.T) {
 			t.Fatal(problems)
 		}
 		w := walker{extra: Error}
-		w.value(doc.root, c.shape(row.def), "", doc.At())
+		w.value(doc.root, c.Shape(row.def), "", doc.At())
 		var got []string
 		for _, p := range SortProblems(append(w.problems, doc.evaluate(c, row.def, doc.root, doc.At())...)) {
 			if p.Rule == "schema" && len(w.problems) > 0 {
@@ -88,7 +88,7 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 		"import":    "package schema\nimport \"nowhere.example/x\"\n#A: {a: x.Y}",
 		"conflict":  "package schema\n#A: 1\n#A: 2",
 	} {
-		if _, err := newChecker(fstest.MapFS{"a.cue": {Data: []byte(text)}}); err == nil {
+		if _, err := shape.New(fstest.MapFS{"a.cue": {Data: []byte(text)}}); err == nil {
 			t.Errorf("%s: compiled", name)
 		}
 	}
@@ -98,7 +98,7 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 // definition exactly when CUE accepts it, over every field and many values:
 // that is why CUE is not asked for a document that fits.
 func TestShapesSayWhatCUESays(t *testing.T) {
-	c, err := newChecker(sources)
+	c, err := shape.New(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestShapesSayWhatCUESays(t *testing.T) {
 	for _, file := range fieldTables(t) {
 		_, rows := fieldTable(t, file)
 		for _, row := range rows {
-			if s := c.shape(row.def); !s.complete() {
+			if s := c.Shape(row.def); !s.Complete() {
 				t.Errorf("the shape of %s does not say all that the schema says", row.def)
 			}
 			values := []string{row.accepted, row.rejected}
@@ -133,9 +133,8 @@ func TestShapesSayWhatCUESays(t *testing.T) {
 						continue
 					}
 					w := walker{extra: Error}
-					w.value(doc.root, c.shape(row.def), "", doc.At())
-					v := c.root.LookupPath(cue.ParsePath(row.def)).Unify(c.ctx.BuildExpr(doc.expr))
-					err := v.Validate(cue.All(), cue.Concrete(true), cue.Final())
+					w.value(doc.root, c.Shape(row.def), "", doc.At())
+					err := c.Validate(row.def, doc.expr)
 					if (err == nil) != (len(w.problems) == 0) {
 						t.Errorf("%s: %s\n\tshape: %v\n\tCUE: %v", row.def, text, w.problems, err)
 					}

@@ -18,7 +18,17 @@ type Source struct {
 	Root, KeyRoot string
 	Settings      Settings
 	// Constraints are what the team demands of the definitions.
-	Constraints *Constraints
+	Constraints Constraints
+}
+
+// Constraints are what a team demands of its definitions beyond their formats,
+// such as a Set of package constraint.
+type Constraints interface {
+	// Adds lists the fields that a definition has beside those of the format.
+	Adds(def string) []string
+	// Check holds the value at a path, which its format accepts, against what
+	// is demanded of a definition.
+	Check(doc *Document, def string, path []any) []Problem
 }
 
 // Open reads and parses a definition, which is then checked against the

@@ -6,6 +6,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/constraint"
 )
 
 // constraintChange lists the files of constraints that a pull request changes.
@@ -13,7 +14,7 @@ import (
 // request, which may mend it; that one of head's cannot is.
 func constraintChange(base, head *config.Config, p *controller.Prepared) []string {
 	for i := range p.Problems {
-		if rule := p.Problems[i].Rule; rule == schema.RuleConstraintFile || rule == schema.RuleConstraintLimit {
+		if rule := p.Problems[i].Rule; rule == constraint.RuleFile || rule == constraint.RuleLimit {
 			p.Problems[i].Severity = schema.Warning
 			p.Problems[i].Message = "at base: " + p.Problems[i].Message
 		}
@@ -31,7 +32,7 @@ func constraintChange(base, head *config.Config, p *controller.Prepared) []strin
 	for root := range roots {
 		files := slices.DeleteFunc(slices.Clone(head.Constraints), func(f schema.ConstraintFile) bool { return f.Root() != root })
 		if len(files) > 0 {
-			_, problems := schema.NewConstraints(files)
+			_, problems := constraint.New(files)
 			p.Problems = append(p.Problems, problems...)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
@@ -49,7 +50,7 @@ func (w *workspace) close() error {
 func (a *app) readConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
 	cfg, problems, found, err = a.readSettings(fsys)
 	if err == nil {
-		cfg.Constrain(schema.ReadConstraints(fsys, cfg.Definitions))
+		cfg.Constrain(constraint.Read(fsys, cfg.Definitions))
 	}
 	return cfg, problems, found, err
 }

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/constraint"
 )
 
 // constraints compiles what the team demands of the definitions of a folder.
 // Where that cannot be done it demands nothing, and the files are a problem.
-func (l *loader) constraints(root string) *schema.Constraints {
+func (l *loader) constraints(root string) *constraint.Set {
 	var files []schema.ConstraintFile
 	for _, f := range l.opts.Settings.Constraints {
 		if f.Root() == root {
@@ -19,7 +20,7 @@ func (l *loader) constraints(root string) *schema.Constraints {
 	if len(files) == 0 {
 		return nil
 	}
-	c, problems := schema.NewConstraints(files)
+	c, problems := constraint.New(files)
 	l.out.Problems = append(l.out.Problems, problems...)
 	if c != nil {
 		l.rules = append(l.rules, c)
@@ -47,12 +48,12 @@ func without(files []schema.ConstraintFile, problems []schema.Problem) []schema.
 // ofConstraints reports whether a problem is one of a file of constraints.
 // Every load finds them anew.
 func ofConstraints(p schema.Problem) bool {
-	return p.Rule == schema.RuleConstraintFile || p.Rule == schema.RuleConstraintLimit
+	return p.Rule == constraint.RuleFile || p.Rule == constraint.RuleLimit
 }
 
 // givenUp reports whether constraints came to no end. Which definition that is
 // due to is not known, so that nothing less than all definitions tells when it
 // is over.
 func givenUp(problems []schema.Problem) bool {
-	return slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == schema.RuleConstraintLimit })
+	return slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == constraint.RuleLimit })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
@@ -28,7 +29,7 @@ func constrained(texts map[string]string, rules map[string]string) (schema.Setti
 	all := maps.Clone(texts)
 	maps.Copy(all, rules)
 	out := settings
-	out.Constraints = schema.ReadConstraints(fsOf(all), out.Definitions)
+	out.Constraints = constraint.Read(fsOf(all), out.Definitions)
 	return out, all
 }
 
@@ -125,7 +126,7 @@ func TestConstraintsAreOfTheirFolder(t *testing.T) {
 		"b/schema/team.cue": "#Testcase: status: _", "b/x.json": `{"name": "X"}`,
 	}
 	with := schema.Settings{Definitions: []string{"a", "b/"}}
-	with.Constraints = schema.ReadConstraints(fsOf(texts), with.Definitions)
+	with.Constraints = constraint.Read(fsOf(texts), with.Definitions)
 	var got []string
 	for _, p := range loadBy(t, with, texts).Problems {
 		got = append(got, p.String())

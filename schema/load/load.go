@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/promptval"
@@ -134,7 +135,7 @@ type loader struct {
 	fsys   fs.FS
 	opts   Options
 	ignore []ignoreRule
-	rules  []*schema.Constraints
+	rules  []*constraint.Set
 	out    Result
 }
 
@@ -149,7 +150,10 @@ func (l *loader) folder(ctx context.Context, root string) error {
 			return err
 		}
 	}
-	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Constraints: l.constraints(root)}
+	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings}
+	if rules := l.constraints(root); rules != nil {
+		src.Constraints = rules
+	}
 	if len(l.opts.Settings.Definitions) > 1 {
 		src.KeyRoot = "."
 	}

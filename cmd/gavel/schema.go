@@ -1,0 +1,70 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+func (a *app) schemaCommand() *cobra.Command {
+	var notation string
+	cmd := &cobra.Command{
+		Use:   "schema [FORMAT]",
+		Short: "Print what a definition or gavel.yaml may hold, for people or editors",
+		Long: `Print what a definition or gavel.yaml may hold, with the reason of every field.
+
+FORMAT is ` + strings.Join(schema.Formats(), ", ") + `
+(default: gavel.yaml). The files of the domain dialect are told apart by where
+they stand, so that an editor is given the schema of each kind for its folders.
+
+As JSON Schema it refuses no file that is valid by itself, and lets some pass
+that gavel validate refuses. Fields that the team's own constraints add are not
+in it; those are .cue files in the folder schema of the definitions, which open
+a definition printed here again:
+
+  #Testcase: tags: list.MatchN(>0, =~"^owner:") | error("who owns this?")`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError("one format at a time: %s", strings.Join(args, ", "))
+			}
+			return nil
+		},
+		Example: `  gavel schema testcase
+  gavel schema domain/test --format json-schema > .vscode/gavel-test.json
+  gavel schema gavel.yaml --format json-schema`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.schema(append(args, schema.FormatConfig)[0], notation)
+		},
+	}
+	cmd.Flags().StringVar(&notation, "format", "cue", "how to print: cue or json-schema")
+	return cmd
+}
+
+func (a *app) schema(format, notation string) error {
+	if known := schema.Formats(); !slices.Contains(known, format) {
+		return usageError("there is no format %q; %s known are %s", format, schema.DidYouMean(format, known), strings.Join(known, ", "))
+	}
+	if a.json {
+		notation = "json-schema"
+	}
+	var text string
+	var err error
+	switch notation {
+	case "cue":
+		text, err = schema.FormatCUE(format)
+	case "json-schema":
+		var raw []byte
+		raw, err = schema.FormatJSON(format)
+		text = string(raw)
+	default:
+		return usageError("--format %q is not known; write cue or json-schema", notation)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write([]byte(text))
+	return err
+}

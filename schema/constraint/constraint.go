@@ -1,0 +1,258 @@
+// Package constraint holds definitions against what their team demands of them
+// beyond their formats. <definitions>/schema/*.cue open definitions of the
+// built-in schemas again:
+//
+//	#Testcase: tags: list.MatchN(>0, =~"^owner:") | error("who owns this?")
+//
+// A field that is named without ? must be there, and one that the format does
+// not have is added to it. What is said of a definition that fails is the text
+// of the error("…"), or the comment above the field. The files are code of
+// strangers and are evaluated as such, by the child of package cuefile.
+//
+// Most callers want [Read] and then [New].
+package constraint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/shape"
+)
+
+// maxFiles bounds the files of one definitions folder.
+const maxFiles = 50
+
+// The rules of problems that constraints give.
+const (
+	// Rule is of a definition that does not hold one.
+	Rule = "constraint"
+	// RuleFile is of a file of constraints that cannot be used.
+	RuleFile = "constraint-file"
+	// RuleLimit is of one that does not come to an end.
+	RuleLimit = "constraint-limit"
+)
+
+// Read reads the constraint files of definitions folders.
+func Read(fsys fs.FS, definitions []string) []schema.ConstraintFile {
+	var out []schema.ConstraintFile
+	for _, root := range definitions {
+		entries, err := fs.ReadDir(fsys, path.Join(root, "schema"))
+		if err != nil {
+			continue // a folder that need not be there
+		}
+		for _, e := range entries {
+			if path.Ext(e.Name()) != ".cue" || strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			f := schema.ConstraintFile{File: path.Join(root, "schema", e.Name())}
+			data, err := schema.ReadFile(fsys, f.File, 0)
+			if err == nil {
+				f.Text = string(data)
+			} else {
+				f.Unreadable = err.Error()
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// A Set holds the constraints of one definitions folder; nil demands nothing.
+// It may be used by many goroutines.
+type Set struct {
+	rules *cuefile.Constraints
+	// added are fields that no format has, by definition.
+	added map[string][]string
+
+	mu      sync.Mutex
+	overrun []schema.Problem // guarded by mu
+}
+
+var _ schema.Constraints = (*Set)(nil)
+
+// extensible are the definitions that fields may be added to: those that a
+// file, or an item of it, is as a whole.
+var extensible = []string{
+	"#Testcase", "#Promptval", "#Evalcase", "#EvalcaseSuite", "#EvalcaseSidecar",
+	"#Domain", "#Level", "#Test", "#Tool", "#Evaluator",
+}
+
+// New compiles the files of one definitions folder. Of files that cannot be
+// used it gives problems and nothing else.
+func New(files []schema.ConstraintFile) (*Set, []schema.Problem) {
+	if len(files) > maxFiles {
+		return nil, []schema.Problem{problem(files[maxFiles].File, fmt.Sprintf("there are more than %d files of constraints", maxFiles), "put several into one")}
+	}
+	var given []cuefile.File
+	var problems []schema.Problem
+	for _, f := range files {
+		if f.Unreadable != "" {
+			problems = append(problems, problem(f.File, "the file cannot be read: "+f.Unreadable, "make it a plain file of the repository"))
+		}
+		given = append(given, cuefile.File{Name: f.File, Data: []byte(f.Text)})
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	var own []cuefile.File
+	sources := schema.Sources()
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		own = append(own, cuefile.File{Name: name, Data: []byte(sources[name])})
+	}
+	rules, err := cuefile.NewConstraints(context.Background(), own, given)
+	if err != nil {
+		return nil, explain(files[0].File, err)
+	}
+	c := &Set{rules: rules, added: map[string][]string{}}
+	if problems := c.vet(); len(problems) > 0 {
+		return nil, problems
+	}
+	return c, nil
+}
+
+func problem(file, message, hint string) schema.Problem {
+	at := schema.Position{File: file, Line: 1, Column: 1}
+	return schema.Problem{Position: at, Severity: schema.Error, Rule: RuleFile, Message: message, Hint: hint}
+}
+
+// explain gives the problems of an evaluation.
+func explain(file string, err error) []schema.Problem {
+	var wrong cuefile.FileProblems
+	if !errors.As(err, &wrong) {
+		return []schema.Problem{problem(file, "the constraints cannot be checked: "+err.Error(), "try again")}
+	}
+	var out []schema.Problem
+	for _, w := range wrong {
+		p := problem(w.At.File, w.Message, w.Hint)
+		p.Line, p.Column = w.At.Line, w.At.Column
+		if w.Rule == "cue-limit" {
+			p.Rule = RuleLimit
+		}
+		out = append(out, p)
+	}
+	return schema.SortProblems(out)
+}
+
+// vet finds names that are likely misspelt, and the fields that are new.
+func (c *Set) vet() []schema.Problem {
+	shapes := schema.Shapes()
+	var out []schema.Problem
+	for _, f := range c.rules.Fields {
+		message, hint := "", ""
+		switch s := shapes[f.Def]; {
+		case s == nil: // a name of their own, or a misspelt one
+			message, hint = fmt.Sprintf("there is no definition `%s`", f.Def), schema.DidYouMean(f.Def, slices.Collect(maps.Keys(shapes)))
+			if hint == "" {
+				continue
+			}
+		case f.Field == "" || s.Open || slices.Contains(s.Names, f.Field):
+			continue
+		default:
+			if message, hint = unknown(f, s); message == "" {
+				c.added[f.Def] = append(c.added[f.Def], f.Field)
+				continue
+			}
+		}
+		p := problem(f.At.File, message, hint)
+		p.Line, p.Column = f.At.Line, f.At.Column
+		out = append(out, p)
+	}
+	return out
+}
+
+// unknown says what is wrong with a field that the format does not have;
+// nothing where the team may add it.
+func unknown(f cuefile.ConstrainedField, s *shape.Shape) (message, hint string) {
+	message = fmt.Sprintf("`%s` has no field `%s`", f.Def, f.Field)
+	if near := schema.DidYouMean(f.Field, s.Names); near != "" {
+		return message, near
+	}
+	if r, ok := s.Refused[f.Field]; ok {
+		return r.Message, r.Hint
+	}
+	if slices.Contains(extensible, f.Def) {
+		return "", ""
+	}
+	return message, "known are " + strings.Join(s.Names, ", ")
+}
+
+// Overrun says why the constraints were given up while definitions were
+// checked; nil when they were not. What was found before is then by chance.
+func (c *Set) Overrun() []schema.Problem {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.overrun
+}
+
+// Adds lists the fields that a definition has beside those of the format.
+func (c *Set) Adds(def string) []string {
+	if c == nil {
+		return nil
+	}
+	return c.added[def]
+}
+
+// Check holds the value at a path, which its format accepts, against what is
+// demanded of a definition.
+func (c *Set) Check(doc *schema.Document, def string, at []any) []schema.Problem {
+	if c == nil || !c.rules.Touches(def) || c.Overrun() != nil {
+		return nil
+	}
+	// Checking has no context, and needs none: an evaluation has an end.
+	found, err := c.rules.Check(context.Background(), def, doc.JSON(at...))
+	var wrong cuefile.FileProblems
+	switch {
+	case errors.As(err, &wrong):
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.overrun = explain("", err)
+		return nil
+	case err != nil:
+		return []schema.Problem{doc.Problem("unreadable", "the constraints cannot be checked: "+err.Error(), "try again", at...)}
+	}
+	var out []schema.Problem
+	for _, v := range found {
+		out = append(out, violation(doc, v, at))
+	}
+	return out
+}
+
+func violation(doc *schema.Document, v cuefile.Violation, at []any) schema.Problem {
+	full, name := slices.Clone(at), "the value"
+	for _, step := range v.Path {
+		if i, err := strconv.Atoi(step); err == nil && doc.IsList(full...) {
+			full = append(full, i)
+			continue
+		}
+		full, name = append(full, step), step
+	}
+	by := "the team's constraints"
+	if v.By.File != "" {
+		by = v.By.String()
+	}
+	p := doc.Problem(Rule, v.Message, "see "+by, full...)
+	if v.Missing {
+		p.Hint = fmt.Sprintf("add %q: …, which %s demands", name, by)
+	}
+	switch {
+	case v.Own:
+	case v.Missing:
+		p.Message = fmt.Sprintf("the field `%s` is missing", name)
+	default:
+		p.Message = fmt.Sprintf("`%s`: %s", name, v.Message)
+	}
+	return p
+}

@@ -1,0 +1,109 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema/shape"
+)
+
+// FormatConfig is the name of gavel.yaml among the formats.
+const FormatConfig = "gavel.yaml"
+
+// kinds are the files of the domain dialect, which are told apart by where they
+// stand.
+var kinds = map[string]string{
+	"domain/test": "#Test", "domain/domain": "#Domain", "domain/level": "#Level",
+	"domain/tool": "#Tool", "domain/evaluator": "#Evaluator",
+}
+
+// Formats lists the dialects, gavel.yaml, and the kinds of files of the domain
+// dialect: domain/test and so on.
+func Formats() []string {
+	return append([]string{DialectTestcase, DialectPromptval, DialectDomain, DialectEvalcase, FormatConfig}, slices.Sorted(maps.Keys(kinds))...)
+}
+
+// FormatCUE gives a format as the CUE that its files are checked with.
+func FormatCUE(format string) (string, error) {
+	dialect, _, _ := strings.Cut(format, "/")
+	return CUE(strings.TrimSuffix(dialect, ".yaml") + ".cue")
+}
+
+// FormatJSON gives a format as a JSON Schema (draft 2020-12) for editors. It
+// refuses no valid file, and lets some pass that are not: what depends on other
+// fields or files cannot be said in it.
+func FormatJSON(format string) ([]byte, error) {
+	c := checkers.Get().(*shape.Checker)
+	defer checkers.Put(c)
+	w := &shape.Writer{Checker: c, Closed: closed, Inner: inner, Typed: "#EvalcaseEvaluator"}
+	out := fileSchema(w, format)
+	if out == nil {
+		return nil, fmt.Errorf("there is no format %q", format)
+	}
+	out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	out["title"] = "Gavel: " + format
+	out["$defs"] = w.Defs()
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(out); err != nil {
+		return nil, fmt.Errorf("write the schema of %s: %w", format, err)
+	}
+	return buf.Bytes(), nil
+}
+
+// closed are the definitions in which an unknown field is an error. Elsewhere
+// it is a warning at most.
+var closed = []string{"#Testcase", "#Promptval", "#Evalcase", "#EvalcaseMessage", "#Config"}
+
+// inner are the fields that loaders check piece by piece.
+var inner = map[string]string{
+	"#Evalcase.input":               "[#EvalcaseMessage]",
+	"#Evalcase.input_messages":      "[#EvalcaseMessage]",
+	"#Evalcase.expected_messages":   "[#EvalcaseMessage]",
+	"#Evalcase.execution":           "#EvalcaseExecution",
+	"#Evalcase.evaluators":          "[#EvalcaseEvaluator]",
+	"#EvalcaseExecution.evaluators": "[#EvalcaseEvaluator]",
+	"#EvalcaseComposite.evaluators": "[#EvalcaseEvaluator]",
+	"#EvalcaseSuite.evalcases":      "[#Evalcase]",
+}
+
+// fileSchema says what the files of a format are; nil where there is no such
+// format.
+func fileSchema(w *shape.Writer, format string) shape.JSON {
+	switch format {
+	case DialectTestcase:
+		list := shape.JSON{"type": "array", "minItems": 1, "items": w.Ref("#Testcase")}
+		envelope := shape.JSON{"type": "object", "properties": shape.JSON{"test_cases": list}, "additionalProperties": false}
+		return listOr(list, shape.JSON{"if": shape.JSON{"required": []string{"test_cases"}}, "then": envelope, "else": w.Ref("#Testcase")})
+	case DialectPromptval:
+		return listOr(shape.JSON{"minItems": 1, "maxItems": 1, "items": w.Ref("#Promptval")}, w.Ref("#Promptval"))
+	case DialectEvalcase:
+		// Beside a .jsonl file stands one with the keys of the suite.
+		suite := shape.JSON{"if": shape.JSON{"required": []string{"evalcases"}}, "then": w.Ref("#EvalcaseSuite"), "else": w.Ref("#EvalcaseSidecar")}
+		return listOr(shape.JSON{"items": w.Ref("#Evalcase")}, suite)
+	case DialectDomain:
+		return listOr(shape.JSON{"items": w.Ref("#Test")}, shape.JSON{
+			"anyOf": []shape.JSON{w.Ref("#Test"), w.Ref("#Domain"), w.Ref("#Level"), w.Ref("#Tool"), w.Ref("#Evaluator")},
+		})
+	case FormatConfig:
+		return w.Ref("#Config")
+	case "domain/test":
+		return listOr(shape.JSON{"items": w.Ref("#Test")}, w.Ref("#Test"))
+	}
+	if def := kinds[format]; def != "" {
+		return w.Ref(def)
+	}
+	return nil
+}
+
+// listOr tells lists from the rest, so that an editor shows the mistakes of
+// the one that is meant.
+func listOr(list, rest shape.JSON) shape.JSON {
+	return shape.JSON{"if": shape.JSON{"type": "array"}, "then": list, "else": rest}
+}

@@ -1,0 +1,158 @@
+package schema
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/schema/schematest"
+	"github.com/gavel-evals/gavel/schema/shape"
+)
+
+// forEditors is the schema of every definition of a file, as an editor gets it.
+func forEditors(t *testing.T, defs []string) *schematest.Schema {
+	t.Helper()
+	c, err := shape.New(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &shape.Writer{Checker: c, Closed: closed}
+	for _, def := range defs {
+		w.Ref(def)
+	}
+	text, err := json.Marshal(shape.JSON{"$defs": w.Defs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schematest.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// mutants are values that differ from one in a single place.
+func mutants(value any) []any {
+	out := []any{nil, true, 0.0, -1.0, 1.5, "", "x", []any{}, []any{map[string]any{}}, map[string]any{"zzz": 1.0}}
+	switch x := value.(type) {
+	case map[string]any:
+		for name, inner := range x {
+			less := map[string]any{}
+			for other, v := range x {
+				if other != name {
+					less[other] = v
+				}
+			}
+			out = append(out, less)
+			for _, m := range mutants(inner) {
+				out = append(out, with(less, name, m))
+			}
+		}
+		out = append(out, with(x, "zzz", 1.0))
+	case []any:
+		for i, inner := range x {
+			for _, m := range mutants(inner) {
+				changed := slices.Clone(x)
+				changed[i] = m
+				out = append(out, changed)
+			}
+		}
+		out = append(out, append(slices.Clone(x), 5.0))
+	}
+	return out
+}
+
+func with(fields map[string]any, name string, value any) map[string]any {
+	out := map[string]any{name: value}
+	for other, v := range fields {
+		if other != name {
+			out[other] = v
+		}
+	}
+	return out
+}
+
+// TestTheJSONSchemaSaysWhatIsChecked goes over all rows of the tables of
+// fields and over their mutants: of a definition by itself the schema for
+// editors says all that is checked.
+func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
+	c, err := shape.New(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range fieldTables(t) {
+		_, rows := fieldTable(t, file)
+		var defs []string
+		for _, row := range rows {
+			defs = append(defs, row.def)
+		}
+		schema := forEditors(t, defs)
+		for _, row := range rows {
+			least := least(c, row.def, rows)
+			for _, value := range []string{row.accepted, row.rejected} {
+				if value == "-" {
+					continue
+				}
+				text := document(row.field, value, least)
+				same(t, schema, row.def, text)
+				var parsed any
+				if value != row.accepted || json.Unmarshal([]byte(text), &parsed) != nil {
+					continue
+				}
+				for _, m := range mutants(parsed) {
+					raw, err := json.Marshal(m)
+					if err != nil {
+						t.Fatal(err)
+					}
+					same(t, schema, row.def, string(raw))
+				}
+			}
+		}
+	}
+}
+
+// same compares the two verdicts on a document.
+func same(t *testing.T, schema *schematest.Schema, def, text string) {
+	t.Helper()
+	doc, _ := Parse("x.json", []byte(text))
+	if doc == nil {
+		return // what is no document has no schema
+	}
+	extra := Warning
+	if slices.Contains(closed, def) {
+		extra = Error
+	}
+	problems := slices.DeleteFunc(doc.Check(def, extra), func(p Problem) bool { return p.Severity != Error })
+	err := schema.Check(strings.TrimPrefix(def, "#"), []byte(text))
+	switch {
+	case len(problems) == 0 && err != nil:
+		t.Errorf("%s: the schema refuses a valid %s: %v", def, text, err)
+	case len(problems) > 0 && err == nil:
+		t.Errorf("%s: the schema accepts %s: %v", def, text, problems)
+	}
+}
+
+// TestFormats holds that every format can be printed in both ways.
+func TestFormats(t *testing.T) {
+	for _, format := range Formats() {
+		text, err := FormatJSON(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := schematest.Parse(text); err != nil || s.Check("", []byte(`5`)) == nil {
+			t.Errorf("%s: %v, and 5 is fine: %s", format, err, text)
+		}
+		if src, err := FormatCUE(format); err != nil || !strings.HasPrefix(src, "package schema\n") {
+			t.Errorf("%s as CUE: %v %.20q", format, err, src)
+		}
+	}
+	if _, err := FormatJSON("nothing"); err == nil {
+		t.Error("there is a schema of nothing")
+	}
+	files, err := filepath.Glob("*.cue")
+	if n := len(Formats()) - len(kinds); err != nil || len(files) != n {
+		t.Errorf("%d files of CUE, %d formats, %v", len(files), n, err)
+	}
+}
