@@ -46,7 +46,7 @@ func metricText(id string) string {
 // what to do with it, so that the last word is not the agent's.
 func conversationQuestion(spec evaluator.Conversation, tr *verdict.Transcript, e *expectations) string {
 	parts := []string{ask.IsData, conversationIntro, subject(spec, tr)}
-	parts = append(parts, turns(tr)...)
+	parts = append(parts, ask.Turns(tr.Messages)...)
 	parts = append(parts, ending(tr), scoring(spec))
 	if len(spec.Outcomes) > 0 {
 		parts = append(parts, outcomes(spec))
@@ -89,40 +89,6 @@ func toolList(tools []schema.Tool) string {
 		lines[i] = ask.OneLine(t)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// turns shows every message in a block of its own. What the agent wrote cannot
-// begin a block, and so it cannot put words into the mouth of user or tool.
-func turns(tr *verdict.Transcript) []string {
-	var parts []string
-	calls := 0
-	byID := map[string]int{}
-	for i, m := range tr.Messages {
-		turn := fmt.Sprintf("TURN %d ", i+1)
-		switch m.Role {
-		case schema.RoleTool:
-			name := "RESULT"
-			if n, ok := byID[m.ToolCallID]; ok {
-				name = fmt.Sprintf("RESULT OF CALL %d", n)
-			}
-			parts = append(parts, ask.Block(turn+name, m.Content))
-			continue
-		case schema.RoleAssistant:
-			if m.Content != "" || len(m.ToolCalls) == 0 {
-				parts = append(parts, ask.Block(turn+"AGENT", m.Content))
-			}
-		case schema.RoleUser:
-			parts = append(parts, ask.Block(turn+"USER", m.Content))
-		default:
-			parts = append(parts, ask.Block(turn+"SYSTEM", m.Content))
-		}
-		for _, c := range m.ToolCalls {
-			calls++
-			byID[c.ID] = calls
-			parts = append(parts, ask.Block(fmt.Sprintf("%sCALL %d", turn, calls), ask.OneLine(c.Function.Name)+" "+c.Function.Arguments))
-		}
-	}
-	return parts
 }
 
 // ending says how it came to an end, and what the test itself was short of.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -25,6 +26,14 @@ type Input struct {
 	Case       *schema.Case
 	Transcript *verdict.Transcript
 	Ask        Ask
+	// Programs runs programs of the repository; nil runs none, and whatever
+	// needs one is an error.
+	Programs evalcase.Programs
+}
+
+// evalcase is what evaluators of that format look at.
+func (in Input) evalcase(d *ask.Dialogue) evalcase.Input {
+	return evalcase.Input{Case: in.Case, Transcript: in.Transcript, Dialogue: d, Programs: in.Programs}
 }
 
 // question is the last thing that the user said.
@@ -86,8 +95,33 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *ask.Dialogue) (fin
 		return semantic(ctx, s, in, d)
 	case evaluator.ToolCounts:
 		return toolCounts(s, in.Transcript)
+	case evaluator.Composite:
+		return composite(ctx, s, in, d)
 	}
-	return finding{}, fmt.Errorf("evaluator of type %T is not known", spec)
+	return findEvalcase(ctx, spec, in.evalcase(d))
+}
+
+// findEvalcase runs the evaluators of the evalcase format.
+func findEvalcase(ctx context.Context, spec schema.Spec, in evalcase.Input) (finding, error) {
+	var f evalcase.Finding
+	var err error
+	switch s := spec.(type) {
+	case evaluator.Rubrics:
+		f, err = evalcase.Rubrics(ctx, s, in)
+	case evaluator.LLMJudge:
+		f, err = evalcase.LLMJudge(ctx, s, in, "")
+	case evaluator.CodeJudge:
+		f, err = evalcase.CodeJudge(ctx, s, in, nil)
+	case evaluator.Trajectory:
+		f, err = evalcase.Trajectory(s, in)
+	case evaluator.FieldAccuracy:
+		f, err = evalcase.FieldAccuracy(s, in)
+	case evaluator.Measured:
+		f, err = evalcase.Measured(s, in)
+	default:
+		err = fmt.Errorf("evaluator of type %T is not known", spec)
+	}
+	return finding{f.Criteria, f.Reason}, err
 }
 
 // share is 1 for what holds and 0 for what does not.

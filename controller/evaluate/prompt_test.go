@@ -98,7 +98,7 @@ func TestPromptRequests(t *testing.T) {
 	}
 	again := s.asked[1].Messages
 	if len(again) != 3 || strings.Contains(again[1].Content+again[2].Content, target.Mark) {
-		t.Errorf("second request %q", again)
+		t.Errorf("second request %v", again)
 	}
 	if len(again[1].Content) > 5000 {
 		t.Errorf("%d bytes of the bad reply are shown again", len(again[1].Content))

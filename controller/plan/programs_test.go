@@ -77,7 +77,7 @@ func TestSuiteDigests(t *testing.T) {
 		"path of a program":    {func(c *schema.Case) { both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t" }, "", ""},
 		"least score":          {func(c *schema.Case) { c.Evaluators[0].Rule.Least["a"] = 0.6 }, Decision, "least scores 1"},
 		"aggregation":          {func(c *schema.Case) { c.Evaluators[1].Rule.Aggregate = schema.Maximum }, Decision, "aggregation 2"},
-		"bound of a member":    {func(c *schema.Case) { both(c).Members[1].Rule.Most["cost_usd"] = 2 }, Decision, "rules of members 2"},
+		"bound of a member":    {func(c *schema.Case) { both(c).Members[1].Rule.Most["cost_usd"] = 2 }, Judgement, "evaluator 2"},
 		"bound":                {func(c *schema.Case) { c.Evaluators[2].Rule.Most["tool_calls"] = 4 }, Decision, "bounds 3"},
 		"quantity": {func(c *schema.Case) {
 			c.Evaluators[2].Spec = evaluator.Measured{Type: "execution_metrics", Quantities: []string{"llm_calls"}}
@@ -103,6 +103,22 @@ func TestSuiteDigests(t *testing.T) {
 	}
 	if got := firstChange(judgedBy(judged(), "o"), judgedBy(judged(), "p")); got != Judgement {
 		t.Errorf("another model of an evaluator's own changes %q, want %q", got, Judgement)
+	}
+}
+
+// TestRulesOfMembersDecide where no program and no model is shown what they make
+// of the results.
+func TestRulesOfMembersDecide(t *testing.T) {
+	bounded := func(most float64) *schema.Case {
+		c := judged()
+		both := c.Evaluators[1].Spec.(evaluator.Composite)
+		both.Program, both.Members[1].Rule.Most["cost_usd"] = nil, most
+		c.Evaluators[1].Spec = both
+		return c
+	}
+	before, after := judgedBy(bounded(1), "o"), judgedBy(bounded(2), "o")
+	if got := firstChange(before, after); got != Decision || !changedParts(before, after)["rules of members 2"] {
+		t.Errorf("the bound of a member changes %q, %v", got, changedParts(before, after))
 	}
 }
 

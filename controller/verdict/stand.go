@@ -59,6 +59,19 @@ func stand(spec schema.Spec, rule schema.Rule, criteria []Criterion) standing {
 	return s.conclude(rule, own, meets(rule))
 }
 
+// Score is what the rule of an evaluator makes of the criteria of one
+// measurement, and whether that passes; nil where it makes nothing of them.
+func Score(ev schema.Evaluator, criteria []Criterion) (score *float64, pass bool) {
+	if unmeasured(ev.Spec, ev.Rule, criteria) != "" {
+		return nil, false
+	}
+	s := stand(ev.Spec, ev.Rule, criteria)
+	if math.IsNaN(s.score) {
+		return nil, false
+	}
+	return &s.score, s.pass
+}
+
 // under gives the criteria that a member of a composite measured, without its
 // name before them.
 func under(member string, criteria []Criterion) []Criterion {

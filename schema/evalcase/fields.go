@@ -67,12 +67,12 @@ func (c *compiler) fields(p part, threshold float64) (schema.Spec, schema.Rule) 
 
 func (c *compiler) field(item part, f fieldFile) evaluator.Field {
 	out := evaluator.Field{Path: f.Path, Match: f.Match}
-	steps, ok := parsePath(f.Path)
+	way, ok := evaluator.ParsePath(f.Path)
 	if !ok {
 		c.fail(item.problem("wrong-value", fmt.Sprintf("the path %q leads nowhere", f.Path), "write it as name.list[0].name", "path"))
 		return out
 	}
-	out.Expected = walk(c.answer.value, steps)
+	out.Expected = way.Find(c.answer.value)
 	if out.Expected == nil {
 		c.fail(c.answer.from.problem("missing-field", fmt.Sprintf("the expected answer has no value at %s, which %s compares", f.Path, item.at("path")), "add it, or remove the field there"))
 		return out
@@ -120,49 +120,4 @@ func (c *compiler) text(f fieldFile, expected json.RawMessage) {
 	if _, err := regexp.Compile(text); err != nil {
 		c.fail(c.answer.from.problem("regex", fmt.Sprintf("the pattern at %s does not compile: %v", f.Path, err), "write an RE2 pattern"))
 	}
-}
-
-var pathStep = regexp.MustCompile(`^(?:\.?([^.\[\]]+)|\[([0-9]+)\])`)
-
-// parsePath parts name.list[0].name into names and indexes.
-func parsePath(text string) ([]any, bool) {
-	var steps []any
-	for rest := text; rest != ""; {
-		m := pathStep.FindStringSubmatch(rest)
-		if m == nil {
-			return nil, false
-		}
-		rest = rest[len(m[0]):]
-		if m[1] != "" {
-			steps = append(steps, m[1])
-			continue
-		}
-		i, err := strconv.Atoi(m[2])
-		if err != nil {
-			return nil, false
-		}
-		steps = append(steps, i)
-	}
-	return steps, len(steps) > 0
-}
-
-// walk gives the value that a path leads to, or nil.
-func walk(value json.RawMessage, steps []any) json.RawMessage {
-	for _, step := range steps {
-		switch s := step.(type) {
-		case string:
-			var object map[string]json.RawMessage
-			if json.Unmarshal(value, &object) != nil {
-				return nil
-			}
-			value = object[s]
-		case int:
-			var list []json.RawMessage
-			if json.Unmarshal(value, &list) != nil || s >= len(list) {
-				return nil
-			}
-			value = list[s]
-		}
-	}
-	return value
 }

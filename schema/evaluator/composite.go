@@ -41,6 +41,20 @@ func (m Member) MarshalJSON() ([]byte, error) {
 	}{m.ID, m.Spec.Kind(), m.Spec.Version(), m.Spec})
 }
 
+// MarshalJSON adds the rules of the members where a model or a program sees what
+// these make of the results: then they bear on the measurement.
+func (c Composite) MarshalJSON() ([]byte, error) {
+	type plain Composite
+	var rules []MemberRule
+	if c.Judge != nil || c.Program != nil {
+		rules = c.Rules()
+	}
+	return json.Marshal(struct {
+		plain
+		Rules []MemberRule `json:"rules,omitempty"`
+	}{plain(c), rules})
+}
+
 // A MemberRule is what decides about one member.
 type MemberRule struct {
 	ID      string       `json:"id"`

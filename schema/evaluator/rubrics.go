@@ -1,6 +1,10 @@
 package evaluator
 
-import "github.com/gavel-evals/gavel/schema"
+import (
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
 
 // Rubrics asks a judge about each criterion apart: whether it is met, or, where
 // it has ranges, for 0 to 10 against what these describe.
@@ -40,6 +44,17 @@ func (r Rubrics) Roles() []schema.Role { return judgeUnless(r.Target) }
 
 // Targets names the model that is asked in place of the judge.
 func (r Rubrics) Targets() []string { return named(r.Target) }
+
+// byTarget begins the roles of judges that evaluators name themselves.
+const byTarget = schema.Judge + " "
+
+// JudgeBy is the role of a target that an evaluator asks in place of the judge.
+func JudgeBy(target string) schema.Role { return byTarget + schema.Role(target) }
+
+// JudgedBy gives the target of a role that [JudgeBy] made.
+func JudgedBy(role schema.Role) (target string, ok bool) {
+	return strings.CutPrefix(string(role), string(byTarget))
+}
 
 func judgeUnless(target string) []schema.Role {
 	if target != "" {

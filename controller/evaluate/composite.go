@@ -1,0 +1,66 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// composite measures by several evaluators (the composite of the evalcase
+// format): what a member finds stands under its name, and the score of each is
+// what its own rule makes of that. One score is made of these by the composite's
+// Rule, which is pure; or by a model or a program that is shown them, whose
+// score is the criterion [evaluator.AggregateCriterion]. A member that cannot
+// measure is an error of the whole: it is no 0.
+func composite(ctx context.Context, spec evaluator.Composite, in Input, d *ask.Dialogue) (finding, error) {
+	var f finding
+	results := make([]evalcase.Result, 0, len(spec.Members))
+	for _, m := range spec.Members {
+		part, err := find(ctx, m.Spec, in, d)
+		if err != nil {
+			return finding{}, fmt.Errorf("%s: %w", m.ID, err)
+		}
+		score, pass := verdict.Score(schema.Evaluator{Spec: m.Spec, Rule: m.Rule}, part.criteria)
+		if score == nil {
+			return finding{}, fmt.Errorf("%s: its criteria give no score", m.ID)
+		}
+		results = append(results, evalcase.Result{
+			Name: m.ID, Type: m.Spec.Kind(), Score: *score, Pass: pass, Reasoning: part.reason, Criteria: part.criteria,
+		})
+		for _, c := range part.criteria {
+			c.ID = m.ID + "/" + c.ID
+			f.criteria = append(f.criteria, c)
+		}
+		if part.reason != "" && (f.reason == "" || !pass) {
+			f.reason = m.ID + ": " + part.reason
+		}
+	}
+	return aggregated(ctx, spec, in.evalcase(d), f, results)
+}
+
+// aggregated adds the score of a model or a program that aggregates.
+func aggregated(ctx context.Context, spec evaluator.Composite, in evalcase.Input, f finding, results []evalcase.Result) (finding, error) {
+	var all evalcase.Finding
+	var err error
+	switch {
+	case spec.Judge != nil:
+		all, err = evalcase.LLMJudge(ctx, *spec.Judge, in, ask.OneLine(results))
+	case spec.Program != nil:
+		all, err = evalcase.CodeJudge(ctx, *spec.Program, in, results)
+	default:
+		return f, nil
+	}
+	if err != nil {
+		return finding{}, fmt.Errorf("aggregator: %w", err)
+	}
+	total := all.Criteria[0]
+	total.ID = evaluator.AggregateCriterion
+	f.criteria = append(f.criteria, total)
+	f.reason = all.Reason
+	return f, nil
+}

@@ -1,0 +1,181 @@
+package evalcase
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/calls"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// CodeJudge runs a program that reads a JSON object on stdin and prints
+// {score, hits, misses, reasoning, details} (the evalcase format). The score is
+// from 0 to 1. A program that fails, and one that prints anything else, gives no
+// judgement. results are those of the members of a composite; nil where there
+// are none.
+func CodeJudge(ctx context.Context, spec evaluator.CodeJudge, in Input, results []Result) (Finding, error) {
+	payload := in.payload(spec.Program, spec.Subject)
+	if results != nil {
+		payload.put("results", results)
+	}
+	printed, err := in.start(ctx, spec.Program, payload)
+	if err != nil {
+		return Finding{}, err
+	}
+	f, err := readScore(printed)
+	if err != nil {
+		return Finding{}, fmt.Errorf("%s: %w", strings.Join(spec.Argv, " "), err)
+	}
+	return f, nil
+}
+
+// A Result is what a member of a composite gave, as its aggregator sees it.
+type Result struct {
+	Name      string              `json:"name"`
+	Type      string              `json:"type"`
+	Score     float64             `json:"score"`
+	Pass      bool                `json:"pass"`
+	Reasoning string              `json:"reasoning,omitempty"`
+	Criteria  []verdict.Criterion `json:"criteria"`
+}
+
+func readScore(printed []byte) (Finding, error) {
+	var got struct {
+		Score     *float64 `json:"score"`
+		Misses    []string `json:"misses"`
+		Reasoning string   `json:"reasoning"`
+	}
+	if err := ask.StrictJSON(string(printed), &got); err != nil {
+		return Finding{}, fmt.Errorf("what it printed cannot be read: %w", err)
+	}
+	switch {
+	case got.Score == nil:
+		return Finding{}, errors.New(`what it printed has no number under "score"`)
+	case *got.Score < 0 || *got.Score > 1:
+		return Finding{}, fmt.Errorf("it printed the score %v, and a score is from 0 to 1", *got.Score)
+	}
+	return one(*got.Score, said(got.Reasoning, got.Misses)), nil
+}
+
+// run gives a program the conversation and returns what it printed.
+func (in Input) run(ctx context.Context, p evaluator.Program, s evaluator.Subject) ([]byte, error) {
+	return in.start(ctx, p, in.payload(p, s))
+}
+
+func (in Input) start(ctx context.Context, p evaluator.Program, payload payload) ([]byte, error) {
+	if in.Programs == nil {
+		return nil, fmt.Errorf("programs are not run here: %s is not started", strings.Join(p.Argv, " "))
+	}
+	stdin, err := json.Marshal(payload)
+	if err != nil {
+		return nil, fmt.Errorf("encode what %s reads: %w", strings.Join(p.Argv, " "), err)
+	}
+	return in.Programs(ctx, p, stdin)
+}
+
+// A payload is what a program reads. Programs are written for either way of
+// names, so each stands there in both.
+type payload map[string]any
+
+func (p payload) put(name string, value any) {
+	p[name] = value
+	words := strings.Split(name, "_")
+	for i := 1; i < len(words); i++ {
+		words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
+	}
+	p[strings.Join(words, "")] = value
+}
+
+// payload tells a program all that there is: what is not known is null.
+func (in Input) payload(p evaluator.Program, s evaluator.Subject) payload {
+	out := payload{}
+	out.put("question", in.question())
+	out.put("candidate_answer", in.Answer())
+	out.put("input_messages", forms(in.input()))
+	out.put("output_messages", forms(in.output()))
+	out.put("input_files", in.files(p.Dir))
+	out.put("trace_summary", in.trace())
+	out.put("expected_outcome", s.ExpectedOutcome)
+	out.put("expected_messages", forms(s.ExpectedMessages))
+	out.put("reference_answer", s.Reference)
+	out.put("note", s.Note)
+	var config any
+	if p.Config != nil {
+		config = p.Config
+	}
+	out.put("config", config)
+	return out
+}
+
+// forms are messages as programs and templates see them: what a provider keeps
+// in them is nobody's, and files stand in the text.
+func forms(messages []schema.Message) []schema.Message {
+	out := make([]schema.Message, len(messages))
+	for i, m := range messages {
+		m.Blocks, m.Opaque = nil, nil
+		out[i] = m
+	}
+	return out
+}
+
+// files are those of the input, as a program finds them from its folder.
+func (in Input) files(dir string) []string {
+	files := []string{}
+	for _, m := range in.Case.Drive.Messages {
+		for _, b := range m.Blocks {
+			if b.Path != "" {
+				files = append(files, fromFolder(dir, b.Path))
+			}
+		}
+	}
+	return files
+}
+
+// fromFolder is a path of the repository as it is named in one of its folders.
+func fromFolder(dir, file string) string {
+	up := ""
+	for dir = path.Clean(dir); dir != "." && !strings.HasPrefix(file, dir+"/"); dir = path.Dir(dir) {
+		up += "../"
+	}
+	if dir == "." {
+		return up + file
+	}
+	return up + strings.TrimPrefix(file, dir+"/")
+}
+
+// trace sums the calls up; nil where they are not known.
+func (in Input) trace() payload {
+	if !in.Transcript.Traced {
+		return nil
+	}
+	names, byName := []string{}, map[string]int{}
+	made := calls.Made(in.output())
+	for _, c := range made {
+		if byName[c.Name] == 0 {
+			names = append(names, c.Name)
+		}
+		byName[c.Name]++
+	}
+	out := payload{}
+	out.put("event_count", len(made))
+	out.put("tool_names", names)
+	out.put("tool_calls_by_name", byName)
+	for name, quantity := range map[string]string{
+		"cost_usd": evaluator.CostUSD, "duration_ms": evaluator.DurationMS,
+		"input_tokens": evaluator.InputTokens, "output_tokens": evaluator.OutputTokens,
+	} {
+		var value any
+		if v, err := in.quantity(quantity); err == nil {
+			value = v
+		}
+		out.put(name, value)
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+// Package evalcase holds the evaluators of the evalcase format: one file each.
+//
+// They look at what the target did after the messages that the case begins
+// with; what stands in these is history and no merit of the target.
+package evalcase
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// Programs runs a program of the repository and returns what it printed. The
+// error says what went wrong with it. A nil Programs runs none.
+type Programs func(ctx context.Context, p evaluator.Program, stdin []byte) ([]byte, error)
+
+// A Finding is what an evaluator saw.
+type Finding struct {
+	Criteria []verdict.Criterion
+	// Reason explains them in one or two sentences.
+	Reason string
+}
+
+// one is a finding of a single score.
+func one(score float64, reason string) Finding {
+	return Finding{[]verdict.Criterion{{ID: "score", Score: score, Note: reason}}, reason}
+}
+
+// An Input is what evaluators look at.
+type Input struct {
+	Case       *schema.Case
+	Transcript *verdict.Transcript
+	// Dialogue asks models.
+	*ask.Dialogue
+	Programs Programs
+}
+
+// before counts the messages that the case begins with.
+func (in Input) before() int { return min(len(in.Case.Drive.Messages), len(in.Transcript.Messages)) }
+
+// input are the messages that the case begins with, output those after them.
+func (in Input) input() []schema.Message  { return in.Transcript.Messages[:in.before()] }
+func (in Input) output() []schema.Message { return in.Transcript.Messages[in.before():] }
+
+// Answer is the last that the target said in words.
+func (in Input) Answer() string {
+	output := in.output()
+	for i := len(output) - 1; i >= 0; i-- {
+		if m := output[i]; m.Role == schema.RoleAssistant && m.Content != "" {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+// question is the last that the user said.
+func (in Input) question() string {
+	input := in.input()
+	for i := len(input) - 1; i >= 0; i-- {
+		if input[i].Role == schema.RoleUser {
+			return input[i].Content
+		}
+	}
+	return ""
+}
+
+// errUntraced is the error of evaluators that look at calls.
+var errUntraced = errors.New("the target does not report its tool calls")
+
+// share is 1 for what holds and 0 for what does not.
+func share(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
+// clean is a text of a model or a program that people are shown.
+func clean(s string) string { return strings.TrimSpace(s) }

@@ -1,0 +1,170 @@
+package evalcase
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// LLMJudge asks a model for one score from 0 to 1, and what was hit and missed
+// ({score, hits, misses, reasoning} in the evalcase format). A score below 0
+// counts as 0. One above 1 is on another scale than the one that was asked for:
+// it is asked for again, and then an error, since to take it for the best score
+// would pass everything.
+//
+// results are those of the members of a composite, as JSON, which the judge
+// makes one score of; empty where there are none.
+func LLMJudge(ctx context.Context, spec evaluator.LLMJudge, in Input, results string) (Finding, error) {
+	question, err := judgeQuestion(ctx, spec, in, results)
+	if err != nil {
+		return Finding{}, err
+	}
+	req := target.Request{
+		System:   ask.JudgeSystem,
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: question}},
+		Format:   &judgeFormat,
+	}
+	var f Finding
+	err = in.Until(ctx, judge(spec.Target), req, func(reply string) error {
+		var err error
+		f, err = readJudgement(reply)
+		return err
+	})
+	return f, err
+}
+
+var judgeFormat = target.Format{
+	Name: "judgement",
+	Schema: json.RawMessage(`{"type":"object","properties":{"hits":{"type":"array","items":{"type":"string"}},` +
+		`"misses":{"type":"array","items":{"type":"string"}},"reasoning":{"type":"string"},"score":{"type":"number"}},` +
+		`"required":["hits","misses","reasoning","score"],"additionalProperties":false}`),
+}
+
+// judgeReply is how a judge answers, whatever it was asked.
+const judgeReply = `Reply with one JSON object {"hits": ["…"], "misses": ["…"], "reasoning": "…", "score": …}: hits and misses list in a few words each what is as it should be and what is not; reasoning says why in one or two sentences; score is a number from 0 (worst) to 1 (best). Write nothing else.`
+
+// judgeQuestion is the judge's whole prompt. Whoever changes a word counts up
+// the Version of [evaluator.LLMJudge].
+func judgeQuestion(ctx context.Context, spec evaluator.LLMJudge, in Input, results string) (string, error) {
+	if spec.Program != nil {
+		printed, err := in.run(ctx, *spec.Program, spec.Subject)
+		if err != nil {
+			return "", err
+		}
+		if strings.TrimSpace(string(printed)) == "" {
+			return "", errors.New("the program that writes the prompt printed nothing")
+		}
+		return strings.Join([]string{ask.IsData, setApart(string(printed), in.Answer()), judgeReply}, "\n\n"), nil
+	}
+	if spec.Template != "" {
+		return strings.Join([]string{ask.IsData, fill(spec, in, results), judgeReply}, "\n\n"), nil
+	}
+	parts := in.setting(spec.Subject)
+	task := "YOUR TASK. Judge by the expected outcome, and by nothing else, how far it came about. Strictly what is there counts."
+	if results != "" {
+		parts = append(parts, ask.Block("EVALUATOR RESULTS", results))
+		task = "YOUR TASK. Several evaluators looked at what the agent did. Make one score of their results: weigh by what matters for the expected outcome, and settle where they contradict each other."
+	}
+	return strings.Join(append(parts, task, judgeReply), "\n\n"), nil
+}
+
+var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+
+// fill puts what a template names in its places, all at once, so that braces in
+// a value are not filled in again. What was said in the conversation stands
+// between delimiters, what the definition says does not. A template that shows
+// no answer gets it at its end: there is nothing else to judge; the note comes
+// before it where there is no place for it.
+func fill(spec evaluator.LLMJudge, in Input, results string) string {
+	used := evaluator.VariablesOf(spec.Template)
+	filled := placeholder.ReplaceAllStringFunc(ask.Unmarked(spec.Template), func(at string) string {
+		switch placeholder.FindStringSubmatch(at)[1] {
+		case "question":
+			return ask.Block("QUESTION", in.question())
+		case "candidate_answer":
+			return ask.Block("CANDIDATE ANSWER", in.Answer())
+		case "input_messages":
+			return ask.Block("INPUT MESSAGES", ask.OneLine(forms(in.input())))
+		case "output_messages":
+			return ask.Block("OUTPUT MESSAGES", ask.OneLine(forms(in.output())))
+		case evaluator.ResultsVariable:
+			return ask.Block("EVALUATOR RESULTS", results)
+		case "expected_outcome":
+			return trusted(spec.ExpectedOutcome)
+		case "reference_answer":
+			return trusted(spec.Reference)
+		case "expected_messages":
+			return ask.Unmarked(ask.OneLine(forms(spec.ExpectedMessages)))
+		case "note":
+			return trusted(spec.Note)
+		}
+		return at
+	})
+	parts := []string{filled}
+	if !slices.Contains(used, "note") {
+		parts = append(parts, note(spec.Subject)...)
+	}
+	if !slices.Contains(used, "candidate_answer") && !slices.Contains(used, "output_messages") {
+		parts = append(parts, ask.Block("CANDIDATE ANSWER", in.Answer()))
+	}
+	if results != "" && !slices.Contains(used, evaluator.ResultsVariable) {
+		parts = append(parts, ask.Block("EVALUATOR RESULTS", results))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// leastApart is how long an answer is that a program's prompt is searched for:
+// a word may stand there for other reasons.
+const leastApart = 20
+
+// setApart puts delimiters around the answer where a program copied it into its
+// prompt, which it cannot do itself: it does not know them. Where it did not
+// copy it as it is, it is added.
+func setApart(prompt, answer string) string {
+	prompt, answer = ask.Unmarked(prompt), ask.Unmarked(answer)
+	if len(answer) >= leastApart && strings.Contains(prompt, answer) {
+		return strings.ReplaceAll(prompt, answer, "\n"+ask.Block("CANDIDATE ANSWER", answer)+"\n")
+	}
+	return prompt + "\n\n" + ask.Block("CANDIDATE ANSWER", answer)
+}
+
+func readJudgement(reply string) (Finding, error) {
+	var got struct {
+		Hits      []string `json:"hits"`
+		Misses    []string `json:"misses"`
+		Reasoning string   `json:"reasoning"`
+		Score     *float64 `json:"score"`
+	}
+	if err := ask.StrictJSON(reply, &got); err != nil {
+		return Finding{}, err
+	}
+	switch {
+	case got.Score == nil:
+		return Finding{}, errors.New(`it has no number under "score"`)
+	case *got.Score > 1:
+		return Finding{}, fmt.Errorf("the score is %v, and 1 is the best", *got.Score)
+	}
+	return one(max(0, *got.Score), said(got.Reasoning, got.Misses)), nil
+}
+
+// said is a reason with what was missed, which the reason may leave out.
+func said(reasoning string, misses []string) string {
+	reasoning = clean(reasoning)
+	if len(misses) == 0 {
+		return reasoning
+	}
+	missed := "missed: " + clean(strings.Join(misses, "; "))
+	if reasoning == "" {
+		return missed
+	}
+	return reasoning + " (" + missed + ")"
+}

@@ -1,0 +1,92 @@
+package evalcase
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// Measured takes quantities of a sample (execution_metrics, latency, cost and
+// token_usage of the evalcase format). Each is a criterion with its value; the
+// Rule scores it 1 up to its bound, else 0, and the score is the share of those
+// within their bounds. One that is not known is an error, never 0.
+func Measured(spec evaluator.Measured, in Input) (Finding, error) {
+	if len(spec.Quantities) == 0 {
+		return Finding{}, errors.New("nothing is to be measured")
+	}
+	var f Finding
+	var shown []string
+	for _, name := range spec.Quantities {
+		value, err := in.quantity(name)
+		if err != nil {
+			return Finding{}, err
+		}
+		f.Criteria = append(f.Criteria, verdict.Criterion{ID: name, Value: &value})
+		shown = append(shown, name+" "+strconv.FormatFloat(value, 'g', 6, 64))
+	}
+	f.Reason = strings.Join(shown, ", ")
+	return f, nil
+}
+
+// quantity measures one quantity. A provider that counts no tokens, and a
+// target that takes no time, do not say what it was.
+func (in Input) quantity(name string) (float64, error) {
+	t := in.Transcript
+	switch name {
+	case evaluator.ToolCallCount:
+		return in.count(func(m schema.Message) int { return len(m.ToolCalls) })
+	case evaluator.ModelCallCount:
+		return in.count(func(schema.Message) int { return 1 })
+	case evaluator.InputTokens:
+		return tokens(t.Usage.InputTokens)
+	case evaluator.OutputTokens:
+		return tokens(t.Usage.OutputTokens)
+	case evaluator.TotalTokens:
+		if t.Usage.InputTokens == 0 || t.Usage.OutputTokens == 0 {
+			return tokens(0)
+		}
+		return tokens(t.Usage.Tokens())
+	case evaluator.CostUSD:
+		cost := t.Usage.Cost()
+		if cost == nil {
+			return 0, errors.New("the cost is not known: set price: of the target in gavel.yaml")
+		}
+		if _, err := tokens(t.Usage.Tokens()); err != nil {
+			return 0, err
+		}
+		return *cost, nil
+	case evaluator.DurationMS:
+		if t.Latency <= 0 {
+			return 0, errors.New("how long the target took is not known")
+		}
+		return float64(t.Latency) / float64(time.Millisecond), nil
+	}
+	return 0, fmt.Errorf("there is no quantity %q", name)
+}
+
+func tokens(n int64) (float64, error) {
+	if n <= 0 {
+		return 0, errors.New("the target does not report its tokens")
+	}
+	return float64(n), nil
+}
+
+// count adds up over the messages of the target: each is a call of a model.
+func (in Input) count(of func(schema.Message) int) (float64, error) {
+	if !in.Transcript.Traced {
+		return 0, errUntraced
+	}
+	n := 0
+	for _, m := range in.output() {
+		if m.Role == schema.RoleAssistant {
+			n += of(m)
+		}
+	}
+	return float64(n), nil
+}

@@ -1,0 +1,179 @@
+package evalcase
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// rubricScale is the highest score of a criterion with ranges ("analytic
+// scoring, 0-10 scale" in the evalcase format).
+const rubricScale = 10
+
+// Rubrics has a judge look at each criterion by itself: one that is met is 1,
+// one that is not is 0, and one with ranges is
+//
+//	clamp(score, 0, 10) / 10
+//
+// The Rule's weighted mean of them is Σ w·s / Σ w over all criteria, so one that
+// the judge left out, or gave twice, is asked for again and then an error. One
+// call asks for all of them.
+func Rubrics(ctx context.Context, spec evaluator.Rubrics, in Input) (Finding, error) {
+	if len(spec.Criteria) == 0 {
+		return Finding{}, errors.New("there are no criteria")
+	}
+	req := target.Request{
+		System:   ask.JudgeSystem,
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: rubricQuestion(spec, in)}},
+		Format:   rubricFormat(spec.Criteria),
+	}
+	var f Finding
+	err := in.Until(ctx, judge(spec.Target), req, func(reply string) error {
+		var err error
+		f, err = readRubrics(reply, spec.Criteria)
+		return err
+	})
+	return f, err
+}
+
+// rubricQuestion shows the judge the conversation before it says what to do
+// with it, so that the last word is not the agent's. Whoever changes a word
+// counts up the Version of [evaluator.Rubrics].
+func rubricQuestion(spec evaluator.Rubrics, in Input) string {
+	lines := []string{"YOUR TASK. Judge what the agent did by each of these criteria, each by itself and strictly by what is there."}
+	for _, c := range spec.Criteria {
+		lines = append(lines, criterionText(c))
+	}
+	return strings.Join(append(in.setting(spec.Subject), strings.Join(lines, "\n"), rubricReply(spec.Criteria)), "\n\n")
+}
+
+// criterionText has the id quoted, since the judge answers by it.
+func criterionText(c evaluator.RubricCriterion) string {
+	text := "- " + strconv.Quote(c.ID) + ": " + strings.Join(strings.Fields(c.Outcome), " ")
+	if len(c.Ranges) == 0 {
+		return ask.Unmarked(text + " (met or not)")
+	}
+	text += fmt.Sprintf(" (a score from 0 to %d)", rubricScale)
+	for _, r := range c.Ranges {
+		scores := strconv.FormatFloat(r.From, 'g', -1, 64)
+		if r.To != r.From {
+			scores += " to " + strconv.FormatFloat(r.To, 'g', -1, 64)
+		}
+		text += "\n  " + scores + ": " + strings.Join(strings.Fields(r.Description), " ")
+	}
+	return ask.Unmarked(text)
+}
+
+// kinds tells whether there are criteria that are met or not, and criteria
+// with a score.
+func kinds(list []evaluator.RubricCriterion) (met, scored bool) {
+	for _, c := range list {
+		met = met || len(c.Ranges) == 0
+		scored = scored || len(c.Ranges) > 0
+	}
+	return met, scored
+}
+
+func rubricReply(list []evaluator.RubricCriterion) string {
+	form, text := `{"id": "…", "reason": "…"`, ""
+	met, scored := kinds(list)
+	if met {
+		form += `, "met": …`
+		text += " met is true or false, and null for a criterion with a score;"
+	}
+	if scored {
+		form += `, "score": …`
+		text += fmt.Sprintf(" score is a number from 0 to %d by the descriptions, scores between them are allowed, and null for a criterion that is met or not;", rubricScale)
+	}
+	return `Reply with one JSON object {"criteria": [` + form + `}, …], "summary": "…"}: criteria has every criterion once, by its id as it is written above; reason says why in one or two sentences;` +
+		text + " summary sums up what is good and what is missing. Write nothing else."
+}
+
+func rubricFormat(list []evaluator.RubricCriterion) *target.Format {
+	ids := make([]string, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	fields := map[string]any{"id": ask.OneOf(ids), "reason": ask.Kind("string")}
+	met, scored := kinds(list)
+	if met {
+		fields["met"] = map[string]any{"type": []string{"boolean", "null"}}
+	}
+	if scored {
+		fields["score"] = map[string]any{"type": []string{"number", "null"}}
+	}
+	reply := ask.Object(map[string]any{"criteria": ask.List(fields), "summary": ask.Kind("string")})
+	return &target.Format{Name: "judgement", Schema: json.RawMessage(ask.OneLine(reply))}
+}
+
+// A rubricAnswer is what a judge said of one criterion.
+type rubricAnswer struct {
+	ID     string   `json:"id"`
+	Reason string   `json:"reason"`
+	Met    *bool    `json:"met"`
+	Score  *float64 `json:"score"`
+}
+
+// readRubrics gives the criteria in the order of the definition.
+func readRubrics(reply string, want []evaluator.RubricCriterion) (Finding, error) {
+	var got struct {
+		Criteria []rubricAnswer `json:"criteria"`
+		Summary  string         `json:"summary"`
+	}
+	if err := ask.StrictJSON(reply, &got); err != nil {
+		return Finding{}, err
+	}
+	answers := map[string]rubricAnswer{}
+	for _, a := range got.Criteria {
+		if _, twice := answers[a.ID]; twice {
+			return Finding{}, fmt.Errorf("it has the criterion %s twice", wording.Quote(a.ID))
+		}
+		answers[a.ID] = a
+	}
+	f := Finding{Reason: clean(got.Summary)}
+	var missed []string
+	for _, w := range want {
+		a, ok := answers[w.ID]
+		if !ok {
+			return Finding{}, fmt.Errorf("it has no criterion %s", wording.Quote(w.ID))
+		}
+		c, err := a.criterion(len(w.Ranges) > 0)
+		if err != nil {
+			return Finding{}, err
+		}
+		if c.Score == 0 && c.Note != "" {
+			missed = append(missed, c.ID+": "+c.Note)
+		}
+		f.Criteria = append(f.Criteria, c)
+	}
+	if len(missed) > 0 {
+		f.Reason = strings.Join(missed, "; ")
+	}
+	return f, nil
+}
+
+func (a rubricAnswer) criterion(scored bool) (verdict.Criterion, error) {
+	c := verdict.Criterion{ID: a.ID, Note: clean(a.Reason)}
+	switch {
+	case scored && a.Score == nil:
+		return c, fmt.Errorf("the criterion %s has no number under \"score\"", wording.Quote(a.ID))
+	case scored:
+		c.Score = math.Max(0, math.Min(rubricScale, *a.Score)) / rubricScale
+	case a.Met == nil:
+		return c, fmt.Errorf("the criterion %s has neither true nor false under \"met\"", wording.Quote(a.ID))
+	default:
+		c.Score = share(*a.Met)
+	}
+	return c, nil
+}

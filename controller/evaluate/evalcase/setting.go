@@ -1,0 +1,62 @@
+package evalcase
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// Whoever changes a word of this file counts up the Versions of
+// [evaluator.Rubrics] and [evaluator.LLMJudge].
+
+// setting shows a judge the conversation, and what the case says of it.
+func (in Input) setting(s evaluator.Subject) []string {
+	parts := []string{ask.IsData, in.introduction()}
+	if in.Transcript.System != "" {
+		parts = append(parts, ask.Block("SYSTEM PROMPT", in.Transcript.System))
+	}
+	parts = append(parts, ask.Turns(in.Transcript.Messages)...)
+	if len(in.output()) == 0 {
+		parts = append(parts, "The agent said nothing.")
+	}
+	if s.ExpectedOutcome != "" {
+		parts = append(parts, "EXPECTED OUTCOME. Whoever tests the agent says what success is:\n\n"+trusted(s.ExpectedOutcome))
+	}
+	if s.Reference != "" {
+		parts = append(parts, "REFERENCE ANSWER. An answer that would be right; others may be right too:\n\n"+trusted(s.Reference))
+	}
+	return append(parts, note(s)...)
+}
+
+func (in Input) introduction() string {
+	text := "The conversation is set out turn by turn. USER is the user, AGENT the agent under test. CALL is a call of a tool by the agent, RESULT what the tool gave back."
+	if n := in.before(); n > 1 {
+		text += fmt.Sprintf(" The turns 1 to %d were there before: they are the history, and none of them is to be judged.", n)
+	}
+	if !in.Transcript.Traced {
+		text += " It is not known whether the agent called tools."
+	}
+	return text
+}
+
+// note is what the case wants every judge to know.
+func note(s evaluator.Subject) []string {
+	if s.Note == "" {
+		return nil
+	}
+	return []string{"NOTE. What else you should know of this case:\n\n" + trusted(s.Note)}
+}
+
+// trusted is a text of the definition, which is no subject of a test.
+func trusted(text string) string { return ask.Unmarked(strings.TrimSpace(text)) }
+
+// judge is the role of the model that an evaluator asks.
+func judge(target string) schema.Role {
+	if target == "" {
+		return schema.Judge
+	}
+	return evaluator.JudgeBy(target)
+}
