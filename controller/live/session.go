@@ -384,9 +384,21 @@ func (s *Session) finish(ctx context.Context, e ending) {
 		s.tree.Pin(s.results.failing())
 	}
 	if !was.again {
-		s.board.Gate = e.report.Gate
+		s.board.Gate = s.gate(e.report)
 	}
 	s.tell(board.Result, func(u *board.Update) { u.Report = e.report })
+}
+
+// gate is that of the report, if the affected cases are enough to decide it: a
+// rule about all cases needs the others too.
+func (s *Session) gate(r *reporters.Report) reporters.Gate {
+	p := s.look.Prepared
+	g := p.Head.Config.Gate
+	about := g.MinScore != nil || g.MaxDrop != nil || g.FailOn == reporters.FailOnAny || g.FailOn == reporters.FailOnThreshold
+	if about && p.Plan.Rest.Cases > 0 {
+		return reporters.Gate{}
+	}
+	return r.Gate
 }
 
 // replan asks the ledger again about the files as they are.

@@ -51,7 +51,11 @@ func Fit(s string, room int) string {
 	if Columns(s) <= room {
 		return s
 	}
-	return Cut(s, room-1) + "…"
+	start := Cut(s, room-1)
+	if Columns(start) >= room {
+		start = "" // not even one character has room beside the sign
+	}
+	return start + "…"
 }
 
 // Pad fills s up to n columns.

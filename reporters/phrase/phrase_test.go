@@ -98,3 +98,17 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+func TestFit(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		room int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"abcd", 1, "…"}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"}, {"日本語", 2, "…"},
+	} {
+		if got := Fit(tt.in, tt.room); got != tt.want || Columns(got) > tt.room {
+			t.Errorf("Fit(%q, %d) = %q, want %q", tt.in, tt.room, got, tt.want)
+		}
+	}
+}

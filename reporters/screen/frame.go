@@ -220,21 +220,25 @@ func (m Model) divider() line {
 	return line{{rule, strings.Repeat("─", max(m.width-phrase.Columns(what)-3, 0))}, {dim, what}, {rule, "───"}}
 }
 
+// keyLine names the keys: with room between them where there is some.
 func (m Model) keyLine() line {
-	out := text(plain, " ")
-	for _, k := range keys {
-		if k.short == "" {
-			continue
+	var out line
+	for _, gap := range []string{"   ", "  ", " "} {
+		out = text(plain, " ")
+		for _, k := range keys {
+			if k.short == "" {
+				continue
+			}
+			does := k.short
+			if k.press == "p" && (m.board.State == board.Paused || m.board.Stopped && m.board.State == board.Waiting) {
+				does = "go on"
+			}
+			out = append(out, span{strong, k.foot()}, span{dim, " " + does}, span{plain, gap})
 		}
-		does := k.short
-		if k.press == "p" && (m.board.State == board.Paused || m.board.Stopped && m.board.State == board.Waiting) {
-			does = "go on"
-		}
-		next := line{{strong, k.press}, {dim, " " + does + "  "}}
-		if out.columns()+next.columns() > m.width+2 {
+		out = out[:len(out)-1]
+		if out.columns() <= m.width {
 			break
 		}
-		out = append(out, next...)
 	}
 	return out
 }

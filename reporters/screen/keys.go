@@ -12,10 +12,18 @@ import (
 // A key is one that does something, as the help shows it.
 type key struct{ press, does, short string }
 
+// foot is the key as it stands at the foot, where there is little room.
+func (k key) foot() string {
+	if k.press == "enter" {
+		return "↵"
+	}
+	return k.press
+}
+
 // keys stand in the order of the help; those with a short form are at the foot.
 var keys = []key{
 	{"↑ ↓ PgUp PgDn", "move, or scroll the detail", ""},
-	{"enter", "show transcript, reasons and criteria of the case; again: close", "detail"},
+	{"enter", "show criteria, reasons and transcript; again: close", "detail"},
 	{"a", "list all affected cases", "all"},
 	{"f", "list only those that fail", "failed"},
 	{"/", "list only those whose key or reason has a text", "filter"},
@@ -24,7 +32,7 @@ var keys = []key{
 	{"A", "judge every case of the repository that is not known", ""},
 	{"e", "open the definition in $EDITOR at its line", "edit"},
 	{"p", "pause: plan changes and run nothing; again: go on", "pause"},
-	{"c", "accept: compare with what is shown from now on; nothing is stored", "accept"},
+	{"c", "accept: compare with this from now on; nothing is stored", "accept"},
 	{"y n", "answer a question", ""},
 	{"?", "show or hide this", "help"},
 	{"Ctrl-C", "stop the run; again: quit", ""},

@@ -72,7 +72,7 @@ func (m Model) list(width, height int, palette []string) []string {
 		if rows[i].Key == m.selected {
 			background, gutter = marked[m.dark], "›"
 		}
-		l := append(text(strong, gutter), rowLine(&rows[i], keys)...)
+		l := append(text(strong, gutter), rowLine(&rows[i], keys, width)...)
 		out = append(out, l.fit(width).paint(palette, background))
 	}
 	for len(out) < height {
@@ -117,9 +117,18 @@ func (m Model) problems(width, most int) []line {
 }
 
 const (
-	wordColumns  = 14
-	scoreColumns = 21
+	wordColumns = 14
+	// compactColumns is below what width a list leaves the former score out.
+	compactColumns = 70
 )
+
+// scoreColumns is how wide the scores are set.
+func scoreColumns(width int) int {
+	if width < compactColumns {
+		return 11
+	}
+	return 21
+}
 
 // keyColumns is how wide the keys are set, so that the scores stand below each
 // other.
@@ -128,14 +137,18 @@ func keyColumns(rows []board.Row, width int) int {
 	for i := range rows {
 		widest = max(widest, phrase.Columns(phrase.Line(rows[i].Key)))
 	}
-	return max(min(widest, width-wordColumns-scoreColumns-3), 10)
+	return max(min(widest, width-wordColumns-scoreColumns(width)-3), 10)
 }
 
-func rowLine(row *board.Row, keys int) line {
+func rowLine(row *board.Row, keys, width int) line {
 	mark, c := look(row)
 	key := shorten(phrase.Line(row.Key), keys)
 	out := line{{c, phrase.Pad(mark+" "+terminal.Word(row), wordColumns)}, {plain, phrase.Pad(key, keys) + "  "}}
-	return append(out, scores(row)...)
+	score := scores(row)
+	if width < compactColumns && len(score) > 1 {
+		score = score[1:]
+	}
+	return append(out, score...)
 }
 
 // look is the mark and color of a row.
@@ -199,7 +212,7 @@ func scores(row *board.Row) line {
 func (m Model) why(row *board.Row) string { return phrase.Line(plan.Summarise(row.Reasons)) }
 
 func helpLines() []line {
-	out := []line{nil}
+	var out []line
 	for _, k := range keys {
 		out = append(out, line{{strong, "  " + phrase.Pad(k.press, 15)}, {plain, k.does}})
 	}

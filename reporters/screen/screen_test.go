@@ -1,0 +1,333 @@
+package screen
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	imagecolor "image/color"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+func number(x float64) *float64 { return &x }
+
+// row is a case with its verdict here, at base and before; a negative score is
+// none.
+func row(key string, now, base, before float64) board.Row {
+	mark := func(score float64) (*verdict.Verdict, *float64) {
+		v := verdict.Pass
+		switch {
+		case score < 0:
+			return nil, nil
+		case score < 0.7:
+			v = verdict.Fail
+		}
+		return &v, number(score)
+	}
+	r := board.Row{Row: reporters.Row{
+		Key: key, File: "test_definitions/" + key + ".json", Line: 3, Action: plan.Run,
+		Reasons: []plan.Reason{{Part: "system prompt", File: "test_definitions/support/domain.json", Message: "system prompt changed"}},
+	}}
+	r.Verdict, r.Score = mark(now)
+	r.BaseVerdict, r.BaseScore = mark(base)
+	if v, score := mark(before); v != nil {
+		r.Before = &board.Mark{Verdict: *v, Score: score}
+	}
+	if now >= 0 && now < 0.7 {
+		r.Reason = `the reply contains the forbidden "60 days"; 0 of 1 keywords were found; missing: "30 days"`
+	}
+	return r
+}
+
+// day is a board in the middle of somebody's day.
+func day() board.Board {
+	regression := reporters.Regression
+	broke := row("support/level_1/test_refund_window", 0, 1, 1)
+	broke.Class = &regression
+	b := board.Board{
+		State: board.Waiting, Base: "ef4ffb6c0c0ffee0c0ffee0c0ffee0c0ffee0c0f", Ref: "HEAD",
+		Changed: []string{"test_definitions/support/domain.json"}, Differing: 2, Affected: 5, Total: 12,
+		Estimate: board.Estimate{Calls: 8, USD: number(0.02)}, Spent: verdict.Usage{Calls: 31, CostUSD: 0.14},
+		Gate: reporters.Gate{Result: reporters.GateFail, Reason: "1 case regressed (fail_on: regression)"},
+		Rows: []board.Row{
+			broke,
+			row("support/level_2/test_angry_customer", 0.5, 0.5, 0.5),
+			row("conversation/level_2/test_opening_hours_on_public_holidays_in_the_mountains", 1, 1, 0.8),
+			row("support/level_1/test_order_number", 1, 0, 0),
+			row("tool_calling/level_1/test_weather", 0.9, -1, -1),
+		},
+	}
+	return b
+}
+
+// detail is what is stored of the first case of day.
+func detail() board.Detail {
+	sample := func(score float64, note string) []verdict.Sample {
+		return []verdict.Sample{{Measurements: []verdict.Measurement{{
+			Evaluator: "keyword", Reason: "0 of 1 keywords were found",
+			Criteria: []verdict.Criterion{{ID: "30 days", Score: score, Note: note}, {ID: "60 days", Score: score, Veto: true, Note: "it is there"}, {ID: "receipt", Score: 1}},
+		}}}}
+	}
+	return board.Detail{
+		Samples: sample(0, "not in the reply"), Base: sample(1, ""),
+		Transcript: &verdict.Transcript{
+			System: "You are the support agent of a bicycle shop. Purchases can be returned within 60 days with the receipt.",
+			Messages: []schema.Message{
+				{Role: schema.RoleUser, Content: "How long can I return my bike?"},
+				{Role: schema.RoleAssistant, ToolCalls: []schema.ToolCall{{Function: schema.FunctionCall{Name: "find_policy", Arguments: `{"about":"returns"}`}}}},
+				{Role: schema.RoleTool, Content: `{"days": 60}`},
+				{Role: schema.RoleAssistant, Content: "You can bring it back within 60 days.\n\nDo you still have the receipt?"},
+			},
+		},
+	}
+}
+
+// A bench is a model that a test drives.
+type bench struct {
+	t     *testing.T
+	model tea.Model
+	asked []board.Command
+	quit  bool
+}
+
+func newBench(t *testing.T, width, height int, b board.Board) *bench {
+	t.Helper()
+	s := &bench{t: t}
+	s.model = New(Config{
+		Do:     func(c board.Command) { s.asked = append(s.asked, c) },
+		Detail: func(string) (board.Detail, error) { return detail(), nil },
+		Edit:   func(string, int) (Program, error) { return nil, errors.New("no editor is set") },
+		Now:    func() time.Time { return noon },
+	})
+	s.send(tea.WindowSizeMsg{Width: width, Height: height})
+	s.send(updated{Kind: board.Result, Board: b})
+	return s
+}
+
+// send gives the model a message, and then what its command comes back with.
+func (s *bench) send(msg tea.Msg) {
+	s.t.Helper()
+	next, cmd := s.model.Update(msg)
+	s.model = next
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case tea.QuitMsg:
+		s.quit = true
+	case loaded:
+		s.send(msg)
+	}
+}
+
+func (s *bench) press(keys ...string) {
+	s.t.Helper()
+	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "down": tea.KeyDown, "up": tea.KeyUp, "pgdown": tea.KeyPgDown, "backspace": tea.KeyBackspace, "end": tea.KeyEnd}
+	for _, key := range keys {
+		switch code, ok := special[key]; {
+		case ok:
+			s.send(tea.KeyPressMsg{Code: code})
+		case key == "ctrl+c":
+			s.send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+		default:
+			s.send(tea.KeyPressMsg{Code: []rune(key)[0], Text: key})
+		}
+	}
+}
+
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// frame is the screen without colors, after a check of what always holds.
+func (s *bench) frame() string {
+	s.t.Helper()
+	m := s.model.(Model)
+	lines := strings.Split(sgr.ReplaceAllString(m.Frame(), ""), "\n")
+	if len(lines) != m.height {
+		s.t.Errorf("%d lines on a terminal of %d", len(lines), m.height)
+	}
+	for i, l := range lines {
+		if n := phrase.Columns(l); n != m.width {
+			s.t.Errorf("line %d has %d columns on a terminal of %d: %q", i+1, n, m.width, l)
+		}
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestFrames compares whole screens.
+func TestFrames(t *testing.T) {
+	for name, tt := range map[string]struct {
+		board func(b *board.Board)
+		keys  []string
+	}{
+		"day": {},
+		"empty": {board: func(b *board.Board) {
+			*b = board.Board{State: board.Waiting, Base: b.Base, Ref: "main", Total: 12}
+		}},
+		"running": {board: func(b *board.Board) {
+			b.State, b.Done, b.Due, b.Began = board.Running, 12, 30, noon.Add(-4*time.Second)
+			b.Rows[0].Due, b.Rows[3].Due = true, true
+			b.Rows[3].Verdict, b.Rows[3].Score = nil, nil
+		}},
+		"asking": {board: func(b *board.Board) {
+			b.State, b.Question = board.Asking, "judge 120 cases in about 240 calls for about $3.10?"
+		}},
+		"broken": {board: func(b *board.Board) {
+			at := func(file string, line int) schema.Position { return schema.Position{File: file, Line: line, Column: 3} }
+			for i := range 9 {
+				b.Problems = append(b.Problems, schema.Problem{
+					Position: at("test_definitions/math/level_2/test_ratio.json", 5+i), Severity: schema.Error,
+					Message: "unknown field `expcted`", Hint: "did you mean `expected`?",
+				})
+			}
+			b.Rows[1].Kept = true
+			b.Notice = "files cannot be watched (no space left on device) and are looked at every 2s; raise fs.inotify.max_user_watches to have them watched"
+		}},
+		"stopped": {board: func(b *board.Board) { b.Stopped, b.Rows[2].Due = true, true }},
+		"failed":  {keys: []string{"f"}},
+		"filter":  {keys: []string{"/", "t", "e", "s", "t", "_", "o", "backspace", "o"}},
+		"detail":  {keys: []string{"enter"}},
+		"help":    {keys: []string{"?"}},
+		"hostile": {board: func(b *board.Board) {
+			b.Changed = []string{"a\x1b[2Jb\nc.json", "日本語のとても長い名前のファイルですよ本当にとても長い名前のファイル.json"}
+			b.Rows[0].Key = "日本語/\x1b]0;owned\x07/レベル一/とても長い名前のテストケースですよ本当にとても長い"
+			b.Rows[0].Reason = "\x1b[31mred\u202e reversed\n\n" + strings.Repeat("long ", 100)
+			b.Fault = "\x1b[Hhome"
+		}},
+	} {
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			full := fmt.Sprintf("%s_%dx%d", name, size[0], size[1])
+			t.Run(full, func(t *testing.T) {
+				b := day()
+				if tt.board != nil {
+					tt.board(&b)
+				}
+				s := newBench(t, size[0], size[1], b)
+				s.press(tt.keys...)
+				golden(t, full, s.frame())
+			})
+		}
+	}
+}
+
+// TestColors holds the colors on a dark and on a light terminal.
+func TestColors(t *testing.T) {
+	for name, background := range map[string]imagecolor.Color{"dark": imagecolor.Black, "light": imagecolor.White} {
+		s := newBench(t, 80, 24, day())
+		s.send(tea.BackgroundColorMsg{Color: background})
+		painted := s.model.(Model).Frame()
+		shown := strings.NewReplacer("\x1b[m", "‹›", "\x1b[", "‹").Replace(painted)
+		shown = regexp.MustCompile("‹([0-9;]*)m").ReplaceAllString(shown, "‹$1›")
+		golden(t, "colors_"+name, shown+"\n")
+	}
+}
+
+// TestEverySize draws every scene at sizes between the smallest and a large
+// one; frame looks at the lines.
+func TestEverySize(t *testing.T) {
+	for _, keys := range [][]string{nil, {"enter"}, {"?"}, {"down", "down", "enter", "pgdown"}, {"f", "/", "x"}} {
+		for width := leastColumns; width < 160; width += 7 {
+			for height := leastLines; height < 60; height += 9 {
+				s := newBench(t, width, height, day())
+				s.press(keys...)
+				s.frame()
+			}
+		}
+	}
+	if got := newBench(t, 20, 5, day()).model.(Model).Frame(); got != "the terminal is too…" {
+		t.Errorf("a tiny terminal shows %q", got)
+	}
+}
+
+// TestKeys holds what the keys ask for.
+func TestKeys(t *testing.T) {
+	first, second := day().Rows[0].Key, day().Rows[1].Key
+	for name, tt := range map[string]struct {
+		keys []string
+		want []board.Command
+		quit bool
+	}{
+		"rerun":             {keys: []string{"r"}, want: []board.Command{{Do: board.Rerun, Keys: []string{first}}}},
+		"rerun the next":    {keys: []string{"down", "r"}, want: []board.Command{{Do: board.Rerun, Keys: []string{second}}}},
+		"rerun what failed": {keys: []string{"f", "R"}, want: []board.Command{{Do: board.Rerun, Keys: []string{first, second}}}},
+		"all cases":         {keys: []string{"A"}, want: []board.Command{{Do: board.All}}},
+		"pause":             {keys: []string{"p"}, want: []board.Command{{Do: board.Pause}}},
+		"accept":            {keys: []string{"c"}, want: []board.Command{{Do: board.Accept}}},
+		"answers":           {keys: []string{"y", "n"}, want: []board.Command{{Do: board.Answer}, {Do: board.Decline}}},
+		"text for a filter": {keys: []string{"/", "q", "r", "esc"}},
+		"quit":              {keys: []string{"q"}, quit: true},
+		"interrupt":         {keys: []string{"ctrl+c"}, quit: true},
+	} {
+		s := newBench(t, 80, 24, day())
+		s.press(tt.keys...)
+		if diff := cmp.Diff(tt.want, s.asked); diff != "" || s.quit != tt.quit {
+			t.Errorf("%s: quits %v (-want +got):\n%s", name, s.quit, diff)
+		}
+	}
+	b := day()
+	b.State, b.Due = board.Running, 3
+	s := newBench(t, 80, 24, b)
+	if s.press("ctrl+c"); s.quit || len(s.asked) != 1 || s.asked[0].Do != board.Stop {
+		t.Errorf("the first Ctrl-C quits %v and asks for %v", s.quit, s.asked)
+	}
+	if s.press("ctrl+c"); !s.quit {
+		t.Error("the second Ctrl-C does not quit")
+	}
+	s = newBench(t, 80, 24, day())
+	if s.press("e"); !strings.Contains(s.frame(), "no editor is set") {
+		t.Error("it is not said that there is no editor")
+	}
+}
+
+// TestSelection holds that the selected case stays selected as the rows move.
+func TestSelection(t *testing.T) {
+	b := day()
+	s := newBench(t, 80, 24, b)
+	s.press("down", "down")
+	want := b.Rows[2].Key
+	b.Rows = append([]board.Row{row("new/one", 0, 1, 1)}, b.Rows...)
+	s.send(updated{Kind: board.Result, Board: b})
+	if got := s.model.(Model).selected; got != want {
+		t.Errorf("%s is selected, want %s", got, want)
+	}
+	b.Rows = b.Rows[:1]
+	s.send(updated{Kind: board.Result, Board: b})
+	if got := s.model.(Model).selected; got != "new/one" {
+		t.Errorf("%q is selected where one is left", got)
+	}
+}
