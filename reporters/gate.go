@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
@@ -45,8 +46,8 @@ func (f *findings) unknown(format string, args ...any) {
 }
 
 // gate applies the settings. What fails outweighs what is undetermined, and
-// the reason names all of the same kind.
-func gate(r *Report, pairs []pair, s GateSettings) Gate {
+// the reason names all of the same kind. Rest are the cases without a row.
+func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	rule := s.FailOn
 	if rule == "" {
 		rule = FailOnRegression
@@ -58,7 +59,7 @@ func gate(r *Report, pairs []pair, s GateSettings) Gate {
 	if r.NotRun != "" && affected(pairs) > 0 {
 		f.unknown("nothing was run: %s", r.NotRun)
 	} else {
-		f.unjudged(r, pairs)
+		f.unjudged(r, pairs, rest)
 		f.rule(r, pairs, rule, s)
 		f.scores(r, pairs, s)
 		f.required(r, s.Required)
@@ -92,8 +93,8 @@ func affected(pairs []pair) int {
 
 // unjudged finds what makes every other rule moot: nothing to judge, and
 // cases that were wanted and have no judgement.
-func (f *findings) unjudged(r *Report, pairs []pair) {
-	current, errors, unrun, invalid := 0, 0, 0, 0
+func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
+	current, errors, unrun, invalid := rest.Cases-rest.Skipped, 0, 0, 0
 	for i, p := range pairs {
 		if active(p.plan.Head) {
 			current++
@@ -109,10 +110,10 @@ func (f *findings) unjudged(r *Report, pairs []pair) {
 		}
 	}
 	switch {
-	case r.Summary.Cases == 0:
+	case r.Summary.Cases+rest.Cases == 0:
 		f.unknown("there is no case")
 	case current == 0:
-		f.unknown("no case is active, all %d are skipped", r.Summary.Cases)
+		f.unknown("no case is active, all %d are skipped", r.Summary.Cases+rest.Cases)
 	}
 	if errors > 0 {
 		f.unknown("%s ended in an error", phrase.Count(errors, "case"))

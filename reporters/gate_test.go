@@ -41,6 +41,8 @@ func TestGate(t *testing.T) {
 		{"not run", of(pass(1), unknown), GateSettings{}, GateUndetermined, "1 case was not run"},
 		{"nothing affected", nothing, GateSettings{}, GatePass, "no affected cases"},
 		{"no case", func(*scenario) {}, GateSettings{}, GateUndetermined, "there is no case"},
+		{"no case among those with a row", func(s *scenario) { s.in.Plan.Rest = plan.Rest{Cases: 2, Skipped: 1} }, GateSettings{}, GatePass, "no affected cases"},
+		{"none active among the rest", func(s *scenario) { s.in.Plan.Rest = plan.Rest{Cases: 2, Skipped: 2} }, GateSettings{}, GateUndetermined, "all 2 are skipped"},
 		{"all skipped", of(skipped, skipped), GateSettings{}, GateUndetermined, "no case is active"},
 		{"all removed", of(pass(1), nil), GateSettings{}, GateUndetermined, "there is no case"},
 		{"waits", func(s *scenario) { of(pass(1), unknown)(s); s.in.NotRun = "waits for approval" }, GateSettings{}, GateUndetermined, "nothing was run: waits for approval"},
