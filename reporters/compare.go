@@ -5,6 +5,8 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/trial"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -70,7 +72,7 @@ func Compare(in Input) *Report {
 	r.Diff = diff(r.Cases, pairs)
 	r.Groups = groups(pairs)
 	r.Notices = append(append([]Notice{}, in.Notices...), notices(in.Config, pairs)...)
-	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
+	r.Gate = gate(r, pairs, in.Gate)
 	return r
 }
 
@@ -186,6 +188,7 @@ func (in *Input) row(p pair) Row {
 		row.Samples = p.head.Result.Samples
 		row.DurationMS = p.head.Duration.Milliseconds()
 		row.Reason = p.head.Result.Reason
+		row.Ungated, row.Trial = p.head.Result.Ungated, trial.Of(p.head.Result)
 		spent = p.head.Usage
 	}
 	row.Calls, row.Tokens, row.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
@@ -205,6 +208,21 @@ func nativeScale(dialect string) float64 {
 	}
 	return 1
 }
+
+// Scale is what scores of the row are multiplied by where they are shown: 10 in
+// the format whose people think in tenths.
+func (row *Row) Scale() float64 {
+	if row.Dialect == schema.DialectPromptval {
+		return nativeScale(row.Dialect)
+	}
+	return 1
+}
+
+// Shown writes a score of the row: 8.87/10, or 0.89.
+func (row *Row) Shown(x *float64) string { return phrase.OutOf(x, row.Scale()) }
+
+// Change writes the difference to base of a row that has both scores.
+func (row *Row) Change() string { return phrase.Signed((*row.Score-*row.BaseScore)*row.Scale(), 2) }
 
 // judgement gives the verdict at head and, where it is none, why.
 func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {

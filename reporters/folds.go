@@ -12,13 +12,18 @@ import (
 
 // fold shows how a verdict came about: the decisive turns and the criteria.
 func (c *comment) fold(row *Row) {
-	if row.Detail == nil {
+	if row.Detail == nil && row.Trial == nil {
 		return
 	}
 	c.line("<details><summary>What happened in <b>" + markup.Text(row.Key, 200) + "</b></summary>")
 	c.line("")
-	c.turns(row.Detail.Messages)
-	c.criteria(row)
+	if row.Detail != nil {
+		c.turns(row.Detail.Messages)
+		c.criteria(row)
+	}
+	if row.Trial != nil {
+		c.line(row.Trial.Markdown(row.Scale()))
+	}
 	if row.Samples > 1 {
 		c.line(phrase.Count(row.Samples, "sample"))
 		c.line("")
@@ -105,9 +110,9 @@ func (c *comment) criteria(row *Row) {
 		}
 		base := ""
 		if withBase {
-			base = native(cr.Base, scale) + " | "
+			base = phrase.Native(cr.Base, scale) + " | "
 		}
-		c.line("| " + name + " | " + base + bold(native(cr.Head, scale), worse(cr)) + " |")
+		c.line("| " + name + " | " + base + bold(phrase.Native(cr.Head, scale), worse(cr)) + " |")
 	}
 	c.line("")
 	if rest := others(met, left); rest != "" {
@@ -141,22 +146,6 @@ func bold(s string, on bool) string {
 		return "**" + s + "**"
 	}
 	return s
-}
-
-// native writes a score in the dialect's scale with as few decimals as it needs.
-func native(x *float64, scale float64) string {
-	if x == nil {
-		return "–"
-	}
-	v := *x * scale
-	return trimZeros(phrase.Score(&v, 2))
-}
-
-func trimZeros(s string) string {
-	if !strings.Contains(s, ".") {
-		return s
-	}
-	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
 }
 
 // groups folds a table of scores for each dialect: a row for each outermost
@@ -248,7 +237,7 @@ func (c *comment) groupRow(name string, row groupRow, columns []string) {
 	case d == nil:
 		cells = append(cells, "")
 	default:
-		cells = append(cells, bold(shortNumber(phrase.Signed(*d, 2)), *d <= -0.005))
+		cells = append(cells, bold(phrase.Short(phrase.Signed(*d, 2)), *d <= -0.005))
 	}
 	for _, col := range columns {
 		cell := ""
@@ -264,7 +253,7 @@ func (c *comment) groupRow(name string, row groupRow, columns []string) {
 // groupScore is bold where it fell by what can be seen.
 func groupScore(g Group) string {
 	d := groupDelta(g)
-	return bold(shortNumber(phrase.Score(g.Score, 2)), d != nil && *d <= -0.005)
+	return bold(phrase.Short(phrase.Score(g.Score, 2)), d != nil && *d <= -0.005)
 }
 
 func groupDelta(g Group) *float64 {
@@ -273,20 +262,4 @@ func groupDelta(g Group) *float64 {
 	}
 	d := *g.Score - *g.Base
 	return &d
-}
-
-// shortNumber drops the zero before the point and the zeros of a whole number:
-// a table of ten columns has to fit a phone.
-func shortNumber(s string) string {
-	s = strings.TrimSuffix(s, ".00")
-	sign := ""
-	for _, prefix := range []string{"+", "−"} {
-		if rest, ok := strings.CutPrefix(s, prefix); ok {
-			sign, s = prefix, rest
-		}
-	}
-	if rest, ok := strings.CutPrefix(s, "0."); ok {
-		s = "." + rest
-	}
-	return sign + s
 }

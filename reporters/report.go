@@ -8,6 +8,7 @@ package reporters
 import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/trial"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -112,6 +113,10 @@ type Row struct {
 	Groups []string `json:"groups"`
 	// Weight is the case's share in its group.
 	Weight float64 `json:"weight"`
+	// Ungated says that the case has no threshold, so that every score passes.
+	Ungated bool `json:"ungated,omitempty"`
+	// Trial is there for cases that were run again, or with two prompts.
+	Trial *trial.Trial `json:"trial,omitempty"`
 	// Detail is there for cases that people will want to look into.
 	Detail *Detail `json:"detail,omitempty"`
 }
@@ -140,20 +145,22 @@ type CriterionDiff struct {
 
 // Summary counts the cases of a Report.
 type Summary struct {
-	Cases      int      `json:"cases"`
-	Pass       int      `json:"pass"`
-	Borderline int      `json:"borderline"`
-	Fail       int      `json:"fail"`
-	Error      int      `json:"error"`
-	Skipped    int      `json:"skipped"`
-	Run        int      `json:"run"`
-	Rejudged   int      `json:"rejudged"`
-	Redecided  int      `json:"redecided"`
-	Reused     int      `json:"reused"`
-	Removed    int      `json:"removed"`
-	Calls      int      `json:"calls"`
-	Tokens     int64    `json:"tokens"`
-	CostUSD    *float64 `json:"cost_usd"`
+	Cases      int `json:"cases"`
+	Pass       int `json:"pass"`
+	Borderline int `json:"borderline"`
+	Fail       int `json:"fail"`
+	Error      int `json:"error"`
+	Skipped    int `json:"skipped"`
+	// Ungated counts those that pass because no threshold is set.
+	Ungated   int      `json:"ungated,omitempty"`
+	Run       int      `json:"run"`
+	Rejudged  int      `json:"rejudged"`
+	Redecided int      `json:"redecided"`
+	Reused    int      `json:"reused"`
+	Removed   int      `json:"removed"`
+	Calls     int      `json:"calls"`
+	Tokens    int64    `json:"tokens"`
+	CostUSD   *float64 `json:"cost_usd"`
 	// Score is the weighted mean over all judged cases.
 	Score *float64 `json:"score"`
 }

@@ -112,7 +112,7 @@ func changed(row *Row) int {
 		case row.BaseVerdict != nil && row.Verdict != nil && *row.Verdict == verdict.Skipped:
 			return 6
 		}
-		return 0
+		return tried(row)
 	}
 	switch *row.Class {
 	case Failed:
@@ -132,6 +132,14 @@ func changed(row *Row) int {
 	}
 	if moved(row) {
 		return 5
+	}
+	return tried(row)
+}
+
+// tried ranks cases that passed in a way that has to be told.
+func tried(row *Row) int {
+	if row.Trial != nil && row.Verdict != nil && *row.Verdict == verdict.Pass {
+		return 10
 	}
 	return 0
 }
@@ -212,10 +220,10 @@ func numbers(row *Row) string {
 	case row.Score == nil:
 		return ""
 	case row.BaseScore == nil:
-		return "**" + phrase.Score(row.Score, 2) + "**"
+		return "**" + row.Shown(row.Score) + "**"
 	}
 	return fmt.Sprintf("**%s** <br> <sub>%s&nbsp;→&nbsp;%s</sub>",
-		phrase.Signed(*row.Score-*row.BaseScore, 2), phrase.Score(row.BaseScore, 2), phrase.Score(row.Score, 2))
+		row.Change(), row.Shown(row.BaseScore), row.Shown(row.Score))
 }
 
 // rest ends a table with what it leaves out.
@@ -236,6 +244,8 @@ func (c *comment) alsoChanged() {
 		switch {
 		case !slices.ContainsFunc(rows, func(row *Row) bool { return Label(row) != "error" }):
 			title = "Not judged"
+		case !slices.ContainsFunc(rows, func(row *Row) bool { return Label(row) != "passed" }):
+			title = "Tried again or compared"
 		case len(c.rows.Blocking) == 0:
 			title = "Changed"
 		}
@@ -254,6 +264,11 @@ func (c *comment) alsoChanged() {
 			c.line("</details>")
 		}
 		c.line("")
+		for _, row := range rows[:shown] {
+			if row.Trial != nil && c.level == full {
+				c.fold(row)
+			}
+		}
 	}
 	if counts := c.counts(); counts != "" {
 		c.line(counts)
@@ -283,34 +298,9 @@ func (c *comment) counts() string {
 	return strings.Join(parts, " · ")
 }
 
-// icon goes with the label of a row.
-func icon(label string) string {
-	switch label {
-	case "improved":
-		return "✅"
-	case "unclear":
-		return "❔"
-	case "flaky":
-		return "🎲"
-	case "new":
-		return "🆕"
-	case "removed":
-		return "🗑️"
-	case "moved":
-		return "↪️"
-	case "error":
-		return "⚠️"
-	case "skipped":
-		return "⏭️"
-	case "lower":
-		return "↘️"
-	}
-	return "↗️"
-}
-
 func (c *comment) alsoCells(row *Row) (left, right string) {
 	label := Label(row)
-	right = icon(label) + " " + label + " · " + c.name(row)
+	right = markup.Icon(label) + " " + label + " · " + c.name(row)
 	switch label {
 	case "improved":
 		return "**" + delta(row) + "**", right + c.small(c.why(row))
@@ -318,7 +308,7 @@ func (c *comment) alsoCells(row *Row) (left, right string) {
 		return "", right + " <sub>" + markup.Text(Remark(row), 220) + "</sub>"
 	case "removed":
 		return formerScore(row), right
-	case "new", "flaky", "unclear":
+	case "new", "flaky", "unclear", "passed":
 		return delta(row), right + c.small(markup.Text(Remark(row), 240))
 	case "error", "skipped":
 		return formerScore(row), right + c.small(markup.Text(Remark(row), 240))
@@ -330,11 +320,11 @@ func formerScore(row *Row) string {
 	if row.BaseScore == nil {
 		return ""
 	}
-	return "<sub>was&nbsp;" + phrase.Score(row.BaseScore, 2) + "</sub>"
+	return "<sub>was&nbsp;" + row.Shown(row.BaseScore) + "</sub>"
 }
 
 // Label is the word for what happened to a row that does not block: improved,
-// unclear, flaky, new, removed, moved, error, skipped, lower or higher.
+// unclear, flaky, new, removed, moved, error, skipped, passed, lower or higher.
 func Label(row *Row) string {
 	kind := Unchanged
 	if row.Class != nil {
@@ -351,6 +341,8 @@ func Label(row *Row) string {
 		return "error"
 	case row.Verdict != nil && *row.Verdict == verdict.Skipped:
 		return "skipped"
+	case tried(row) > 0 && !moved(row):
+		return "passed"
 	case drop(row) < 0:
 		return "lower"
 	}
@@ -377,6 +369,8 @@ func Remark(row *Row) string {
 		return "from " + deref(row.MovedFrom)
 	case "skipped":
 		return plan.Summarise(row.Reasons)
+	case "passed":
+		return row.Trial.Remark(row.Scale())
 	}
 	return ""
 }
@@ -392,14 +386,17 @@ func delta(row *Row) string {
 	if row.Score == nil || row.BaseScore == nil {
 		return scoreOf(row)
 	}
-	return phrase.Signed(*row.Score-*row.BaseScore, 2)
+	return row.Change()
 }
 
 func scoreOf(row *Row) string {
 	if row.Score == nil {
 		return ""
 	}
-	return phrase.Score(row.Score, 2)
+	if row.Ungated {
+		return row.Shown(row.Score) + " ungated"
+	}
+	return row.Shown(row.Score)
 }
 
 func deref(s *string) string {

@@ -78,6 +78,9 @@ func countVerdict(s *Summary, row Row) {
 	switch *row.Verdict {
 	case verdict.Pass:
 		s.Pass++
+		if row.Ungated {
+			s.Ungated++
+		}
 	case verdict.Borderline:
 		s.Borderline++
 	case verdict.Fail:

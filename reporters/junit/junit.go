@@ -145,9 +145,9 @@ func (s *suite) add(r *reporters.Report, row *reporters.Row) {
 func explanation(r *reporters.Report, row *reporters.Row) string {
 	var lines []string
 	if row.Score != nil {
-		score := "score " + phrase.Score(row.Score, 2)
+		score := "score " + row.Shown(row.Score)
 		if row.BaseScore != nil {
-			score += ", at base " + phrase.Score(row.BaseScore, 2)
+			score += ", at base " + row.Shown(row.BaseScore)
 		}
 		lines = append(lines, score)
 	}

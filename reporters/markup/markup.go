@@ -194,3 +194,28 @@ func Instance(s string) string {
 	}
 	return s
 }
+
+// Icon goes with the label of a row.
+func Icon(label string) string {
+	switch label {
+	case "improved", "passed":
+		return "✅"
+	case "unclear":
+		return "❔"
+	case "flaky":
+		return "🎲"
+	case "new":
+		return "🆕"
+	case "removed":
+		return "🗑️"
+	case "moved":
+		return "↪️"
+	case "error":
+		return "⚠️"
+	case "skipped":
+		return "⏭️"
+	case "lower":
+		return "↘️"
+	}
+	return "↗️"
+}

@@ -46,6 +46,42 @@ func Score(x *float64, decimals int) string {
 	return strconv.FormatFloat(*x, 'f', decimals, 64)
 }
 
+// OutOf writes a score of [0,1] on another scale, with the scale: "8.87/10". On
+// the scale of 1 it is written as [Score] does.
+func OutOf(x *float64, scale float64) string {
+	if x == nil || scale == 1 {
+		return Score(x, 2)
+	}
+	v := *x * scale
+	return fmt.Sprintf("%s/%v", Score(&v, 2), scale)
+}
+
+// Native writes a score of [0,1] on another scale with as few decimals as it
+// needs, for tables whose head says the rest.
+func Native(x *float64, scale float64) string {
+	if x == nil {
+		return Score(x, 2)
+	}
+	v := *x * scale
+	return strings.TrimRight(strings.TrimRight(Score(&v, 2), "0"), ".")
+}
+
+// Short drops the zero before the point and the zeros of a whole number: a table
+// of ten columns has to fit a phone.
+func Short(s string) string {
+	s = strings.TrimSuffix(s, ".00")
+	sign := ""
+	for _, prefix := range []string{"+", "−"} {
+		if rest, ok := strings.CutPrefix(s, prefix); ok {
+			sign, s = prefix, rest
+		}
+	}
+	if rest, ok := strings.CutPrefix(s, "0."); ok {
+		s = "." + rest
+	}
+	return sign + s
+}
+
 // Signed writes a difference with its sign, and 0 for what rounds to zero.
 func Signed(x float64, decimals int) string {
 	s := strconv.FormatFloat(math.Abs(x), 'f', decimals, 64)

@@ -86,13 +86,13 @@ func scores(row *reporters.Row) string {
 	case row.Score == nil && row.BaseScore == nil:
 		return ""
 	case row.Score == nil:
-		return "was " + phrase.Score(row.BaseScore, 2)
+		return "was " + row.Shown(row.BaseScore)
 	case row.BaseScore == nil:
-		return phrase.Score(row.Score, 2)
+		return row.Shown(row.Score)
 	}
-	out := phrase.Score(row.BaseScore, 2) + " → " + phrase.Score(row.Score, 2)
-	if d := *row.Score - *row.BaseScore; d != 0 {
-		out += "  " + phrase.Signed(d, 2)
+	out := row.Shown(row.BaseScore) + " → " + row.Shown(row.Score)
+	if *row.Score != *row.BaseScore {
+		out += "  " + row.Change()
 	}
 	return out
 }
@@ -114,6 +114,17 @@ func (p *page) blocking(r *reporters.Report, row *reporters.Row, keys int) {
 	p.row(entry{"✗", color, word, row}, keys)
 	p.note(row.Reason, "")
 	p.note(reporters.Why(r, row), dim)
+	p.trial(row)
+}
+
+// trial writes how attempts and a second prompt did.
+func (p *page) trial(row *reporters.Row) {
+	if row.Trial == nil {
+		return
+	}
+	for _, line := range row.Trial.Lines(row.Scale()) {
+		p.note(line, dim)
+	}
 }
 
 // also writes what did not hurt, the first of a long list.
@@ -127,7 +138,7 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 		label := reporters.Label(row)
 		mark, color := "·", dim
 		switch label {
-		case "improved", "higher":
+		case "improved", "higher", "passed":
 			mark, color = "✓", green
 		case "error":
 			mark, color = "!", yellow
@@ -140,6 +151,7 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 		case "improved", "higher", "lower":
 			p.note(reporters.Why(r, row), dim)
 		}
+		p.trial(row)
 	}
 }
 
@@ -184,7 +196,7 @@ func (p *page) change(d float64) string {
 func (p *page) summary(r *reporters.Report) {
 	s := r.Summary
 	fmt.Fprintf(p, "%s: %s passed, %s failed", phrase.Count(s.Cases, "case"), phrase.Int(int64(s.Pass)), phrase.Int(int64(s.Fail)))
-	p.counts(", ", []count{{s.Borderline, "borderline"}, {s.Error, "not judged"}, {s.Skipped, "skipped"}})
+	p.counts(", ", []count{{s.Borderline, "borderline"}, {s.Error, "not judged"}, {s.Skipped, "skipped"}, {s.Ungated, "without a threshold"}})
 	if r.NotRun != "" {
 		p.counts(" · ", []count{{s.Run, "to run"}, {s.Rejudged, "to rejudge"}, {s.Redecided, "to redecide"}, {s.Reused, "known"}})
 	} else {
