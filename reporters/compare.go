@@ -72,7 +72,7 @@ func Compare(in Input) *Report {
 	r.Diff = diff(r.Cases, pairs)
 	r.Groups = groups(pairs)
 	r.Notices = append(append([]Notice{}, in.Notices...), notices(in.Config, pairs)...)
-	r.Gate = gate(r, pairs, in.Gate)
+	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
 	return r
 }
 
