@@ -68,17 +68,20 @@ func cost(usd *float64) string {
 // remarks are what was found in each turn of a sample.
 func remarks(judged []verdict.Sample, ordinal int) map[int][]string {
 	found := map[int][]string{}
+	add := func(c verdict.Criterion) {
+		turns := c.Turns
+		c.Turns = nil
+		for _, turn := range turns {
+			found[turn] = append(found[turn], fmt.Sprintf("%s %s  %s", phrase.Line(c.ID), criterionScore(c), phrase.Line(c.Remark())))
+		}
+	}
 	for _, s := range judged {
 		if s.Ordinal != ordinal {
 			continue
 		}
 		for _, m := range s.Measurements {
 			for _, c := range m.Criteria {
-				turns := c.Turns
-				c.Turns = nil
-				for _, turn := range turns {
-					found[turn] = append(found[turn], fmt.Sprintf("%s %s  %s", phrase.Line(c.ID), criterionScore(c), phrase.Line(c.Remark())))
-				}
+				add(c)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"cmp"
 	"encoding/json"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -11,11 +10,6 @@ import (
 // the form {name, description, parameters} or in that of OpenAI, or of names.
 // Metadata are the agent's own, so what has another form is no mistake.
 func ownTools(raw json.RawMessage) []schema.Tool {
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
 		return nil
@@ -23,20 +17,19 @@ func ownTools(raw json.RawMessage) []schema.Tool {
 	var tools []schema.Tool
 	for _, item := range items {
 		var in struct {
-			function
-			Function function `json:"function"`
+			schema.Tool
+			Function *schema.Tool `json:"function"`
 		}
 		if json.Unmarshal(item, &in.Name) != nil && json.Unmarshal(item, &in) != nil {
 			return nil
 		}
-		f := in.function
-		if in.Function.Name != "" {
-			f = in.Function
+		if in.Function != nil {
+			in.Tool = *in.Function
 		}
-		if f.Name == "" {
+		if in.Name == "" {
 			return nil
 		}
-		tools = append(tools, schema.Tool{Name: f.Name, Description: f.Description, Parameters: f.Parameters})
+		tools = append(tools, schema.Tool{Name: in.Name, Description: in.Description, Parameters: in.Parameters})
 	}
 	return tools
 }
@@ -47,18 +40,12 @@ func (r Reply) Scrubbed(scrub func(string) string) Reply {
 	r.Model, r.Revision, r.System = scrub(r.Model), scrub(r.Revision), scrub(r.System)
 	for i := range r.Tools {
 		t := &r.Tools[i]
-		t.Name, t.Description = scrub(t.Name), scrub(t.Description)
-		if len(t.Parameters) > 0 {
-			t.Parameters = json.RawMessage(cmp.Or(scrub(string(t.Parameters)), "null"))
-		}
+		t.Name, t.Description, t.Parameters = scrub(t.Name), scrub(t.Description), scrubJSON(t.Parameters, scrub)
 	}
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		m.Content, m.Name, m.ToolCallID = scrub(m.Content), scrub(m.Name), scrub(m.ToolCallID)
-		// What was signed is of no use once a part of it is taken out.
-		if scrub(string(m.Opaque)) != string(m.Opaque) {
-			m.Opaque = nil
-		}
+		m.Opaque = scrubJSON(m.Opaque, scrub)
 		for j := range m.ToolCalls {
 			c := &m.ToolCalls[j]
 			c.ID, c.Function.Name = scrub(c.ID), scrub(c.Function.Name)
@@ -66,4 +53,13 @@ func (r Reply) Scrubbed(scrub func(string) string) Reply {
 		}
 	}
 	return r
+}
+
+// scrubJSON is a value that holds no secret, or nothing: what was signed is of
+// no use once a part of it is taken out, and a schema may be none any more.
+func scrubJSON(raw json.RawMessage, scrub func(string) string) json.RawMessage {
+	if scrub(string(raw)) != string(raw) {
+		return nil
+	}
+	return raw
 }
