@@ -59,6 +59,11 @@ func (r *Repository) Fetch(ctx context.Context, src Source) (*Repository, []stri
 	if err != nil {
 		return nil, nil, fmt.Errorf("fetching from %s: %w", from.show, err)
 	}
+	return bring(ctx, dir, from, src, specs)
+}
+
+// bring fetches into the repository at dir and opens it.
+func bring(ctx context.Context, dir string, from remote, src Source, specs []config.RefSpec) (*Repository, []string, error) {
 	into, err := Open(dir)
 	if err != nil {
 		return nil, nil, err

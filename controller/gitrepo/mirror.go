@@ -1,0 +1,129 @@
+package gitrepo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
+)
+
+// A MirrorConfig says of what there is a clone, and where.
+type MirrorConfig struct {
+	// Dir is the folder of the bare repository. It belongs to the Mirror, which
+	// removes it when it is corrupt.
+	Dir string
+	// URL is where it is cloned from: http, https, ssh, or a path.
+	URL string
+	// Token gives the credential for http and https; nil for none.
+	Token func() string
+	// Timeout bounds one fetch. Defaults to 5 minutes.
+	Timeout time.Duration
+}
+
+// A Mirror is a bare clone that a server keeps. It holds the refs that were
+// asked for and nothing is ever checked out of it. One that vanished or was
+// corrupted is cloned anew. Fetches of one Mirror must not overlap.
+type Mirror struct {
+	cfg  MirrorConfig
+	from remote
+}
+
+// NewMirror refuses an address that git may not be sent to. It fetches nothing.
+func NewMirror(cfg MirrorConfig) (*Mirror, error) {
+	from, err := parseRemote(cfg.URL, string(filepath.Separator))
+	if err != nil {
+		return nil, err
+	}
+	return &Mirror{cfg, from}, nil
+}
+
+// Fetch brings refs with all history below them. It gives the repository, which
+// the caller closes, and the commits by ref, in the order of refs.
+func (m *Mirror) Fetch(ctx context.Context, refs ...string) (*Repository, []string, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.cfg.Timeout, fetchTimeout))
+	defer cancel()
+	specs, err := refSpecs(refs)
+	if err != nil {
+		return nil, nil, fmt.Errorf("fetching from %s: %w", m.from.show, err)
+	}
+	repo, commits, err := m.bring(ctx, specs)
+	if err == nil || ctx.Err() != nil || m.sound() {
+		return repo, commits, err
+	}
+	// What is here came from the remote: it can be had again.
+	if err := os.RemoveAll(m.cfg.Dir); err != nil {
+		return nil, nil, fmt.Errorf("removing the corrupt clone of %s: %w", m.from.show, err)
+	}
+	return m.bring(ctx, specs)
+}
+
+func (m *Mirror) bring(ctx context.Context, specs []config.RefSpec) (*Repository, []string, error) {
+	if err := os.MkdirAll(m.cfg.Dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("making the clone of %s: %w", m.from.show, err)
+	}
+	if _, err := git.PlainInit(m.cfg.Dir, true); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
+		return nil, nil, fmt.Errorf("making the clone of %s: %w", m.from.show, err)
+	}
+	repo, commits, err := bring(ctx, m.cfg.Dir, m.from, Source{Token: m.cfg.Token}, specs)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := repo.holds(commits); err != nil {
+		return nil, nil, errors.Join(err, repo.Close())
+	}
+	return repo, commits, nil
+}
+
+// sound reports whether what the clone holds can be read, so that an error is
+// the remote's.
+func (m *Mirror) sound() bool {
+	repo, err := Open(m.cfg.Dir)
+	if err != nil {
+		return false
+	}
+	defer repo.Close()
+	commits, err := repo.mirrored()
+	return err == nil && repo.holds(commits) == nil
+}
+
+// mirrored are the commits of the refs that were fetched before.
+func (r *Repository) mirrored() ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	refs, err := r.store.IterReferences()
+	if err != nil {
+		return nil, err
+	}
+	var commits []string
+	for {
+		ref, err := refs.Next()
+		if err != nil {
+			break // the end
+		}
+		if !ref.Hash().IsZero() {
+			commits = append(commits, ref.Hash().String())
+		}
+	}
+	return commits, nil
+}
+
+// holds reads the commits and the listing of their folders: a clone whose
+// process died in the middle has refs without objects.
+func (r *Repository) holds(commits []string) error {
+	for _, commit := range commits {
+		tree, err := r.rootTree(commit)
+		if err != nil {
+			return err
+		}
+		if _, err := r.dir(tree); err != nil {
+			return err
+		}
+	}
+	return nil
+}

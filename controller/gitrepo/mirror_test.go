@@ -1,0 +1,130 @@
+package gitrepo
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func newMirror(t *testing.T, url string) *Mirror {
+	t.Helper()
+	m, err := NewMirror(MirrorConfig{Dir: filepath.Join(t.TempDir(), "clones", "r.git"), URL: url, Token: func() string { return testToken }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// holdsPull fetches and demands the commits, and a file of the pull request.
+func (m *Mirror) holdsPull(t *testing.T, main, pull string) {
+	t.Helper()
+	repo, commits, err := m.Fetch(t.Context(), pullRefs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	if len(commits) != 2 || commits[0] != main || commits[1] != pull {
+		t.Errorf("commits %v, want %s and %s", commits, main, pull)
+	}
+	files, err := repo.FS(pull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := fs.ReadFile(files, "b"); err != nil || string(data) != "x" {
+		t.Errorf("b holds %q, %v", data, err)
+	}
+}
+
+func TestMirror(t *testing.T) {
+	up, base, main, pull := upstream(t)
+	m := newMirror(t, serve(t, up.git, true))
+	m.holdsPull(t, main, pull)
+	if _, err := os.Stat(filepath.Join(m.cfg.Dir, "objects")); err != nil {
+		t.Errorf("it is not bare: %v", err)
+	}
+	m.holdsPull(t, main, pull) // nothing new
+
+	// Somebody pushes with force, back to an older commit and on from there.
+	up.ref("refs/heads/main", base)
+	other := up.commit(up.tree(up.file("b", "x"), up.file("c", "y")), base)
+	up.ref("refs/pull/7/head", other)
+	m.holdsPull(t, base, other)
+}
+
+// TestMirrorHealsItself clones anew what vanished or was corrupted.
+func TestMirrorHealsItself(t *testing.T) {
+	up, _, main, pull := upstream(t)
+	url := serve(t, up.git, true)
+	packs := func(m *Mirror, do func(string) error) error {
+		found, err := filepath.Glob(filepath.Join(m.cfg.Dir, "objects/pack/*"))
+		for _, name := range found {
+			if err == nil {
+				err = do(name)
+			}
+		}
+		return err
+	}
+	for name, hurt := range map[string]func(*Mirror) error{
+		"vanished":      func(m *Mirror) error { return os.RemoveAll(m.cfg.Dir) },
+		"empty":         func(m *Mirror) error { return errFirst(os.RemoveAll(m.cfg.Dir), os.MkdirAll(m.cfg.Dir, 0o700)) },
+		"without packs": func(m *Mirror) error { return packs(m, os.Remove) },
+		"cut packs": func(m *Mirror) error {
+			return packs(m, func(name string) error { return errFirst(os.Chmod(name, 0o600), os.Truncate(name, 20)) })
+		},
+		"without HEAD":   func(m *Mirror) error { return os.Remove(filepath.Join(m.cfg.Dir, "HEAD")) },
+		"garbled HEAD":   func(m *Mirror) error { return os.WriteFile(filepath.Join(m.cfg.Dir, "HEAD"), []byte("\x00"), 0o600) },
+		"garbled config": func(m *Mirror) error { return os.WriteFile(filepath.Join(m.cfg.Dir, "config"), []byte("[[["), 0o600) },
+		"a ref to nothing": func(m *Mirror) error {
+			return os.WriteFile(filepath.Join(m.cfg.Dir, "refs/gavel/pull/7/head"), []byte(strings.Repeat("5", 40)+"\n"), 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMirror(t, url)
+			m.holdsPull(t, main, pull)
+			if err := hurt(m); err != nil {
+				t.Fatal(err)
+			}
+			m.holdsPull(t, main, pull)
+		})
+	}
+}
+
+func errFirst(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestMirrorKeepsWhatItHas where the remote is at fault.
+func TestMirrorKeepsWhatItHas(t *testing.T) {
+	up, _, main, pull := upstream(t)
+	m := newMirror(t, serve(t, up.git, true))
+	m.holdsPull(t, main, pull)
+	ours := filepath.Join(m.cfg.Dir, "ours")
+	if err := os.WriteFile(ours, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := m.Fetch(t.Context(), "refs/pull/8/head"); err == nil || !strings.Contains(err.Error(), "is not there") {
+		t.Errorf("a ref that is not there: %v", err)
+	}
+	m.cfg.Token = func() string { return "wr0ng" }
+	if _, _, err := m.Fetch(t.Context(), pullRefs...); err == nil || !strings.Contains(err.Error(), "refuses the credential") {
+		t.Errorf("a wrong credential: %v", err)
+	}
+	if _, err := os.Stat(ours); err != nil {
+		t.Errorf("the clone was thrown away: %v", err)
+	}
+}
+
+func TestMirrorRefusesAddresses(t *testing.T) {
+	for _, url := range []string{"ext::sh -c true", "--upload-pack=x", "git://example.com/a/b"} {
+		if _, err := NewMirror(MirrorConfig{Dir: t.TempDir(), URL: url}); err == nil {
+			t.Errorf("%s is taken", url)
+		}
+	}
+}
