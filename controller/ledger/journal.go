@@ -79,9 +79,13 @@ func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal 
 }
 
 // DropCalls removes the call at the key and all later ones of its sample that
-// were written under the same trust.
-func (l *Ledger) DropCalls(ctx context.Context, trust Trust, key CallKey) error {
+// were written under the same trust, unless the lease is lost; nil stands for
+// one where nobody else can be at work.
+func (l *Ledger) DropCalls(ctx context.Context, trust Trust, key CallKey, lease *Lease) error {
 	err := l.submit(ctx, func(t *tx) error {
+		if err := lease.check(t); err != nil {
+			return err
+		}
 		return t.exec("DELETE FROM calls WHERE digest = ? AND ordinal = ? AND seq >= ? AND ns = ?",
 			key.Digest, key.Ordinal, key.Seq, trust.namespace())
 	})

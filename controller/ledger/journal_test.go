@@ -61,10 +61,10 @@ func testJournal(t *testing.T, b backend) {
 	}
 
 	for _, elsewhere := range []ledger.CallKey{{Digest: "e", Ordinal: 1}, {Digest: "other", Ordinal: 2}} {
-		k.check(k.DropCalls(t.Context(), base, elsewhere))
+		k.check(k.DropCalls(t.Context(), base, elsewhere, nil))
 	}
 	k.wantCalls(scope, "a", "b", "c", "d")
-	k.check(k.DropCalls(t.Context(), base, ledger.CallKey{Digest: "e", Ordinal: 2, Seq: 2}))
+	k.check(k.DropCalls(t.Context(), base, ledger.CallKey{Digest: "e", Ordinal: 2, Seq: 2}, nil))
 	k.wantCalls(scope, "a", "b")
 
 	k.now = epoch.Add(time.Hour)
@@ -87,9 +87,9 @@ func testJournalTrust(t *testing.T, b backend) {
 	k.wantCalls(ledger.Scope{Trust: pull8}, "base 0", "base 1")
 	k.wantCalls(ledger.Scope{Trust: base}, "base 0", "base 1")
 
-	k.check(k.DropCalls(t.Context(), pull7, ledger.CallKey{Digest: "e", Ordinal: 2}))
+	k.check(k.DropCalls(t.Context(), pull7, ledger.CallKey{Digest: "e", Ordinal: 2}, nil))
 	k.wantCalls(ledger.Scope{Trust: pull7}, "base 0", "base 1")
-	k.check(k.DropCalls(t.Context(), base, ledger.CallKey{Digest: "e", Ordinal: 2, Seq: 1}))
+	k.check(k.DropCalls(t.Context(), base, ledger.CallKey{Digest: "e", Ordinal: 2, Seq: 1}, nil))
 	k.wantCalls(ledger.Scope{Trust: pull7}, "base 0")
 
 	if err := k.SaveCall(t.Context(), ledger.Trust{}, ledger.Call{}); err == nil {

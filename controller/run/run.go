@@ -9,10 +9,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -99,25 +98,14 @@ type Outcome struct {
 func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
 	r := newRunner(cfg, jobs)
 	outcomes := make([]Outcome, len(jobs))
-	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(r.workers)
-	for _, same := range byExecution(jobs) {
-		group.Go(func() error {
-			var fault error
-			for _, i := range same {
-				outcomes[i] = stopped(jobs[i])
-				if fault != nil || gctx.Err() != nil {
-					continue
-				}
-				var out Outcome
-				if out, fault = r.job(gctx, jobs[i]); fault == nil {
-					outcomes[i] = out
-				}
-			}
-			return fault
-		})
+	for i, job := range jobs {
+		outcomes[i] = stopped(job)
 	}
-	err := group.Wait()
+	groups := byExecution(jobs)
+	end, err := r.want(ctx, groups, jobs)
+	if err == nil {
+		err = errors.Join(r.judge(ctx, groups, jobs, outcomes), end())
+	}
 	if ctx.Err() != nil {
 		// The ledger gives up too when the run is cancelled; that is no fault.
 		err = nil
@@ -156,6 +144,8 @@ type runner struct {
 	limits  map[string]*limiter
 	workers int
 	purse   *purse
+	// interest is what the run wants of the ledger.
+	interest *ledger.Interest
 
 	began time.Time
 
@@ -191,15 +181,24 @@ func (r *runner) observe(e Event) {
 	r.Observe(e)
 }
 
-// job judges one case. Its error is the ledger's.
-func (r *runner) job(ctx context.Context, job Job) (Outcome, error) {
+// job judges one case. Its error is the ledger's, or ErrLeased where another
+// run is at work on the case.
+func (r *runner) job(ctx context.Context, job Job, patient bool) (Outcome, error) {
 	w := work{runner: r, job: job}
 	ctx, done, ok := r.Control.begin(ctx, &w)
 	if !ok {
 		return stopped(job), nil
 	}
 	defer done()
-	out, err := w.judgeAll(ctx)
+	held, release, err := w.hold(ctx, patient)
+	var out Outcome
+	if err == nil {
+		out, err = w.judgeAll(held)
+		taken := lost(held, err)
+		if err = errors.Join(err, release()); taken {
+			return out, ledger.ErrLeased
+		}
+	}
 	if err != nil && ctx.Err() != nil {
 		// What was given up cannot be written; that is no fault of the ledger.
 		return stopped(job), nil

@@ -193,7 +193,7 @@ func (s *session) forget(ctx context.Context, key ledger.CallKey) error {
 		return nil
 	}
 	s.stored = nil
-	if err := s.Ledger.DropCalls(ctx, s.Trust, key); err != nil {
+	if err := s.Ledger.DropCalls(ctx, s.Trust, key, s.lease); err != nil {
 		return &storeError{err}
 	}
 	return nil
@@ -209,7 +209,7 @@ func (s *session) unlessSpoilt(ctx context.Context, calls func() error) error {
 		return err
 	}
 	key := ledger.CallKey{Digest: s.digest, Ordinal: s.ordinal}
-	if err := s.Ledger.DropCalls(ctx, s.Trust, key); err != nil {
+	if err := s.Ledger.DropCalls(ctx, s.Trust, key, s.lease); err != nil {
 		return &storeError{err}
 	}
 	s.stored, s.seq, s.seen = nil, 0, map[string]int{}
@@ -231,7 +231,7 @@ func (s *session) journal(ctx context.Context, key ledger.CallKey, digest string
 	}
 	// A reply that was paid for is kept even if the run is being cancelled.
 	err = s.Ledger.SaveCall(context.WithoutCancel(ctx), s.Trust, ledger.Call{
-		Key: key, RequestDigest: digest, Request: []byte(s.Scrub(string(asked))), Reply: answered, At: s.Now(),
+		Key: key, RequestDigest: digest, Request: []byte(s.Scrub(string(asked))), Reply: answered, At: s.Now(), Lease: s.lease,
 	})
 	if err != nil {
 		return &storeError{err}
@@ -299,7 +299,9 @@ func (s *session) once(ctx context.Context, name string, req target.Request) (re
 		release(0)
 		return target.Reply{}, false, err
 	}
-	callCtx, cancel := context.WithTimeout(ctx, s.left)
+	call, end := underway(ctx)
+	defer end()
+	callCtx, cancel := context.WithTimeout(call, s.left)
 	defer cancel()
 	start := s.Now()
 	reply, err = s.Targets[name].Target.Respond(callCtx, req)

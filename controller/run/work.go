@@ -14,7 +14,8 @@ import (
 // work is the state of one job.
 type work struct {
 	*runner
-	job Job
+	job   Job
+	lease *ledger.Lease // see hold
 	// attempts are those that were begun; all but the last have ended.
 	attempts []*series
 	rival    *series // nil where nothing is compared
@@ -40,6 +41,9 @@ func (w *work) judgeAll(ctx context.Context) (Outcome, error) {
 		if err := w.again(ctx); err != nil {
 			return Outcome{}, err
 		}
+	}
+	if lost(ctx, nil) {
+		return Outcome{}, ledger.ErrLeaseLost
 	}
 	out := w.outcome()
 	if err := w.last().save(ctx, w.decision(out)); err != nil {

@@ -1,0 +1,127 @@
+package run_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// benches are several openings of one ledger, as several processes have it.
+func benches(tb testing.TB, n int) []*bench {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "ledger.db")
+	out := make([]*bench, n)
+	for i := range out {
+		book, err := ledger.Open(tb.Context(), ledger.Config{Path: path})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(func() {
+			if err := book.Close(); err != nil {
+				tb.Error(err)
+			}
+		})
+		out[i] = &bench{book: book, cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 8}}
+	}
+	return out
+}
+
+// TestTwoRunsOfTheSameCasesCallOnce has two processes judge the same 1,000
+// cases at the same time.
+func TestTwoRunsOfTheSameCasesCallOnce(t *testing.T) {
+	const n = 1000
+	var cases []*schema.Case
+	for i := range n {
+		cases = append(cases, greeting(fmt.Sprint(i)))
+	}
+	s := &script{answer: always("hello")}
+	two := benches(t, 2)
+	outcomes := make([][]run.Outcome, len(two))
+	var group sync.WaitGroup
+	for i, b := range two {
+		group.Go(func() { outcomes[i] = b.run(t.Context(), t, s, cases...) })
+	}
+	group.Wait()
+	if len(s.asked) != n {
+		t.Errorf("%d calls, want %d", len(s.asked), n)
+	}
+	spent := int64(0)
+	for i := range cases {
+		for _, out := range outcomes {
+			if out[i].Result.Verdict != verdict.Pass || out[i].Made.Calls != 1 {
+				t.Fatalf("%s: %+v", cases[i].Key, out[i])
+			}
+			spent += int64(out[i].Spent.Calls)
+		}
+	}
+	if spent != n {
+		t.Errorf("the runs say that they made %d calls", spent)
+	}
+}
+
+// patient answers when it is told to, and otherwise when it is given up.
+type patient struct {
+	script
+	asking, answer chan bool
+}
+
+func newPatient() *patient {
+	return &patient{script: script{answer: always("hello")}, asking: make(chan bool), answer: make(chan bool)}
+}
+
+func (h *patient) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
+	h.asking <- true
+	select {
+	case <-h.answer:
+	case <-ctx.Done():
+		return target.Reply{}, ctx.Err()
+	}
+	return h.script.Respond(ctx, req)
+}
+
+// TestACancelledCallIsFinishedForAnotherRun cancels a run while another waits
+// for the same case: the call under way is finished, and the other goes on
+// behind it. Without another the call is given up.
+func TestACancelledCallIsFinishedForAnotherRun(t *testing.T) {
+	h, a, b := newPatient(), greeting("a"), greeting("b")
+	two := benches(t, 2)
+	var group sync.WaitGroup
+	start := func(b *bench, cases ...*schema.Case) (outcomes func() []run.Outcome, cancel func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var out []run.Outcome
+		group.Go(func() { out = b.run(ctx, t, h, cases...) })
+		return func() []run.Outcome { group.Wait(); return out }, cancel
+	}
+
+	outcomes, cancel := start(two[0], a)
+	<-h.asking
+	cancel()
+	if out := outcomes()[0]; !out.Stopped || len(h.asked) != 0 { // nobody answered
+		t.Errorf("%+v after %d calls that nobody wants", out, len(h.asked))
+	}
+
+	first, cancel := start(two[0], a)
+	<-h.asking
+	second, done := start(two[1], a, b)
+	defer done()
+	<-h.asking // for b, so that it has said what it wants
+	cancel()
+	h.answer <- true
+	h.answer <- true
+	if out := first()[0]; !out.Stopped {
+		t.Errorf("the run that was cancelled: %+v", out)
+	}
+	out := second()
+	if out[0].Result.Verdict != verdict.Pass || out[0].Spent.Calls != 0 || out[1].Spent.Calls != 1 || len(h.asked) != 2 {
+		t.Errorf("the other run after %d calls: %+v", len(h.asked), out)
+	}
+}
