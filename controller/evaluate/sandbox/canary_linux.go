@@ -175,6 +175,7 @@ func serveCanary() {
 		return errors.Join(err, f.Close())
 	})
 	try("other files can be cut off", func() error { return os.Truncate(b.File, 0) })
+	try("modes of other files can be changed", func() error { return os.Chmod(b.File, 0o640) })
 	try("files can be made elsewhere", func() error { return os.WriteFile(filepath.Join(b.Folder, "made"), nil, 0o600) })
 	for _, s := range []struct{ network, address string }{{"tcp", b.TCP}, {"udp", b.UDP}, {"unix", b.Unix}, {"unix", b.Abstract}} {
 		if s.address == "" {

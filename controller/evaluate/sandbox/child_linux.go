@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
+	"unsafe"
 )
 
 // ServeChild does what it is for if this process was started by this package,
@@ -47,6 +49,9 @@ func serveChild(orders, answer *os.File) {
 			// Nothing more comes: this ends when the parent has gone or has
 			// given the program up.
 			_, _ = io.Copy(io.Discard, orders)
+			if os.Getpid() == 1 {
+				os.Exit(0) // and everything else with it
+			}
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}()
 		if end.Status, err = await(pid); err != nil {
@@ -61,15 +66,22 @@ func serveChild(orders, answer *os.File) {
 
 // begin prepares this process and starts the program.
 func (s *spec) begin() (int, error) {
+	// Neither the pipes of this process nor what its parents left open is for
+	// the program.
+	if _, _, errno := syscall.Syscall(sysCloseRange, 3, ^uintptr(0)>>33, closeRangeCloexec); errno != 0 {
+		return 0, fmt.Errorf("close files: %w", errno)
+	}
 	if s.Means.Namespaces {
-		// A file system of its own bounds also the files that are deleted while
-		// they are open. Nobody else sees it.
-		options := fmt.Sprintf("size=%d,nr_inodes=%d,mode=0700", s.Limits.Disk, s.Limits.Files+1)
-		if err := syscall.Mount("scratch", s.Scratch, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, options); err != nil {
-			return 0, fmt.Errorf("mount the scratch folder: %w", err)
+		if err := s.mount(); err != nil {
+			return 0, err
 		}
-	} else if err := prctl(prSetChildSubreaper, 1); err != nil {
+	} else if err := prctl(prSetChildSubreaper, 1, 0); err != nil {
 		return 0, fmt.Errorf("adopt processes: %w", err)
+	}
+	if s.Root && !s.Means.Namespaces {
+		if err := os.Chown(s.Scratch, nobody, nobody); err != nil {
+			return 0, fmt.Errorf("give the scratch folder away: %w", err)
+		}
 	}
 	for resource, most := range map[int]uint64{
 		syscall.RLIMIT_CORE:   0,
@@ -80,29 +92,75 @@ func (s *spec) begin() (int, error) {
 			return 0, fmt.Errorf("set limit %d: %w", resource, err)
 		}
 	}
-	pid, err := s.restricted()
-	if err != nil {
-		return 0, err
+	if !s.Means.Namespaces {
+		// What else the user runs counts too.
+		s.Limits.Processes += threadsOf(s.user())
 	}
-	if err := s.limit(pid); err != nil {
-		return 0, errors.Join(err, syscall.Kill(pid, syscall.SIGKILL))
-	}
-	return pid, nil
+	return s.restricted()
 }
 
-// limit sets the limits that this process could not keep itself.
+// mount makes all files read-only, which Landlock does not do to their modes and
+// owners, and then mounts the scratch folder: a file system of its own bounds
+// also what is deleted while it is open. Nobody else sees either.
+func (s *spec) mount() error {
+	root := []byte("/\x00")
+	attr := [4]uint64{mountAttrReadOnly}
+	_, _, errno := syscall.Syscall6(sysMountSetattr, atCwd, uintptr(unsafe.Pointer(&root[0])), atRecursive,
+		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return fmt.Errorf("mount all files read-only: %w", errno)
+	}
+	options := fmt.Sprintf("size=%d,nr_inodes=%d,mode=0700", s.Limits.Disk, s.Limits.Files+1)
+	if s.Root {
+		options += fmt.Sprintf(",uid=%d,gid=%d", nobody, nobody)
+	}
+	if err := syscall.Mount("scratch", s.Scratch, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, options); err != nil {
+		return fmt.Errorf("mount the scratch folder: %w", err)
+	}
+	return nil
+}
+
+// limit sets the limits that this process could not keep itself. What is
+// counted is the sum of all processes, now and then; these hold at once. The
+// calling thread is of the program's user, who may set them.
 func (s *spec) limit(pid int) error {
-	// What is counted is the sum of all processes, now and then; this stops a
-	// single one at once.
 	err := setLimit(pid, syscall.RLIMIT_DATA, 2*uint64(s.Limits.Memory))
-	if err == nil && s.Means.Namespaces {
-		// Elsewhere everything that the user runs would count.
+	if err == nil {
 		err = setLimit(pid, rlimitNproc, uint64(s.Limits.Processes))
 	}
 	if errors.Is(err, syscall.ESRCH) {
 		return nil // it has ended
 	}
 	return err
+}
+
+// user is who runs the program.
+func (s *spec) user() int {
+	if s.Root {
+		return nobody
+	}
+	return os.Geteuid()
+}
+
+// threadsOf counts the threads of a user.
+func threadsOf(user int) int {
+	entries, _ := os.ReadDir("/proc") // nothing read, nothing counted
+	count := 0
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) == user {
+			_, threads := usage(pid)
+			count += threads
+		}
+	}
+	return count
 }
 
 // restricted starts the program from a thread that is restricted for good and
@@ -130,6 +188,10 @@ func (s *spec) restricted() (pid int, err error) {
 		})
 		if err != nil {
 			err = fmt.Errorf("start %s: %w", s.File, err)
+			return
+		}
+		if err = s.limit(pid); err != nil {
+			err = errors.Join(err, syscall.Kill(pid, syscall.SIGKILL))
 		}
 	}
 	go begin()

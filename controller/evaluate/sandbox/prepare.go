@@ -131,10 +131,10 @@ func (r *running) watch(ctx context.Context, load func() (memory int64, processe
 		memory, processes := load()
 		bytes, files := folderSize(r.scratch, l.Files)
 		switch {
-		case memory > l.Memory:
-			r.stop(fmt.Errorf("it used more than %s of memory", size(l.Memory)))
 		case processes > l.Processes:
 			r.stop(fmt.Errorf("it had more than %d processes and threads at once", l.Processes))
+		case memory > l.Memory:
+			r.stop(fmt.Errorf("it used more than %s of memory", size(l.Memory)))
 		case files > l.Files:
 			r.stop(fmt.Errorf("it made more than %d files in its scratch folder", l.Files))
 		case bytes > l.Disk:

@@ -6,31 +6,45 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"syscall"
 	"unsafe"
 
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// Of prctl(2) and capabilities(7); package syscall does not have them.
+// What package syscall does not have: of prctl(2), capabilities(7),
+// mount_setattr(2), close_range(2), getrlimit(2) and open(2). The numbers of
+// calls are the same on every architecture.
 const (
+	prSetKeepcaps       = 8
 	prSetSeccomp        = 22
-	prSetSecurebits     = 28
 	prSetChildSubreaper = 36
 	prSetNoNewPrivs     = 38
 	prCapAmbient        = 47
+	capAmbientRaise     = 2
 	capAmbientClearAll  = 4
 	seccompFilter       = 2
-	noRoot              = 1 | 2 // SECBIT_NOROOT, and locked
+
+	capDacReadSearch = 2
+	capSetgid        = 6
+	capSetuid        = 7
+	capSysAdmin      = 21
+	capVersion3      = 0x20080522
+
+	sysMountSetattr   = 442
+	mountAttrReadOnly = 1
+	atRecursive       = 0x8000
+	atCwd             = ^uintptr(99) // -100
+	sysCloseRange     = 436
+	closeRangeCloexec = 4
 
 	rlimitNproc = 6
 	oPath       = 0x200000
 )
 
 // prctl changes the calling thread.
-func prctl(option, value uintptr) error {
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, option, value, 0, 0, 0, 0); errno != 0 {
+func prctl(option, value, further uintptr) error {
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, option, value, further, 0, 0, 0); errno != 0 {
 		return errno
 	}
 	return nil
@@ -52,17 +66,8 @@ func setLimit(pid int, resource int, most uint64) error {
 // The library's own function for it changes all threads of a process, by means
 // that spin for ever in a PID namespace whose /proc is that of another.
 func (s *spec) restrict() error {
-	if err := prctl(prSetNoNewPrivs, 1); err != nil {
+	if err := s.giveUp(); err != nil {
 		return fmt.Errorf("give up privileges: %w", err)
-	}
-	if err := prctl(prCapAmbient, capAmbientClearAll); err != nil {
-		return fmt.Errorf("give up capabilities: %w", err)
-	}
-	if os.Geteuid() == 0 {
-		// Root gets every capability back when it executes a program.
-		if err := prctl(prSetSecurebits, noRoot); err != nil {
-			return fmt.Errorf("give up root's capabilities: %w", err)
-		}
 	}
 	if s.Means.Landlock > 0 {
 		if err := s.restrictFiles(); err != nil {
@@ -71,6 +76,52 @@ func (s *spec) restrict() error {
 	}
 	if s.Means.Filter {
 		return s.filter()
+	}
+	return nil
+}
+
+// giveUp leaves the calling thread without capabilities, and without the means
+// to get any by what it executes. Where it was root it becomes nobody, who may
+// only read as root does: the restrictions on files come on top of that.
+func (s *spec) giveUp() error {
+	if s.Root {
+		if err := becomeNobody(); err != nil {
+			return err
+		}
+	}
+	if err := prctl(prCapAmbient, capAmbientClearAll, 0); err != nil {
+		return err
+	}
+	if s.Root {
+		if err := prctl(prCapAmbient, capAmbientRaise, capDacReadSearch); err != nil {
+			return err
+		}
+	}
+	return prctl(prSetNoNewPrivs, 1, 0)
+}
+
+// becomeNobody changes the user of the calling thread and keeps one capability.
+func becomeNobody() error {
+	// Else the change of the user takes that too.
+	if err := prctl(prSetKeepcaps, 1, 0); err != nil {
+		return err
+	}
+	for _, call := range [][4]uintptr{
+		{syscall.SYS_SETGROUPS, 0, 0},
+		{syscall.SYS_SETRESGID, nobody, nobody, nobody},
+		{syscall.SYS_SETRESUID, nobody, nobody, nobody},
+	} {
+		if _, _, errno := syscall.RawSyscall(call[0], call[1], call[2], call[3]); errno != 0 {
+			return fmt.Errorf("become nobody: %w", errno)
+		}
+	}
+	type capabilities struct{ effective, permitted, inheritable uint32 }
+	header := struct{ version, pid uint32 }{version: capVersion3}
+	const keep = 1 << capDacReadSearch
+	data := [2]capabilities{{keep, keep, keep}}
+	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data)), 0)
+	if errno != 0 {
+		return fmt.Errorf("give up capabilities: %w", errno)
 	}
 	return nil
 }

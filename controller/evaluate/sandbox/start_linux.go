@@ -34,7 +34,9 @@ type spec struct {
 	Readable []string `json:"readable"`
 	Network  bool     `json:"network"`
 	Means    means    `json:"means"`
-	Limits   Limits   `json:"limits"`
+	// Root means that another user has to run the program.
+	Root   bool   `json:"root"`
+	Limits Limits `json:"limits"`
 }
 
 // An ending is what the child says of the program: how it ended, or why it
@@ -102,12 +104,12 @@ func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.watch(watched, func() (int64, int) { return load(cmd.Process.Pid) })
+		r.watch(watched, func() (int64, int) { return load(cmd.Process.Pid, r.Limits.Processes) })
 	}()
 	// A child that cannot read it says so, or ends without an answer.
 	_ = json.NewEncoder(toChild).Encode(spec{
 		File: r.file, Argv: r.Argv, Env: r.Env, Dir: r.Dir, Scratch: r.scratch, Readable: r.readable,
-		Network: b.policy.Network, Means: b.means, Limits: r.Limits,
+		Network: b.policy.Network, Means: b.means, Root: os.Geteuid() == 0, Limits: r.Limits,
 	})
 	waitErr := cmd.Wait()
 	stop()
@@ -140,9 +142,12 @@ func (b *Box) command(ctx context.Context, r *running) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// inside is the user and group that a program is in its user namespace. As root
-// it would get back capabilities whenever it executes something.
+// inside is the user and group that the child is in its user namespace. As root
+// it would have every capability there.
 const inside = 1000
+
+// nobody runs the programs of root: the kernel does not limit root's processes.
+const nobody = 65534
 
 func (b *Box) namespaces(attr *syscall.SysProcAttr) {
 	attr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWNS
@@ -151,33 +156,49 @@ func (b *Box) namespaces(attr *syscall.SysProcAttr) {
 	}
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Geteuid(), Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Getegid(), Size: 1}}
-	// For mounting the scratch folder, which the child does and nobody after it.
+	// The child mounts; nobody after it has this capability.
 	attr.AmbientCaps = []uintptr{capSysAdmin}
+	if os.Geteuid() == 0 {
+		other := syscall.SysProcIDMap{ContainerID: nobody, HostID: nobody, Size: 1}
+		attr.UidMappings, attr.GidMappings = append(attr.UidMappings, other), append(attr.GidMappings, other)
+		attr.GidMappingsEnableSetgroups = true
+		attr.AmbientCaps = append(attr.AmbientCaps, capSetuid, capSetgid, capDacReadSearch)
+	}
 }
 
-const capSysAdmin = 21
-
 // load counts the resident memory and the threads of all descendants of a
-// process. One that ends meanwhile does not count.
-func load(pid int) (memory int64, threads int) {
+// process, up to the first that is one thread too many. One that ends meanwhile
+// does not count.
+func load(pid, most int) (memory int64, threads int) {
 	for _, child := range children(pid) {
-		m, t := load(child)
+		m, t := usage(child)
 		memory, threads = memory+m, threads+t
-		stat, err := os.ReadFile("/proc/" + strconv.Itoa(child) + "/stat")
-		if err != nil {
-			continue
+		if threads <= most {
+			m, t = load(child, most-threads)
+			memory, threads = memory+m, threads+t
 		}
-		// The name in parentheses may hold anything; proc(5) counts num_threads
-		// as field 20 and rss as field 24, and what follows the name as 3.
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 22 {
-			continue
+		if threads > most {
+			break
 		}
-		own, _ := strconv.Atoi(fields[17])
-		pages, _ := strconv.ParseInt(fields[21], 10, 64)
-		memory, threads = memory+pages*int64(os.Getpagesize()), threads+own
 	}
 	return memory, threads
+}
+
+// usage is the resident memory and the number of threads of one process.
+func usage(pid int) (memory int64, threads int) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, 0
+	}
+	// The name in parentheses may hold anything; proc(5) counts num_threads as
+	// field 20 and rss as field 24, and what follows the name as 3.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 22 {
+		return 0, 0
+	}
+	threads, _ = strconv.Atoi(fields[17])
+	pages, _ := strconv.ParseInt(fields[21], 10, 64)
+	return pages * int64(os.Getpagesize()), threads
 }
 
 // children lists the processes that a process started or adopted.
