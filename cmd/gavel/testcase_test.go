@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
 )
 
@@ -126,4 +127,33 @@ func TestTestcaseExample(t *testing.T) {
 	}
 	_, conversation, _ := strings.Cut(stdout, "\nSample 1")
 	golden(t, "explain_testcase.txt", conversation)
+}
+
+// TestTestcaseExampleFollowsItsRecordings reruns, where a reply of the
+// simulated customer changes, the case that it belongs to and no other.
+func TestTestcaseExampleFollowsItsRecordings(t *testing.T) {
+	dir := example(t, "testcase")
+	runExample(t, dir)
+	file := filepath.Join(dir, "recordings", "customer.jsonl")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(data), "Hi, until when", "Hello, until when", 1)
+	if changed == string(data) {
+		t.Fatal("the reply to change is not there")
+	}
+	if err := os.WriteFile(file, []byte(changed), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	report := runExample(t, dir)
+	for _, row := range report.Cases {
+		if run := row.Action == plan.Run; run != (row.Key == "conversations#asks-for-the-opening-hours") {
+			t.Errorf("%s: %s, %v", row.Key, row.Action, row.Reasons)
+		}
+	}
+	// What the desk would say to that was never recorded.
+	if got := verdicts(report)["conversations#asks-for-the-opening-hours"]; !strings.Contains(got, "error") || !strings.Contains(got, "record it with gavel run --record") {
+		t.Errorf("the case ends with %q", got)
+	}
 }

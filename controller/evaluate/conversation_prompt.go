@@ -103,7 +103,7 @@ func ending(tr *verdict.Transcript) string {
 		text += " The test ended it after a fixed number of replies; that it breaks off is not the agent's fault."
 	}
 	if len(tr.Notes) > 0 {
-		text += " The tools were stand-ins, and for some calls the test had no answer. The agent got an error for them, which is not its fault:\n\n" +
+		text += " The tools were stand-ins, and for the calls of NOTES the test had no answer but an error. That a tool which the agent has gave none is not its fault; that it called one which it does not have is:\n\n" +
 			ask.Block("NOTES", strings.Join(tr.Notes, "\n"))
 	}
 	return text
