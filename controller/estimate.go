@@ -75,8 +75,8 @@ type bill struct {
 // add counts the calls of one case that are not stored yet.
 func (b *bill) add(cfg *config.Config, job run.Job, known plan.Known, before *verdict.Usage) {
 	c := job.Case
-	executions := max(c.Policy.Iterations-known.Executed, 0)
-	judgements := max(c.Policy.Iterations-known.Judged, 0)
+	executions := max(c.Samples()-known.Executed, 0)
+	judgements := max(c.Samples()-known.Judged, 0)
 	roles := RoleTargets(cfg.Roles)
 	turns := 1
 	if c.Drive.Simulation != nil {
@@ -103,6 +103,9 @@ func (b *bill) add(cfg *config.Config, job run.Job, known plan.Known, before *ve
 		for _, role := range ev.Spec.Roles() {
 			add(roles[role], judgements)
 		}
+	}
+	for _, name := range ownJudges(c) {
+		add(name, judgements)
 	}
 	if before != nil {
 		usd, unknown = before.CostUSD*float64(calls)/float64(before.Calls), false

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // An Execution says how a plan is carried out.
@@ -182,6 +183,17 @@ func revision(commit string) string {
 // Worktree is the commit of a state that is not committed.
 const Worktree = "worktree"
 
+// ownJudges are the targets that evaluators of a case ask in place of the judge.
+func ownJudges(c *schema.Case) []string {
+	var names []string
+	for _, ev := range c.Evaluators {
+		if s, ok := ev.Spec.(interface{ Targets() []string }); ok {
+			names = append(names, s.Targets()...)
+		}
+	}
+	return names
+}
+
 // openTargets opens the targets of the jobs and those that have a role in them.
 func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, error) {
 	roles := RoleTargets(s.Config.Roles)
@@ -190,6 +202,9 @@ func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, e
 		names[j.Target] = true
 		for _, role := range j.Case.Roles() {
 			names[roles[role]] = true
+		}
+		for _, name := range ownJudges(j.Case) {
+			names[name] = true
 		}
 	}
 	// A role that no target has is an error of the cases that need it.
@@ -224,7 +239,7 @@ func collect(into map[string]reporters.Outcome, outcomes []run.Outcome) {
 func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 	for _, r := range p.Plan.Rows {
 		if d, ok := p.headStored[r.HeadDigests.D]; ok && r.Head != nil && r.Action == plan.Reuse {
-			out, err := p.stored(ctx, d, r.HeadDigests, r)
+			out, err := p.stored(ctx, d, r)
 			if err != nil {
 				return err
 			}
@@ -234,7 +249,7 @@ func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 			continue
 		}
 		if d, ok := p.baseStored[r.BaseDigests.D]; ok {
-			out, err := p.stored(ctx, d, r.BaseDigests, r)
+			out, err := p.stored(ctx, d, r)
 			if err != nil {
 				return err
 			}
@@ -244,12 +259,12 @@ func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 	return nil
 }
 
-func (p *Prepared) stored(ctx context.Context, d ledger.Decision, digests plan.Digests, r plan.Row) (reporters.Outcome, error) {
+func (p *Prepared) stored(ctx context.Context, d ledger.Decision, r plan.Row) (reporters.Outcome, error) {
 	out := reporters.Outcome{Result: d.Result, Reused: true, Saved: d.Usage}
 	if len(r.Reasons) == 0 {
 		return out, nil
 	}
-	executions, _, err := p.Ledger.Executions(ctx, ledger.Scope{Trust: p.HeadTrust}, digests.E)
+	executions, _, err := p.Ledger.Executions(ctx, ledger.Scope{Trust: p.HeadTrust}, d.E)
 	if err != nil || len(executions) == 0 {
 		return out, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -47,12 +49,14 @@ type explained struct {
 	Digests   plan.Digests         `json:"digests"`
 	Inputs    []explainedInput     `json:"inputs"`
 	Samples   []explainedSample    `json:"samples"`
-	Judged    []verdict.Sample     `json:"judged"`
+	Judged    []explainedJudgement `json:"judged"`
 	Calls     []explainedCall      `json:"calls"`
 	Decision  *verdict.Result      `json:"decision"`
 	Usage     verdict.Usage        `json:"usage"`
 	CostUSD   *float64             `json:"cost_usd"`
 	Evaluator []explainedEvaluator `json:"evaluators"`
+
+	scale float64 // that scores are shown on
 }
 
 type explainedInput struct {
@@ -61,13 +65,23 @@ type explainedInput struct {
 	Absent bool   `json:"absent"`
 }
 
+// An explainedSample is one of the first attempt, or of the series that it
+// names: a later attempt, or the second prompt.
 type explainedSample struct {
 	Ordinal    int                `json:"ordinal"`
+	Series     string             `json:"series,omitempty"`
 	Transcript verdict.Transcript `json:"transcript"`
+}
+
+// An explainedJudgement is a judged sample of a series.
+type explainedJudgement struct {
+	Series string `json:"series,omitempty"`
+	verdict.Sample
 }
 
 type explainedCall struct {
 	Ordinal int             `json:"ordinal"`
+	Series  string          `json:"series,omitempty"`
 	Role    string          `json:"role"`
 	Seq     int             `json:"seq"`
 	Request json.RawMessage `json:"request"`
@@ -144,37 +158,74 @@ func gather(ctx context.Context, book *ledger.Ledger, row plan.Row) (explained, 
 		out.Evaluator = append(out.Evaluator, explainedEvaluator{ev.Name, ev.Spec.Kind(), ev.Spec, ev.Rule})
 	}
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
-	executions, next, err := book.Executions(ctx, scope, digests.E)
+	decided, err := book.Decided(ctx, scope, []string{digests.D})
 	if err != nil {
 		return out, err
 	}
+	parts := []caseSeries{{digests: digests}}
+	if d, ok := decided[digests.D]; ok {
+		out.Decision, out.Usage, out.CostUSD = &d.Result, d.Usage, d.Usage.Cost()
+		parts = seriesOf(digests, d.Result)
+	}
+	out.scale = (&reporters.Row{Dialect: c.Dialect}).Scale()
+	for _, part := range parts {
+		if err := out.gather(ctx, book, part); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// A caseSeries is all samples of a case under one prompt.
+type caseSeries struct {
+	digests plan.Digests
+	// name is empty for the first attempt.
+	name string
+	// besides are digests of calls that belong to no sample of it alone.
+	besides []string
+}
+
+// seriesOf are those that a result consists of.
+func seriesOf(d plan.Digests, r verdict.Result) []caseSeries {
+	parts := []caseSeries{{digests: d}}
+	for n, attempt := range r.Attempts {
+		if n > 0 {
+			parts = append(parts, caseSeries{d.Attempt(n, attempt.System), fmt.Sprintf("attempt %d", n+1), []string{d.Edit(n).E}})
+		}
+	}
+	if r.Contest != nil {
+		parts = append(parts, caseSeries{d.Rival(), "prompt B", []string{d.Comparison().J}})
+	}
+	return parts
+}
+
+// gather reads what the ledger has of a series.
+func (out *explained) gather(ctx context.Context, book *ledger.Ledger, part caseSeries) error {
+	scope, digests := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, part.digests
+	executions, next, err := book.Executions(ctx, scope, digests.E)
+	if err != nil {
+		return err
+	}
 	ordinals := []int{next} // of a sample that was begun and not ended
 	for _, x := range executions {
-		out.Samples = append(out.Samples, explainedSample{x.Ordinal, x.Transcript})
+		out.Samples = append(out.Samples, explainedSample{x.Ordinal, part.name, x.Transcript})
 		ordinals = append(ordinals, x.Ordinal)
 	}
 	slices.Sort(ordinals)
 	for _, ordinal := range ordinals {
-		for _, digest := range []string{digests.E, digests.J} {
+		for _, digest := range append([]string{digests.E, digests.J}, part.besides...) {
 			calls, err := book.Calls(ctx, scope, digest, ordinal)
 			if err != nil {
-				return out, err
+				return err
 			}
 			for _, call := range calls {
-				out.Calls = append(out.Calls, explainedCall{ordinal, call.Key.Role, call.Key.Seq, call.Request, call.Reply})
+				out.Calls = append(out.Calls, explainedCall{ordinal, part.name, call.Key.Role, call.Key.Seq, call.Request, call.Reply})
 			}
 		}
 	}
 	judgements, err := book.Judgements(ctx, scope, digests.J)
-	if err != nil {
-		return out, err
-	}
 	for _, j := range judgements {
-		out.Judged = append(out.Judged, j.Sample)
+		out.Judged = append(out.Judged, explainedJudgement{part.name, j.Sample})
 	}
-	decided, err := book.Decided(ctx, scope, []string{digests.D})
-	if d, ok := decided[digests.D]; ok {
-		out.Decision, out.Usage, out.CostUSD = &d.Result, d.Usage, d.Usage.Cost()
-	}
-	return out, err
+	return err
 }

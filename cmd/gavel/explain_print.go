@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/trial"
 )
 
 // printExplained writes what is known of a case for people: the conversation
@@ -19,7 +20,8 @@ func (a *app) printExplained(x explained) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
 	if x.Decision != nil {
-		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, phrase.Score(x.Decision.Score, 2), phrase.Line(x.Decision.Reason))
+		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, phrase.OutOf(x.Decision.Score, x.scale), phrase.Line(x.Decision.Reason))
+		writeTrial(&b, x)
 	}
 	fmt.Fprintf(&b, "  plan: %s", x.Action)
 	if len(x.Reasons) > 0 {
@@ -35,17 +37,17 @@ func (a *app) printExplained(x explained) error {
 	}
 	for _, s := range x.Samples {
 		t := s.Transcript
-		fmt.Fprintf(&b, "\nSample %d, %s", s.Ordinal+1, phrase.Count(t.Usage.Calls+t.Simulated.Calls, "call"))
+		fmt.Fprintf(&b, "\n%s, %s", sampleName(s.Ordinal, s.Series), phrase.Count(t.Usage.Calls+t.Simulated.Calls, "call"))
 		if t.Ended != "" {
 			fmt.Fprintf(&b, ", ended by %s", t.Ended)
 		}
 		b.WriteString("\n")
-		writeTranscript(&b, t, remarks(x.Judged, s.Ordinal))
+		writeTranscript(&b, t, remarks(x.Judged, s))
 	}
 	writeUnfinished(&b, x)
 	for _, s := range x.Judged {
 		for _, m := range s.Measurements {
-			fmt.Fprintf(&b, "\nSample %d by %s: %s\n", s.Ordinal+1, m.Evaluator, phrase.Line(m.Reason))
+			fmt.Fprintf(&b, "\n%s by %s: %s\n", sampleName(s.Ordinal, s.Series), m.Evaluator, phrase.Line(m.Reason))
 			writeMeasurement(&b, m)
 		}
 	}
@@ -58,6 +60,26 @@ func (a *app) printExplained(x explained) error {
 	return err
 }
 
+// writeTrial tells of attempts, of a rewritten prompt and of a second one.
+func writeTrial(b *strings.Builder, x explained) {
+	if x.Decision.Ungated {
+		b.WriteString("  ungated: without a threshold every score passes\n")
+	}
+	if t := trial.Of(*x.Decision); t != nil {
+		for _, line := range t.Lines(x.scale) {
+			fmt.Fprintf(b, "  %s\n", line)
+		}
+	}
+}
+
+func sampleName(ordinal int, series string) string {
+	name := fmt.Sprintf("Sample %d", ordinal+1)
+	if series != "" {
+		name += " of " + series
+	}
+	return name
+}
+
 func cost(usd *float64) string {
 	if usd == nil {
 		return ", price unknown"
@@ -66,7 +88,7 @@ func cost(usd *float64) string {
 }
 
 // remarks are what was found in each turn of a sample.
-func remarks(judged []verdict.Sample, ordinal int) map[int][]string {
+func remarks(judged []explainedJudgement, of explainedSample) map[int][]string {
 	found := map[int][]string{}
 	add := func(c verdict.Criterion) {
 		turns := c.Turns
@@ -76,7 +98,7 @@ func remarks(judged []verdict.Sample, ordinal int) map[int][]string {
 		}
 	}
 	for _, s := range judged {
-		if s.Ordinal != ordinal {
+		if s.Ordinal != of.Ordinal || s.Series != of.Series {
 			continue
 		}
 		for _, m := range s.Measurements {
@@ -125,14 +147,14 @@ func writeTranscript(b *strings.Builder, t verdict.Transcript, remarks map[int][
 
 // writeUnfinished shows what was said in a sample that never came to its end.
 func writeUnfinished(b *strings.Builder, x explained) {
-	last := -1
+	last := ""
 	for _, call := range x.Calls {
-		if slices.ContainsFunc(x.Samples, func(s explainedSample) bool { return s.Ordinal == call.Ordinal }) {
+		if slices.ContainsFunc(x.Samples, func(s explainedSample) bool { return s.Ordinal == call.Ordinal && s.Series == call.Series }) {
 			continue
 		}
-		if call.Ordinal != last {
-			fmt.Fprintf(b, "\nSample %d, not finished\n", call.Ordinal+1)
-			last = call.Ordinal
+		if name := sampleName(call.Ordinal, call.Series); name != last {
+			fmt.Fprintf(b, "\n%s, not finished\n", name)
+			last = name
 		}
 		var reply target.Reply
 		if json.Unmarshal(call.Reply, &reply) != nil {
