@@ -55,6 +55,9 @@ func RoleTargets(r config.Roles) map[schema.Role]string {
 
 func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
 	out := plan.Target{Agent: !t.RunsTools(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}
+	if p := t.Price; p != nil {
+		out.Price = fmt.Sprintf("%v in, %v out", p.Input, p.Output)
+	}
 	for _, f := range t.Identity(lookup, salt) {
 		out.Facts = append(out.Facts, plan.Fact{Name: f.Name, Value: f.Value, Tool: f.Tool})
 	}

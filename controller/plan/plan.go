@@ -53,6 +53,9 @@ type Target struct {
 	// case are not sent to it.
 	Agent bool
 	Facts []Fact
+	// Price is that of its tokens; empty where it is not known. It counts for
+	// cases that measure what a sample costs.
+	Price string
 	// Ends are the tools whose call ends a simulated conversation, sorted.
 	Ends []string
 	// Recorded holds, for a target that replays a recording, the digest of the

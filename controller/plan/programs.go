@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -26,12 +27,15 @@ func (d *digester) messages(agent bool) {
 }
 
 // measures adds what an evaluator measures by besides its spec: the bytes of
-// programs, and the models that are asked in place of the judge.
+// programs, the models that are asked in place of the judge, and the price.
 func (d *digester) measures(i int, spec schema.Spec) {
 	if s, ok := spec.(interface{ ProgramFiles() []schema.File }); ok {
 		for n, f := range s.ProgramFiles() {
 			d.long(Judgement, d.named("program", i)+" file "+strconv.Itoa(n+1), string(f.Data), f.Path)
 		}
+	}
+	if s, ok := spec.(interface{ ReadsCost() bool }); ok && s.ReadsCost() {
+		d.short(Judgement, d.named("price", i), cmp.Or(d.env.Targets[d.targetName()].Price, "none"), d.env.Config)
 	}
 	if s, ok := spec.(interface{ Targets() []string }); ok {
 		for n, name := range s.Targets() {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/target"
@@ -45,6 +46,9 @@ type Config struct {
 	Targets map[string]Target
 	// Roles name the targets that judge and extract.
 	Roles map[schema.Role]string
+	// Programs runs the programs that cases are judged by. Defaults to none:
+	// a case that needs one is an error.
+	Programs evalcase.Programs
 	// Budget limits what this run spends. Defaults to no limit.
 	Budget config.Budget
 	// Revision is the commit that a deployed agent must name where its target

@@ -13,11 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 const (
@@ -106,8 +108,21 @@ func (s *series) open(ctx context.Context, digest string, t *trial) (*session, e
 // measure runs one evaluator over the transcript.
 func (s *session) measure(ctx context.Context, ev schema.Evaluator, tr *verdict.Transcript) (verdict.Measurement, error) {
 	var fault error
-	m := evaluate.Measure(ctx, ev, evaluate.Input{Case: s.kase, Transcript: tr, Ask: s.asker(&fault)})
+	m := evaluate.Measure(ctx, ev, evaluate.Input{
+		Case: s.kase, Transcript: priced(tr, s.Targets[s.job.Target].Config.Price), Ask: s.asker(&fault), Programs: s.Programs,
+	})
 	return m, fault
+}
+
+// priced is a transcript at the price of now, which need not be the one that
+// was paid when it was stored.
+func priced(tr *verdict.Transcript, price *config.Price) *verdict.Transcript {
+	out := *tr
+	out.Usage.CostUSD, out.Usage.Unpriced = 0, out.Usage.Calls
+	if price != nil {
+		out.Usage.CostUSD, out.Usage.Unpriced = price.Cost(out.Usage.InputTokens, out.Usage.OutputTokens), 0
+	}
+	return &out
 }
 
 // asker asks the models that have roles, each within its own timeout. A fault
@@ -131,6 +146,9 @@ func (s *session) asker(fault *error) evaluate.Ask {
 
 // player is the name of the target that has a role.
 func (s *session) player(role schema.Role) (string, error) {
+	if name, ok := evaluator.JudgedBy(role); ok {
+		return name, nil
+	}
 	if name := s.Roles[role]; name != "" {
 		return name, nil
 	}

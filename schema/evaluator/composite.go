@@ -101,6 +101,14 @@ func (c Composite) Targets() []string {
 	return names
 }
 
+// ReadsCost reports whether a part does.
+func (c Composite) ReadsCost() bool {
+	return slices.ContainsFunc(c.parts(), func(s schema.Spec) bool {
+		r, ok := s.(interface{ ReadsCost() bool })
+		return ok && r.ReadsCost()
+	})
+}
+
 // ProgramFiles are those of the programs of all parts.
 func (c Composite) ProgramFiles() []schema.File {
 	var files []schema.File

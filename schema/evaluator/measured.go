@@ -1,6 +1,10 @@
 package evaluator
 
-import "github.com/gavel-evals/gavel/schema"
+import (
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
 
 // The quantities that are measured, which are the criteria of Measured.
 const (
@@ -21,6 +25,9 @@ type Measured struct {
 	// Quantities are sorted.
 	Quantities []string `json:"quantities"`
 }
+
+// ReadsCost reports whether the price of the target matters.
+func (m Measured) ReadsCost() bool { return slices.Contains(m.Quantities, CostUSD) }
 
 // Kind returns the type.
 func (m Measured) Kind() string { return m.Type }
