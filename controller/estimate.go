@@ -75,8 +75,8 @@ type bill struct {
 // add counts the calls of one case that are not stored yet.
 func (b *bill) add(cfg *config.Config, job run.Job, known plan.Known, before *verdict.Usage) {
 	c := job.Case
-	executions := max(c.Policy.Iterations-known.Executed, 0)
-	judgements := max(c.Policy.Iterations-known.Judged, 0)
+	executions := max(c.Samples()-known.Executed, 0)
+	judgements := max(c.Samples()-known.Judged, 0)
 	roles := RoleTargets(cfg.Roles)
 	turns := 1
 	if c.Drive.Simulation != nil {

@@ -239,7 +239,7 @@ func collect(into map[string]reporters.Outcome, outcomes []run.Outcome) {
 func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 	for _, r := range p.Plan.Rows {
 		if d, ok := p.headStored[r.HeadDigests.D]; ok && r.Head != nil && r.Action == plan.Reuse {
-			out, err := p.stored(ctx, d, r.HeadDigests, r)
+			out, err := p.stored(ctx, d, r)
 			if err != nil {
 				return err
 			}
@@ -249,7 +249,7 @@ func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 			continue
 		}
 		if d, ok := p.baseStored[r.BaseDigests.D]; ok {
-			out, err := p.stored(ctx, d, r.BaseDigests, r)
+			out, err := p.stored(ctx, d, r)
 			if err != nil {
 				return err
 			}
@@ -259,12 +259,12 @@ func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 	return nil
 }
 
-func (p *Prepared) stored(ctx context.Context, d ledger.Decision, digests plan.Digests, r plan.Row) (reporters.Outcome, error) {
+func (p *Prepared) stored(ctx context.Context, d ledger.Decision, r plan.Row) (reporters.Outcome, error) {
 	out := reporters.Outcome{Result: d.Result, Reused: true, Saved: d.Usage}
 	if len(r.Reasons) == 0 {
 		return out, nil
 	}
-	executions, _, err := p.Ledger.Executions(ctx, ledger.Scope{Trust: p.HeadTrust}, digests.E)
+	executions, _, err := p.Ledger.Executions(ctx, ledger.Scope{Trust: p.HeadTrust}, d.E)
 	if err != nil || len(executions) == 0 {
 		return out, err
 	}
