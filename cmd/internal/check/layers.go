@@ -30,6 +30,7 @@ var rooms = []room{
 	{dir: "controller/config", sees: []string{"schema"}, reason: "settings are values; they open nothing"},
 	{dir: "controller/gitrepo", sees: []string{"schema"}, reason: "it reads git and knows nothing of cases"},
 	{dir: "controller/watch", reason: "it tells that something happened to files, and nothing of what they mean"},
+	{dir: "controller/reconcile", reason: "it knows keys, and nothing of what they stand for"},
 	{dir: "controller/forge", sees: []string{"schema"}, reason: "it reads a forge and knows nothing of cases"},
 	{dir: "controller/evaluate/sandbox", sees: []string{"schema"}, reason: "it runs programs and knows nothing of what they are for"},
 	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/evaluate/sandbox"}, reason: "a target answers and judges nothing"},

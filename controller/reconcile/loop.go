@@ -1,0 +1,273 @@
+// Package reconcile keeps things true: it brings each of them, named by a key,
+// to the state that it should have, again whenever something hints that it may
+// not be there any more.
+//
+// Most callers make a [Loop], call [Loop.Add] for every hint and at every start
+// for everything there is, and [Loop.Run] until the program ends. A hint says
+// nothing but that a look is due, so that hints may be lost, repeated and come
+// in any order. At most one run of a key is under way and one waiting.
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// A Stall is an error that no further try mends by itself: only a new hint
+// starts the key again.
+type Stall struct{ Err error }
+
+func (e *Stall) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *Stall) Unwrap() error { return e.Err }
+
+// A Wait is an error that goes by itself, or a state that is reached then: the
+// key is looked at again after that time. A nil Err is no failure.
+type Wait struct {
+	Err   error
+	After time.Duration
+}
+
+func (e *Wait) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("look again after %v", e.After)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap gives the cause.
+func (e *Wait) Unwrap() error { return e.Err }
+
+// ErrSuperseded is the cause of the context of a run that a hint made stale.
+var ErrSuperseded = errors.New("superseded")
+
+// A Config says how keys are reconciled.
+type Config[K comparable] struct {
+	// Reconcile brings one key to its state. Its error says what comes next: nil
+	// ends it, a [Stall] or [Wait] as they say, the context's own error nothing,
+	// and every other one another try after a while.
+	Reconcile func(ctx context.Context, key K) error
+	// Stale is asked when a hint comes for a key whose run is under way: true
+	// cancels that run with the cause [ErrSuperseded]. It runs again in either
+	// case. Defaults to never.
+	Stale func(ctx context.Context, key K) bool
+	// Done is told of every run that ended. Calls may overlap. Defaults to
+	// nobody.
+	Done func(key K, took time.Duration, err error)
+	// Workers is how many keys run at once. Defaults to 4.
+	Workers int
+	// First and Most bound the time before another try, which doubles with each
+	// and has a jitter of up to a half. Default to 1 s and 5 min.
+	First, Most time.Duration
+	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
+	Random func() float64
+}
+
+// A Loop is the set of keys that are due. It is safe for concurrent use.
+type Loop[K comparable] struct {
+	cfg  Config[K]
+	wake chan struct{} // has a place when something became due
+
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	due     []K // in the order in which they came, each once
+	items   map[K]*item
+	timers  map[K]*time.Timer
+	running int
+}
+
+// An item is a key that is due, under way or to be tried again.
+type item struct {
+	queued, running bool
+	again           bool // a hint came while it was under way
+	asked           bool // whether it makes the run stale
+	cancel          context.CancelCauseFunc
+	tries           int
+}
+
+// New gives a Loop without any key.
+func New[K comparable](cfg Config[K]) *Loop[K] {
+	if cfg.Stale == nil {
+		cfg.Stale = func(context.Context, K) bool { return false }
+	}
+	if cfg.Done == nil {
+		cfg.Done = func(K, time.Duration, error) {}
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Float64
+	}
+	if cfg.Workers == 0 {
+		cfg.Workers = 4
+	}
+	if cfg.First == 0 {
+		cfg.First = time.Second
+	}
+	if cfg.Most == 0 {
+		cfg.Most = 5 * time.Minute
+	}
+	return &Loop[K]{cfg: cfg, wake: make(chan struct{}, 1), items: map[K]*item{}, timers: map[K]*time.Timer{}}
+}
+
+// Add makes a key due at once. A key that waits for another try does not wait
+// any longer; one that is under way is run once more.
+func (l *Loop[K]) Add(key K) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.add(key)
+}
+
+func (l *Loop[K]) add(key K) {
+	if t := l.timers[key]; t != nil {
+		t.Stop()
+		delete(l.timers, key)
+	}
+	it := l.items[key]
+	if it == nil {
+		it = &item{}
+		l.items[key] = it
+	}
+	switch {
+	case it.running:
+		it.again, it.asked = true, false
+	case !it.queued:
+		it.queued = true
+		l.due = append(l.due, key)
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Depth is how many keys wait for a worker, and how many are under way.
+func (l *Loop[K]) Depth() (waiting, running int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.due), l.running
+}
+
+// Run works until ctx ends and returns when everything below is down. Keys that
+// are due then are forgotten: what has to be done is found out at every start.
+func (l *Loop[K]) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	defer func() {
+		l.stop()
+		group.Wait()
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-l.wake:
+		}
+		for {
+			key, runCtx, ok := l.next(ctx)
+			if !ok {
+				break
+			}
+			group.Go(func() { l.work(runCtx, key) })
+		}
+		l.checkStale(ctx, &group)
+	}
+}
+
+// stop ends the timers.
+func (l *Loop[K]) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, t := range l.timers {
+		t.Stop()
+		delete(l.timers, key)
+	}
+}
+
+// next takes the key that is due for the longest time, if there is a worker.
+func (l *Loop[K]) next(ctx context.Context) (K, context.Context, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var none K
+	if len(l.due) == 0 || l.running == l.cfg.Workers || ctx.Err() != nil {
+		return none, nil, false
+	}
+	key := l.due[0]
+	l.due = l.due[1:]
+	it := l.items[key]
+	it.queued, it.running = false, true
+	l.running++
+	ctx, it.cancel = context.WithCancelCause(ctx)
+	return key, ctx, true
+}
+
+// checkStale asks of the keys under way that were hinted at whether what they
+// do is of use.
+func (l *Loop[K]) checkStale(ctx context.Context, group *sync.WaitGroup) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, it := range l.items {
+		if !it.running || !it.again || it.asked {
+			continue
+		}
+		it.asked = true
+		cancel := it.cancel
+		group.Go(func() {
+			if l.cfg.Stale(ctx, key) {
+				cancel(ErrSuperseded)
+			}
+		})
+	}
+}
+
+// work runs a key once and says what comes next.
+func (l *Loop[K]) work(ctx context.Context, key K) {
+	start := time.Now()
+	err := l.reconcile(ctx, key)
+	superseded, ended := errors.Is(context.Cause(ctx), ErrSuperseded), ctx.Err() != nil
+	l.cfg.Done(key, time.Since(start), err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	it := l.items[key]
+	it.cancel(nil)
+	it.running = false
+	l.running--
+	var stall *Stall
+	var wait *Wait
+	switch {
+	case it.again || superseded:
+		it.again, it.tries = false, 0
+		l.add(key)
+	case err == nil || errors.As(err, &stall) || ended:
+		delete(l.items, key)
+	case errors.As(err, &wait):
+		it.tries = 0
+		l.later(key, wait.After)
+	default:
+		delay := min(l.cfg.First<<min(it.tries, 30), l.cfg.Most)
+		it.tries++
+		l.later(key, delay/2+time.Duration(l.cfg.Random()*float64(delay)/2))
+	}
+	select {
+	case l.wake <- struct{}{}: // a worker is free
+	default:
+	}
+}
+
+// later makes the key due after a time.
+func (l *Loop[K]) later(key K, after time.Duration) {
+	l.timers[key] = time.AfterFunc(after, func() { l.Add(key) })
+}
+
+// reconcile contains a panic: one bad item must not end the others.
+func (l *Loop[K]) reconcile(ctx context.Context, key K) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return l.cfg.Reconcile(ctx, key)
+}

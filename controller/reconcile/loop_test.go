@@ -1,0 +1,231 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/reconcile"
+)
+
+// A diary notes what is done when, in seconds after the start.
+type diary struct {
+	mu    sync.Mutex
+	start time.Time
+	notes []string
+}
+
+func (d *diary) note(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.notes = append(d.notes, fmt.Sprintf("%v ", time.Since(d.start))+fmt.Sprintf(format, args...))
+}
+
+// bubble runs a loop in virtual time and ends it.
+func bubble(t *testing.T, cfg reconcile.Config[string], do func(*reconcile.Loop[string], *diary)) []string {
+	t.Helper()
+	d := &diary{}
+	synctest.Test(t, func(t *testing.T) {
+		d.start = time.Now()
+		inner := cfg.Reconcile
+		cfg.Reconcile = func(ctx context.Context, key string) error {
+			d.note("begin %s", key)
+			err := inner(ctx, key)
+			d.note("end %s: %v", key, err)
+			return err
+		}
+		cfg.Random = func() float64 { return 1 }
+		l := reconcile.New(cfg)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- l.Run(ctx) }()
+		do(l, d)
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run = %v", err)
+		}
+	})
+	return d.notes
+}
+
+func takes(d time.Duration) func(context.Context, string) error {
+	return func(ctx context.Context, _ string) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// TestOneRunningOneWaiting: however many hints come while a key is under way,
+// it runs once more.
+func TestOneRunningOneWaiting(t *testing.T) {
+	got := bubble(t, reconcile.Config[string]{Reconcile: takes(10 * time.Second)}, func(l *reconcile.Loop[string], _ *diary) {
+		for range 5 {
+			l.Add("a")
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Minute)
+	})
+	want := []string{"0s begin a", "10s end a: <nil>", "10s begin a", "20s end a: <nil>"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestANewHeadEndsTheOldRun, where it is told that the run is stale.
+func TestANewHeadEndsTheOldRun(t *testing.T) {
+	var stale atomic.Bool
+	got := bubble(t, reconcile.Config[string]{
+		Reconcile: takes(10 * time.Second),
+		Stale:     func(context.Context, string) bool { return stale.Load() },
+	}, func(l *reconcile.Loop[string], _ *diary) {
+		l.Add("a")
+		time.Sleep(time.Second)
+		l.Add("a") // a comment
+		time.Sleep(time.Second)
+		stale.Store(true)
+		l.Add("a") // a push
+		synctest.Wait()
+		stale.Store(false)
+		time.Sleep(time.Minute)
+	})
+	want := []string{"0s begin a", "2s end a: superseded", "2s begin a", "12s end a: <nil>"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestErrorsSayWhatComesNext: stall, wait, try again.
+func TestErrorsSayWhatComesNext(t *testing.T) {
+	left := map[string][]error{
+		"stall": {&reconcile.Stall{Err: errors.New("no permission")}},
+		"wait":  {&reconcile.Wait{After: 30 * time.Second}},
+		"retry": {errors.New("500"), errors.New("500"), errors.New("500")},
+	}
+	for key, want := range map[string][]string{
+		"stall": {"0s begin stall", "0s end stall: no permission"},
+		"wait":  {"0s begin wait", "0s end wait: look again after 30s", "30s begin wait", "30s end wait: <nil>"},
+		"retry": {
+			"0s begin retry", "0s end retry: 500", "1s begin retry", "1s end retry: 500",
+			"3s begin retry", "3s end retry: 500", "7s begin retry", "7s end retry: <nil>",
+		},
+	} {
+		t.Run(key, func(t *testing.T) {
+			got := bubble(t, reconcile.Config[string]{Reconcile: func(context.Context, string) error {
+				errs := left[key]
+				if len(errs) == 0 {
+					return nil
+				}
+				left[key] = errs[1:]
+				return errs[0]
+			}}, func(l *reconcile.Loop[string], _ *diary) {
+				l.Add(key)
+				time.Sleep(10 * time.Minute)
+			})
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAHintEndsTheWait: nobody waits for a try when there is news.
+func TestAHintEndsTheWait(t *testing.T) {
+	tries := 0
+	got := bubble(t, reconcile.Config[string]{Reconcile: func(context.Context, string) error {
+		if tries++; tries == 1 {
+			return &reconcile.Wait{After: time.Hour, Err: errors.New("limit")}
+		}
+		return nil
+	}}, func(l *reconcile.Loop[string], _ *diary) {
+		l.Add("a")
+		time.Sleep(time.Minute)
+		l.Add("a")
+		time.Sleep(2 * time.Hour)
+	})
+	want := []string{"0s begin a", "0s end a: limit", "1m0s begin a", "1m0s end a: <nil>"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWorkers bounds how many keys run at once, the oldest first.
+func TestWorkers(t *testing.T) {
+	got := bubble(t, reconcile.Config[string]{Reconcile: takes(time.Second), Workers: 1}, func(l *reconcile.Loop[string], d *diary) {
+		for _, key := range []string{"a", "b", "c", "b"} {
+			l.Add(key)
+		}
+		synctest.Wait()
+		waiting, running := l.Depth()
+		d.note("%d wait, %d run", waiting, running)
+		time.Sleep(time.Minute)
+	})
+	want := []string{
+		"0s begin a", "0s 2 wait, 1 run", "1s end a: <nil>", "1s begin b", "2s end b: <nil>", "2s begin c", "3s end c: <nil>",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAPanicIsContained: the key is tried again, the others never notice.
+func TestAPanicIsContained(t *testing.T) {
+	var mu sync.Mutex
+	var errs []string
+	tries := 0
+	got := bubble(t, reconcile.Config[string]{
+		Reconcile: func(_ context.Context, key string) error {
+			if key == "bad" {
+				if tries++; tries == 1 {
+					panic("a null field")
+				}
+			}
+			return nil
+		},
+		Done: func(key string, _ time.Duration, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, key+": "+err.Error())
+			}
+		},
+	}, func(l *reconcile.Loop[string], _ *diary) {
+		l.Add("bad")
+		l.Add("good")
+		time.Sleep(time.Minute)
+	})
+	if len(errs) != 1 || !strings.HasPrefix(errs[0], "bad: panic: a null field\n") {
+		t.Errorf("errors %v", errs)
+	}
+	joined := strings.Join(got, "\n")
+	if !strings.Contains(joined, "0s end good: <nil>") || !strings.Contains(joined, "1s end bad: <nil>") {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestTheEndIsGraceful: Run returns when the runs below are down.
+func TestTheEndIsGraceful(t *testing.T) {
+	got := bubble(t, reconcile.Config[string]{Reconcile: func(ctx context.Context, _ string) error {
+		<-ctx.Done()
+		time.Sleep(3 * time.Second) // it stores what it has
+		return ctx.Err()
+	}}, func(l *reconcile.Loop[string], _ *diary) {
+		l.Add("a")
+		time.Sleep(time.Second)
+	})
+	want := []string{"0s begin a", "4s end a: context canceled"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
