@@ -22,6 +22,7 @@ import (
 // starts the key again.
 type Stall struct{ Err error }
 
+// Error is the cause's.
 func (e *Stall) Error() string { return e.Err.Error() }
 
 // Unwrap gives the cause.
@@ -34,6 +35,7 @@ type Wait struct {
 	After time.Duration
 }
 
+// Error is the cause's, or what is waited for.
 func (e *Wait) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("look again after %v", e.After)
