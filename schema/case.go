@@ -26,6 +26,8 @@ type Case struct {
 
 	// Target is the name of the target, or empty for the default target.
 	Target string
+	// Beside says that the case is there once for each of several targets.
+	Beside bool
 	// System is the resolved system prompt; empty means none is sent.
 	System string
 	// Layers are the texts that System was built from, outermost first.
@@ -50,6 +52,15 @@ type Case struct {
 	// Inputs lists every file that the case was built from, and every file
 	// that would have been one had it existed, sorted by path.
 	Inputs []Input
+}
+
+// ID tells the case from all others of a plan: the key, which it shares with
+// those that are run against other targets.
+func (c *Case) ID() string {
+	if c.Beside {
+		return c.Key + "\x00" + c.Target
+	}
+	return c.Key
 }
 
 // Roles names the models that a case may call besides its target, without

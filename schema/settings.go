@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"path"
 	"time"
 )
@@ -18,6 +19,9 @@ type Settings struct {
 	// configuration and that target names cannot be checked.
 	Targets       map[string]TargetSettings
 	DefaultTarget string
+	// Against is the target of every case, whatever its definition names; empty
+	// for the case's own.
+	Against string `json:",omitempty"`
 	// Aliases map names that definitions use to targets.
 	Aliases map[string]string
 	// Thresholds are the passing scores by dialect that the file sets.
@@ -34,6 +38,18 @@ type Settings struct {
 	// Constraints are the files with what the team demands of its definitions
 	// beyond their formats.
 	Constraints []ConstraintFile `json:",omitempty"`
+}
+
+// CompileAgainst gives the settings by which every case is one of the target.
+// What kind of target a definition asks for is not checked then.
+func (s Settings) CompileAgainst(target string) Settings {
+	s.DefaultTarget, s.Against = target, target
+	if t, ok := s.Targets[target]; ok {
+		s.Targets = maps.Clone(s.Targets)
+		t.Kind = ""
+		s.Targets[target] = t
+	}
+	return s
 }
 
 // TargetSettings are the values of one target that compiling needs.

@@ -13,7 +13,7 @@ import (
 type Side struct {
 	// Commit is 40 hex digits or worktree.
 	Commit string
-	// Cases by key; Digests go with them.
+	// Cases by ID; Digests go with them.
 	Cases   map[string]*schema.Case
 	Digests map[string]Digests
 	// Invalid are the files of definitions that did not load.
@@ -33,8 +33,8 @@ func NewSide(commit string, cases []*schema.Case, env Environment) Side {
 		DefaultTarget: env.DefaultTarget,
 	}
 	for _, c := range cases {
-		s.Cases[c.Key] = c
-		s.Digests[c.Key] = Digest(c, env)
+		s.Cases[c.ID()] = c
+		s.Digests[c.ID()] = Digest(c, env)
 	}
 	return s
 }
@@ -57,22 +57,24 @@ func Compare(base *Side, head Side, opts Options) *Plan {
 	if base != nil {
 		p.Base = base.Commit
 	}
-	for _, key := range slices.Sorted(maps.Keys(head.Cases)) {
-		p.Rows = append(p.Rows, compareCase(base, head, key, opts))
+	for _, id := range slices.Sorted(maps.Keys(head.Cases)) {
+		p.Rows = append(p.Rows, compareCase(base, head, id, opts))
 	}
 	if base != nil {
 		p.Rows = append(p.Rows, missing(*base, head)...)
 		p.Rows = pairMoved(p.Rows)
 	}
-	slices.SortFunc(p.Rows, func(a, b Row) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(p.Rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Target, b.Target))
+	})
 	return p
 }
 
-func compareCase(base *Side, head Side, key string, opts Options) Row {
-	c := head.Cases[key]
+func compareCase(base *Side, head Side, id string, opts Options) Row {
+	c := head.Cases[id]
 	row := Row{
-		Key: key, Dialect: c.Dialect, Target: cmp.Or(c.Target, head.DefaultTarget),
-		Action: Run, Head: c, HeadDigests: head.Digests[key],
+		Key: c.Key, Dialect: c.Dialect, Target: cmp.Or(c.Target, head.DefaultTarget),
+		Action: Run, Head: c, HeadDigests: head.Digests[id],
 	}
 	if c.Skip != "" {
 		row.Action = Skip
@@ -81,7 +83,7 @@ func compareCase(base *Side, head Side, key string, opts Options) Row {
 	if base == nil {
 		return row
 	}
-	row.Base, row.BaseDigests = base.Cases[key], base.Digests[key]
+	row.Base, row.BaseDigests = base.Cases[id], base.Digests[id]
 	switch {
 	case row.Action == Skip:
 	case row.Base == nil:
@@ -92,7 +94,7 @@ func compareCase(base *Side, head Side, key string, opts Options) Row {
 		row.Reasons = Changes(row.BaseDigests, row.HeadDigests, opts.Changed)
 	default:
 		if opts.Always != nil {
-			if reason, ok := opts.Always(key); ok {
+			if reason, ok := opts.Always(c.Key); ok {
 				row.Reasons = []Reason{reason}
 				return row
 			}
@@ -106,14 +108,14 @@ func compareCase(base *Side, head Side, key string, opts Options) Row {
 // where its definition is there but no longer loads.
 func missing(base, head Side) []Row {
 	var rows []Row
-	for key, c := range base.Cases {
-		if _, there := head.Cases[key]; there {
+	for id, c := range base.Cases {
+		if _, there := head.Cases[id]; there {
 			continue
 		}
 		row := Row{
-			Key: key, Dialect: c.Dialect, Target: cmp.Or(c.Target, base.DefaultTarget), Action: Removed,
+			Key: c.Key, Dialect: c.Dialect, Target: cmp.Or(c.Target, base.DefaultTarget), Action: Removed,
 			Reasons: []Reason{{"removed", c.Origin.File, "the case is gone"}},
-			Base:    c, BaseDigests: base.Digests[key],
+			Base:    c, BaseDigests: base.Digests[id],
 		}
 		for _, in := range c.Inputs {
 			if head.Invalid[in.File] {

@@ -47,6 +47,42 @@ func actions(p *Plan) map[string]string {
 	return out
 }
 
+// TestSeveralTargets holds that a case which is run against several targets has
+// a row for each, and that each is compared with its own base.
+func TestSeveralTargets(t *testing.T) {
+	env := Environment{Targets: map[string]Target{
+		"large": {Facts: []Fact{{Name: "model", Value: "l"}}}, "small": {Facts: []Fact{{Name: "model", Value: "s"}}},
+	}}
+	beside := func(cases ...*schema.Case) Side {
+		var all []*schema.Case
+		for _, target := range []string{"small", "large"} {
+			for _, c := range cases {
+				one := *c
+				one.Target, one.Beside = target, true
+				all = append(all, &one)
+			}
+		}
+		return NewSide("c", all, env)
+	}
+	base := beside(kase("a", "1", 1), kase("b", "1", 1), kase("gone", "1", 1))
+	delete(base.Cases, "b\x00large")
+	p := Compare(&base, beside(kase("a", "1", 1), kase("b", "2", 1)), Options{})
+	var got []string
+	for _, r := range p.Rows {
+		got = append(got, strings.Join([]string{r.Key, r.Target, string(r.Action)}, " "))
+	}
+	want := []string{"a large reuse", "a small reuse", "b large run", "b small run", "gone large removed", "gone small removed"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if p.Rows[2].Base != nil || p.Rows[3].Base == nil {
+		t.Error("a case is compared with that of another target")
+	}
+	if p.Rows[0].HeadDigests.E == p.Rows[1].HeadDigests.E {
+		t.Error("two targets have one digest")
+	}
+}
+
 func TestCompare(t *testing.T) {
 	invalid := side(kase("a", "1", 1))
 	invalid.Invalid["b.json"] = true

@@ -222,6 +222,7 @@ func (c *compiler) findTarget() string {
 			break
 		}
 	}
+	name = cmp.Or(c.Settings.Against, name)
 	c.target, c.known = c.Settings.Targets[cmp.Or(name, c.Settings.DefaultTarget)]
 	return name
 }

@@ -5,6 +5,7 @@
 package promptval
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -120,6 +121,7 @@ func (c *compiler) target(name string) (target string, known bool) {
 		c.problems = append(c.problems, *problem)
 		return "", false
 	}
+	target = cmp.Or(c.Settings.Against, target)
 	// A model may be anything: what it is, its prompt says.
 	want, is := c.doc.Text("test_type"), c.Settings.Targets[target].Kind
 	if known && is != "" && is != "model" && is != want {
