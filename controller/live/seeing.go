@@ -49,7 +49,7 @@ func (s *seeing) see(ctx context.Context, hints []string) (*Look, error) {
 		if err := s.compare(ctx, hints); err != nil {
 			return nil, err
 		}
-		changed := changes(before, s.differ)
+		changed := slices.DeleteFunc(changes(before, s.differ), s.passing)
 		if len(changed) == 0 && !s.news {
 			return look, nil
 		}
@@ -248,6 +248,16 @@ func (s *seeing) follow(paths []string) error {
 	}
 	s.paths, s.all = paths, true
 	return s.watch()
+}
+
+// passing reports whether a file is one that an editor puts beside what it
+// edits, in a folder where nothing reads it.
+func (s *seeing) passing(name string) bool {
+	base := path.Base(name)
+	if !strings.HasPrefix(base, ".") && !strings.HasSuffix(base, "~") && base != "4913" || slices.Contains(s.extra, name) {
+		return false
+	}
+	return slices.ContainsFunc(s.config.Definitions, func(dir string) bool { return covers(path.Clean(dir), name) })
 }
 
 // rootOf is the folder in which a glob's matches lie.

@@ -268,6 +268,7 @@ func TestQuiet(t *testing.T) {
 	f := follow(r, r.config())
 	r.write(map[string]string{
 		".gavel/ledger.db": "x", ".gavel/ledger.db-wal": "x", "readme.md": "x",
+		"test_definitions/talk/.hello.json.swp": "x", hello + "~": "x",
 		hello: start[hello], "test_definitions/notes/a.json": "{", ".git/index.lock.x": "",
 	})
 	r.git("update-index", "--refresh")

@@ -232,7 +232,8 @@ func place(r *Row) int {
 	return 6
 }
 
-// Counts are the rows by what they say.
+// Counts are the rows by what they say. Those that are to be judged count as
+// that only.
 type Counts struct{ Pass, Borderline, Fail, Error, Due, Broke, Fixed int }
 
 // Count counts the rows.
@@ -246,10 +247,11 @@ func (b *Board) Count() Counts {
 		case "fixed":
 			c.Fixed++
 		}
-		if r.Due {
+		switch {
+		case r.Due:
 			c.Due++
-		}
-		if r.Verdict == nil {
+			continue
+		case r.Verdict == nil:
 			continue
 		}
 		switch *r.Verdict {

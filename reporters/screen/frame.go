@@ -167,7 +167,7 @@ func (m Model) progress() line {
 	}
 	rate := float64(b.Done) / took.Seconds()
 	left := time.Duration(float64(b.Due-b.Done) / rate * float64(time.Second))
-	return append(out, span{dim, fmt.Sprintf("  %.1f a second, %s left", rate, phrase.Duration(left))})
+	return append(out, span{dim, fmt.Sprintf("  %.1f a second, %s left", rate, phrase.Duration(max(left.Round(time.Second), time.Second)))})
 }
 
 // foot tells more of the selected case, and which keys there are.

@@ -59,7 +59,7 @@ func (m Model) press(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	case "up", "k", "down", "j", "pgup", "pgdown", "home", "end", "g", "G", "space":
 		return m.move(name)
 	case "enter":
-		m.open, m.help, m.scroll = !m.open && m.selected != "", false, 0
+		m.open, m.help, m.scroll, m.moved = !m.open && m.selected != "", false, 0, true
 		if m.open {
 			return m, m.load()
 		}
@@ -168,7 +168,7 @@ func (m Model) move(name string) (tea.Model, tea.Cmd) {
 		return m, nil
 	}
 	m.at = min(max(m.at+by, 0), len(rows)-1)
-	m.selected, m.scroll = rows[m.at].Key, 0
+	m.selected, m.scroll, m.moved = rows[m.at].Key, 0, true
 	if m.open {
 		return m, m.load()
 	}
@@ -189,11 +189,12 @@ func (m Model) edit() (tea.Model, tea.Cmd) {
 	return m, tea.Exec(program, func(err error) tea.Msg { return edited{err} })
 }
 
-// settle keeps the selection on its case, or near where that was.
+// settle keeps the selection on the case that the user chose, or near where
+// that was.
 func (m *Model) settle() {
 	rows := m.listed()
 	for i, row := range rows {
-		if row.Key == m.selected {
+		if row.Key == m.selected && m.moved {
 			m.at = i
 			return
 		}

@@ -86,6 +86,7 @@ type Model struct {
 
 	selected   string // key
 	at         int    // its place among the rows that are listed
+	moved      bool   // by the user; before, the first row is selected
 	failedOnly bool
 	filter     string
 	typing     bool // the filter
