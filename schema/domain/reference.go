@@ -26,6 +26,9 @@ type evaluatorFile struct {
 	Prompt string           `json:"eval_prompt"`
 	Regex  string           `json:"extraction_regex"`
 	Config evaluatorOptions `json:"config"`
+
+	// databaseAt is where Config.Database stands.
+	databaseAt schema.Position
 }
 
 type evaluatorOptions struct {
@@ -47,6 +50,7 @@ func (t *tree) loadEvaluator(file string) {
 			t.problems = append(t.problems, doc.Problem("decode", err.Error(), ""))
 		} else {
 			e.broken = false
+			e.databaseAt = doc.At("config", "database")
 		}
 		if err := checkPattern(e.Regex); err != nil {
 			t.problems = append(t.problems, doc.Problem("regex", err.Error(), "write an RE2 pattern", "extraction_regex"))

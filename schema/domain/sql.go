@@ -112,6 +112,9 @@ func (c *compiler) namedDatabase(e *evaluatorFile) []schema.File {
 	found := c.Read(schema.Reference{
 		At: schema.Position{File: e.file}, Path: e.Config.Database, Role: "database", Most: maxDatabase,
 	})
+	for i := range found.Problems {
+		found.Problems[i].Message += " (named in " + e.databaseAt.String() + ")"
+	}
 	return c.databaseFile(found, "evaluator_id")
 }
 

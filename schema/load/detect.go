@@ -99,7 +99,7 @@ func misfit(doc *schema.Document) *schema.Problem {
 		}
 	}
 	if best == "" {
-		return nil
+		return misspelt(doc, keys, at)
 	}
 	var p schema.Problem
 	if now, ok := renamed[best][bestKey]; ok && !slices.Contains(distinctive[best], bestKey) {
@@ -110,6 +110,23 @@ func misfit(doc *schema.Document) *schema.Problem {
 			lacking(best, keys)+", or name the file in .gavelignore", append(at, bestKey)...)
 	}
 	return &p
+}
+
+// misspelt finds a key of two words that is nearly one that only a dialect has.
+// Single words are near to too many others.
+func misspelt(doc *schema.Document, keys []string, at []any) *schema.Problem {
+	for _, dialect := range contentDialects {
+		for _, key := range keys {
+			near := schema.Suggest(key, distinctive[dialect])
+			if near == "" || !strings.Contains(key, "_") && near != "evalcases" {
+				continue
+			}
+			p := doc.Problem("unknown-field", fmt.Sprintf("unknown field `%s`", key),
+				fmt.Sprintf("did you mean `%s` of the %s format? If not, name the file in .gavelignore", near, dialect), append(at, key)...)
+			return &p
+		}
+	}
+	return nil
 }
 
 // signsOf lists the keys that speak for a dialect.

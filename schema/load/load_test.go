@@ -114,8 +114,8 @@ func TestProblems(t *testing.T) {
 		"nested too deeply":  {test, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "error: values are nested more than 64 deep; flatten the file"},
 		"too large":          {test, strings.Repeat(" ", schema.MaxFile) + "{}", "error: the file has 262146 bytes; a definition may have 262144; split it"},
 		"no domain.json":     {"test_definitions/new/level_1/t.json", `{"id": "m", "name": "M", "prompt": "1?", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:1: error: domain.json is missing; add test_definitions/new/domain.json"},
-		"missing database":   {"test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "no.sql"}}`, "error: the file test_definitions/evaluators/no.sql does not exist; add it or correct the path"},
-		"escaping path":      {"test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "../../../etc/x.sql"}}`, "error: the path \"../../../etc/x.sql\" leaves the repository; name a file inside it"},
+		"missing database":   {"test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "no.sql"}}`, "error: the file test_definitions/evaluators/no.sql does not exist (named in test_definitions/evaluators/sql_executor.json:1:57); add it or correct the path"},
+		"escaping path":      {"test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "../../../etc/x.sql"}}`, "error: the path \"../../../etc/x.sql\" leaves the repository (named in test_definitions/evaluators/sql_executor.json:1:57); name a file inside it"},
 		"stray in a domain":  {"test_definitions/math/readme.json", "{}", "1:1: warning: the file is in no level folder and is not read"},
 		"unlikely extra key": {test, `{"id": "m", "name": "M", "prompt": "1?", "zzz": 1, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:42: warning: unknown field `zzz`; it is ignored; remove it"},
 	} {

@@ -33,7 +33,7 @@ func TestProblems(t *testing.T) {
 		}},
 		"unknown field": {"a.json", `{"name": "N", "zzz": 1}`, 0, []string{"1:15: error: unknown field `zzz`; " + known}},
 		"field of promptval": {"a.yaml", "name: N\nrubric:\n  a: {weight: 1}\n", 0, []string{
-			"2:1: error: unknown field `rubric`; " + known,
+			"2:1: error: `rubric` does not belong here: it is a field of the promptval format; write `evaluation_criteria_override`",
 		}},
 		"field of evalcase": {"a.json", `{"name": "N", "expected_outcome": "refunded"}`, 0, []string{
 			"1:15: error: unknown field `expected_outcome`; did you mean `expected_outcomes`?",
