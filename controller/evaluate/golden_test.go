@@ -60,6 +60,7 @@ func TestMessagesGolden(t *testing.T) {
 		writeRequest(&b, tt.name, s.asked[len(s.asked)-1])
 	}
 	writeConversations(t, &b)
+	writeSuites(t, &b)
 	writeComparison(t, &b)
 	// The mark is shown as a visible character.
 	got := strings.ReplaceAll(b.String(), target.Mark, "␀")
@@ -111,6 +112,44 @@ func writeConversations(t *testing.T, b *strings.Builder) {
 	} {
 		s := &script{}
 		judge(t, tt.spec, tt.tr, s)
+		writeRequest(b, tt.name, s.asked[0])
+	}
+}
+
+// writeSuites adds what the judges of the evalcase format are sent.
+func writeSuites(t *testing.T, b *strings.Builder) {
+	tr := talk(`get_order {"order_id":"A-1042"}`)
+	tr.Messages[0].Blocks = []schema.Block{{Type: "text", Text: tr.Messages[0].Content}, {Type: "image", Media: "image/png"}}
+	untraced := talk()
+	untraced.System, untraced.Traced = "", false
+	full := evaluator.Subject{ExpectedOutcome: "The day of arrival is named.\n", Reference: "It arrives on 5 March.", Note: "Today is 3 March."}
+	rubrics := criteriaOf("names the day", "tone*")
+	rubrics.Subject = full
+	for _, tt := range []struct {
+		name string
+		spec schema.Spec
+		tr   *verdict.Transcript
+		sent int // messages that are history and question
+	}{
+		{"judge: rubric", rubrics, tr, 1},
+		{"judge: rubric, met or not", criteriaOf("a"), untraced, 1},
+		{"judge: llm_judge", evaluator.LLMJudge{Subject: full}, tr, 3},
+		{"judge: llm_judge without an answer", evaluator.LLMJudge{Subject: full}, untraced, len(untraced.Messages)},
+		{"judge: llm_judge by a template", evaluator.LLMJudge{Template: "Is {{candidate_answer}} right? It should be {{expected_outcome}}.", Subject: full}, tr, 1},
+		{"judge: llm_judge by a program", evaluator.LLMJudge{Program: &evaluator.Program{}}, tr, 1},
+		{"judge: aggregator", evaluator.Composite{
+			Members: []evaluator.Member{{ID: "answer", Spec: evaluator.Regex{Pattern: "(arrives)"}}}, Judge: &evaluator.LLMJudge{Subject: full},
+		}, tr, 1},
+	} {
+		s := &script{}
+		in := evaluate.Input{
+			Case: &schema.Case{Drive: schema.Drive{Messages: tt.tr.Messages[:tt.sent]}}, Transcript: tt.tr, Ask: s.ask,
+			Programs: printed("Is that polite?\n", nil),
+		}
+		evaluate.Measure(t.Context(), schema.Evaluator{Spec: tt.spec}, in)
+		if len(s.asked) != 1 {
+			t.Fatalf("%s: %d requests", tt.name, len(s.asked))
+		}
 		writeRequest(b, tt.name, s.asked[0])
 	}
 }

@@ -90,11 +90,14 @@ func rubricReply(list []evaluator.RubricCriterion) string {
 	met, scored := kinds(list)
 	if met {
 		form += `, "met": …`
-		text += " met is true or false, and null for a criterion with a score;"
+		text += " met is true or false;"
 	}
 	if scored {
 		form += `, "score": …`
-		text += fmt.Sprintf(" score is a number from 0 to %d by the descriptions, scores between them are allowed, and null for a criterion that is met or not;", rubricScale)
+		text += fmt.Sprintf(" score is a number from 0 to %d by the descriptions, and scores between them are allowed;", rubricScale)
+	}
+	if met && scored {
+		text += " met is null for a criterion with a score, and score for one that is met or not;"
 	}
 	return `Reply with one JSON object {"criteria": [` + form + `}, …], "summary": "…"}: criteria has every criterion once, by its id as it is written above; reason says why in one or two sentences;` +
 		text + " summary sums up what is good and what is missing. Write nothing else."
@@ -107,11 +110,14 @@ func rubricFormat(list []evaluator.RubricCriterion) *target.Format {
 	}
 	fields := map[string]any{"id": ask.OneOf(ids), "reason": ask.Kind("string")}
 	met, scored := kinds(list)
-	if met {
+	switch {
+	case met && scored:
 		fields["met"] = map[string]any{"type": []string{"boolean", "null"}}
-	}
-	if scored {
 		fields["score"] = map[string]any{"type": []string{"number", "null"}}
+	case met:
+		fields["met"] = ask.Kind("boolean")
+	default:
+		fields["score"] = ask.Kind("number")
 	}
 	reply := ask.Object(map[string]any{"criteria": ask.List(fields), "summary": ask.Kind("string")})
 	return &target.Format{Name: "judgement", Schema: json.RawMessage(ask.OneLine(reply))}
