@@ -123,5 +123,7 @@ func (a *app) demoPlan(ctx context.Context, w *workspace, book *ledger.Ledger) (
 	if err != nil {
 		return nil, err
 	}
-	return a.committed(ctx, w, book, commits{head: head, base: "main"})
+	return controller.PrepareCommits(ctx, controller.Commits{
+		Repo: w.repo, Head: head, Base: "main", Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
+	})
 }

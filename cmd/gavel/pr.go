@@ -6,20 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/github"
-	"github.com/gavel-evals/gavel/schema"
 )
 
 func (a *app) prCommand() *cobra.Command {
@@ -45,65 +41,92 @@ name the pull request and put a token into GITHUB_TOKEN.`,
 	return cmd
 }
 
-// A review is one pull request, or one commit of a merge queue or of a push, on
-// its way to a report.
-type review struct {
-	*app
-	client *forge.Client
-	repo   forge.Repo
-	head   string
-	// refs are fetched: where head and base are found.
-	refs []string
-	// base is a commit or one of refs; head is compared with the merge base.
-	base   string
-	number int // 0 for a merge queue and a push
-	// level is what samples of head are stored under.
-	level ledger.Level
-	trust forge.Trust
-	// fresh asks for a new comment when the verdict changes.
-	fresh bool
-}
-
-func (a *app) pullRequest(ctx context.Context, repo string, number int) error {
-	r, err := a.review(ctx, repo, number)
+// pullRequest reviews what the flags or the event name.
+func (a *app) pullRequest(ctx context.Context, name string, number int) error {
+	event, repo, err := a.subject(name, number)
 	if err != nil {
 		return err
 	}
-	// A token that may not write shows again at the end, where it matters.
-	denied := r.setStatuses(ctx,
-		github.Status{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"},
-		github.Status{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"})
-	report, err := r.judgeAndPublish(ctx)
+	here, err := gitrepo.Open(a.dir)
 	if err != nil {
-		const broken = "gavel could not judge this head; see the job's log"
-		// The head must not stay pending, even when the job was cancelled.
-		return errors.Join(err, r.setStatuses(context.WithoutCancel(ctx),
-			github.Status{Context: github.ContextVerdict, State: github.Error, Description: broken},
-			github.Status{Context: github.ContextValidate, State: github.Error, Description: broken}))
+		return &exitError{exitUsage, err}
 	}
-	return errors.Join(r.tell(report.Report, errors.Join(denied, report.unpublished)), exitOf(report.Report))
-}
-
-// A reviewed pull request has a report, and may have something that the forge
-// did not take.
-type reviewed struct {
-	*reporters.Report
-	unpublished error
-}
-
-// judgeAndPublish works on one ledger: what is judged is stored before any of
-// it is published.
-func (r *review) judgeAndPublish(ctx context.Context) (reviewed, error) {
-	book, err := r.openLedger(ctx)
+	defer here.Close()
+	// The ledger comes before anything is fetched, since a folder that the
+	// checkout brought along is refused.
+	book, err := a.openLedger(ctx, &workspace{repo: here})
 	if err != nil {
-		return reviewed{}, err
+		return err
 	}
 	defer book.Close()
-	report, err := r.judge(ctx, book)
+	reviewer, err := a.reviewer(here, book, repo)
 	if err != nil {
-		return reviewed{}, err
+		return err
 	}
-	return reviewed{report, r.publish(context.WithoutCancel(ctx), book, report)}, nil
+	if event.Pull != nil {
+		number = event.Pull.Number
+	}
+	var r *review.Review
+	if number != 0 {
+		r, err = reviewer.Pull(ctx, number, event.Name)
+	} else {
+		r, err = reviewer.Commit(event)
+	}
+	if errors.Is(err, review.ErrNoBase) {
+		return usageError("%w: use gavel run", err)
+	}
+	if err != nil {
+		return err
+	}
+	report, unpublished, err := r.Run(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.tell(r, report, unpublished), exitOf(report))
+}
+
+// subject is what the flags name, else what the job's event is about.
+func (a *app) subject(name string, number int) (forge.Event, forge.Repo, error) {
+	if name != "" && number != 0 {
+		repo, err := forge.ParseRepo(name)
+		if err != nil {
+			return forge.Event{}, repo, usageError("--repo: %w", err)
+		}
+		return forge.Event{}, repo, nil
+	}
+	path := a.env("GITHUB_EVENT_PATH")
+	if path == "" {
+		return forge.Event{}, forge.Repo{}, usageError("there is no event; name the pull request with --repo owner/name --pr N")
+	}
+	event, err := forge.ReadEvent(path, a.env("GITHUB_EVENT_NAME"))
+	if err != nil {
+		return event, event.Repo, usageError("read the event: %w", err)
+	}
+	return event, event.Repo, nil
+}
+
+func (a *app) reviewer(here *gitrepo.Repository, book *ledger.Ledger, repo forge.Repo) (*review.Reviewer, error) {
+	client, err := forge.New(forge.Config{
+		BaseURL: a.env("GITHUB_API_URL"), Token: forge.Token(a.env("GITHUB_TOKEN")), Now: a.now, Wait: a.wait,
+	})
+	if err != nil {
+		return nil, usageError("GITHUB_API_URL: %w", err)
+	}
+	return review.New(review.Config{
+		Client: client, Repository: repo, Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
+		// A job's shallow checkout does not have the history of both sides.
+		Fetch: func(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
+			return here.Fetch(ctx, gitrepo.Source{
+				Refs: refs, Token: func() string { return a.env("GITHUB_TOKEN") },
+				Store: filepath.Join(here.Root(), ownFolder, "objects.git"),
+			})
+		},
+		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+			return a.execute(ctx, p, "", e)
+		},
+		Login: a.login(), WebURL: cmp.Or(a.env("GITHUB_SERVER_URL"), "https://github.com"), RunURL: a.jobURL(repo),
+		Tell: func(line string) { fmt.Fprintf(a.stderr, "gavel: %s\n", line) },
+	}), nil
 }
 
 func exitOf(report *reporters.Report) error {
@@ -118,37 +141,6 @@ func (a *app) env(name string) string {
 	return v
 }
 
-// review finds out what is to be judged and whether it may be run.
-func (a *app) review(ctx context.Context, repo string, number int) (*review, error) {
-	client, err := forge.New(forge.Config{
-		BaseURL: a.env("GITHUB_API_URL"), Token: forge.Token(a.env("GITHUB_TOKEN")), Now: a.now, Wait: a.wait,
-	})
-	if err != nil {
-		return nil, usageError("GITHUB_API_URL: %w", err)
-	}
-	r := &review{app: a, client: client, number: number}
-	event := forge.Event{}
-	if repo == "" || number == 0 {
-		path := a.env("GITHUB_EVENT_PATH")
-		if path == "" {
-			return nil, usageError("there is no event; name the pull request with --repo owner/name --pr N")
-		}
-		if event, err = forge.ReadEvent(path, a.env("GITHUB_EVENT_NAME")); err != nil {
-			return nil, usageError("read the event: %w", err)
-		}
-		r.repo = event.Repo
-		if event.Pull != nil {
-			r.number = event.Pull.Number
-		}
-	} else if r.repo, err = forge.ParseRepo(repo); err != nil {
-		return nil, usageError("--repo: %w", err)
-	}
-	if err := r.read(ctx, event); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
 // login is who a job's token writes as, since it cannot ask.
 func (a *app) login() string {
 	if a.env("GITHUB_ACTIONS") == "true" {
@@ -157,149 +149,29 @@ func (a *app) login() string {
 	return ""
 }
 
-// read finds out the two sides. A pull request is read as it is now: the event
-// is only a hint.
-func (r *review) read(ctx context.Context, event forge.Event) error {
-	r.level = ledger.LevelPull
-	if r.number == 0 {
-		r.trust = forge.Trusted(event.Name, nil, forge.PermissionUnknown)
-		return r.commit(event)
+// jobURL is the page of the job, empty outside of one.
+func (a *app) jobURL(repo forge.Repo) string {
+	server, run := a.env("GITHUB_SERVER_URL"), a.env("GITHUB_RUN_ID")
+	if server == "" || run == "" {
+		return ""
 	}
-	pull, err := r.client.Pull(ctx, r.repo, r.number)
-	if err != nil {
-		return fmt.Errorf("read the pull request: %w", err)
-	}
-	r.head, r.base = pull.HeadSHA, pull.BaseSHA
-	r.refs = []string{"refs/heads/" + pull.BaseRef, fmt.Sprintf("refs/pull/%d/head", r.number)}
-	permission, err := r.client.Permission(ctx, r.repo, pull.Author)
-	if err != nil {
-		permission = forge.PermissionUnknown
-	}
-	r.trust = forge.Trusted(event.Name, &pull, permission)
-	return nil
+	return server + "/" + repo.String() + "/actions/runs/" + run
 }
 
-// commit takes the two sides from the event of a merge queue or of a push. A
-// push to the default branch is compared with what it replaced, and what is
-// judged there is base's from now on. A push to another branch is compared with
-// the default branch.
-func (r *review) commit(event forge.Event) error {
-	r.head = event.HeadSHA
-	r.refs = []string{"refs/heads/" + event.HeadRef}
-	if event.BaseRef != "" && event.BaseRef != event.HeadRef {
-		r.refs = append(r.refs, "refs/heads/"+event.BaseRef)
+// tell says the same where the job is looked at. What the forge did not take
+// stands there and in the exit code; it changes no verdict.
+func (a *app) tell(r *review.Review, report *reporters.Report, unpublished error) error {
+	if unpublished != nil {
+		fmt.Fprintf(a.stderr, "gavel: the report could not be published: %v\n", unpublished)
 	}
-	switch {
-	case event.Name == forge.EventMergeGroup:
-		r.base = event.BaseSHA
-	case event.BaseRef == event.HeadRef:
-		r.base, r.level = event.BaseSHA, ledger.LevelBase
-	case event.BaseRef != "":
-		r.base = "refs/heads/" + event.BaseRef
-	}
-	if r.base == "" {
-		return usageError("the push to %s has nothing to compare with: use gavel run", event.HeadRef)
-	}
-	return nil
-}
-
-// judge fetches both sides, plans, and runs what may be run.
-func (r *review) judge(ctx context.Context, book *ledger.Ledger) (*reporters.Report, error) {
-	w, err := r.fetch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer w.close()
-	prepared, err := r.committed(ctx, w, book, commits{
-		head: r.head, base: r.base,
-		trust: ledger.Trust{Level: r.level, Repository: r.repo.String(), PullRequest: r.number},
-	})
-	if err != nil {
-		return nil, err
-	}
-	r.fresh = prepared.Base.Config.Comment == "new"
-	e := controller.Execution{Repository: r.repo.String(), PullRequest: r.number, Outbox: r.outbox}
-	if !r.trust.Run {
-		e.NotRun = r.trust.Reason + ": validated and planned only, until somebody with write permission approves"
-	}
-	if err := r.configuration(prepared, &e); err != nil {
-		return nil, err
-	}
-	return r.execute(ctx, prepared, "", e)
-}
-
-// configuration says what happens to gavel.yaml in the pull request. Without
-// one at base nothing is run.
-func (r *review) configuration(p *controller.Prepared, e *controller.Execution) error {
-	baseCfg, problems, found, err := r.readConfig(p.Base.FS)
-	if err != nil {
-		return err
-	}
-	switch {
-	case !found:
-		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("base has no %s: validated and planned only", r.configFile))
-	case schema.HasErrors(problems):
-		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("%s is invalid at base: %s", r.configFile, problems[0]))
-	}
-	for _, row := range p.Plan.Rows {
-		// Without a sandbox a program of a pull request is not started.
-		if row.Action == plan.Run && p.Base.Config.Targets[row.Target].Provider == config.Command {
-			e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("target %s is a command, and programs are not run for a pull request", row.Target))
+	text := r.Text(report)
+	if path := a.env("GITHUB_STEP_SUMMARY"); path != "" {
+		if err := github.JobSummary(path, text); err != nil {
+			return err
 		}
+	} else if unpublished != nil {
+		fmt.Fprintln(a.stdout, text(reporters.MaxCommentBytes))
 	}
-	headCfg, headProblems, headFound, err := r.readConfig(p.Head.FS)
-	if err != nil {
-		return err
-	}
-	p.Problems = slices.Concat(headProblems, p.Problems)
-	e.ConfigDiff = reporters.ConfigChange{File: r.configFile, DecidedBy: "base"}
-	e.ConfigDiff.Files = constraintChange(baseCfg, headCfg, p)
-	baseCfg.Constrain(nil)
-	headCfg.Constrain(nil)
-	if found && headFound && baseCfg.Digest == headCfg.Digest {
-		return nil
-	}
-	if found || headFound {
-		e.ConfigDiff.Files = append([]string{r.configFile}, e.ConfigDiff.Files...)
-	}
-	if found && headFound {
-		base, head := controller.GateSettings(baseCfg.Gate), controller.GateSettings(headCfg.Gate)
-		e.ConfigDiff.Base, e.ConfigDiff.Head = &base, &head
-	}
+	fmt.Fprintf(a.stdout, "gate %s: %s\n", report.Gate.Result, report.Gate.Reason)
 	return nil
-}
-
-// fetch brings both sides with their history, which a job's shallow checkout
-// does not have.
-func (r *review) fetch(ctx context.Context) (*workspace, error) {
-	here, err := gitrepo.Open(r.dir)
-	if err != nil {
-		return nil, &exitError{exitUsage, err}
-	}
-	root := here.Root()
-	repo, commits, err := here.Fetch(ctx, gitrepo.Source{
-		Refs: r.refs, Token: func() string { return r.env("GITHUB_TOKEN") },
-		Store: filepath.Join(root, ownFolder, "objects.git"),
-	})
-	if err := errors.Join(err, here.Close()); err != nil {
-		return nil, fmt.Errorf("fetch %s: %w", strings.Join(r.refs, " and "), err)
-	}
-	if i := slices.Index(r.refs, r.base); i >= 0 {
-		r.base = commits[i]
-	}
-	return &workspace{repo: repo}, nil
-}
-
-// openLedger comes before anything is fetched, since it refuses a folder that
-// the checkout brought along.
-func (r *review) openLedger(ctx context.Context) (*ledger.Ledger, error) {
-	if r.ledgerFile != "" {
-		return ledger.Open(ctx, ledger.Config{Path: r.ledgerFile})
-	}
-	here, err := gitrepo.Open(r.dir)
-	if err != nil {
-		return nil, err
-	}
-	book, err := openOwnLedger(ctx, here)
-	return book, errors.Join(err, here.Close())
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
@@ -44,27 +43,8 @@ func (w *workspace) close() error {
 	return errors.Join(err, w.repo.Close())
 }
 
-// readConfig reads gavel.yaml from a state of the repository, and what the team
-// demands of its definitions there. Where there is no gavel.yaml it gives the
-// defaults and false.
 func (a *app) readConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
-	cfg, problems, found, err = a.readSettings(fsys)
-	if err == nil {
-		cfg.Constrain(constraint.Read(fsys, cfg.Definitions))
-	}
-	return cfg, problems, found, err
-}
-
-func (a *app) readSettings(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
-	data, err := fs.ReadFile(fsys, a.configFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return config.Default(), nil, false, nil
-	case err != nil:
-		return nil, nil, false, fmt.Errorf("read %s: %w", a.configFile, err)
-	}
-	cfg, problems = config.Parse(a.configFile, data)
-	return cfg, problems, true, nil
+	return controller.ReadConfig(fsys, a.configFile)
 }
 
 // worktree is the working tree as a state. A gavel.yaml with errors is printed

@@ -55,6 +55,9 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
 		"controller/watch", "controller/ledger", "controller/run", "controller", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
+	{dir: "controller/review", sees: []string{
+		"schema", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
+	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
 	{dir: "examples", reason: "they are files for people, which the demo carries along"},
 	{dir: "cmd", sees: []string{"*"}, reason: "it wires all of them"},
 }

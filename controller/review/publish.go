@@ -1,7 +1,6 @@
-package main
+package review
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -55,16 +54,16 @@ func (p posting) item() (ledger.OutboxItem, error) {
 }
 
 // postings are what a report puts on the forge.
-func (r *review) postings(report *reporters.Report) []posting {
+func (r *Review) postings(report *reporters.Report) []posting {
 	validate, verdict := github.StatusFor(report)
-	validate.TargetURL, verdict.TargetURL = r.jobURL(), r.jobURL()
+	validate.TargetURL, verdict.TargetURL = r.RunURL, r.RunURL
 	all := []posting{
-		{Repository: r.repo, Head: r.head, Status: &validate},
-		{Repository: r.repo, Head: r.head, Status: &verdict},
+		{Repository: r.Repository, Head: r.head, Status: &validate},
+		{Repository: r.Repository, Head: r.head, Status: &verdict},
 	}
 	if r.number != 0 {
 		all = append(all, posting{
-			Repository: r.repo, Number: r.number, Head: r.head, Comment: r.text(report)(reporters.MaxCommentBytes),
+			Repository: r.Repository, Number: r.number, Head: r.head, Comment: r.Text(report)(reporters.MaxCommentBytes),
 			Verdict: string(report.Gate.Result), Fresh: r.fresh,
 		})
 	}
@@ -72,7 +71,7 @@ func (r *review) postings(report *reporters.Report) []posting {
 }
 
 // outbox is stored with the report.
-func (r *review) outbox(report *reporters.Report) ([]ledger.OutboxItem, error) {
+func (r *Review) outbox(report *reporters.Report) ([]ledger.OutboxItem, error) {
 	var items []ledger.OutboxItem
 	for _, p := range r.postings(report) {
 		item, err := p.item()
@@ -87,8 +86,8 @@ func (r *review) outbox(report *reporters.Report) ([]ledger.OutboxItem, error) {
 // publish writes what the report puts on the forge, and what an earlier process
 // left in the outbox. Its error is of the former: the latter is not what this
 // job is about.
-func (r *review) publish(ctx context.Context, book *ledger.Ledger, report *reporters.Report) error {
-	pending, err := book.Pending(ctx)
+func (r *Review) publish(ctx context.Context, report *reporters.Report) error {
+	pending, err := r.Ledger.Pending(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,7 +99,7 @@ func (r *review) publish(ctx context.Context, book *ledger.Ledger, report *repor
 	for _, p := range r.postings(report) {
 		// What stands in the outbox no more was written before; somebody may
 		// have deleted it since.
-		errs = append(errs, r.post(ctx, book, p, waiting[p.destination()], r.text(report)))
+		errs = append(errs, r.post(ctx, p, waiting[p.destination()], r.Text(report)))
 		delete(waiting, p.destination())
 	}
 	for _, item := range pending {
@@ -108,12 +107,12 @@ func (r *review) publish(ctx context.Context, book *ledger.Ledger, report *repor
 			continue
 		}
 		var p posting
-		if err := json.Unmarshal(item.Body, &p); err != nil || p.Repository != r.repo {
+		if err := json.Unmarshal(item.Body, &p); err != nil || p.Repository != r.Repository {
 			continue // of another repository, or of another version
 		}
-		err := r.post(ctx, book, p, item, func(maxBytes int) string { return shortened(p, maxBytes) })
+		err := r.post(ctx, p, item, func(maxBytes int) string { return shortened(p, maxBytes) })
 		if err != nil {
-			fmt.Fprintf(r.stderr, "gavel: what was left of %.12s could not be published: %v\n", p.Head, err)
+			r.Tell(fmt.Sprintf("what was left of %.12s could not be published: %v", p.Head, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -130,14 +129,14 @@ func shortened(p posting, maxBytes int) string {
 }
 
 // post writes one posting and crosses it off the outbox, if it stands there.
-func (r *review) post(ctx context.Context, book *ledger.Ledger, p posting, item ledger.OutboxItem, text github.Text) error {
+func (r *Review) post(ctx context.Context, p posting, item ledger.OutboxItem, text github.Text) error {
 	var note []byte
 	if p.Status != nil {
 		if err := r.publisher(p.Number, 0).SetStatus(ctx, p.Head, *p.Status); err != nil {
 			return err
 		}
 	} else {
-		now, err := r.comment(ctx, book, p, text)
+		now, err := r.comment(ctx, p, text)
 		if err != nil {
 			return err
 		}
@@ -148,14 +147,14 @@ func (r *review) post(ctx context.Context, book *ledger.Ledger, p posting, item 
 	if item.ID == 0 {
 		return nil
 	}
-	return book.MarkPublished(ctx, item, string(note))
+	return r.Ledger.MarkPublished(ctx, item, string(note))
 }
 
 // comment writes the comment of a pull request, found by the id that is known
 // from the last time. A new verdict gets a comment of its own where that is
 // asked for, since an edit notifies nobody.
-func (r *review) comment(ctx context.Context, book *ledger.Ledger, p posting, text github.Text) (receipt, error) {
-	stored, err := book.Receipt(ctx, p.destination())
+func (r *Review) comment(ctx context.Context, p posting, text github.Text) (receipt, error) {
+	stored, err := r.Ledger.Receipt(ctx, p.destination())
 	if err != nil {
 		return receipt{}, err
 	}
@@ -176,62 +175,35 @@ func (r *review) comment(ctx context.Context, book *ledger.Ledger, p posting, te
 	if err != nil {
 		return receipt{}, err
 	}
-	fmt.Fprintf(r.stderr, "gavel: comment %s: %s\n", comment.Change, comment.URL)
+	r.Tell(fmt.Sprintf("comment %s: %s", comment.Change, comment.URL))
 	return receipt{comment.ID, p.Verdict}, nil
 }
 
-func (r *review) publisher(number int, comment int64) *github.Publisher {
+func (r *Review) publisher(number int, comment int64) *github.Publisher {
 	return github.New(github.Config{
-		REST: r.client.REST(), Explain: forge.Explain, Owner: r.repo.Owner, Name: r.repo.Name,
-		Number: number, CommentID: comment, Login: r.login(),
+		REST: r.Client.REST(), Explain: forge.Explain, Owner: r.Repository.Owner, Name: r.Repository.Name,
+		Number: number, CommentID: comment, Login: r.Login,
 	})
 }
 
-func (r *review) setStatuses(ctx context.Context, statuses ...github.Status) error {
+func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) error {
 	publisher := r.publisher(0, 0)
 	var errs []error
 	for _, s := range statuses {
-		s.TargetURL = r.jobURL()
+		s.TargetURL = r.RunURL
 		errs = append(errs, publisher.SetStatus(ctx, r.head, s))
 	}
 	return errors.Join(errs...)
 }
 
-// jobURL is the page of the job, empty outside of one.
-func (r *review) jobURL() string {
-	server, run := r.env("GITHUB_SERVER_URL"), r.env("GITHUB_RUN_ID")
-	if server == "" || run == "" {
-		return ""
-	}
-	return server + "/" + r.repo.String() + "/actions/runs/" + run
-}
-
-// text renders the report as the comment, at any size.
-func (r *review) text(report *reporters.Report) github.Text {
+// Text renders the report as the comment, at any size.
+func (r *Review) Text(report *reporters.Report) github.Text {
 	opts := reporters.Options{
-		RepositoryURL: cmp.Or(r.env("GITHUB_SERVER_URL"), "https://github.com") + "/" + r.repo.String(),
-		HeadSHA:       r.head, RunURL: r.jobURL(),
+		RepositoryURL: r.WebURL + "/" + r.Repository.String(),
+		HeadSHA:       r.head, RunURL: r.RunURL,
 	}
 	return func(maxBytes int) string {
 		opts.MaxBytes = maxBytes
 		return reporters.Markdown(report, opts)
 	}
-}
-
-// tell says the same where the job is looked at. What the forge did not take
-// stands there and in the exit code; it changes no verdict.
-func (r *review) tell(report *reporters.Report, unpublished error) error {
-	if unpublished != nil {
-		fmt.Fprintf(r.stderr, "gavel: the report could not be published: %v\n", unpublished)
-	}
-	text := r.text(report)
-	if path := r.env("GITHUB_STEP_SUMMARY"); path != "" {
-		if err := github.JobSummary(path, text); err != nil {
-			return err
-		}
-	} else if unpublished != nil {
-		fmt.Fprintln(r.stdout, text(reporters.MaxCommentBytes))
-	}
-	fmt.Fprintf(r.stdout, "gate %s: %s\n", report.Gate.Result, report.Gate.Reason)
-	return nil
 }

@@ -1,0 +1,87 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/constraint"
+)
+
+// configuration says what happens to gavel.yaml in the pull request. Without
+// one at base nothing is run.
+func (r *Review) configuration(p *controller.Prepared, e *controller.Execution) error {
+	baseCfg, problems, found, err := controller.ReadConfig(p.Base.FS, r.ConfigFile)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !found:
+		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("base has no %s: validated and planned only", r.ConfigFile))
+	case schema.HasErrors(problems):
+		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("%s is invalid at base: %s", r.ConfigFile, problems[0]))
+	}
+	for _, row := range p.Plan.Rows {
+		// Without a sandbox a program of a pull request is not started.
+		if row.Action == plan.Run && p.Base.Config.Targets[row.Target].Provider == config.Command {
+			e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("target %s is a command, and programs are not run for a pull request", row.Target))
+		}
+	}
+	headCfg, headProblems, headFound, err := controller.ReadConfig(p.Head.FS, r.ConfigFile)
+	if err != nil {
+		return err
+	}
+	p.Problems = slices.Concat(headProblems, p.Problems)
+	e.ConfigDiff = reporters.ConfigChange{File: r.ConfigFile, DecidedBy: "base"}
+	e.ConfigDiff.Files = constraintChange(baseCfg, headCfg, p)
+	baseCfg.Constrain(nil)
+	headCfg.Constrain(nil)
+	if found && headFound && baseCfg.Digest == headCfg.Digest {
+		return nil
+	}
+	if found || headFound {
+		e.ConfigDiff.Files = append([]string{r.ConfigFile}, e.ConfigDiff.Files...)
+	}
+	if found && headFound {
+		base, head := controller.GateSettings(baseCfg.Gate), controller.GateSettings(headCfg.Gate)
+		e.ConfigDiff.Base, e.ConfigDiff.Head = &base, &head
+	}
+	return nil
+}
+
+// constraintChange lists the files of constraints that a pull request changes.
+// Those at base decide. That one of them cannot be used is no fault of the pull
+// request, which may mend it; that one of head's cannot is.
+func constraintChange(base, head *config.Config, p *controller.Prepared) []string {
+	for i := range p.Problems {
+		if rule := p.Problems[i].Rule; rule == constraint.RuleFile || rule == constraint.RuleLimit {
+			p.Problems[i].Severity = schema.Warning
+			p.Problems[i].Message = "at base: " + p.Problems[i].Message
+		}
+	}
+	var changed []string
+	roots := map[string]bool{}
+	for _, pair := range [][2][]schema.ConstraintFile{{base.Constraints, head.Constraints}, {head.Constraints, base.Constraints}} {
+		for _, f := range pair[0] {
+			if !slices.Contains(pair[1], f) {
+				changed = append(changed, f.File)
+				roots[f.Root()] = true
+			}
+		}
+	}
+	for root := range roots {
+		files := slices.DeleteFunc(slices.Clone(head.Constraints), func(f schema.ConstraintFile) bool { return f.Root() != root })
+		if len(files) > 0 {
+			_, problems := constraint.New(files)
+			p.Problems = append(p.Problems, problems...)
+		}
+	}
+	p.Problems = schema.SortProblems(p.Problems)
+	slices.Sort(changed)
+	return slices.Compact(changed)
+}
