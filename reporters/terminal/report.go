@@ -87,6 +87,8 @@ func scores(row *reporters.Row) string {
 		return ""
 	case row.Score == nil:
 		return "was " + row.Shown(row.BaseScore)
+	case row.BaseScore == nil && row.Ungated:
+		return row.Shown(row.Score) + " ungated"
 	case row.BaseScore == nil:
 		return row.Shown(row.Score)
 	}
@@ -146,7 +148,12 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 			mark, color = "·", yellow
 		}
 		p.row(entry{mark, color, label, row}, keys)
-		p.note(reporters.Remark(row), "")
+		switch label {
+		case "passed": // what there is to remark on follows
+			p.note(row.Reason, "")
+		default:
+			p.note(reporters.Remark(row), "")
+		}
 		switch label {
 		case "improved", "higher", "lower":
 			p.note(reporters.Why(r, row), dim)

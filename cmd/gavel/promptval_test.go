@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// TestPromptvalExample runs the example of the promptval dialect against its
+// recordings.
+func TestPromptvalExample(t *testing.T) {
+	if *update {
+		recordExample(t, "promptval")
+	}
+	dir := example(t, "promptval")
+	report := runExample(t, dir)
+	want := map[string]string{
+		"invoices/totals":      "fail 0.00 of 10 120 and 240 are 360 and not 380; the check does not see it.",
+		"plans/no_hotel":       "fail 9.00 of 10 search_hotels was called once, expected never",
+		"plans/rainy_day":      "pass 8.50 of 10 passed on attempt 2: Times and ways are there.",
+		"plans/shorter_prompt": "pass 6.50 of 10 The opening hours are missing.",
+		"plans/tone":           "pass 8.75 of 10 Friendly, and right for March.",
+		"plans/weekend":        "pass 8.85 of 10 A plan that can be followed; nothing is said about dinner.",
+	}
+	if diff := cmp.Diff(want, verdicts(report)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	samples := map[string]int{}
+	for _, row := range report.Cases {
+		samples[row.Key] = row.Samples
+		switch row.Key {
+		case "plans/no_hotel":
+			if !row.Ungated {
+				t.Error("a case without a threshold is not marked")
+			}
+		case "plans/shorter_prompt":
+			if c := row.Trial.Contest; c.Winner != "B" || c.Pairs != 6 || len(c.Criteria) != 2 {
+				t.Errorf("contest %+v", c)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]int{
+		"invoices/totals": 1, "plans/no_hotel": 1, "plans/rainy_day": 1, "plans/shorter_prompt": 6, "plans/tone": 2, "plans/weekend": 2,
+	}, samples); diff != "" {
+		t.Errorf("samples (-want +got):\n%s", diff)
+	}
+	if again := runExample(t, dir); again.Summary.Calls != 0 || again.Summary.Reused != 6 {
+		t.Errorf("the second run makes %d calls and reuses %d cases", again.Summary.Calls, again.Summary.Reused)
+	}
+}
+
+// TestPromptvalIsTold holds what people read of attempts and comparisons, on
+// the terminal and in a comment.
+func TestPromptvalIsTold(t *testing.T) {
+	dir := example(t, "promptval")
+	stdout, _, _ := gavel(t, dir, "run")
+	report, _, _ := strings.Cut(stdout, "\n\n")
+	explained, _, _ := gavel(t, dir, "explain", "plans/rainy_day")
+	head, rest, _ := strings.Cut(explained, "\nDigests\n")
+	_, conversations, _ := strings.Cut(rest, "\nSample 1")
+	golden(t, "promptval.txt", report+"\n\n"+head+"\nSample 1"+conversations)
+}
+
+// TestPromptvalMessages holds the exact messages that the target, the judge and
+// the editor are sent. The delimiters, which nobody can guess, are shown as ␀.
+func TestPromptvalMessages(t *testing.T) {
+	dir := example(t, "promptval")
+	runExample(t, dir)
+	var b strings.Builder
+	for _, key := range []string{"plans/rainy_day", "invoices/totals", "plans/tone"} {
+		stdout, stderr, code := gavel(t, dir, "explain", key, "--json")
+		var got explained
+		if err := json.Unmarshal([]byte(stdout), &struct {
+			Calls *[]explainedCall `json:"calls"`
+		}{&got.Calls}); err != nil || code != exitPass {
+			t.Fatalf("%v, exit code %d, %s", err, code, stderr)
+		}
+		for _, call := range got.Calls {
+			writeCall(t, &b, key, call)
+		}
+	}
+	golden(t, "promptval_messages.txt", regexp.MustCompile(`\b[0-9a-f]{24}\b`).ReplaceAllString(b.String(), "␀"))
+}
+
+func writeCall(t *testing.T, b *strings.Builder, key string, call explainedCall) {
+	t.Helper()
+	var req struct {
+		System   string           `json:"system"`
+		Messages []schema.Message `json:"messages"`
+	}
+	var reply struct {
+		Messages []schema.Message `json:"messages"`
+		Usage    verdict.Usage    `json:"usage"`
+	}
+	for raw, into := range map[*json.RawMessage]any{&call.Request: &req, &call.Reply: &reply} {
+		if err := json.Unmarshal(*raw, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Fprintf(b, "===== %s, %s: to the %s\n", key, sampleName(call.Ordinal, call.Series), call.Role)
+	if req.System != "" {
+		fmt.Fprintf(b, "--- system\n%s\n", req.System)
+	}
+	for _, m := range req.Messages {
+		fmt.Fprintf(b, "--- %s\n%s\n", m.Role, m.Content)
+	}
+	for _, m := range reply.Messages {
+		fmt.Fprintf(b, "--- the reply, %s\n%s\n", m.Role, m.Content)
+	}
+	b.WriteString("\n")
+}
