@@ -267,3 +267,29 @@ func TestConversationNeedsTheTrace(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// FuzzConversation has a judge and an agent say anything at all: there is a
+// score in [0,1] or there is none, and what was demanded is always answered.
+func FuzzConversation(f *testing.F) {
+	good := judged(all("5"), `, "outcomes": [{"outcome": 1, "met": true}], "comparisons": [{"comparison": 1, "same": true}]`)
+	for _, seed := range [][2]string{
+		{good, `{"a":"1"}`}, {good, `{"a":1}`}, {judged(all("-3"), ""), `{`}, {"", ""}, {"```json\n{}\n```", "[]"},
+		{`{"metrics": null, "outcomes": null}`, `{"a":{"a":[null]}}`}, {strings.Repeat("[", 2000), "\x00"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	spec := expecting(`get {"a":1}`, `!put {"a":1}`)
+	spec.Outcomes = []evaluator.Outcome{{Label: "x", Want: raw("true")}}
+	f.Fuzz(func(t *testing.T, reply, args string) {
+		m := judge(t, spec, talk("get "+args, "put "+args), &script{replies: []string{reply, reply, reply}})
+		if m.Error != "" {
+			return
+		}
+		if len(m.Criteria) != 8+1+2 {
+			t.Fatalf("%d criteria", len(m.Criteria))
+		}
+		if res := decide(spec, m); res.Score == nil || *res.Score < 0 || *res.Score > 1 {
+			t.Errorf("%q, %q: %+v", reply, args, res)
+		}
+	})
+}
