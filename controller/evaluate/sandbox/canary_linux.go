@@ -119,7 +119,8 @@ func tryOut(ctx context.Context, m means, policy Policy) ([]string, error) {
 	return open, nil
 }
 
-// lay puts out what the canary tries to reach.
+// lay puts out what the canary tries to reach. Anybody may, since a program need
+// not be run by who asks.
 func lay(ctx context.Context, dir string, network bool) (b bait, closeAll func(), err error) {
 	b = bait{File: filepath.Join(dir, "file"), Folder: dir, Parent: os.Getpid()}
 	var servers []interface{ Close() error }
@@ -128,7 +129,9 @@ func lay(ctx context.Context, dir string, network bool) (b bait, closeAll func()
 			_ = s.Close() // nothing was sent to it that counts
 		}
 	}
-	if err = errors.Join(os.WriteFile(b.File, []byte("bait"), 0o600), os.Mkdir(filepath.Join(dir, "tree"), 0o755)); err != nil || network {
+	err = errors.Join(os.WriteFile(b.File, []byte("bait"), 0o600), os.Chmod(b.File, 0o666),
+		os.Mkdir(filepath.Join(dir, "tree"), 0o755), os.Chmod(dir, 0o777))
+	if err != nil || network {
 		return b, closeAll, err
 	}
 	var listen net.ListenConfig
@@ -153,7 +156,7 @@ func lay(ctx context.Context, dir string, network bool) (b bait, closeAll func()
 	}
 	servers = append(servers, server)
 	b.UDP = server.LocalAddr().String()
-	return b, closeAll, nil
+	return b, closeAll, os.Chmod(b.Unix, 0o777)
 }
 
 // serveCanary tries everything that a program may not do and prints what it

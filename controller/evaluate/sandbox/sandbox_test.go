@@ -81,3 +81,92 @@ func TestFailures(t *testing.T) {
 		})
 	}
 }
+
+// TestFind names what is missing before anything is started.
+func TestFind(t *testing.T) {
+	outside, elsewhere := t.TempDir(), t.TempDir()
+	tree := t.TempDir()
+	for name, text := range map[string]string{
+		tree + "/plain": "", tree + "/sh": "#!/bin/sh\n", tree + "/env": "#!/usr/bin/env sh\n", tree + "/split": "#!/usr/bin/env -S A=1 sh -e\n",
+		tree + "/gone": "#!/no/such/python -u\n", tree + "/unknown": "#!/usr/bin/env no-such-python\n",
+		tree + "/far": "#!" + outside + "/tool\n", outside + "/tool": "", elsewhere + "/tool": "",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(tree+"/data", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside+"/tool", tree+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	box := &Box{mode: Isolated, policy: Policy{Path: []string{elsewhere}}}
+	for _, tt := range []struct{ program, want, problem string }{
+		{"./plain", tree + "/plain", ""},
+		{"./sh", tree + "/sh", ""},
+		{"./env", tree + "/env", ""},
+		{"./split", tree + "/split", ""},
+		{"tool", elsewhere + "/tool", ""},
+		{"plain", "", "no program plain in " + elsewhere + ":" + minimalPath},
+		{"./data", "", "./data is not there or cannot be executed"},
+		{"./gone", "", "the interpreter of ./gone: /no/such/python is not there"},
+		{"./unknown", "", "the interpreter of ./unknown: no program no-such-python in"},
+		{"./far", "", "the interpreter of ./far: " + outside + "/tool is outside of the folders"},
+		{outside + "/tool", "", "the operator may add " + outside},
+		{"./link", "", outside + "/tool is outside of the folders"},
+		{"", "", "argv is empty"},
+	} {
+		t.Run(tt.program, func(t *testing.T) {
+			p, err := box.complete(Program{Argv: []string{tt.program}, Tree: tree})
+			found := ""
+			if err == nil {
+				found, err = box.find(p)
+			}
+			if found != tt.want || tt.problem == "" && err != nil || tt.problem != "" && (err == nil || !strings.Contains(err.Error(), tt.problem)) {
+				t.Errorf("got %q, %v", found, err)
+			}
+		})
+	}
+}
+
+func TestOpen(t *testing.T) {
+	for _, tt := range []struct {
+		policy Policy
+		want   string
+	}{
+		{Policy{Accept: "isolate"}, "did you mean `isolated`?"},
+		{Policy{Read: []string{"relative"}}, `the folder "relative" is not absolute`},
+	} {
+		if _, err := Open(t.Context(), tt.policy); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Open(%v) = %v, want %s", tt.policy, err, tt.want)
+		}
+	}
+	off, err := Open(t.Context(), Policy{Accept: Off})
+	if err != nil || off.Mode() != Off {
+		t.Errorf("Open = %v, %v", off, err)
+	}
+}
+
+// TestOff has only an environment, a folder and limits of its own.
+func TestOff(t *testing.T) {
+	t.Setenv("GAVEL_TEST_SECRET", "must not be seen")
+	box, err := Open(t.Context(), Policy{Accept: Off, Scratch: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := t.TempDir()
+	out, err := box.Run(t.Context(), Program{
+		Argv: []string{"sh", "-c", `pwd; echo "$HOME" "$TMPDIR" "$GAVEL_TEST_SECRET"; chmod 0 "$HOME"`}, Tree: tree,
+	})
+	home := box.policy.Scratch + "/gavel-scratch-"
+	if said := string(out); err != nil || !strings.HasPrefix(said, tree+"\n"+home) || strings.Contains(said, "must not") {
+		t.Errorf("got %s, %v", out, err)
+	}
+	if left, err := os.ReadDir(box.policy.Scratch); err != nil || len(left) > 0 {
+		t.Errorf("left %v in the scratch folder (%v)", left, err)
+	}
+	if _, err := shell(t.Context(), t, box, "yes", Limits{Output: 1 << 20}); err == nil || !strings.Contains(err.Error(), "stdout is longer than 1 MiB") {
+		t.Errorf("error %v, want too much output", err)
+	}
+}
