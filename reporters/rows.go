@@ -220,7 +220,7 @@ func numbers(row *Row) string {
 	case row.Score == nil:
 		return ""
 	case row.BaseScore == nil:
-		return "**" + row.Shown(row.Score) + "**"
+		return "**" + scoreOf(row) + "**"
 	}
 	return fmt.Sprintf("**%s** <br> <sub>%s&nbsp;→&nbsp;%s</sub>",
 		row.Change(), row.Shown(row.BaseScore), row.Shown(row.Score))

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,12 +62,25 @@ func TestPromptvalExample(t *testing.T) {
 // the terminal and in a comment.
 func TestPromptvalIsTold(t *testing.T) {
 	dir := example(t, "promptval")
-	stdout, _, _ := gavel(t, dir, "run")
+	comment := filepath.Join(t.TempDir(), "comment.md")
+	stdout, _, _ := gavel(t, dir, "run", "--markdown", comment)
 	report, _, _ := strings.Cut(stdout, "\n\n")
 	explained, _, _ := gavel(t, dir, "explain", "plans/rainy_day")
 	head, rest, _ := strings.Cut(explained, "\nDigests\n")
 	_, conversations, _ := strings.Cut(rest, "\nSample 1")
 	golden(t, "promptval.txt", report+"\n\n"+head+"\nSample 1"+conversations)
+	data, err := os.ReadFile(comment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"**9.00/10 ungated**", "passed on attempt 2 with a prompt that was rewritten",
+		"```diff\n+ You plan days for travellers.\n+ Give every stop a time", "| Hours | 4.00 | 9.00 | +5.00 | +4.57 … +5.43 |",
+	} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("the comment does not say %q:\n%s", want, data)
+		}
+	}
 }
 
 // TestPromptvalMessages holds the exact messages that the target, the judge and

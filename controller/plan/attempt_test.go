@@ -110,3 +110,49 @@ func TestPlainDigestIsStable(t *testing.T) {
 		t.Errorf("the digest is %s, want %s", got, d)
 	}
 }
+
+// TestAttemptsHaveDigestsOfTheirOwn keeps apart what must not be taken for each
+// other: attempts, their prompts, the rival, and calls that belong to neither.
+func TestAttemptsHaveDigestsOfTheirOwn(t *testing.T) {
+	d := Digest(attempted(), Environment{})
+	if diff := cmp.Diff(d, d.Attempt(0, "any")); diff != "" {
+		t.Errorf("the first attempt is not the case: %s", diff)
+	}
+	seen := map[string]string{d.E: "E", d.J: "J"}
+	for name, other := range map[string]Digests{
+		"attempt 1": d.Attempt(1, "x"), "attempt 1, another prompt": d.Attempt(1, "y"), "attempt 2": d.Attempt(2, "x"),
+		"edit 1": d.Edit(1), "edit 2": d.Edit(2), "rival": d.Rival(), "comparison": d.Comparison(),
+	} {
+		if other.D != d.D {
+			t.Errorf("%s has a decision of its own", name)
+		}
+		for _, digest := range []string{other.E, other.J} {
+			if first, there := seen[digest]; there {
+				t.Errorf("%s and %s have one digest", name, first)
+			}
+			seen[digest] = name
+		}
+	}
+}
+
+// TestSettleCountsEveryInput has a sample of each of two inputs, twice.
+func TestSettleCountsEveryInput(t *testing.T) {
+	for name, tt := range map[string]struct {
+		of    func() *schema.Case
+		known Known
+		want  Action
+	}{
+		"some":                          {configuration, Known{Executed: 3, Judged: 3}, Run},
+		"all":                           {configuration, Known{Executed: 4, Judged: 3}, Rejudge},
+		"all judged":                    {configuration, Known{Executed: 4, Judged: 4}, Redecide},
+		"the first of several attempts": {attempted, Known{Executed: 4, Judged: 4}, Run},
+	} {
+		c := tt.of()
+		c.Policy.Iterations = 2
+		p := &Plan{Rows: []Row{{Head: c, Action: Run}}}
+		Settle(p, []Known{tt.known})
+		if got := p.Rows[0].Action; got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
