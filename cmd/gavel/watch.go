@@ -74,6 +74,9 @@ func (a *app) watch(ctx context.Context, f watchFlags, args []string) error {
 	if ci, _ := a.lookupEnv("CI"); ci != "" && ci != "false" && !isTerminal {
 		return usageError("watch waits for files to be saved, which nobody does here (CI is set): write `gavel run --base main`")
 	}
+	if f.maxCases < 0 || f.maxCost < 0 {
+		return usageError("--max-cases and --max-cost are the most that is run without asking; write 0 to be asked every time")
+	}
 	b := *a
 	if len(args) == 1 {
 		b.dir = args[0]

@@ -104,7 +104,7 @@ func (r *repo) open(context.Context) (live.Place, error) {
 	if err != nil {
 		return live.Place{}, err
 	}
-	return live.Place{Repo: repository, Files: []string{r.dir}, Own: []string{".gavel/"}, Close: repository.Close}, nil
+	return live.Place{Repo: repository, Files: []string{r.dir}, Own: []string{".gavel/", "test_definitions/book.db"}, Close: repository.Close}, nil
 }
 
 // judged opens it with a ledger.

@@ -49,7 +49,7 @@ func (s *seeing) see(ctx context.Context, hints []string) (*Look, error) {
 		if err := s.compare(ctx, hints); err != nil {
 			return nil, err
 		}
-		changed := slices.DeleteFunc(changes(before, s.differ), s.passing)
+		changed := slices.DeleteFunc(changes(before, s.differ), func(name string) bool { return s.passing(name) || s.own(name) })
 		if len(changed) == 0 && !s.news {
 			return look, nil
 		}
@@ -293,8 +293,7 @@ func (t *Tree) ignores(name string, isFolder bool) bool {
 	leads := func(list []string) bool {
 		return slices.ContainsFunc(list, func(p string) bool { return covers(name, p) })
 	}
-	own := func(prefix string) bool { return strings.HasPrefix(name, prefix) || name+"/" == prefix }
-	if slices.ContainsFunc(t.Place().Own, own) {
+	if t.own(name) {
 		return true
 	}
 	if covers(".git", name) {
@@ -304,6 +303,13 @@ func (t *Tree) ignores(name string, isFolder bool) bool {
 		return true
 	}
 	return t.ignored(name, isFolder) && !slices.Contains(t.paths, name) && !leads(t.paths)
+}
+
+// own reports whether Gavel itself writes a file.
+func (t *Tree) own(name string) bool {
+	return slices.ContainsFunc(t.Place().Own, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix) || name+"/" == prefix
+	})
 }
 
 // fileOf leaves out what only tells of git.

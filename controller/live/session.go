@@ -324,7 +324,7 @@ func (s *Session) question(e controller.Estimate) string {
 func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.current = &running{cancel: cancel, control: &run.Control{}, again: again}
-	s.board.Question, s.board.Stopped, s.asked = "", false, nil
+	s.board.Question, s.board.Fault, s.board.Stopped, s.asked = "", "", false, nil
 	s.board.Done, s.board.Due, s.board.Began = 0, 0, s.opts.Now()
 	for _, r := range p.Plan.Rows {
 		if r.Action == plan.Run || r.Action == plan.Rejudge || r.Action == plan.Redecide {

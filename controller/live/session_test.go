@@ -27,15 +27,14 @@ import (
 type bot struct {
 	mu     sync.Mutex
 	asked  []string // guarded by mu
-	given  []string // guarded by mu: calls that were given up
 	answer func(question string) string
 
-	waiting chan string
-	free    chan struct{}
+	waiting, givenUp chan string
+	free             chan struct{}
 }
 
 func newBot() *bot {
-	return &bot{waiting: make(chan string, 16), free: make(chan struct{}), answer: func(string) string { return "hello there" }}
+	return &bot{waiting: make(chan string, 16), givenUp: make(chan string, 16), free: make(chan struct{}), answer: func(string) string { return "hello there" }}
 }
 
 func (b *bot) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
@@ -48,9 +47,7 @@ func (b *bot) Respond(ctx context.Context, req target.Request) (target.Reply, er
 		select {
 		case <-b.free:
 		case <-ctx.Done():
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.given = append(b.given, question)
+			b.givenUp <- question
 			return target.Reply{}, ctx.Err()
 		}
 	}
@@ -128,13 +125,15 @@ func (s *stage) until(kind board.Kind, wanted func(b *board.Board) bool) board.U
 	}
 }
 
-// waits returns once a call is held back.
-func (s *stage) waits() {
+// waits returns once a call is held back, or given up.
+func (s *stage) waits(calls <-chan string) string {
 	s.t.Helper()
 	select {
-	case <-s.bot.waiting:
+	case question := <-calls:
+		return question
 	case <-time.After(30 * time.Second):
-		s.t.Fatal("nothing waits")
+		s.t.Fatal("no call waits")
+		return ""
 	}
 }
 
@@ -246,16 +245,18 @@ func TestSuperseded(t *testing.T) {
 	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
 	s.write(map[string]string{hello: greeting("wait for hello"), "test_definitions/talk/level_1/bye.json": bye})
 	s.until(board.Started, nil)
-	s.waits()
-	s.waits()
+	s.waits(s.bot.waiting)
+	s.waits(s.bot.waiting)
 	s.bot.calls()
 	s.write(map[string]string{hello: greeting("hi")})
 	s.until(board.Planned, func(b *board.Board) bool { return slices.Contains(b.Changed, hello) })
+	if got := s.waits(s.bot.givenUp); got != "wait for hello" {
+		t.Errorf("the call of %q is given up", got)
+	}
 	close(s.bot.free)
 	u := s.until(board.Result, nil)
 	s.want(states(u.Board), "talk/level_1/bye fail first", "talk/level_1/hello pass first")
 	s.want(s.bot.calls(), "hi") // and neither bye nor what waited again
-	s.want(s.bot.given, "wait for hello")
 }
 
 // TestGuard holds that what costs much is asked about, and only that.
@@ -294,7 +295,7 @@ func TestPauseStopRerun(t *testing.T) {
 	u := s.until(board.Planned, nil)
 	s.want(states(u.Board), "talk/level_1/hello due")
 	s.session.Do(board.Command{Do: board.Pause})
-	s.waits()
+	s.waits(s.bot.waiting)
 	s.session.Do(board.Command{Do: board.Stop})
 	u = s.until(board.Result, nil)
 	s.want(states(u.Board), "talk/level_1/hello due")

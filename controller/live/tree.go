@@ -11,6 +11,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -102,6 +103,7 @@ type Tree struct {
 	cfg     Config
 	places  []Place // the last is in use; looks may still need the others
 	lies    []os.FileInfo
+	linked  bool // git's own files are elsewhere, where they are not watched
 	watcher *watch.Watcher
 	paths   []string
 	ignored func(name string, isFolder bool) bool
@@ -152,6 +154,8 @@ func (t *Tree) open(ctx context.Context) error {
 	}
 	t.places, t.lies = append(t.places, place), stat(place.Files)
 	t.commit, t.base, t.snapshot, t.differ, t.extra = "", nil, nil, nil, nil
+	info, err := os.Lstat(filepath.Join(place.Repo.Root(), ".git"))
+	t.linked = err != nil || !info.IsDir()
 	return t.watch()
 }
 
@@ -218,24 +222,39 @@ func (t *Tree) Next(ctx context.Context) (*Look, error) {
 	}
 }
 
-// faultWait is after how long files that could not be read are read again.
-const faultWait = time.Second
+const (
+	// faultWait is after how long files that could not be read are read again.
+	faultWait = time.Second
+	// headEvery is how often it is looked at what HEAD is where that is not
+	// watched.
+	headEvery = 2 * time.Second
+)
 
 // hint waits for the watcher: not at all the first time, and not for long where
-// the last look failed.
+// the last look failed or HEAD may move unseen.
 func (t *Tree) hint(ctx context.Context) (watch.Hint, error) {
-	switch {
-	case !t.begun:
+	if !t.begun {
 		return watch.Hint{All: true}, ctx.Err()
-	case !t.failed:
+	}
+	if !t.failed && !t.linked {
 		return t.watcher.Next(ctx)
 	}
-	short, cancel := context.WithTimeout(ctx, faultWait)
-	defer cancel()
-	if _, err := t.watcher.Next(short); err != nil && ctx.Err() != nil {
-		return watch.Hint{}, ctx.Err()
+	wait := faultWait
+	if !t.failed {
+		wait = headEvery
 	}
-	return watch.Hint{All: true}, nil
+	short, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	hint, err := t.watcher.Next(short)
+	switch {
+	case ctx.Err() != nil:
+		return watch.Hint{}, ctx.Err()
+	case t.failed:
+		return watch.Hint{All: true}, nil
+	case err != nil:
+		return watch.Hint{}, nil // base is looked up with every look
+	}
+	return hint, nil
 }
 
 // look compares and plans. It gives nil where nothing changed.

@@ -181,6 +181,19 @@ func TestNewInput(t *testing.T) {
 	f.settles()
 }
 
+// TestLinkedWorktree holds that a commit is noticed where git keeps its files
+// outside the folder that is watched.
+func TestLinkedWorktree(t *testing.T) {
+	main := newRepo(t)
+	r := &repo{t, filepath.Join(t.TempDir(), "linked")}
+	main.git("worktree", "add", "-q", r.dir, "-b", "linked")
+	r.write(map[string]string{hello: greeting("hi")})
+	f := follow(r, r.config())
+	f.settles()
+	r.git("commit", "-q", "-a", "-m", "hi")
+	f.settles()
+}
+
 // TestNoCommit follows a repository in which nothing is committed yet, until
 // something is.
 func TestNoCommit(t *testing.T) {
@@ -197,14 +210,18 @@ func TestNoCommit(t *testing.T) {
 }
 
 // TestCheckoutOfManyFiles holds the case in which more happens than the system
-// tells.
+// tells. Most files are no definitions: what is tested is that they are seen.
 func TestCheckoutOfManyFiles(t *testing.T) {
 	r := newRepo(t)
 	r.git("checkout", "-q", "-b", "many")
 	files := map[string]string{}
 	for i := range 5000 {
-		files[fmt.Sprintf("test_definitions/talk/level_%d/t%d.json", 1+i%9, i)] =
-			fmt.Sprintf(`{"id": "t%d", "name": "T", "prompt": "t%d", "expected": {"keywords": ["x"]}}`, i, i)
+		name := fmt.Sprintf("test_definitions/talk/level_%d/t%d", 1+i%9, i)
+		if i%50 == 0 {
+			files[name+".json"] = fmt.Sprintf(`{"id": "t%d", "name": "T", "prompt": "t%d", "expected": {"keywords": ["x"]}}`, i, i)
+		} else {
+			files[name+".md"] = "a note"
+		}
 	}
 	r.write(files)
 	r.git("add", "-A")
@@ -267,11 +284,14 @@ func TestQuiet(t *testing.T) {
 	r.write(map[string]string{".gavelignore": "notes/\n"})
 	f := follow(r, r.config())
 	r.write(map[string]string{
-		".gavel/ledger.db": "x", ".gavel/ledger.db-wal": "x", "readme.md": "x",
+		".gavel/ledger.db": "x", "test_definitions/book.db-wal": "x", "readme.md": "x",
 		"test_definitions/talk/.hello.json.swp": "x", hello + "~": "x",
 		hello: start[hello], "test_definitions/notes/a.json": "{", ".git/index.lock.x": "",
 	})
 	r.git("update-index", "--refresh")
+	for _, own := range []string{"test_definitions/book.db", "test_definitions/.gitignore"} {
+		r.must(os.WriteFile(r.path(own), nil, 0o644))
+	}
 	r.write(map[string]string{"test_definitions/talk/level_2/more.json": greeting("last")})
 	look, err := f.tree.Next(t.Context())
 	r.must(err)

@@ -216,8 +216,12 @@ func (w *Watcher) Next(ctx context.Context) (Hint, error) {
 	defer rescan.Stop()
 	quiet := time.NewTimer(w.cfg.Settle)
 	defer quiet.Stop()
-	quiet.Stop()
 	var first time.Time // when the oldest pending change was seen
+	if len(w.pending) > 0 || w.all {
+		first = time.Now() // a wait that was given up left something
+	} else {
+		quiet.Stop()
+	}
 	for {
 		if w.source == nil { // watching ended in the middle
 			return Hint{All: true}, nil

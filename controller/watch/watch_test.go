@@ -181,6 +181,31 @@ func TestHeld(t *testing.T) {
 	})
 }
 
+// TestGivenUp holds that what was seen in a wait that was given up is told in
+// the next.
+func TestGivenUp(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, "defs/a.json")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(root)
+		w, err := Open(Config{Root: root, Paths: []string{"defs"}, Source: func() (Source, error) { return f, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		go f.tell(fsnotify.Write, "defs/a.json")
+		if _, err := w.Next(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		got, err := w.Next(t.Context())
+		if diff := cmp.Diff(Hint{Paths: []string{"defs/a.json"}}, got); diff != "" || err != nil || time.Since(start) != 100*time.Millisecond {
+			t.Errorf("after %v: %v %s", time.Since(start), err, diff)
+		}
+	})
+}
+
 // TestPolling holds what happens where the system watches no more folders.
 func TestPolling(t *testing.T) {
 	root := t.TempDir()
