@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -28,6 +29,8 @@ func (f *Forge) routes() http.Handler {
 		for pattern, handle := range map[string]http.HandlerFunc{
 			"GET " + base + "/user":                             f.getUser,
 			"GET " + base + "/users/{login}":                    f.getUser,
+			"GET " + repo:                                       f.getRepository,
+			"GET " + repo + "/pulls":                            f.listPulls,
 			"GET " + repo + "/pulls/{number}":                   f.getPull,
 			"GET " + repo + "/collaborators/{login}/permission": f.getPermission,
 			repo + "/issues/{first}/{second}":                   f.issue,
@@ -103,15 +106,47 @@ func (f *Forge) getPull(w http.ResponseWriter, r *http.Request) {
 		notFound(w)
 		return
 	}
+	reply(w, http.StatusOK, f.pullJSON(p))
+}
+
+func (f *Forge) pullJSON(p Pull) map[string]any {
 	state := "open"
 	if p.Closed {
 		state = "closed"
 	}
-	reply(w, http.StatusOK, map[string]any{
+	return map[string]any{
 		"number": p.Number, "state": state, "draft": p.Draft, "user": f.user(p.Author),
 		"head": map[string]any{"sha": p.HeadSHA, "ref": p.HeadRef, "repo": repository(p.HeadRepo)},
 		"base": map[string]any{"sha": p.BaseSHA, "ref": p.BaseRef, "repo": repository(Repository)},
-	})
+	}
+}
+
+func (f *Forge) getRepository(w http.ResponseWriter, _ *http.Request) {
+	out := repository(Repository).(map[string]any)
+	out["default_branch"], out["clone_url"] = "main", f.CloneURL
+	reply(w, http.StatusOK, out)
+}
+
+// listPulls lists the open ones, the last changed first, with an ETag.
+func (f *Forge) listPulls(w http.ResponseWriter, r *http.Request) {
+	var open []Pull
+	for _, p := range f.pulls {
+		if !p.Closed {
+			open = append(open, p)
+		}
+	}
+	slices.SortFunc(open, func(a, b Pull) int { return cmp.Or(b.changed-a.changed, b.Number-a.Number) })
+	tag := fmt.Sprintf("%q", fmt.Sprint(f.changes))
+	w.Header().Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	values := []any{}
+	for _, p := range open {
+		values = append(values, f.pullJSON(p))
+	}
+	reply(w, http.StatusOK, page(w, r, values))
 }
 
 func (f *Forge) getPermission(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ func TestConforms(t *testing.T) {
 		{name: "gitea", method: "GET", path: "/api/v1/users/somebody"},
 		{name: "paging", method: "GET", path: "/repos/o/d/issues/7/comments", query: "per_page=100&page=2"},
 		{name: "null where allowed", method: "POST", path: status, body: `{"state":"success","target_url":null}`},
-		{name: "unknown operation", method: "GET", path: "/repos/o/d", want: "no operation"},
+		{name: "unknown operation", method: "GET", path: "/repos/o/d/stargazers", want: "no operation"},
 		{name: "wrong method", method: "PUT", path: "/repos/o/d/issues/comments/1", want: "no operation"},
 		{name: "number that is none", method: "GET", path: "/repos/o/d/pulls/seven", want: "no integer"},
 		{name: "unknown parameter", method: "GET", path: "/repos/o/d/issues/7/comments", query: "sort=created", want: "unknown query parameter sort"},

@@ -66,6 +66,8 @@ type Pull struct {
 	Author string
 	Draft  bool
 	Closed bool
+
+	changed int // when, in changes of the forge
 }
 
 // A Comment is one that stands on a pull request.
@@ -110,6 +112,9 @@ type Forge struct {
 	// Enterprise; with /api/v1 it is Gitea, which ignores paging and says
 	// `status` where GitHub says `state`.
 	URL string
+	// CloneURL is where the forge says that git finds the repository. It is set
+	// before the first request.
+	CloneURL string
 
 	// mu guards the fields below.
 	mu          sync.Mutex
@@ -121,6 +126,7 @@ type Forge struct {
 	requests    []Request
 	faults      []*fault
 	lastID      int64
+	changes     int // of pull requests
 }
 
 // New starts a forge that ends with the test.
@@ -157,6 +163,8 @@ func (f *Forge) AddPull(p Pull) {
 	if p.Author == "" {
 		p.Author = "maintainer"
 	}
+	f.changes++
+	p.changed = f.changes
 	f.pulls[p.Number] = p
 }
 

@@ -1,0 +1,80 @@
+package forge_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+)
+
+func lister(t *testing.T, f *forgetest.Forge, base string) *forge.Client {
+	t.Helper()
+	clock := &forgetest.Clock{}
+	c, err := forge.New(forge.Config{BaseURL: f.URL + base, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestOpenPulls(t *testing.T) {
+	for name, base := range map[string]string{"GitHub": "", "GitHub Enterprise": "/api/v3", "Gitea": "/api/v1"} {
+		t.Run(name, func(t *testing.T) {
+			f := forgetest.New(t)
+			for n := 1; n <= 230; n++ {
+				f.AddPull(forgetest.Pull{Number: n, HeadSHA: fmt.Sprintf("%040x", n), BaseSHA: fmt.Sprintf("%040x", 1000), HeadRef: "x", Closed: n == 5})
+			}
+			c := lister(t, f, base)
+			pulls, tag, err := c.OpenPulls(t.Context(), demo, "")
+			if err != nil || len(pulls) != 229 || pulls[0].Number != 230 || pulls[228].Number != 1 {
+				t.Fatalf("%d pulls, %v", len(pulls), err)
+			}
+			before := len(f.Requests())
+			if _, again, err := c.OpenPulls(t.Context(), demo, tag); !errors.Is(err, forge.ErrUnchanged) || again != tag {
+				t.Errorf("%q, %v", again, err)
+			}
+			if asked := len(f.Requests()) - before; asked != 1 {
+				t.Errorf("%d requests for no change", asked)
+			}
+			f.AddPull(forgetest.Pull{Number: 7, HeadSHA: fmt.Sprintf("%040x", 7000), BaseSHA: fmt.Sprintf("%040x", 1000), HeadRef: "x"})
+			pulls, now, err := c.OpenPulls(t.Context(), demo, tag)
+			if err != nil || now == tag || pulls[0].Number != 7 {
+				t.Errorf("after a push: %v %v", pulls[0], err)
+			}
+		})
+	}
+}
+
+func TestOpenPullsDenied(t *testing.T) {
+	f := forgetest.New(t)
+	f.Inject(forgetest.Fault{Method: "GET", Status: 403, Body: `{"message": "Resource not accessible"}`})
+	_, _, err := lister(t, f, "").OpenPulls(t.Context(), demo, "")
+	var denied *forge.DeniedError
+	if !errors.As(err, &denied) || denied.Permission != "pull-requests: read" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRepository(t *testing.T) {
+	f := forgetest.New(t)
+	f.CloneURL = "https://git.example/octo/demo.git"
+	got, err := lister(t, f, "").Repository(t.Context(), forge.Repo{Owner: "OCTO", Name: "Demo"})
+	want := forge.Repository{ID: 1, Repo: demo, DefaultBranch: "main", CloneURL: f.CloneURL}
+	if err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := lister(t, f, "").Repository(t.Context(), forge.Repo{Owner: "octo", Name: "other"}); err == nil {
+		t.Error("a repository that is not there was read")
+	}
+	for name, body := range map[string]string{
+		"no id": `{"full_name": "octo/demo", "default_branch": "main"}`, "a hostile name": `{"id": 1, "full_name": "octo/../demo", "default_branch": "main"}`,
+		"a hostile branch": `{"id": 1, "full_name": "octo/demo", "default_branch": "--x"}`, "null": `null`,
+	} {
+		f.Inject(forgetest.Fault{Method: "GET", Status: 200, Body: body})
+		if got, err := lister(t, f, "").Repository(t.Context(), demo); err == nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
