@@ -42,6 +42,8 @@ type Execution struct {
 	Outbox func(*reporters.Report) ([]ledger.OutboxItem, error)
 	// NotRun, when set, says why nothing may be run: the report is a plan.
 	NotRun string
+
+	purse *run.Purse // of both sides, see Prepared.purse
 }
 
 // Progress tells how many cases are done.
@@ -79,6 +81,7 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 // judge runs base's cases and then head's.
 func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) error {
 	headJobs, baseJobs := p.headJobs(), p.baseJobs(in.Base)
+	e.purse = p.purse()
 	progress := Progress{Total: len(headJobs) + len(baseJobs)}
 	observe := func(base bool) func(run.Event) {
 		return func(ev run.Event) {
@@ -168,7 +171,7 @@ func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job
 	}
 	return run.Run(ctx, run.Config{
 		Ledger: p.Ledger, Trust: trust, Targets: targets, Roles: RoleTargets(s.Config.Roles),
-		Budget: s.Config.Budget, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control, Now: p.Now,
+		Purse: e.purse, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control, Now: p.Now,
 	}, jobs)
 }
 
@@ -226,7 +229,7 @@ func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, e
 
 func collect(into map[string]reporters.Outcome, outcomes []run.Outcome) {
 	for _, o := range outcomes {
-		out := reporters.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration}
+		out := reporters.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}
 		if len(o.Transcripts) > 0 {
 			out.Transcript = &o.Transcripts[0]
 		}

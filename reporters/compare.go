@@ -24,6 +24,9 @@ type Outcome struct {
 	// it cost then.
 	Reused bool
 	Saved  verdict.Usage
+	// Unrun says why the case was not judged although nothing went wrong: a
+	// budget is used up. Empty where it was.
+	Unrun string
 }
 
 // An Input is what Compare works on.
@@ -234,6 +237,8 @@ func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {
 		return &skipped, reasonText(p, "the definition is invalid")
 	case p.plan.Action == plan.Skip || p.plan.Head.Skip != "":
 		return &skipped, nil
+	case p.head != nil && p.head.Unrun != "":
+		return nil, &p.head.Unrun
 	case p.head != nil && p.head.Result.Verdict == verdict.Error:
 		return &failed, &p.head.Result.Reason
 	case p.head != nil:

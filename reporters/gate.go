@@ -119,11 +119,30 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 		f.unknown("%s ended in an error", phrase.Count(errors, "case"))
 	}
 	if unrun > 0 {
-		f.unknown("%s %s not run", phrase.Count(unrun, "case"), was(unrun))
+		f.unknown("%s %s not run%s", phrase.Count(unrun, "case"), was(unrun), because(r.Cases))
 	}
 	if invalid > 0 {
 		f.unknown("%s of base %s not run because the definition is invalid", phrase.Count(invalid, "case"), was(invalid))
 	}
+}
+
+// because is the budget for which cases were not run, as far as it is one.
+func because(rows []Row) string {
+	why := ""
+	for _, row := range rows {
+		if row.Verdict != nil || row.Error == nil {
+			continue
+		}
+		_, budget, ok := strings.Cut(*row.Error, "not run: ")
+		if !ok || why != "" && why != budget {
+			return ""
+		}
+		why = budget
+	}
+	if why == "" {
+		return ""
+	}
+	return ", since " + why
 }
 
 func was(n int) string {

@@ -39,6 +39,13 @@ func TestGate(t *testing.T) {
 		{"passes without a verdict at base", of(unknown, pass(1)), GateSettings{}, GatePass, ""},
 		{"error", of(pass(1), failed("timeout")), GateSettings{}, GateUndetermined, "1 case ended in an error"},
 		{"not run", of(pass(1), unknown), GateSettings{}, GateUndetermined, "1 case was not run"},
+		{"budget", func(s *scenario) {
+			of(pass(1), failed("not run: the budget of 2 calls is used up: 1 is left"))(s)
+			for key, o := range s.in.Head {
+				o.Unrun = "not run: the budget of 2 calls is used up"
+				s.in.Head[key] = o
+			}
+		}, GateSettings{}, GateUndetermined, "1 case was not run, since the budget of 2 calls is used up"},
 		{"nothing affected", nothing, GateSettings{}, GatePass, "no affected cases"},
 		{"no case", func(*scenario) {}, GateSettings{}, GateUndetermined, "there is no case"},
 		{"no case among those with a row", func(s *scenario) { s.in.Plan.Rest = plan.Rest{Cases: 2, Skipped: 1} }, GateSettings{}, GatePass, "no affected cases"},

@@ -79,16 +79,23 @@ func (k *checker) gate() {
 	}
 }
 
-// budget refuses a limit in money that could not be kept.
+// budget refuses limits in money that could not be kept.
 func (k *checker) budget() {
-	if k.config.Budget.USD == nil {
+	b := k.config.Budget
+	k.money(b.Limits, "budget", "usd")
+	k.money(b.PullRequest, "budget", "pull_request", "usd")
+	k.money(b.Day, "budget", "day", "usd")
+}
+
+func (k *checker) money(l Limits, where ...any) {
+	if l.USD == nil {
 		return
 	}
 	for _, name := range k.names() {
 		t := k.config.Targets[name]
 		if t.Price == nil && t.Provider != Replay && t.Provider != Mock {
 			k.fail("unknown-price", fmt.Sprintf("a budget in usd cannot be kept: target %q has no price", name),
-				"add price: {input: …, output: …} to the target, or limit calls or tokens", "budget", "usd")
+				"add price: {input: …, output: …} to the target, or limit calls or tokens", where...)
 		}
 	}
 }

@@ -199,8 +199,18 @@ type Gate struct {
 	Required []string
 }
 
-// Budget limits a run; nil fields are unlimited.
+// Budget limits what runs spend.
 type Budget struct {
+	// Limits are those of one run.
+	Limits
+	// PullRequest limits all runs for one pull request together, and Day those
+	// of a day in UTC, as far as they share a ledger.
+	PullRequest Limits `json:",omitzero"`
+	Day         Limits `json:",omitzero"`
+}
+
+// Limits are nil where there is none.
+type Limits struct {
 	Calls, Tokens *int64
 	USD           *float64
 }

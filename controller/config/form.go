@@ -38,9 +38,9 @@ type form struct {
 		Required []string `json:"required"`
 	} `json:"gate"`
 	Budget struct {
-		Calls  *int64   `json:"calls"`
-		Tokens *int64   `json:"tokens"`
-		USD    *float64 `json:"usd"`
+		limitsForm
+		PullRequest limitsForm `json:"pull_request"`
+		Day         limitsForm `json:"day"`
 	} `json:"budget"`
 	Dialects map[string]string `json:"dialects"`
 	Tools    []string          `json:"tools"`
@@ -92,6 +92,12 @@ type targetForm struct {
 	AcceptsPrompt    *bool      `json:"accepts_prompt"`
 	AcceptsImages    *bool      `json:"accepts_images"`
 	Reuse            *reuseForm `json:"reuse"`
+}
+
+type limitsForm struct {
+	Calls  *int64   `json:"calls"`
+	Tokens *int64   `json:"tokens"`
+	USD    *float64 `json:"usd"`
 }
 
 // list is one text or several.
@@ -178,7 +184,7 @@ func (f form) config() *Config {
 		Thresholds: f.Thresholds,
 		Reuse:      Reuse{On: true},
 		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required},
-		Budget:     Budget{f.Budget.Calls, f.Budget.Tokens, f.Budget.USD},
+		Budget:     Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
 		Comment:    f.Comment,
 	}
 	for _, dir := range f.Definitions {

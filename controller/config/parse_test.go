@@ -34,7 +34,7 @@ defaults: {iterations: 3, timeout: 2m, max_turns_cap: 0, difficulties: {hard: 2}
 thresholds: {domain: 0.8}
 reuse: {mode: on, max_age: 720h}
 gate: {fail_on: threshold, min_score: 0, required: ["math/**"]}
-budget: {calls: 100}
+budget: {calls: 100, pull_request: {tokens: 5000}, day: {calls: 900}}
 dialects: {"legacy/*.json": domain}
 tools: [shared/tools]
 comment: new
@@ -89,7 +89,7 @@ func TestParse(t *testing.T) {
 		Thresholds: map[string]float64{"domain": 0.8},
 		Reuse:      Reuse{On: true, MaxAge: 720 * time.Hour},
 		Gate:       Gate{FailOn: "threshold", MinScore: pointer(0.0), Required: []string{"math/**"}},
-		Budget:     Budget{Calls: pointer[int64](100)},
+		Budget:     Budget{Limits: Limits{Calls: pointer[int64](100)}, PullRequest: Limits{Tokens: pointer[int64](5000)}, Day: Limits{Calls: pointer[int64](900)}},
 		Dialects:   []Pin{{"legacy/*.json", "domain"}},
 		Tools:      []string{"shared/tools"}, Comment: "new",
 	}
@@ -259,6 +259,8 @@ func TestProblems(t *testing.T) {
 		{target("provider: openai, model: m, revision: reply"), "3:35 foreign-field", "field of http"},
 		{target("provider: command, argv: [x], inputs: [../y]"), "3:46 path-escapes", "../y"},
 		{target("provider: openai, model: m") + "budget: {usd: 1}", "4:10 unknown-price", `"t"|price:`},
+		{target("provider: openai, model: m") + "budget: {day: {usd: 1}}", "4:16 unknown-price", `"t"|price:`},
+		{target("provider: openai, model: m") + "budget: {pull_request: {usd: 1}}", "4:25 unknown-price", `"t"|price:`},
 		{"\nbudget: {calls: -1}", "2:17 out-of-range", "at least 0"},
 	} {
 		_, problems := Parse("gavel.yaml", []byte("version: 1"+test.text+"\n"))

@@ -31,7 +31,7 @@ type Server struct {
 	Repositories []Repository
 	Trust        ServerTrust
 	// Budget is for all runs of a day.
-	Budget Budget
+	Budget Limits
 	// Bots are user ids whose comments are heard.
 	Bots []int64
 	Poll time.Duration
@@ -176,7 +176,7 @@ func (f serverForm) server() *Server {
 				Path: f.Trust.Sandbox.Path, Network: f.Trust.Sandbox.Network,
 			},
 		},
-		Budget: Budget{Calls: f.Budget.Calls, Tokens: f.Budget.Tokens, USD: f.Budget.USD},
+		Budget: Limits(f.Budget),
 		Bots:   f.Bots, Poll: cmp.Or(time.Duration(f.Poll), time.Minute),
 	}
 	s.Ledger = cmp.Or(f.Ledger, filepath.Join(s.Data, "ledger.db"))

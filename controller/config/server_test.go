@@ -50,7 +50,7 @@ func TestParseServer(t *testing.T) {
 			Forks: "plan", Programs: "approved",
 			Sandbox: ServerSandbox{Accept: "partial", Read: []string{"/usr"}, Path: []string{"/usr/bin"}, Network: true},
 		},
-		Budget: Budget{USD: &usd}, Bots: []int64{41898282}, Poll: 5 * time.Minute,
+		Budget: Limits{USD: &usd}, Bots: []int64{41898282}, Poll: 5 * time.Minute,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Repository{}, "Schedule")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

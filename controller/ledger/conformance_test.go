@@ -56,6 +56,8 @@ func conformance(t *testing.T, b backend) {
 		"clock":              testLeaseClock,
 		"wanted":             testWanted,
 		"dead run":           testDeadRun,
+		"spending":           testSpending,
+		"spending at once":   testSpendingAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

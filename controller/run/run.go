@@ -49,8 +49,8 @@ type Config struct {
 	// Programs runs the programs that cases are judged by. Defaults to none:
 	// a case that needs one is an error.
 	Programs evalcase.Programs
-	// Budget limits what this run spends. Defaults to no limit.
-	Budget config.Budget
+	// Purse is what calls are paid from. Defaults to one without limits.
+	Purse *Purse
 	// Revision is the commit that a deployed agent must name where its target
 	// asks for that; empty for a working tree.
 	Revision string
@@ -93,6 +93,9 @@ type Outcome struct {
 	Transcripts []verdict.Transcript
 	// Stopped is true when the run was cancelled before the case ended.
 	Stopped bool
+	// Unrun says which budget did not suffice to judge the case; empty where
+	// it was judged.
+	Unrun string
 }
 
 // Run judges the jobs and returns their outcomes in the same order. It returns
@@ -147,7 +150,6 @@ type runner struct {
 	Config
 	limits  map[string]*limiter
 	workers int
-	purse   *purse
 	// interest is what the run wants of the ledger.
 	interest *ledger.Interest
 
@@ -157,7 +159,7 @@ type runner struct {
 }
 
 func newRunner(cfg Config, jobs []Job) *runner {
-	r := &runner{Config: cfg, limits: map[string]*limiter{}, purse: &purse{limit: cfg.Budget}}
+	r := &runner{Config: cfg, limits: map[string]*limiter{}}
 	r.applyDefaults()
 	r.began = r.Now()
 	inUse := map[string]bool{}

@@ -65,6 +65,8 @@ type bench struct {
 	slept []time.Duration
 
 	budget   config.Budget
+	pull     int
+	purse    *run.Purse
 	control  *run.Control
 	revision string
 	// clock stands still but for what is slept.
@@ -93,6 +95,14 @@ func (b *bench) now() func() time.Time {
 	return func() time.Time { return b.clock }
 }
 
+// open is the purse that the bench was given, or a new one for every run.
+func (b *bench) open() *run.Purse {
+	if b.purse != nil {
+		return b.purse
+	}
+	return run.NewPurse(run.Means{Budget: b.budget, Ledger: b.book, Repository: "o/r", PullRequest: b.pull, Now: b.now()})
+}
+
 func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases ...*schema.Case) []run.Outcome {
 	tb.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
@@ -105,7 +115,7 @@ func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases .
 	}
 	out, err := run.Run(ctx, run.Config{
 		Ledger: b.book, Trust: operator, Targets: map[string]run.Target{"bot": {Target: t, Config: b.cfg}},
-		Budget: b.budget, Control: b.control, Revision: b.revision, Now: b.now(), Jitter: func() float64 { return 1 },
+		Purse: b.open(), Control: b.control, Revision: b.revision, Now: b.now(), Jitter: func() float64 { return 1 },
 		Sleep: func(_ context.Context, d time.Duration) error {
 			b.slept = append(b.slept, d)
 			b.clock = b.clock.Add(d)
@@ -361,7 +371,7 @@ func TestCostIsThatOfThePrice(t *testing.T) {
 func TestABudgetStopsBeforeTheCall(t *testing.T) {
 	two := int64(2)
 	b := newBench(t)
-	b.budget = config.Budget{Calls: &two}
+	b.budget = config.Budget{Limits: config.Limits{Calls: &two}}
 	s := &script{answer: always("hello")}
 	out := b.run(t.Context(), t, s, greeting("a"), greeting("b"), greeting("c"))
 	judged := 0

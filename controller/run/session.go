@@ -44,6 +44,9 @@ func (r *runner) applyDefaults() {
 	if r.Jitter == nil {
 		r.Jitter = rand.Float64
 	}
+	if r.Purse == nil {
+		r.Purse = NewPurse(Means{})
+	}
 	if r.Scrub == nil {
 		r.Scrub = func(s string) string { return s }
 	}
@@ -118,10 +121,7 @@ func (s *session) measure(ctx context.Context, ev schema.Evaluator, tr *verdict.
 // was paid when it was stored.
 func priced(tr *verdict.Transcript, price *config.Price) *verdict.Transcript {
 	out := *tr
-	out.Usage.CostUSD, out.Usage.Unpriced = 0, out.Usage.Calls
-	if price != nil {
-		out.Usage.CostUSD, out.Usage.Unpriced = price.Cost(out.Usage.InputTokens, out.Usage.OutputTokens), 0
-	}
+	out.Usage = atPrice(out.Usage, price)
 	return &out
 }
 
@@ -179,13 +179,7 @@ func (s *session) ask(ctx context.Context, role, name string, req target.Request
 		return target.Reply{}, err
 	}
 	reply = reply.Scrubbed(s.Scrub)
-	if price := s.Targets[name].Config.Price; price != nil {
-		reply.Usage.CostUSD = price.Cost(reply.Usage.InputTokens, reply.Usage.OutputTokens)
-	} else {
-		reply.Usage.Unpriced = reply.Usage.Calls
-	}
 	s.spent = s.spent.Add(reply.Usage)
-	s.purse.settle(reply.Usage)
 	if s.Record != nil {
 		s.Record(name, digest, req, reply)
 	}
@@ -313,8 +307,11 @@ func (s *session) once(ctx context.Context, name string, req target.Request) (re
 	if err != nil {
 		return target.Reply{}, false, err
 	}
-	if err := s.purse.take(); err != nil {
+	t := s.Targets[name]
+	paid, err := s.Purse.reserve(ctx, t.Config, req)
+	if err != nil {
 		release(0)
+		s.refused(err)
 		return target.Reply{}, false, err
 	}
 	call, end := underway(ctx)
@@ -322,9 +319,13 @@ func (s *session) once(ctx context.Context, name string, req target.Request) (re
 	callCtx, cancel := context.WithTimeout(call, s.left)
 	defer cancel()
 	start := s.Now()
-	reply, err = s.Targets[name].Target.Respond(callCtx, req)
+	reply, err = t.Target.Respond(callCtx, req)
 	s.left -= s.Now().Sub(start)
 	release(reply.Usage.Tokens())
+	reply.Usage = atPrice(reply.Usage, t.Config.Price)
+	if fault := s.Purse.settle(ctx, paid, name, took(paid.amount, reply.Usage, err)); fault != nil {
+		return target.Reply{}, false, fault
+	}
 	return reply, callCtx.Err() != nil && ctx.Err() == nil, err
 }
 

@@ -24,9 +24,10 @@ type work struct {
 	stuck string
 
 	counting sync.Mutex
-	// spent and made are what calls cost that belong to no sample; both are
-	// guarded by counting.
+	// spent and made are what calls cost that belong to no sample, unrun says
+	// which budget refused a call; all are guarded by counting.
 	spent, made verdict.Usage
+	unrun       string
 }
 
 // judgeAll takes the samples of the case that are missing and decides, again
@@ -146,6 +147,9 @@ func (w *work) outcome() Outcome {
 		out.Result.Reason = fmt.Sprintf("%s (%d of %d samples ended in an error)", out.Result.Reason, n, len(last.trials))
 	}
 	w.tell(&out.Result)
+	if out.Result.Verdict == verdict.Error {
+		out.Unrun = w.unrun
+	}
 	return out
 }
 

@@ -1,0 +1,107 @@
+package run_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// costs answers with a reply of so many tokens.
+func costs(input, output int64) func(int, target.Request) (target.Reply, error) {
+	return func(int, target.Request) (target.Reply, error) {
+		reply := says("hello")
+		reply.Usage = verdict.Usage{Calls: 1, InputTokens: input, OutputTokens: output}
+		return reply, nil
+	}
+}
+
+func greetings(keys ...string) []*schema.Case {
+	var out []*schema.Case
+	for _, key := range keys {
+		out = append(out, greeting(key))
+	}
+	return out
+}
+
+// unrun counts the cases that a budget did not suffice for.
+func unrun(t *testing.T, outcomes []run.Outcome, want string) int {
+	t.Helper()
+	n := 0
+	for _, o := range outcomes {
+		if (o.Result.Verdict == verdict.Error) != (o.Unrun != "") {
+			t.Errorf("%+v", o)
+		}
+		if o.Unrun == "" {
+			continue
+		}
+		n++
+		if o.Unrun != want || !strings.HasPrefix(o.Result.Reason, want) {
+			t.Errorf("not run since %q, reason %q; want %q", o.Unrun, o.Result.Reason, want)
+		}
+	}
+	return n
+}
+
+// TestTheMostIsReserved has eight calls at once on a budget for two and a half:
+// what the calls under way leave over is waited for.
+func TestTheMostIsReserved(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Concurrency = 8
+	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("100")}
+	limit := int64(1000)
+	b.budget.Tokens = &limit
+	s := &script{answer: costs(250, 100)} // more than the request has bytes
+	out := b.run(t.Context(), t, s, greetings("a", "b", "c", "d", "e")...)
+	if n := unrun(t, out, "not run: the budget of 1000 tokens is used up"); n != 3 || len(s.asked) != 2 {
+		t.Errorf("%d cases were not run, %d calls", n, len(s.asked))
+	}
+}
+
+// TestMoneyIsReserved has a call that may cost more than there is.
+func TestMoneyIsReserved(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Price = &config.Price{Output: 1000}
+	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("1000")}
+	limit := 2.5
+	b.budget.USD = &limit
+	s := &script{answer: costs(10, 600)} // 0.6 USD, of at most 1
+	out := b.run(t.Context(), t, s, greetings("a", "b", "c", "d", "e")...)
+	if n := unrun(t, out, "not run: the budget of 2.5 USD is used up"); n != 2 || len(s.asked) != 3 {
+		t.Errorf("%d cases were not run, %d calls", n, len(s.asked))
+	}
+}
+
+// TestATimeoutIsSpent has a call time out: nobody knows what it took.
+func TestATimeoutIsSpent(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("900")}
+	limit := int64(1500)
+	b.budget.Tokens = &limit
+	b.purse = b.open()
+	c := greeting("slow")
+	c.Policy.Timeout = time.Nanosecond
+	b.run(t.Context(), t, slowTarget{}, c)
+	s := &script{answer: costs(10, 10)}
+	out := b.run(t.Context(), t, s, greeting("b"))
+	if out[0].Unrun == "" || len(s.asked) != 0 {
+		t.Errorf("%d calls, %+v", len(s.asked), out)
+	}
+
+	// What a provider refuses takes no tokens.
+	b.purse = nil
+	b.purse = b.open()
+	refuses := &script{answer: func(int, target.Request) (target.Reply, error) {
+		return target.Reply{}, &target.Error{Target: "bot", Status: 400, Message: "400"}
+	}}
+	b.run(t.Context(), t, refuses, greeting("a"))
+	if out = b.run(t.Context(), t, s, greeting("b")); out[0].Result.Verdict != verdict.Pass {
+		t.Errorf("%+v", out)
+	}
+}
