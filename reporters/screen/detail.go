@@ -105,18 +105,18 @@ func (c *criterion) mean() *float64 {
 func means(samples []verdict.Sample) (map[string]*criterion, []string) {
 	found := map[string]*criterion{}
 	var order []string
+	add := func(name string, c verdict.Criterion) {
+		if found[name] == nil {
+			found[name] = &criterion{}
+			order = append(order, name)
+		}
+		mean := found[name]
+		mean.sum, mean.n, mean.note = mean.sum+c.Score, mean.n+1, c.Note
+	}
 	for _, sample := range samples {
 		for _, m := range sample.Measurements {
 			for _, c := range m.Criteria {
-				name := m.Evaluator + " " + c.ID
-				if m.Evaluator == c.ID {
-					name = c.ID
-				}
-				if found[name] == nil {
-					found[name] = &criterion{}
-					order = append(order, name)
-				}
-				found[name].sum, found[name].n, found[name].note = found[name].sum+c.Score, found[name].n+1, c.Note
+				add(strings.TrimPrefix(m.Evaluator+" "+c.ID, c.ID+" "), c)
 			}
 		}
 	}

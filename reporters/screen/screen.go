@@ -136,8 +136,10 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.note = "the editor ended badly: " + msg.err.Error()
 		}
 	case ticked:
-		m.now, m.ticking = m.cfg.Now(), false
-		return m, m.tick()
+		m.now = m.cfg.Now()
+		tick := m.tick()
+		m.ticking = tick != nil
+		return m, tick
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.PasteMsg:

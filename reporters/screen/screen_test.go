@@ -331,3 +331,26 @@ func TestSelection(t *testing.T) {
 		t.Errorf("%q is selected where one is left", got)
 	}
 }
+
+// TestTicking holds that the clock of a run is one, and ends with it.
+func TestTicking(t *testing.T) {
+	b := day()
+	b.State = board.Running
+	m := New(Config{Now: func() time.Time { return noon }})
+	for i, want := range []bool{true, false, false} {
+		next, cmd := m.Update(updated{Kind: board.Judged, Board: b})
+		if m = next.(Model); (cmd != nil) != want {
+			t.Errorf("update %d starts a clock: %v", i, cmd != nil)
+		}
+	}
+	next, cmd := m.Update(ticked{})
+	if m = next.(Model); cmd == nil || !m.ticking {
+		t.Error("the clock does not go on")
+	}
+	b.State = board.Waiting
+	next, _ = m.Update(updated{Kind: board.Result, Board: b})
+	next, cmd = next.(Model).Update(ticked{})
+	if m = next.(Model); cmd != nil || m.ticking {
+		t.Error("the clock goes on after the run")
+	}
+}
