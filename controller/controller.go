@@ -53,6 +53,9 @@ type Request struct {
 	// them also where they are not active; empty keeps all and judges those
 	// that are active.
 	Statuses []string
+	// Targets, where there are some, are those that the cases are run against
+	// instead of their own, each case against each of them.
+	Targets []string
 	// All makes every case count as affected.
 	All bool
 
@@ -88,6 +91,8 @@ func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 	p := &Prepared{Request: req}
 	var err error
 	switch {
+	case len(req.Targets) > 0:
+		err = p.against(ctx)
 	case req.Base == nil:
 		err = p.alone(ctx)
 	case p.narrow():

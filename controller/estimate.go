@@ -37,15 +37,17 @@ func (p *Prepared) Estimate() Estimate {
 	judged := map[string]reporters.Outcome{}
 	for i := range p.Plan.Rows {
 		r := &p.Plan.Rows[i]
-		rows[r.Key] = r
+		if r.Head != nil {
+			rows[r.Head.ID()] = r
+		}
 		if _, ok := p.baseStored[r.BaseDigests.D]; ok && r.Base != nil {
-			judged[r.Base.Key] = reporters.Outcome{}
+			judged[r.Base.ID()] = reporters.Outcome{}
 		}
 	}
 	var out Estimate
 	var sum bill
 	for _, job := range p.headJobs() {
-		row, calls := rows[job.Case.Key], sum.calls
+		row, calls := rows[job.Case.ID()], sum.calls
 		var before *verdict.Usage // what the case took at base is the best guess
 		if d, ok := p.baseStored[row.BaseDigests.D]; ok && d.Usage.Calls > 0 && d.Usage.Unpriced == 0 {
 			before = &d.Usage

@@ -98,13 +98,13 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 		if err != nil {
 			return fmt.Errorf("judge base: %w", err)
 		}
-		collect(in.Base, outcomes)
+		collect(in.Base, baseJobs, outcomes)
 	}
 	outcomes, err := p.run(ctx, e, p.Head, headJobs, observe(false))
 	if err != nil {
 		return fmt.Errorf("judge head: %w", err)
 	}
-	collect(in.Head, outcomes)
+	collect(in.Head, headJobs, outcomes)
 	return nil
 }
 
@@ -138,8 +138,7 @@ func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
 		if name == "" {
 			name = p.Base.Config.DefaultTarget
 		}
-		key := r.Base.Key
-		if _, ok := known[key]; ok || r.MovedFrom != "" || !measurable(p.Base.Config.Targets[name]) {
+		if _, ok := known[r.Base.ID()]; ok || r.MovedFrom != "" || !measurable(p.Base.Config.Targets[name]) {
 			continue
 		}
 		jobs = append(jobs, run.Job{
@@ -227,13 +226,14 @@ func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, e
 	return targets, nil
 }
 
-func collect(into map[string]reporters.Outcome, outcomes []run.Outcome) {
-	for _, o := range outcomes {
+// collect keeps the outcomes of jobs, which are in the same order, by case.
+func collect(into map[string]reporters.Outcome, jobs []run.Job, outcomes []run.Outcome) {
+	for i, o := range outcomes {
 		out := reporters.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}
 		if len(o.Transcripts) > 0 {
 			out.Transcript = &o.Transcripts[0]
 		}
-		into[o.Key] = out
+		into[jobs[i].Case.ID()] = out
 	}
 }
 
@@ -246,7 +246,7 @@ func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 			if err != nil {
 				return err
 			}
-			in.Head[r.Key] = out
+			in.Head[r.Head.ID()] = out
 		}
 		if r.Base == nil {
 			continue
@@ -256,7 +256,7 @@ func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 			if err != nil {
 				return err
 			}
-			in.Base[r.Base.Key] = out
+			in.Base[r.Base.ID()] = out
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ type Input struct {
 	// Run is the identity of the run.
 	Run  string
 	Plan *plan.Plan
-	// Head holds outcomes by the key at head, Base by the key at base. A case
+	// Head holds outcomes by the ID at head, Base by the ID at base. A case
 	// that is not there has no known verdict on that side.
 	Head, Base map[string]Outcome
 	Problems   []schema.Problem
@@ -95,15 +95,11 @@ type pair struct {
 
 func (in *Input) pair(row *plan.Row) pair {
 	p := pair{plan: row}
-	if o, ok := in.Head[row.Key]; ok && active(row.Head) {
-		p.head = &o
+	if active(row.Head) {
+		p.head = known(in.Head, row.Head)
 	}
-	key := row.Key
-	if row.MovedFrom != "" {
-		key = row.MovedFrom
-	}
-	if o, ok := in.Base[key]; ok && active(row.Base) {
-		p.base = &o
+	if active(row.Base) {
+		p.base = known(in.Base, row.Base)
 	}
 	if p.unaffected() {
 		// One decision digest has one verdict, so each side stands for the other.
@@ -115,6 +111,13 @@ func (in *Input) pair(row *plan.Row) pair {
 		}
 	}
 	return p
+}
+
+func known(outcomes map[string]Outcome, c *schema.Case) *Outcome {
+	if o, ok := outcomes[c.ID()]; ok {
+		return &o
+	}
+	return nil
 }
 
 // reused is what a verdict of the other side means for this one: the same,

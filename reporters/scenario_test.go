@@ -332,6 +332,9 @@ func hostile(texts []string) *scenario {
 		row := s.add(key, base, head, plan.Reason{Part: next(), File: next(), Message: next()})
 		if i%5 == 4 {
 			row.MovedFrom, row.Action = next(), plan.Reuse
+			if row.Base != nil {
+				row.Base.Key = row.MovedFrom
+			}
 		}
 		row.Target = next()
 		s.in.Problems = append(s.in.Problems, schema.Problem{

@@ -136,7 +136,7 @@ type Row struct {
 }
 
 // A Plan says what has to be done, one row per case of head or base, sorted
-// by key.
+// by key and target.
 type Plan struct {
 	// Base and Head are 40 hex digits or worktree; Base is empty without one.
 	Base, Head string

@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// against plans the cases against the targets that were asked for instead of
+// their own. Both sides are loaded once for each: what a definition compiles to
+// depends on its target.
+func (p *Prepared) against(ctx context.Context) error {
+	head, snapshot, problems, err := p.sideAgainst(ctx, p.Head)
+	if err != nil {
+		return err
+	}
+	p.Problems = problems
+	if p.Base == nil {
+		p.compare(nil, head, nil)
+		return nil
+	}
+	changed, err := p.changes(ctx, snapshot)
+	if err != nil {
+		return err
+	}
+	base, _, _, err := p.sideAgainst(ctx, *p.Base)
+	if err != nil {
+		return err
+	}
+	p.compare(&base, head, changed)
+	return nil
+}
+
+// sideAgainst is one side with every case for each of the targets that it has.
+// The problems are those of all of them.
+func (p *Prepared) sideAgainst(ctx context.Context, s State) (plan.Side, *load.Snapshot, []schema.Problem, error) {
+	side := plan.NewSide(s.Commit, nil, plan.Environment{})
+	env, err := p.environment(s)
+	if err != nil {
+		return side, nil, nil, err
+	}
+	var snapshot *load.Snapshot
+	var problems []schema.Problem
+	for _, target := range p.Targets {
+		if _, configured := s.Config.Targets[target]; !configured {
+			continue // base may not have it yet
+		}
+		loaded, err := load.Load(ctx, s.FS, load.Options{Settings: s.Config.Settings().CompileAgainst(target)})
+		if err != nil {
+			return side, nil, nil, fmt.Errorf("load the definitions of %s: %w", s.Commit, err)
+		}
+		for i, c := range loaded.Cases {
+			one := *c
+			one.Target, one.Beside = target, len(p.Targets) > 1
+			loaded.Cases[i] = &one
+		}
+		one := p.side(s, loaded, env)
+		maps.Copy(side.Cases, one.Cases)
+		maps.Copy(side.Digests, one.Digests)
+		maps.Copy(side.Invalid, one.Invalid)
+		snapshot = loaded.Snapshot()
+		for _, problem := range loaded.Problems {
+			if !slices.Contains(problems, problem) {
+				problems = append(problems, problem)
+			}
+		}
+	}
+	return side, snapshot, schema.SortProblems(problems), nil
+}
