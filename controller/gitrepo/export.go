@@ -19,6 +19,9 @@ type Export struct {
 	// be.
 	MaxFiles int
 	MaxBytes int64
+	// LeaveOut passes over what is no plain file or has a name that means
+	// something to git; else such a file is an error.
+	LeaveOut bool
 }
 
 // ErrQuota says that an export would be larger than it may be.
@@ -26,20 +29,28 @@ var ErrQuota = errors.New("the export is larger than it may be")
 
 // Export writes files of a commit below dir, which exists and is empty, for
 // programs that need them on a disk. A link, a submodule or a name that means
-// something to git among them is an error, not left out: a program that misses
-// a file does something else than was asked. What was written stays after an
-// error; the caller removes the folder in any case.
+// something to git among them is an error unless it is to be left out: a
+// program that misses a file does something else than was asked. What was
+// written stays after an error; the caller removes the folder in any case.
 func (r *Repository) Export(ctx context.Context, commit, dir string, what Export) error {
 	files, err := r.FS(commit)
 	if err != nil {
 		return err
 	}
-	into, err := os.OpenRoot(dir)
-	if err != nil {
+	if err := ExportFiles(ctx, files, dir, what); err != nil {
 		return fmt.Errorf("exporting %.12s: %w", commit, err)
 	}
+	return nil
+}
+
+// ExportFiles is [Repository.Export] of files that were opened before.
+func ExportFiles(ctx context.Context, files fs.FS, dir string, what Export) error {
+	into, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
 	defer into.Close()
-	err = fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
+	return fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -50,19 +61,19 @@ func (r *Repository) Export(ctx context.Context, commit, dir string, what Export
 		}
 		return what.write(into, files, name, e)
 	})
-	if err != nil {
-		return fmt.Errorf("exporting %.12s: %w", commit, err)
-	}
-	return nil
 }
 
 // write exports one file and takes it from the quota.
-func (what *Export) write(into *os.Root, files FileSystem, name string, e fs.DirEntry) error {
+func (what *Export) write(into *os.Root, files fs.FS, name string, e fs.DirEntry) error {
+	odd := exportable(name)
 	if err := regular(e.Type()); err != nil {
-		return fmt.Errorf("%s %w", name, err)
+		odd = fmt.Errorf("%s %w", name, err)
 	}
-	if err := exportable(name); err != nil {
-		return err
+	if odd != nil && what.LeaveOut {
+		return nil
+	}
+	if odd != nil {
+		return odd
 	}
 	info, err := e.Info()
 	if err != nil {
@@ -73,7 +84,7 @@ func (what *Export) write(into *os.Root, files FileSystem, name string, e fs.Dir
 	if what.MaxFiles < 0 || what.MaxBytes < 0 {
 		return fmt.Errorf("%s: %w", name, ErrQuota)
 	}
-	data, err := files.ReadFile(name)
+	data, err := fs.ReadFile(files, name)
 	if err != nil {
 		return err
 	}

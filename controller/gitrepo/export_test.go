@@ -61,6 +61,21 @@ func TestExport(t *testing.T) {
 			t.Errorf("%s: Export = %v, want an error with %q", test.name, err, test.want)
 		}
 	}
+	// A whole tree does without them.
+	whole := t.TempDir()
+	if err := r.Export(t.Context(), commit, whole, Export{MaxFiles: 4, MaxBytes: 99, LeaveOut: true}); err != nil {
+		t.Error(err)
+	}
+	var files []string
+	err = fs.WalkDir(os.DirFS(whole), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			files = append(files, name)
+		}
+		return err
+	})
+	if diff := cmp.Diff([]string{"agent/data/x", "agent/main.py", "agent/run", "other"}, files); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
 	for _, quota := range []Export{{MaxFiles: 2, MaxBytes: 99}, {MaxFiles: 9, MaxBytes: 9}} {
 		quota.Match = below("agent/")
 		if err := r.Export(t.Context(), commit, t.TempDir(), quota); !errors.Is(err, ErrQuota) {
