@@ -80,6 +80,17 @@ func (tr *trio) hold(t *testing.T, c *schema.Case) run.Outcome {
 	return out[0]
 }
 
+// decided reports whether the ledger has a decision on the case.
+func (tr *trio) decided(t *testing.T, c *schema.Case) bool {
+	t.Helper()
+	d := plan.Digest(c, plan.Environment{DefaultTarget: "bot", Roles: map[schema.Role]string{schema.Judge: "judge"}}).D
+	found, err := tr.book.Decided(t.Context(), ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, []string{d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found) > 0
+}
+
 // calls counts those to the target, to the judge and to the editor.
 func (tr *trio) calls() string {
 	return fmt.Sprintf("%d %d %d", len(tr.agent.asked), len(tr.judge.asked), len(tr.editor.asked))

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/run/contest"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -34,17 +35,17 @@ func (w *work) compare(ctx context.Context, first *series) error {
 			return err
 		}
 	}
-	var pairs []pair
+	var pairs []contest.Pair
 	for i, t := range first.trials {
-		p := pair{t.sample, w.rival.trials[i].sample, preferences[i]}
-		if problem := p.problem(); problem != "" {
+		p := contest.Pair{A: t.sample, B: w.rival.trials[i].sample, Preference: preferences[i]}
+		if problem := p.Problem(); problem != "" {
 			w.contest.Errors++
 			w.contest.Error = problem
 			continue
 		}
 		pairs = append(pairs, p)
 	}
-	decideContest(w.contest, w.job.Case.Evaluators, pairs)
+	contest.Decide(w.contest, w.job.Case.Evaluators, pairs)
 	return nil
 }
 
@@ -82,28 +83,4 @@ func (w *work) account(spent, made verdict.Usage) {
 	w.counting.Lock()
 	defer w.counting.Unlock()
 	w.spent, w.made = w.spent.Add(spent), w.made.Add(made)
-}
-
-// A pair is what was measured of one input under both prompts.
-type pair struct {
-	a, b       verdict.Sample
-	preference verdict.Measurement
-}
-
-// problem says why there is nothing to compare; empty where there is.
-func (p pair) problem() string {
-	for _, s := range []verdict.Sample{p.a, p.b} {
-		if s.Error != "" {
-			return s.Error
-		}
-		for _, m := range s.Measurements {
-			if m.Error != "" {
-				return m.Error
-			}
-		}
-		if len(s.Measurements) == 0 {
-			return "it was not judged"
-		}
-	}
-	return p.preference.Error
 }

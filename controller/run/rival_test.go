@@ -172,9 +172,15 @@ func TestAnUnreadablePreference(t *testing.T) {
 	if got := out.Result.Contest; out.Result.Verdict != verdict.Pass || got.Errors != 1 || !strings.Contains(got.Error, "3 attempts") {
 		t.Errorf("%+v %+v", out.Result, got)
 	}
+	if tr.decided(t, c) {
+		t.Error("a comparison that is not complete is remembered")
+	}
 	mumbles = false
 	out = tr.hold(t, c)
 	if got := out.Result.Contest; got.Errors != 0 || got.Preferences.Ties != 1 || len(tr.agent.asked) != 2 || out.Spent.Calls != 2 {
 		t.Errorf("%+v, spent %+v", got, out.Spent)
+	}
+	if !tr.decided(t, c) {
+		t.Error("a comparison that is complete is not remembered")
 	}
 }

@@ -1,4 +1,6 @@
-package run
+// Package contest sets two prompts against each other by what was measured of
+// the same inputs under both. It is pure.
+package contest
 
 import (
 	"slices"
@@ -13,11 +15,37 @@ import (
 // not taken for chance.
 const significant = 0.05
 
-// decideContest fills in how the two prompts did. Where a judge saw both
+// A Pair is what was measured of one input under both prompts.
+type Pair struct {
+	A, B verdict.Sample
+	// Preference is that of a judge who saw both outputs; empty where nobody was
+	// asked.
+	Preference verdict.Measurement
+}
+
+// Problem says why there is nothing to compare; empty where there is.
+func (p Pair) Problem() string {
+	for _, s := range []verdict.Sample{p.A, p.B} {
+		if s.Error != "" {
+			return s.Error
+		}
+		for _, m := range s.Measurements {
+			if m.Error != "" {
+				return m.Error
+			}
+		}
+		if len(s.Measurements) == 0 {
+			return "it was not judged"
+		}
+	}
+	return p.Preference.Error
+}
+
+// Decide fills in how the two prompts did over pairs without a problem. Where a judge saw both
 // outputs, the one that it prefers in clearly more pairs wins, see
 // [stats.SignTest]; else the one whose score is higher by an interval that 0 is
 // not in, see [stats.Paired].
-func decideContest(c *verdict.Contest, evaluators []schema.Evaluator, pairs []pair) {
+func Decide(c *verdict.Contest, evaluators []schema.Evaluator, pairs []Pair) {
 	c.Pairs = len(pairs)
 	if len(pairs) == 0 {
 		return
@@ -25,7 +53,7 @@ func decideContest(c *verdict.Contest, evaluators []schema.Evaluator, pairs []pa
 	score := tally{step: step(evaluators[0].Spec, evaluator.GradeCriterion)}
 	var criteria []*tally
 	for _, p := range pairs {
-		a, b := verdict.Decide(evaluators, []verdict.Sample{p.a}), verdict.Decide(evaluators, []verdict.Sample{p.b})
+		a, b := verdict.Decide(evaluators, []verdict.Sample{p.A}), verdict.Decide(evaluators, []verdict.Sample{p.B})
 		if a.Score != nil && b.Score != nil {
 			score.add(*a.Score, *b.Score)
 		}
@@ -110,9 +138,9 @@ func winner(d verdict.Difference) string {
 }
 
 // count counts the preferences and gives the winner by them.
-func count(p *verdict.Preferences, pairs []pair) string {
+func count(p *verdict.Preferences, pairs []Pair) string {
 	for _, pair := range pairs {
-		switch pair.preference.Criteria[0].Score {
+		switch pair.Preference.Criteria[0].Score {
 		case 0:
 			p.A++
 		case 1:
