@@ -45,34 +45,10 @@ func (c *comment) turns(messages []schema.Message) {
 		out = append(out, "<sub>"+phrase.Count(first, "earlier turn")+"</sub>")
 	}
 	for i, m := range messages[first:] {
-		out = append(out, "**"+speaker(m.Role)+", turn "+fmt.Sprint(first+i+1)+"** — "+turn(m))
+		out = append(out, "**"+markup.Speaker(m.Role)+", turn "+fmt.Sprint(first+i+1)+"** — "+markup.Turn(m))
 	}
 	c.line("> " + strings.Join(out, "\n>\n> "))
 	c.line("")
-}
-
-func speaker(role string) string {
-	switch role {
-	case schema.RoleAssistant:
-		return "agent"
-	case schema.RoleUser, schema.RoleTool, schema.RoleSystem:
-		return role
-	}
-	return markup.Text(role, 20)
-}
-
-func turn(m schema.Message) string {
-	var parts []string
-	if strings.TrimSpace(m.Content) != "" {
-		parts = append(parts, markup.Lines(m.Content, 800))
-	}
-	for _, call := range m.ToolCalls {
-		parts = append(parts, "called <code>"+markup.Text(call.Function.Name+" "+call.Function.Arguments, 300)+"</code>")
-	}
-	if len(parts) == 0 {
-		return "<i>empty</i>"
-	}
-	return strings.Join(parts, "<br>")
 }
 
 // criteria is a table of those that changed or were not fully met; the others

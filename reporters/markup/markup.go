@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // gap is a zero-width space. GitHub looks for mentions, references and bare
@@ -218,4 +219,30 @@ func Icon(label string) string {
 		return "↘️"
 	}
 	return "↗️"
+}
+
+// Speaker names who has a turn of a conversation.
+func Speaker(role string) string {
+	switch role {
+	case schema.RoleAssistant:
+		return "agent"
+	case schema.RoleUser, schema.RoleTool, schema.RoleSystem:
+		return role
+	}
+	return Text(role, 20)
+}
+
+// Turn renders what was said in a turn, and the tools that were called.
+func Turn(m schema.Message) string {
+	var parts []string
+	if strings.TrimSpace(m.Content) != "" {
+		parts = append(parts, Lines(m.Content, 800))
+	}
+	for _, call := range m.ToolCalls {
+		parts = append(parts, "called <code>"+Text(call.Function.Name+" "+call.Function.Arguments, 300)+"</code>")
+	}
+	if len(parts) == 0 {
+		return "<i>empty</i>"
+	}
+	return strings.Join(parts, "<br>")
 }
