@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/run/mocks"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -29,7 +30,7 @@ const targetRole = "target"
 // After TurnCap replies the simulator has a last chance to be done; if it is
 // not, the conversation has no natural end, and there is nothing to judge.
 func drive(ctx context.Context, s *session, t Target, job Job) (*verdict.Transcript, error) {
-	c := conversation{session: s, kase: job.Case, name: job.Target, target: t, mocks: newDispatcher(job.Case, t.Config)}
+	c := conversation{session: s, kase: job.Case, name: job.Target, target: t, mocks: mocks.New(job.Case, t.Config)}
 	c.transcript = verdict.Transcript{
 		System: job.Case.System, Traced: true, Messages: slices.Clone(job.Case.Drive.Messages),
 	}
@@ -66,7 +67,7 @@ type conversation struct {
 	name    string // of the target
 	target  Target
 	user    *simulator // nil where all that the user says is in the case
-	mocks   *dispatcher
+	mocks   *mocks.Dispatcher
 
 	transcript verdict.Transcript
 	replies    int
@@ -179,7 +180,7 @@ func (c *conversation) hear(reply target.Reply) {
 // answer gives a tool call the answer of a mock. What no mock answers is noted:
 // it says something about the definitions and not about the target.
 func (c *conversation) answer(call schema.ToolCall) error {
-	m, missing, err := c.mocks.answer(call)
+	m, missing, err := c.mocks.Answer(call)
 	if err != nil {
 		return err
 	}

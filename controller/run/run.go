@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -148,7 +149,7 @@ func stopped(job Job) Outcome {
 // A runner holds what the jobs of one run share.
 type runner struct {
 	Config
-	limits  map[string]*limiter
+	limits  map[string]*limit.Limiter
 	workers int
 	// interest is what the run wants of the ledger.
 	interest *ledger.Interest
@@ -159,7 +160,7 @@ type runner struct {
 }
 
 func newRunner(cfg Config, jobs []Job) *runner {
-	r := &runner{Config: cfg, limits: map[string]*limiter{}}
+	r := &runner{Config: cfg, limits: map[string]*limit.Limiter{}}
 	r.applyDefaults()
 	r.began = r.Now()
 	inUse := map[string]bool{}
@@ -167,9 +168,9 @@ func newRunner(cfg Config, jobs []Job) *runner {
 		inUse[j.Target] = true
 	}
 	for name, t := range cfg.Targets {
-		r.limits[name] = newLimiter(t.Config)
+		r.limits[name] = limit.New(t.Config)
 		if inUse[name] {
-			r.workers += r.limits[name].size()
+			r.workers += r.limits[name].Size()
 		}
 	}
 	// Twice as many cases as calls, so that a target stays busy while the

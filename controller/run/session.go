@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -265,7 +266,7 @@ func (s *session) allow(timeout time.Duration) { s.left, s.allowed = timeout, ti
 // call sends one request, again after transport errors, within what is left
 // of the timeout, and again while an agent is being deployed.
 func (s *session) call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
-	t, limit, whole := s.Targets[name], s.limits[name], s.left
+	t, pace, whole := s.Targets[name], s.limits[name], s.left
 	if t.Target == nil {
 		return target.Reply{}, fmt.Errorf("there is no target %s", name)
 	}
@@ -294,7 +295,7 @@ func (s *session) call(ctx context.Context, name string, req target.Request) (ta
 		case attempt == maxAttempts:
 			return target.Reply{}, fmt.Errorf("%w%s", err, attempts(attempt))
 		}
-		if err := s.backoff(ctx, limit, attempt, fault); err != nil {
+		if err := s.backoff(ctx, pace, attempt, fault); err != nil {
 			return target.Reply{}, err
 		}
 	}
@@ -303,7 +304,7 @@ func (s *session) call(ctx context.Context, name string, req target.Request) (ta
 // once sends a request one time and takes what it took from the timeout. late
 // means that the timeout ended it.
 func (s *session) once(ctx context.Context, name string, req target.Request) (reply target.Reply, late bool, err error) {
-	release, err := s.limits[name].acquire(ctx, s.Sleep)
+	release, err := s.limits[name].Acquire(ctx, s.Sleep)
 	if err != nil {
 		return target.Reply{}, false, err
 	}
@@ -339,12 +340,12 @@ func attempts(n int) string {
 // backoff waits before the next attempt: as long as the provider asks, else
 // exponentially with jitter. A wait that the provider asks for holds up all
 // calls to the target.
-func (s *session) backoff(ctx context.Context, limit *limiter, attempt int, fault *target.Error) error {
+func (s *session) backoff(ctx context.Context, pace *limit.Limiter, attempt int, fault *target.Error) error {
 	wait := min(firstBackoff<<(attempt-1), maxBackoff)
 	wait = wait/2 + time.Duration(s.Jitter()*float64(wait)/2)
 	if fault.After > 0 {
 		wait = min(fault.After, maxPause)
-		limit.pause(s.Now().Add(wait))
+		pace.Pause(s.Now().Add(wait))
 	}
 	return s.Sleep(ctx, wait)
 }

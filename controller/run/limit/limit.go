@@ -1,4 +1,6 @@
-package run
+// Package limit keeps the calls to a target within what its configuration
+// allows and its provider asks for.
+package limit
 
 import (
 	"cmp"
@@ -15,8 +17,8 @@ import (
 // where its configuration says nothing.
 const defaultConcurrency = 8
 
-// A limiter holds the calls to one target within its concurrency and rates.
-type limiter struct {
+// A Limiter holds the calls to one target within its concurrency and rates.
+type Limiter struct {
 	slots    chan struct{}
 	requests *rate.Limiter // nil where unlimited
 	tokens   *rate.Limiter // nil where unlimited
@@ -26,8 +28,9 @@ type limiter struct {
 	until time.Time
 }
 
-func newLimiter(t config.Target) *limiter {
-	return &limiter{
+// New gives the Limiter of a target.
+func New(t config.Target) *Limiter {
+	return &Limiter{
 		slots:    make(chan struct{}, cmp.Or(t.Concurrency, defaultConcurrency)),
 		requests: perMinute(t.RequestsPerMinute),
 		tokens:   perMinute(t.TokensPerMinute),
@@ -42,10 +45,11 @@ func perMinute(n int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(n)/60), max(n/10, 1))
 }
 
-func (l *limiter) size() int { return cap(l.slots) }
+// Size is how many calls may be under way at once.
+func (l *Limiter) Size() int { return cap(l.slots) }
 
-// pause keeps all calls back until the given time.
-func (l *limiter) pause(until time.Time) {
+// Pause keeps all calls back until the given time.
+func (l *Limiter) Pause(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if until.After(l.until) {
@@ -53,9 +57,9 @@ func (l *limiter) pause(until time.Time) {
 	}
 }
 
-// acquire waits for a place and for the rates. The caller must call release
+// Acquire waits for a place and for the rates. The caller must call release
 // with the tokens that the call took; they delay the calls after it.
-func (l *limiter) acquire(ctx context.Context, sleep func(context.Context, time.Duration) error) (release func(tokens int64), err error) {
+func (l *Limiter) Acquire(ctx context.Context, sleep func(context.Context, time.Duration) error) (release func(tokens int64), err error) {
 	select {
 	case l.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -73,7 +77,7 @@ func (l *limiter) acquire(ctx context.Context, sleep func(context.Context, time.
 
 // owe takes tokens as a debt that later calls wait for, since how many a call
 // takes is known only afterwards.
-func (l *limiter) owe(tokens int) {
+func (l *Limiter) owe(tokens int) {
 	if l.tokens == nil {
 		return
 	}
@@ -85,7 +89,7 @@ func (l *limiter) owe(tokens int) {
 	}
 }
 
-func (l *limiter) wait(ctx context.Context, sleep func(context.Context, time.Duration) error) error {
+func (l *Limiter) wait(ctx context.Context, sleep func(context.Context, time.Duration) error) error {
 	l.mu.Lock()
 	until := l.until
 	l.mu.Unlock()

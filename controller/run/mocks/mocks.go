@@ -1,4 +1,6 @@
-package run
+// Package mocks answers the tool calls of targets that do not run their tools
+// themselves. Nothing of it executes code.
+package mocks
 
 import (
 	"bytes"
@@ -12,13 +14,13 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A dispatcher answers the tool calls of one sample: by the mocks of the
+// A Dispatcher answers the tool calls of one sample: by the mocks of the
 // target, then by those of the case, then by the tool's own.
 //
 // Of a list of mocks for a tool, the first that is not used yet answers whose
 // listed params all equal the call's; where all that match are used, the last
 // of them repeats.
-type dispatcher struct {
+type Dispatcher struct {
 	// lists hold the mocks by tool, the target's before the case's.
 	lists []map[string][]*mock
 	tools []schema.Tool
@@ -33,8 +35,9 @@ type mock struct {
 	used     bool
 }
 
-func newDispatcher(c *schema.Case, t config.Target) *dispatcher {
-	d := &dispatcher{tools: c.Tools, ends: t.EndsConversation}
+// New gives the Dispatcher of one sample of a case.
+func New(c *schema.Case, t config.Target) *Dispatcher {
+	d := &Dispatcher{tools: c.Tools, ends: t.EndsConversation}
 	ofTarget, ofCase := map[string][]*mock{}, map[string][]*mock{}
 	// Mocks for tools that the case is not offered are in no digest of it.
 	for _, tool := range c.Tools {
@@ -56,10 +59,10 @@ func object(raw json.RawMessage) map[string]json.RawMessage {
 	return fields
 }
 
-// answer gives the tool message for a call, and says what is missing where
+// Answer gives the tool message for a call, and says what is missing where
 // that is an error for want of a mock. A call to a tool whose mock is code ends
 // the sample, because code from a repository is not executed.
-func (d *dispatcher) answer(call schema.ToolCall) (msg schema.Message, missing string, err error) {
+func (d *Dispatcher) Answer(call schema.ToolCall) (msg schema.Message, missing string, err error) {
 	name := call.Function.Name
 	msg = schema.Message{Role: schema.RoleTool, ToolCallID: call.ID, Name: name}
 	args, listed := object(json.RawMessage(call.Function.Arguments)), false
