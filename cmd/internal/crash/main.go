@@ -1,0 +1,116 @@
+// Command crash kills gavel at random moments and shows that nothing is lost:
+//
+//	go run ./cmd/internal/crash -kills 200
+//
+// It judges 500 conversations once undisturbed and once with kills, by a server
+// that counts the calls. In the end every verdict has to be there and the same,
+// and no more calls may have been made twice than were under way at the kills.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "crash:", err)
+		os.Exit(1)
+	}
+}
+
+// A trial is what is tried.
+type trial struct {
+	kills, cases int
+	random       *rand.Rand
+	out          io.Writer
+	program      string
+	server       *server
+}
+
+// run parses the arguments and compares an undisturbed run with one that is
+// killed.
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	t := trial{out: out}
+	flags := flag.NewFlagSet("crash", flag.ContinueOnError)
+	flags.IntVar(&t.kills, "kills", 200, "how often gavel is killed")
+	flags.IntVar(&t.cases, "cases", 500, "how many conversations are judged")
+	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "what the moments are drawn from; printed, to repeat a run about as it was")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	t.random = rand.New(rand.NewPCG(*seed, 0))
+	dir, err := os.MkdirTemp("", "gavel-crash")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	fmt.Fprintf(out, "%d conversations, %d kills, seed %d\n", t.cases, t.kills, *seed)
+	t.server = newServer()
+	defer t.server.Close()
+	if t.program, err = build(ctx, dir); err != nil {
+		return err
+	}
+	return t.compare(ctx, dir)
+}
+
+func (t *trial) compare(ctx context.Context, dir string) error {
+	calm, err := newPlace(ctx, dir+"/calm", t)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	want, err := calm.judge(ctx)
+	if err != nil {
+		return err
+	}
+	calls := t.server.received()
+	fmt.Fprintf(t.out, "undisturbed: %d verdicts, %d calls, %.1f s\n", len(want), calls, time.Since(start).Seconds())
+	if len(want) != t.cases {
+		return fmt.Errorf("%d verdicts of %d cases", len(want), t.cases)
+	}
+
+	rough, err := newPlace(ctx, dir+"/rough", t)
+	if err != nil {
+		return err
+	}
+	start = time.Now()
+	underway, most, err := rough.killed(ctx, calls)
+	if err != nil {
+		return err
+	}
+	got, err := rough.judge(ctx)
+	if err != nil {
+		return err
+	}
+	repeated := t.server.received() - calls - calls
+	fmt.Fprintf(t.out, "killed %d times: %d verdicts, %d calls, %.1f s\n", t.kills, len(got), calls+repeated, time.Since(start).Seconds())
+	fmt.Fprintf(t.out, "calls under way at the kills: %d, at most %d at once; calls made twice: %d\n", underway, most, repeated)
+	var wrong []error
+	for key, v := range want {
+		if got[key] != v {
+			wrong = append(wrong, fmt.Errorf("%s is %+v, and undisturbed %+v", key, got[key], v))
+		}
+	}
+	if len(got) != len(want) {
+		wrong = append(wrong, fmt.Errorf("%d verdicts, and undisturbed %d", len(got), len(want)))
+	}
+	if repeated > underway {
+		wrong = append(wrong, fmt.Errorf("%d calls were made twice, and only %d were under way", repeated, underway))
+	}
+	// A conversation has one call under way at most.
+	if most > 2*concurrency {
+		wrong = append(wrong, fmt.Errorf("a kill lost %d calls of %d conversations at once", most, 2*concurrency))
+	}
+	return errors.Join(wrong...)
+}

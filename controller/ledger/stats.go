@@ -1,0 +1,46 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Counts say what a ledger holds.
+type Counts struct {
+	Samples    int64 `json:"samples"`
+	Judgements int64 `json:"judgements"`
+	Verdicts   int64 `json:"verdicts"`
+	Calls      int64 `json:"calls"`
+	Runs       int64 `json:"runs"`
+	// Bytes is the size on disk without what is free in it, Free that.
+	Bytes int64 `json:"bytes"`
+	Free  int64 `json:"free_bytes"`
+}
+
+// Counts counts what the ledger holds.
+func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
+	var c Counts
+	err := l.each(ctx, func(rows *sql.Rows) error {
+		return rows.Scan(&c.Samples, &c.Judgements, &c.Verdicts, &c.Calls, &c.Runs, &c.Bytes, &c.Free)
+	}, `SELECT (SELECT count(*) FROM samples), (SELECT count(*) FROM judgements), (SELECT count(*) FROM verdicts),
+		(SELECT count(*) FROM calls), (SELECT count(*) FROM runs),
+		(page_count - freelist_count) * page_size, freelist_count * page_size
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`)
+	return c, l.fault("count", err)
+}
+
+// EachReport goes through the runs with their reports, oldest first.
+func (l *Ledger) EachReport(ctx context.Context, do func(Run) error) error {
+	err := l.each(ctx, func(rows *sql.Rows) error {
+		var r Run
+		if err := scanRun(rows, &r, &r.Report); err != nil {
+			return err
+		}
+		if err := do(r); err != nil {
+			return fmt.Errorf("run %s: %w", r.ID, err)
+		}
+		return nil
+	}, "SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id ORDER BY started, runs.id")
+	return l.fault("read the reports", err)
+}
