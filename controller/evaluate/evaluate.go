@@ -97,6 +97,8 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *ask.Dialogue) (fin
 		return toolCounts(s, in.Transcript)
 	case evaluator.Composite:
 		return composite(ctx, s, in, d)
+	case evaluator.Checks:
+		return checks(s, in.evalcase(d))
 	}
 	return findEvalcase(ctx, spec, in.evalcase(d))
 }

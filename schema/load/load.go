@@ -177,6 +177,10 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 	}
 	l.out.Problems = append(l.out.Problems, res.Problems...)
 	maps.Copy(l.out.Names, res.Names)
+	invalid := map[string]bool{}
+	for _, p := range res.Problems {
+		invalid[p.File] = invalid[p.File] || p.Severity == schema.Error
+	}
 	for _, d := range res.Definitions {
 		def := Definition{File: d.File, Dialect: schema.DialectDomain}
 		for _, t := range d.Tests {
@@ -187,6 +191,7 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 				def.Cases = append(def.Cases, t.Case)
 			}
 		}
+		l.out.Problems = append(l.out.Problems, l.addChecks(src, &def, invalid[d.File])...)
 		l.out.Definitions = append(l.out.Definitions, def)
 	}
 	return res.Tools, nil
@@ -222,6 +227,7 @@ func (l *loader) byContent(ctx context.Context, src schema.Source, files []strin
 		for _, c := range defs[i].Cases {
 			offer(c, src, tools)
 		}
+		problems[i] = append(problems[i], l.addChecks(src, &defs[i], schema.HasErrors(problems[i]))...)
 		defs[i].keep(keep)
 		return nil
 	})

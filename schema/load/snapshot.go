@@ -93,7 +93,7 @@ func (d *Definition) otherInputs() []string {
 	var files []string
 	for _, c := range d.Cases {
 		for _, in := range c.Inputs {
-			if in.File != d.File {
+			if in.File != d.File && in.Role != checksRole { // whose name follows from the file's
 				files = append(files, in.File)
 			}
 		}
@@ -283,6 +283,8 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 				files = append(files, other)
 			}
 		}
+		// Checks belong to what stands beside them.
+		files = append(append(files, definitionsOf(file)...), stem(file)+checksSuffix)
 	}
 	files = append(files, s.witnesses(changed, settings)...)
 	sets := make([]bool, len(s.inputs))
@@ -451,8 +453,10 @@ func (c *Change) replaced(file string, now *Snapshot) bool {
 	if _, affected := slices.BinarySearch(c.Files, file); affected {
 		return true
 	}
-	_, loaded := now.find(file)
-	return loaded
+	if _, loaded := now.find(file); loaded {
+		return true
+	}
+	return slices.ContainsFunc(definitionsOf(file), func(beside string) bool { return c.replaced(beside, now) })
 }
 
 // Snapshot is the state after the change.

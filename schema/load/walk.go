@@ -34,6 +34,7 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
+			l.lonely(name)
 			return nil
 		case d.IsDir() && strings.Count(name, "/") > maxFolders:
 			l.problem(at, "too-deep", fmt.Sprintf("folders are nested more than %d deep", maxFolders), "move the definitions up")
@@ -53,13 +54,31 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 	return files, err
 }
 
+// lonely warns of checks that stand beside no definition of their name: nobody
+// would miss them.
+func (l *loader) lonely(checks string) {
+	files := definitionsOf(checks)
+	if len(files) == 0 || excluded(l.ignore, checks, false) {
+		return
+	}
+	for _, file := range files {
+		if _, err := fs.Stat(l.fsys, file); err == nil {
+			return
+		}
+	}
+	l.out.Problems = append(l.out.Problems, schema.Problem{
+		Position: schema.Position{File: checks, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "no-definition",
+		Message: "there is no definition of this name, and the checks are not run", Hint: "name the file after the definition beside it",
+	})
+}
+
 // ignored says what is not looked at, by its name or by .gavelignore.
 func (l *loader) ignored(root, name string, isFolder bool) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".") || base == "node_modules" || base == "package.json" ||
 		strings.HasPrefix(base, "tsconfig") || strings.HasSuffix(base, "_output.json") ||
 		strings.HasSuffix(base, ".baseline.jsonl") || strings.HasSuffix(base, ".candidate.jsonl") ||
-		strings.HasSuffix(base, ".checks.yaml") ||
+		strings.HasSuffix(base, checksSuffix) ||
 		path.Ext(base) == ".cue" && path.Dir(name) == path.Join(root, "schema") || // the team's own constraints
 		excluded(l.ignore, name, isFolder)
 }
@@ -71,6 +90,9 @@ func (l *loader) given(root string) []string {
 	for _, file := range l.opts.Files {
 		if l.looksAt(root, file) {
 			wanted[file] = true
+		}
+		if _, err := fs.Stat(l.fsys, file); err == nil && strings.HasPrefix(file, root+"/") {
+			l.lonely(file)
 		}
 	}
 	if len(wanted) == 0 && !offersTools(l.opts.Settings) {

@@ -23,15 +23,21 @@ func Measured(spec evaluator.Measured, in Input) (Finding, error) {
 	var f Finding
 	var shown []string
 	for _, name := range spec.Quantities {
-		value, err := in.quantity(name)
+		c, err := in.Quantity(name, name)
 		if err != nil {
 			return Finding{}, err
 		}
-		f.Criteria = append(f.Criteria, verdict.Criterion{ID: name, Value: &value})
-		shown = append(shown, name+" "+strconv.FormatFloat(value, 'g', 6, 64))
+		f.Criteria = append(f.Criteria, c)
+		shown = append(shown, c.Note)
 	}
 	f.Reason = strings.Join(shown, ", ")
 	return f, nil
+}
+
+// Quantity measures a quantity as a criterion.
+func (in Input) Quantity(id, name string) (verdict.Criterion, error) {
+	value, err := in.quantity(name)
+	return verdict.Criterion{ID: id, Value: &value, Note: name + " " + strconv.FormatFloat(value, 'g', 6, 64)}, err
 }
 
 // quantity measures one quantity. A provider that counts no tokens, and a

@@ -1,0 +1,93 @@
+package evaluate
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/jsonform"
+)
+
+// checks hold the last answer of the target against assertions (the checks files
+// beside definitions of every dialect): a criterion is 1 where it holds, else 0.
+// Texts are compared letter by letter, equals without the white space around
+// them; a pattern is RE2 and matches anywhere. What a sample took is a criterion
+// with a value, which the Rule bounds; one that is not known is an error.
+func checks(spec evaluator.Checks, in evalcase.Input) (finding, error) {
+	if len(spec.Checks) == 0 {
+		return finding{}, errors.New("there are no checks")
+	}
+	answer := in.Answer()
+	var f finding
+	var broken []string
+	for _, c := range spec.Checks {
+		criterion, err := checkOne(c, answer, in)
+		if err != nil {
+			return finding{}, fmt.Errorf("%s: %w", c.ID, err)
+		}
+		if criterion.Note != "" && criterion.Value == nil {
+			broken = append(broken, criterion.Note)
+		}
+		f.criteria = append(f.criteria, criterion)
+	}
+	f.reason = fmt.Sprintf("%d of %d checks hold", len(spec.Checks)-len(broken), len(spec.Checks))
+	if len(broken) > 0 {
+		f.reason = strings.Join(broken, "; ")
+	}
+	return f, nil
+}
+
+func checkOne(c evaluator.Check, answer string, in evalcase.Input) (verdict.Criterion, error) {
+	out := verdict.Criterion{ID: c.ID}
+	note := func(holds bool, format string, args ...any) {
+		if out.Score = share(holds); !holds {
+			out.Note = fmt.Sprintf(format, args...)
+		}
+	}
+	switch c.Kind {
+	case evaluator.CheckContains:
+		note(strings.Contains(answer, c.Text), "the answer does not contain %s", wording.Quote(c.Text))
+	case evaluator.CheckNotContains:
+		note(!strings.Contains(answer, c.Text), "the answer contains %s", wording.Quote(c.Text))
+	case evaluator.CheckEquals:
+		note(strings.TrimSpace(answer) == strings.TrimSpace(c.Text), "the answer is %s, not %s", wording.Quote(answer), wording.Quote(c.Text))
+	case evaluator.CheckRegex:
+		re, err := regexp.Compile(c.Text)
+		if err != nil {
+			return out, err
+		}
+		note(re.MatchString(answer), "the answer does not match %s", wording.Quote(c.Text))
+	case evaluator.CheckJSON:
+		wrong, err := checkJSON(c, answer)
+		note(wrong == "", "%s", wrong)
+		return out, err
+	case evaluator.CheckLatency:
+		return in.Quantity(c.ID, evaluator.DurationMS)
+	case evaluator.CheckCost:
+		return in.Quantity(c.ID, evaluator.CostUSD)
+	default:
+		return out, fmt.Errorf("there is no check %q", c.Kind)
+	}
+	return out, nil
+}
+
+// checkJSON says why an answer is not the JSON that is wanted. All of it has to
+// be JSON: whoever reads it by a program has no use for a block of code.
+func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
+	form, err := jsonform.Parse([]byte("{}"))
+	if c.Form != nil {
+		form, err = jsonform.Parse(c.Form)
+	}
+	if err != nil {
+		return "", err
+	}
+	if wrong := form.Check([]byte(answer)); wrong != nil {
+		return "the answer is not the JSON that is wanted: " + wording.Clip(wrong.Error()), nil
+	}
+	return "", nil
+}

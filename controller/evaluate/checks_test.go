@@ -1,0 +1,93 @@
+package evaluate_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+func TestChecks(t *testing.T) {
+	for _, tt := range []struct {
+		kind, text, form, answer string
+		holds                    bool
+	}{
+		{"contains", "30 days", "", "within 30 days.", true},
+		{"contains", "30 Days", "", "within 30 days.", false},
+		{"contains", "x", "", "", false},
+		{"not_contains", "sorry", "", "Sorry!", true},
+		{"not_contains", "sorry", "", "So sorry.", false},
+		{"not_contains", "sorry", "", "", true},
+		{"equals", "4", "", " 4\n", true},
+		{"equals", "4", "", "It is 4", false},
+		{"equals", "", "", "", true},
+		{"regex", `\bA-\d+\b`, "", "order A-12 is here", true},
+		{"regex", "^order$", "", "order A-12", false},
+		{"regex", strings.Repeat("(a*)*", 20) + "b", "", strings.Repeat("a", 5000), false},
+		{"is_json", "", "", `{"a": 1}`, true},
+		{"is_json", "", "", "```json\n{\"a\": 1}\n```", false},
+		{"is_json", "", "", `{"a": 1} and more`, false},
+		{"is_json", "", "", "", false},
+		{"is_json", "", "", strings.Repeat("[", 100_000), false},
+		{"is_json", "", `{"type":"object","required":["a"]}`, `{"a": 1}`, true},
+		{"is_json", "", `{"type":"object","required":["a"]}`, `{"b": 1}`, false},
+	} {
+		check := evaluator.Check{ID: "it", Kind: tt.kind, Text: tt.text}
+		if tt.form != "" {
+			check.Form = raw(tt.form)
+		}
+		m := measure(t, evaluator.Checks{Checks: []evaluator.Check{check}}, tt.answer, &script{})
+		if m.Error != "" || m.Criteria[0].Score != map[bool]float64{true: 1}[tt.holds] || (m.Criteria[0].Note == "") != tt.holds {
+			t.Errorf("%s %.30q of %.30q: %+v, want %v", tt.kind, tt.text+tt.form, tt.answer, m, tt.holds)
+		}
+	}
+	for want, check := range map[string]evaluator.Check{
+		"there is no check": {Kind: "likes"}, "missing closing": {Kind: "regex", Text: "("}, "is not read": {Kind: "is_json", Form: raw(`{"$ref":"x"}`)},
+		"how long the target took is not known": {Kind: "latency_ms"}, "does not report its tokens": {Kind: "cost_usd"},
+	} {
+		fails(t, measure(t, evaluator.Checks{Checks: []evaluator.Check{check}}, "x", &script{}), want)
+	}
+	fails(t, measure(t, evaluator.Checks{}, "x", &script{}), "there are no checks")
+}
+
+// TestChecksLookAtTheAnswer and not at what was there before.
+func TestChecksLookAtTheAnswer(t *testing.T) {
+	in := input("What is it?", "", &script{})
+	history := schema.Message{Role: schema.RoleAssistant, Content: "42"}
+	in.Case.Drive.Messages = append([]schema.Message{history}, in.Case.Drive.Messages...)
+	in.Transcript.Messages = append([]schema.Message{history}, in.Transcript.Messages...)
+	if m := run(t, evaluator.Checks{Checks: []evaluator.Check{{ID: "a", Kind: "contains", Text: "42"}}}, in, nil); m.Criteria[0].Score != 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestChecksBesideAVerdict fail the case whatever its score, in any dialect.
+func TestChecksBesideAVerdict(t *testing.T) {
+	spec := evaluator.Checks{Checks: []evaluator.Check{{ID: "contains", Kind: "contains", Text: "days"}, {ID: "latency_ms", Kind: "latency_ms"}}}
+	rule := spec.Rule(map[string]float64{"latency_ms": 100})
+	for _, tt := range []struct {
+		answer string
+		took   time.Duration
+		want   verdict.Verdict
+		reason string
+	}{
+		{"30 days", 100 * time.Millisecond, verdict.Pass, "good"},
+		{"a month", 100 * time.Millisecond, verdict.Fail, `does not contain "days"`},
+		{"30 days", 101 * time.Millisecond, verdict.Fail, "allowed: latency_ms at most 100"},
+	} {
+		for _, bands := range []*schema.Bands{nil, {Pass: 0.8, Borderline: 0.6}} {
+			in := input("When?", tt.answer, &script{})
+			in.Transcript.Latency = tt.took
+			c := &schema.Case{Policy: schema.Policy{Bands: bands}, Evaluators: []schema.Evaluator{{Name: "judge", Weight: 1}, {Name: "checks", Spec: spec, Rule: rule}}}
+			res := verdict.DecideCase(c, []verdict.Sample{{Measurements: []verdict.Measurement{
+				{Evaluator: "judge", Reason: "good", Criteria: []verdict.Criterion{{ID: "score", Score: 1}}}, run(t, spec, in, nil),
+			}}})
+			if res.Verdict != tt.want || *res.Score != 1 || !strings.Contains(res.Reason, tt.reason) {
+				t.Errorf("%s after %s: %+v, want %s", tt.answer, tt.took, res, tt.want)
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package evaluator
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// The kinds of checks.
+const (
+	CheckContains    = "contains"
+	CheckNotContains = "not_contains"
+	CheckEquals      = "equals"
+	CheckRegex       = "regex"
+	CheckJSON        = "is_json"
+	CheckLatency     = "latency_ms"
+	CheckCost        = "cost_usd"
+)
+
+// Checks hold the target's answer, and what it took, against cheap assertions
+// that nobody is asked about. Each is a criterion.
+type Checks struct {
+	Checks []Check `json:"checks"`
+}
+
+// A Check is one assertion. Those of a quantity have their bound in the Rule.
+type Check struct {
+	// ID is unique in the case.
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+	// Text is what is looked for, or the RE2 pattern.
+	Text string `json:"text,omitempty"`
+	// Form is a JSON Schema that the answer has to fit; nil takes any JSON.
+	Form json.RawMessage `json:"form,omitempty"`
+}
+
+// Rule requires every check, whatever the score of the case. Quantities are
+// bounded by most.
+func (c Checks) Rule(most map[string]float64) schema.Rule {
+	rule := schema.Rule{Most: most}
+	for _, check := range c.Checks {
+		rule.Required = append(rule.Required, check.ID)
+	}
+	return rule
+}
+
+// ReadsCost reports whether the price of the target matters.
+func (c Checks) ReadsCost() bool {
+	return slices.ContainsFunc(c.Checks, func(check Check) bool { return check.Kind == CheckCost })
+}
+
+// Kind returns "checks".
+func (Checks) Kind() string { return "checks" }
+
+// Version is the version of the comparisons.
+func (Checks) Version() int { return 1 }
+
+// Roles returns nil: no model is asked.
+func (Checks) Roles() []schema.Role { return nil }

@@ -1,0 +1,205 @@
+package load
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/jsonform"
+)
+
+const (
+	// checksSuffix is what stands in the place of the extension of a definition
+	// in the name of the file with its checks.
+	checksSuffix = ".checks.yaml"
+	// checksRole is the role of that file among the inputs of a case.
+	checksRole = "checks"
+	// theCase is the local id of a case that is the whole of its file.
+	theCase = "."
+	// maxCheckPattern bounds a pattern, whose compiled form grows with it.
+	maxCheckPattern = 4096
+)
+
+// definitionsOf lists the files that a file of checks may stand beside.
+func definitionsOf(checks string) []string {
+	base, ok := strings.CutSuffix(checks, checksSuffix)
+	if !ok {
+		return nil
+	}
+	files := make([]string, len(extensions))
+	for i, ext := range extensions {
+		files[i] = base + ext
+	}
+	return files
+}
+
+// addChecks gives the cases of a definition the checks that stand beside it. A
+// case whose checks cannot be read would pass without them, so it is left out.
+func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []schema.Problem {
+	if def.Dialect == "" {
+		return nil
+	}
+	file := stem(def.File) + checksSuffix
+	if _, err := fs.Stat(src.FS, file); errors.Is(err, fs.ErrNotExist) {
+		l.addInput(def, schema.Input{File: file, Role: checksRole, Absent: true})
+		return nil
+	}
+	l.addInput(def, schema.Input{File: file, Role: checksRole})
+	doc, problems := src.Open(file)
+	if doc != nil {
+		c := checksReader{doc: doc, src: src, def: def, brief: l.opts.Brief, invalid: invalid}
+		c.read()
+		problems = c.problems
+	}
+	if schema.HasErrors(problems) {
+		def.Cases = nil
+		problems = append(problems, schema.Problem{
+			Position: schema.Position{File: def.File, Line: 1, Column: 1}, Severity: schema.Error, Rule: "checks-invalid",
+			Message: file + " is invalid", Hint: "mend it first: the cases here would pass without their checks",
+		})
+	}
+	return problems
+}
+
+// addInput puts a file among those that the cases were built from, in its place.
+func (l *loader) addInput(def *Definition, in schema.Input) {
+	if l.opts.Brief {
+		return // its name follows from that of the definition
+	}
+	for _, c := range def.Cases {
+		at, _ := slices.BinarySearchFunc(c.Inputs, in, func(a, b schema.Input) int { return cmp.Compare(a.File, b.File) })
+		c.Inputs = slices.Insert(slices.Clone(c.Inputs), at, in)
+	}
+}
+
+// A checksReader reads the checks of one definition.
+type checksReader struct {
+	doc *schema.Document
+	src schema.Source
+	def *Definition
+	// brief leaves the cases as they are, invalid says that some of them could
+	// not be compiled.
+	brief, invalid bool
+	problems       []schema.Problem
+}
+
+func (r *checksReader) fail(rule, message, hint string, at ...any) {
+	r.problems = append(r.problems, r.doc.Problem(rule, message, hint, at...))
+}
+
+func (r *checksReader) read() {
+	if !r.doc.IsObject() {
+		r.fail("wrong-type", "checks are a map from the local id of a case to its checks", `write "id": [{"contains": "…"}]; the id is . where the file is one case`)
+		return
+	}
+	whole := r.src.Key(r.def.File, "")
+	cases := map[string]*schema.Case{}
+	var known []string
+	for _, c := range r.def.Cases {
+		id := theCase
+		if c.Key != whole {
+			id = strings.TrimPrefix(c.Key, whole+"#")
+		}
+		cases[id], known = c, append(known, id)
+	}
+	for _, id := range r.doc.Keys() {
+		spec, rule := r.list(id)
+		c, ok := cases[id]
+		switch {
+		case !ok && !r.invalid:
+			hint := schema.DidYouMean(id, known)
+			if hint == "" {
+				hint = "the cases are " + strings.Join(known, ", ")
+			}
+			r.fail("unknown-case", fmt.Sprintf("%s has no case %q", path.Base(r.def.File), id), hint, id)
+		case ok && !r.brief && len(spec.Checks) > 0:
+			attach(c, r.doc.File, spec, rule)
+		}
+	}
+}
+
+// attach adds the checks to a case. They have no share in its score, unless
+// nothing else has.
+func attach(c *schema.Case, file string, spec evaluator.Checks, rule schema.Rule) {
+	// The format says of its runs that all have to hold.
+	rule.Unanimous = c.Dialect == schema.DialectPromptval
+	ev := schema.Evaluator{Name: "checks", File: file, Spec: spec, Rule: rule}
+	for slices.ContainsFunc(c.Evaluators, func(other schema.Evaluator) bool { return other.Name == ev.Name }) {
+		ev.Name += " beside"
+	}
+	if !slices.ContainsFunc(c.Evaluators, func(other schema.Evaluator) bool { return other.Weight > 0 }) {
+		ev.Weight = 1
+	}
+	c.Evaluators = append(slices.Clip(c.Evaluators), ev)
+}
+
+// list reads the checks of one case.
+func (r *checksReader) list(id string) (evaluator.Checks, schema.Rule) {
+	var spec evaluator.Checks
+	most := map[string]float64{}
+	if !r.doc.IsList(id) || r.doc.Items(id) == 0 {
+		r.fail("wrong-type", fmt.Sprintf("the checks of %q are no list", id), `write [{"contains": "…"}]`, id)
+		return spec, schema.Rule{}
+	}
+	count := map[string]int{}
+	for i := range r.doc.Items(id) {
+		found := r.doc.CheckPart("#Check", schema.Error, id, i)
+		r.problems = append(r.problems, found...)
+		if schema.HasErrors(found) {
+			continue
+		}
+		keys := r.doc.Keys(id, i)
+		if len(keys) != 1 {
+			r.fail("one-check", fmt.Sprintf("a check has one field, and this one has %d", len(keys)), "write an item of the list for each check", id, i)
+			continue
+		}
+		check := evaluator.Check{Kind: keys[0], ID: keys[0]}
+		if count[check.Kind]++; count[check.Kind] > 1 {
+			check.ID = fmt.Sprintf("%s %d", check.Kind, count[check.Kind])
+		}
+		r.value(&check, most, id, i, keys[0])
+		spec.Checks = append(spec.Checks, check)
+	}
+	if len(most) == 0 {
+		most = nil
+	}
+	return spec, spec.Rule(most)
+}
+
+// value reads what a check compares with.
+func (r *checksReader) value(check *evaluator.Check, most map[string]float64, at ...any) {
+	check.Text = r.doc.Text(at...)
+	raw := r.doc.JSON(at...)
+	switch check.Kind {
+	case evaluator.CheckRegex:
+		_, err := regexp.Compile(check.Text)
+		if err != nil || len(check.Text) > maxCheckPattern {
+			r.fail("regex", "the pattern does not compile, or is longer than 4096 bytes", "write an RE2 pattern", at...)
+		}
+	case evaluator.CheckJSON:
+		if !r.doc.IsObject(at...) {
+			if string(raw) == "false" {
+				r.fail("wrong-value", "`is_json: false` demands nothing", "write true or a JSON Schema, or remove it", at...)
+			}
+			return
+		}
+		if _, err := jsonform.Parse(raw); err != nil {
+			r.fail("json-schema", "the JSON Schema cannot be read: "+err.Error(), "", at...)
+		}
+		check.Form = raw
+	case evaluator.CheckLatency, evaluator.CheckCost:
+		var bound float64
+		if err := json.Unmarshal(raw, &bound); err != nil {
+			r.fail("decode", err.Error(), "", at...)
+		}
+		most[check.ID] = bound
+	}
+}
