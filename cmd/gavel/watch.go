@@ -28,6 +28,9 @@ type watchFlags struct {
 	yes      bool
 	maxCases int
 	maxCost  float64
+	// unpriced says that a cost was named, so that one that is not known is
+	// asked about.
+	unpriced bool
 }
 
 func (a *app) watchCommand() *cobra.Command {
@@ -57,6 +60,7 @@ Ctrl-C stops a run under way, and ends the watch when pressed again.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.unpriced = cmd.Flags().Changed("max-cost")
 			return a.watch(cmd.Context(), f, args)
 		},
 	}
@@ -65,7 +69,7 @@ Ctrl-C stops a run under way, and ends the watch when pressed again.`,
 	flags.BoolVar(&f.plain, "plain", false, "print lines on a terminal too")
 	flags.BoolVar(&f.yes, "yes", false, "never ask before a run, whatever it costs")
 	flags.IntVar(&f.maxCases, "max-cases", 50, "ask before a change has more cases judged than this, such as 200")
-	flags.Float64Var(&f.maxCost, "max-cost", 1, "ask before a change costs more than this many US dollars by estimate, such as 0.50")
+	flags.Float64Var(&f.maxCost, "max-cost", 1, "ask before a change costs more than this many US dollars by estimate, such as 0.50; where it is given, also when a price is not known")
 	return cmd
 }
 
@@ -174,7 +178,7 @@ func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update)) *l
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
 			return a.execute(ctx, p, "", e)
 		},
-		Tell: tell, Ref: f.base, MaxCases: f.maxCases, MaxUSD: f.maxCost, Yes: f.yes,
+		Tell: tell, Ref: f.base, MaxCases: f.maxCases, MaxUSD: f.maxCost, AskUnpriced: f.unpriced, Yes: f.yes,
 	})
 }
 

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,7 +29,9 @@ type Options struct {
 	// MaxCases and MaxUSD are what is run without asking. Yes never asks.
 	MaxCases int
 	MaxUSD   float64
-	Yes      bool
+	// AskUnpriced asks also where a price is not known.
+	AskUnpriced bool
+	Yes         bool
 	// Now defaults to time.Now.
 	Now func() time.Time
 }
@@ -69,7 +72,8 @@ type running struct {
 	cancel     context.CancelFunc
 	control    *run.Control
 	superseded bool
-	again      bool // it was asked for by name, so it is not the whole plan
+	again      bool            // it was asked for by name, so it is not the whole plan
+	digests    map[string]bool // of the decisions that it is about
 }
 
 // A question is a plan that waits for an answer.
@@ -204,11 +208,12 @@ func (s *Session) see(ctx context.Context, look *Look) {
 		return
 	}
 	s.replace(look)
-	if s.current != nil {
+	wanted := decisions(look.Prepared.Plan)
+	if s.current != nil && (s.current.again || !maps.Equal(s.current.digests, wanted)) {
 		// The run under way was planned for files that are no more. What it
 		// does that is still wanted is finished, and found by the next.
 		s.current.superseded = true
-		s.current.control.Supersede(wanted(look.Prepared.Plan))
+		s.current.control.Supersede(func(d string) bool { return wanted[d] })
 	}
 	if err := s.plan(ctx); err != nil {
 		s.fault(err)
@@ -245,13 +250,13 @@ func (s *Session) retire() {
 	s.retired = nil
 }
 
-// wanted are the decisions that a plan is about, on both sides.
-func wanted(p *plan.Plan) func(string) bool {
+// decisions are the digests that a plan is about, on both sides.
+func decisions(p *plan.Plan) map[string]bool {
 	digests := map[string]bool{}
 	for _, r := range p.Rows {
 		digests[r.HeadDigests.D], digests[r.BaseDigests.D] = true, true
 	}
-	return func(d string) bool { return digests[d] }
+	return digests
 }
 
 // plan brings the board up to what is stored of the look's cases.
@@ -306,7 +311,7 @@ func (s *Session) ask(ctx context.Context, p *controller.Prepared, again bool) {
 
 // question says why a plan is not run without asking; empty where it is.
 func (s *Session) question(e controller.Estimate) string {
-	much := e.Cases > s.opts.MaxCases || e.USD != nil && *e.USD > s.opts.MaxUSD
+	much := e.Cases > s.opts.MaxCases || e.USD != nil && *e.USD > s.opts.MaxUSD || e.USD == nil && s.opts.AskUnpriced
 	if s.opts.Yes || e.Calls == 0 || !much {
 		return ""
 	}
@@ -323,7 +328,7 @@ func (s *Session) question(e controller.Estimate) string {
 // start runs a plan.
 func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool) {
 	ctx, cancel := context.WithCancel(ctx)
-	s.current = &running{cancel: cancel, control: &run.Control{}, again: again}
+	s.current = &running{cancel: cancel, control: &run.Control{}, again: again, digests: decisions(p.Plan)}
 	s.board.Question, s.board.Fault, s.board.Stopped, s.asked = "", "", false, nil
 	s.board.Done, s.board.Due, s.board.Began = 0, 0, s.opts.Now()
 	for _, r := range p.Plan.Rows {

@@ -285,6 +285,34 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestUnpriced holds that an unknown price is asked about where the most that
+// may be spent was said.
+func TestUnpriced(t *testing.T) {
+	s := newStage(t, live.Options{MaxUSD: 1, AskUnpriced: true})
+	s.until(board.Result, nil)
+	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: openai, model: m}}\n"})
+	u := s.until(board.Asks, nil)
+	if !strings.HasSuffix(u.Board.Question, " at an unknown price?") {
+		t.Errorf("question %q", u.Board.Question)
+	}
+}
+
+// TestUndisturbed holds that a save which changes no plan leaves the run under
+// way as it is.
+func TestUndisturbed(t *testing.T) {
+	s := newStage(t, live.Options{})
+	s.until(board.Result, nil)
+	s.write(map[string]string{hello: greeting("wait")})
+	s.until(board.Started, nil)
+	s.waits(s.bot.waiting)
+	s.write(map[string]string{"test_definitions/notes.md": "x"})
+	s.until(board.Planned, func(b *board.Board) bool { return slices.Contains(b.Changed, "test_definitions/notes.md") })
+	close(s.bot.free)
+	if u := s.until(board.Result, nil); u.Report.Run != "run2" {
+		t.Errorf("the result is that of %s, want the second run's", u.Report.Run)
+	}
+}
+
 // TestPauseStopRerun holds what the other commands do.
 func TestPauseStopRerun(t *testing.T) {
 	s := newStage(t, live.Options{})

@@ -57,7 +57,10 @@ func (m Model) head() []line {
 	if len(b.Changed) > 0 {
 		changed = " changed " + phrase.Line(terminal.Files(b.Changed, 2))
 	}
-	affected := fmt.Sprintf("%s of %s affected ", phrase.Int(int64(b.Affected)), phrase.Count(b.Total, "case"))
+	affected := phrase.Count(b.Total, "case") + " "
+	if b.Base != "" {
+		affected = fmt.Sprintf("%s of %saffected ", phrase.Int(int64(b.Affected)), affected)
+	}
 	return []line{
 		ends(title, m.state(), m.width),
 		ends(text(plain, changed), text(dim, affected), m.width),
