@@ -1,0 +1,71 @@
+package board
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+func row(key string, v verdict.Verdict, score float64) Row {
+	return Row{Row: reporters.Row{Key: key, Verdict: &v, Score: &score, Action: plan.Run}}
+}
+
+// TestChange holds what each step from one verdict to another is called.
+func TestChange(t *testing.T) {
+	mark := func(v verdict.Verdict, score float64) *Mark { return &Mark{v, &score} }
+	for _, tt := range []struct {
+		before *Mark
+		now    Row
+		want   string
+	}{
+		{nil, row("a", verdict.Pass, 1), "first"},
+		{mark(verdict.Pass, 1), row("a", verdict.Pass, 1), ""},
+		{mark(verdict.Pass, 1), row("a", verdict.Borderline, 0.7), "broke"},
+		{mark(verdict.Pass, 1), row("a", verdict.Error, 0), "broke"},
+		{mark(verdict.Fail, 0), row("a", verdict.Borderline, 0.7), "fixed"},
+		{mark(verdict.Fail, 0.2), row("a", verdict.Fail, 0.4), "higher"},
+		{mark(verdict.Pass, 1), row("a", verdict.Pass, 0.9), "lower"},
+		{mark(verdict.Pass, 0.9), row("a", verdict.Pass, 0.901), ""},
+		{&Mark{Verdict: verdict.Error}, row("a", verdict.Fail, 0), ""}, // as bad as before
+		{mark(verdict.Pass, 1), row("a", verdict.Skipped, 0), ""},
+	} {
+		tt.now.Before = tt.before
+		if got := tt.now.Change(); got != tt.want {
+			t.Errorf("%+v → %s is %q, want %q", tt.before, *tt.now.Verdict, got, tt.want)
+		}
+		tt.now.Due = true
+		if got := tt.now.Change(); got != "" {
+			t.Errorf("a case that is to be judged is %q", got)
+		}
+	}
+}
+
+// TestSortAndCount holds what stands first, and that a case which is to be
+// judged again counts once.
+func TestSortAndCount(t *testing.T) {
+	regression := reporters.Regression
+	worse := row("z", verdict.Fail, 0)
+	worse.Class = &regression
+	again := row("y", verdict.Fail, 0)
+	again.Due = true
+	b := Board{Rows: []Row{
+		row("c", verdict.Pass, 1), {Row: reporters.Row{Key: "gone", Action: plan.Removed}}, row("a", verdict.Pass, 1),
+		row("e", verdict.Error, 0), again, {Row: reporters.Row{Key: "new", Action: plan.Run}, Due: true}, worse, row("b", verdict.Borderline, 0.7),
+	}}
+	Sort(b.Rows)
+	var keys []string
+	for r := range slices.Values(b.Rows) {
+		keys = append(keys, r.Key)
+	}
+	if diff := cmp.Diff([]string{"z", "y", "e", "new", "b", "a", "c", "gone"}, keys); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(Counts{Pass: 2, Borderline: 1, Fail: 1, Error: 1, Due: 2}, b.Count()); diff != "" {
+		t.Error(diff)
+	}
+}
