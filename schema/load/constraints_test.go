@@ -139,3 +139,33 @@ func TestConstraintsAreOfTheirFolder(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestConstraintsAreGivenUp holds that constraints that come to no end with
+// one definition are a problem of their file and of nothing else: what they
+// had found until then is by chance. The end of it is seen, too.
+func TestConstraintsAreGivenUp(t *testing.T) {
+	const rules = "import \"strings\"\n#Testcase: {\n\tname: _\n\ttags: [_, ...]\n\tif name == \"Boom\" {description: !=strings.Repeat(\"x\", 2000000000)}\n}\n"
+	const boom, calm = `{"name": "Boom", "tags": ["x"], "description": "x"}`, `{"name": "Calm", "tags": ["x"], "description": "x"}`
+	with, texts := constrained(map[string]string{
+		"test_definitions/a.json": `{"name": "A"}`, "test_definitions/boom.json": calm,
+	}, map[string]string{teamFile: rules})
+	snap := scan(t, with, texts)
+	for _, tt := range []struct{ text, want string }{
+		{calm, `test_definitions/a.json:1:1: error: the field ` + "`tags`" + ` is missing; add "tags": …, which test_definitions/schema/team.cue:4:2 demands`},
+		{boom, teamFile + ":1:1: error: the constraints are not checked: the evaluation needed more memory than 512 MiB, or is nested too deeply; look for comprehensions, lists or strings that grow, and for definitions that refer to themselves"},
+		{calm, `test_definitions/a.json:1:1: error: the field ` + "`tags`" + ` is missing; add "tags": …, which test_definitions/schema/team.cue:4:2 demands`},
+	} {
+		texts["test_definitions/boom.json"] = tt.text
+		change, err := snap.Update(t.Context(), fsOf(texts), with, []string{"test_definitions/boom.json"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap = change.Snapshot()
+		if found := snap.Problems(); len(found) != 1 || found[0].String() != tt.want {
+			t.Errorf("problems are\n%v\nwant\n%s", found, tt.want)
+		}
+		if diff := cmp.Diff(state(scan(t, with, texts)), state(snap)); diff != "" {
+			t.Errorf("(-fresh +updated):\n%s", diff)
+		}
+	}
+}
