@@ -114,6 +114,10 @@ func TestConstraintsThatCannotBeUsed(t *testing.T) {
 			if len(res.Cases) != 6 {
 				t.Errorf("%d cases are left of 6", len(res.Cases))
 			}
+			snap := updated(t, with, scan(t, with, texts), []string{"test_definitions/polite.json"}, texts, texts)
+			if len(snap.problems) != 1 {
+				t.Errorf("an update counts the problem %d times", len(snap.problems))
+			}
 		})
 	}
 }
