@@ -13,62 +13,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
-	"github.com/go-git/go-git/v5/plumbing/transport"
-	"github.com/go-git/go-git/v5/plumbing/transport/server"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
 const testToken = "s3cret-token-value"
 
-// serve speaks git's smart HTTP protocol for a repository. It asks for
-// testToken when locked.
-func serve(t *testing.T, from *git.Repository, locked bool) string {
+// serve gives the address of a repository. It asks for testToken when locked.
+func serve(t *testing.T, from *builder, locked bool) string {
 	t.Helper()
-	backend := server.NewServer(server.MapLoader{"test:///r.git": from.Storer})
-	endpoint, err := transport.NewEndpoint("test:///r.git")
-	if err != nil {
-		t.Fatal(err)
+	password := ""
+	if locked {
+		password = testToken
 	}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, password, _ := r.BasicAuth(); locked && password != testToken {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		session, err := backend.NewUploadPackSession(endpoint, nil)
-		if err == nil {
-			err = answer(w, r, session)
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-		}
-	}))
-	t.Cleanup(srv.Close)
-	return srv.URL + "/gavel-evals/gavel.git"
-}
-
-func answer(w http.ResponseWriter, r *http.Request, session transport.UploadPackSession) error {
-	if strings.HasSuffix(r.URL.Path, "/info/refs") {
-		refs, err := session.AdvertisedReferencesContext(r.Context())
-		if err != nil {
-			return err
-		}
-		refs.Prefix = [][]byte{[]byte("# service=git-upload-pack"), pktline.Flush}
-		return refs.Encode(w)
-	}
-	req := packp.NewUploadPackRequest()
-	if err := req.Decode(r.Body); err != nil {
-		return err
-	}
-	resp, err := session.UploadPack(r.Context(), req)
-	if err != nil {
-		return err
-	}
-	return resp.Encode(w)
+	return gittest.Serve(t, from.dir, password)
 }
 
 // upstream is a repository with a pull request that left main two commits ago.
@@ -129,7 +90,7 @@ var pullRefs = []string{"refs/heads/main", "refs/pull/7/head"}
 
 func TestFetchBesideAShallowClone(t *testing.T) {
 	up, base, main, pull := upstream(t)
-	clone := shallowClone(t, up, main, serve(t, up.git, false))
+	clone := shallowClone(t, up, main, serve(t, up, false))
 	r := clone.open()
 	if _, err := r.Resolve(t.Context(), "origin/main~1"); !errors.Is(err, ErrShallow) {
 		t.Errorf("before the fetch: Resolve = %v; want ErrShallow", err)
@@ -170,7 +131,7 @@ func TestFetchBesideAShallowClone(t *testing.T) {
 func TestFetchIntoACompleteClone(t *testing.T) {
 	up, base, main, pull := upstream(t)
 	clone := newBuilder(t)
-	clone.origin(serve(t, up.git, true))
+	clone.origin(serve(t, up, true))
 	full, commits, err := clone.open().Fetch(t.Context(), Source{Refs: pullRefs, Token: func() string { return testToken }})
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +150,7 @@ func TestFetchIntoACompleteClone(t *testing.T) {
 
 func TestFetchErrors(t *testing.T) {
 	up, _, _, _ := upstream(t)
-	locked := serve(t, up.git, true)
+	locked := serve(t, up, true)
 	with := func(token string) func() string { return func() string { return token } }
 	for _, test := range []struct {
 		name, url string

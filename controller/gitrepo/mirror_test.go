@@ -39,7 +39,7 @@ func (m *Mirror) holdsPull(t *testing.T, main, pull string) {
 
 func TestMirror(t *testing.T) {
 	up, base, main, pull := upstream(t)
-	m := newMirror(t, serve(t, up.git, true))
+	m := newMirror(t, serve(t, up, true))
 	m.holdsPull(t, main, pull)
 	if _, err := os.Stat(filepath.Join(m.cfg.Dir, "objects")); err != nil {
 		t.Errorf("it is not bare: %v", err)
@@ -56,7 +56,7 @@ func TestMirror(t *testing.T) {
 // TestMirrorHealsItself clones anew what vanished or was corrupted.
 func TestMirrorHealsItself(t *testing.T) {
 	up, _, main, pull := upstream(t)
-	url := serve(t, up.git, true)
+	url := serve(t, up, true)
 	packs := func(m *Mirror, do func(string) error) error {
 		found, err := filepath.Glob(filepath.Join(m.cfg.Dir, "objects/pack/*"))
 		for _, name := range found {
@@ -103,7 +103,7 @@ func errFirst(errs ...error) error {
 // TestMirrorKeepsWhatItHas where the remote is at fault.
 func TestMirrorKeepsWhatItHas(t *testing.T) {
 	up, _, main, pull := upstream(t)
-	m := newMirror(t, serve(t, up.git, true))
+	m := newMirror(t, serve(t, up, true))
 	m.holdsPull(t, main, pull)
 	ours := filepath.Join(m.cfg.Dir, "ours")
 	if err := os.WriteFile(ours, nil, 0o600); err != nil {
