@@ -56,6 +56,11 @@ func conformance(t *testing.T, b backend) {
 		"clock":              testLeaseClock,
 		"wanted":             testWanted,
 		"dead run":           testDeadRun,
+		"collect":            testCollect,
+		"collect by size":    testCollectBySize,
+		"collect runs":       testCollectRuns,
+		"verify":             testVerify,
+		"export":             testExport,
 		"spending":           testSpending,
 		"spending at once":   testSpendingAtOnce,
 	} {

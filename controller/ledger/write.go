@@ -122,12 +122,21 @@ func (t *tx) close() error {
 }
 
 func (t *tx) exec(text string, args ...any) error {
+	_, err := t.change(text, args...)
+	return err
+}
+
+// change is exec that tells how many rows it changed.
+func (t *tx) change(text string, args ...any) (int64, error) {
 	stmt, err := t.prepare(text)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = stmt.Exec(args...)
-	return err
+	result, err := stmt.Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 func (t *tx) row(text string, args ...any) *sql.Row {

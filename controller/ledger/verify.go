@@ -1,0 +1,190 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A Fault is something in the ledger that does not hold.
+type Fault struct {
+	// Entry says what is wrong, such as "verdict 3f…".
+	Entry   string `json:"entry"`
+	Message string `json:"message"`
+}
+
+// A Verification is what Verify found.
+type Verification struct {
+	// Verdicts counts those that were looked at, Redecided those of them that
+	// were decided again from their samples.
+	Verdicts  int     `json:"verdicts"`
+	Redecided int     `json:"redecided"`
+	Faults    []Fault `json:"faults"`
+}
+
+// A Redecide decides over samples by the rules that have a decision digest. It
+// reports false where it does not know them.
+type Redecide func(d string, samples []verdict.Sample) (verdict.Result, bool)
+
+// Verify looks for damage in the file, for entries that cannot be read or that
+// rest on nothing, and for verdicts that do not follow from their samples.
+func (l *Ledger) Verify(ctx context.Context, redecide Redecide) (Verification, error) {
+	v := verification{Ledger: l, redecide: redecide, out: Verification{Faults: []Fault{}}}
+	for _, step := range []func(context.Context) error{v.file, v.bodies, v.decisions} {
+		if err := step(ctx); err != nil {
+			return v.out, l.fault("verify", err)
+		}
+	}
+	return v.out, nil
+}
+
+type verification struct {
+	*Ledger
+	redecide Redecide
+	out      Verification
+}
+
+func (v *verification) fault(entry, format string, args ...any) {
+	v.out.Faults = append(v.out.Faults, Fault{entry, fmt.Sprintf(format, args...)})
+}
+
+// file has the database look over its own pages, indexes and references.
+func (v *verification) file(ctx context.Context) error {
+	err := v.each(ctx, func(rows *sql.Rows) error {
+		var message string
+		err := rows.Scan(&message)
+		if err == nil && message != "ok" {
+			v.fault("file", "%s", message)
+		}
+		return err
+	}, "SELECT integrity_check FROM pragma_integrity_check")
+	if err != nil {
+		return err
+	}
+	return v.each(ctx, func(rows *sql.Rows) error {
+		var table, parent string
+		var row sql.NullInt64
+		err := rows.Scan(&table, &row, &parent)
+		if err == nil {
+			v.fault(fmt.Sprintf("%s %d", table, row.Int64), "it rests on one of %s that is not there", parent)
+		}
+		return err
+	}, `SELECT "table", rowid, parent FROM pragma_foreign_key_check`)
+}
+
+// bodies finds what is no JSON, and samples without a transcript.
+func (v *verification) bodies(ctx context.Context) error {
+	for _, q := range []struct{ message, text string }{
+		{"its transcript cannot be read", "SELECT 'sample ' || s.e || ' ' || s.ordinal FROM samples s LEFT JOIN transcripts t ON t.sample = s.id WHERE t.body IS NULL OR NOT json_valid(CAST(t.body AS TEXT))"},
+		{"it cannot be read", "SELECT 'judgement ' || j FROM judgements WHERE NOT json_valid(CAST(body AS TEXT))"},
+		{"it cannot be read", "SELECT 'call ' || digest || ' ' || seq FROM calls WHERE NOT json_valid(CAST(request AS TEXT)) OR NOT json_valid(CAST(reply AS TEXT))"},
+		{"its report cannot be read", "SELECT 'run ' || run FROM reports WHERE NOT json_valid(CAST(body AS TEXT))"},
+	} {
+		err := v.each(ctx, func(rows *sql.Rows) error {
+			var entry string
+			err := rows.Scan(&entry)
+			v.fault(entry, "%s", q.message)
+			return err
+		}, q.text)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A stored decision is a row of verdicts.
+type storedDecision struct {
+	d, j, ns, verdict string
+	last, samples     int
+	score             *float64
+	body              []byte
+}
+
+func (v *verification) decisions(ctx context.Context) error {
+	var all []storedDecision
+	err := v.each(ctx, func(rows *sql.Rows) error {
+		var s storedDecision
+		err := rows.Scan(&s.d, &s.last, &s.ns, &s.j, &s.verdict, &s.score, &s.samples, &s.body)
+		all = append(all, s)
+		return err
+	}, "SELECT d, last, ns, j, verdict, score, samples, body FROM verdicts ORDER BY id")
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		v.out.Verdicts++
+		if err := v.decision(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decision compares a verdict with its own body and with its samples.
+func (v *verification) decision(ctx context.Context, s storedDecision) error {
+	entry := "verdict " + s.d
+	var d Decision
+	if err := json.Unmarshal(s.body, &d); err != nil {
+		v.fault(entry, "it cannot be read: %v", err)
+		return nil
+	}
+	if string(d.Result.Verdict) != s.verdict || !same(d.Result.Score, s.score) || d.Result.Samples != s.samples {
+		v.fault(entry, "its row says %s, and its body %s", s.verdict, d.Result.Verdict)
+	}
+	samples, err := v.samples(ctx, s, d.Samples)
+	switch {
+	case err != nil:
+		v.fault(entry, "its samples cannot be read: %v", err)
+		return ctx.Err()
+	case len(samples) < d.Samples:
+		v.fault(entry, "it rests on %d samples, and there are %d", d.Samples, len(samples))
+		return nil
+	}
+	result, known := v.redecide(s.d, samples)
+	if !known {
+		return nil
+	}
+	v.out.Redecided++
+	if result.Verdict != d.Result.Verdict || !same(result.Score, d.Result.Score) {
+		v.fault(entry, "it is %s, and %s follows from its samples", told(d.Result), told(result))
+	}
+	return nil
+}
+
+// samples are the last that a decision rests on.
+func (v *verification) samples(ctx context.Context, s storedDecision, n int) ([]verdict.Sample, error) {
+	var found []verdict.Sample
+	err := v.each(ctx, func(rows *sql.Rows) error {
+		var body sql.RawBytes
+		if err := rows.Scan(&body); err != nil {
+			return err
+		}
+		var j Judgement
+		if err := json.Unmarshal(body, &j); err != nil {
+			return err
+		}
+		// Of two on one sample the run's own comes first.
+		if k := len(found); k == 0 || found[k-1].Ordinal != j.Sample.Ordinal {
+			found = append(found, j.Sample)
+		}
+		return nil
+	}, "SELECT j.body "+fromJudgements+" WHERE j.j = ? AND "+ownFirst+" AND s.ordinal <= ? ORDER BY s.ordinal, j.ns DESC",
+		s.j, s.ns, s.ns, s.ns, s.ns, s.last)
+	return found[max(0, len(found)-n):], err
+}
+
+func same(a, b *float64) bool {
+	return a == nil && b == nil || a != nil && b != nil && math.Abs(*a-*b) < 1e-9
+}
+
+func told(r verdict.Result) string {
+	if r.Score == nil {
+		return string(r.Verdict)
+	}
+	return fmt.Sprintf("%s %.4g", r.Verdict, *r.Score)
+}
