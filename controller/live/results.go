@@ -1,6 +1,7 @@
 package live
 
 import (
+	"path"
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -69,15 +70,19 @@ func (r *results) planned(report *reporters.Report, problems []schema.Problem) {
 		}
 		r.shown[row.Key] = r.compared(next)
 	}
-	broken := map[string]bool{}
-	for _, p := range problems {
-		broken[p.File] = broken[p.File] || p.Severity == schema.Error
-	}
 	for key, old := range before {
-		if _, there := r.shown[key]; !there && broken[old.File] && old.Mark() != nil {
+		if _, there := r.shown[key]; !there && old.Mark() != nil && unreadable(old.File, problems) {
 			r.shown[key] = kept(old)
 		}
 	}
+}
+
+// unreadable reports whether a definition has errors, or what lies in a folder
+// above it and may be a part of it.
+func unreadable(file string, problems []schema.Problem) bool {
+	return slices.ContainsFunc(problems, func(p schema.Problem) bool {
+		return p.Severity == schema.Error && covers(path.Dir(p.File), file)
+	})
 }
 
 // shows reports whether a row is one of those that people want to see: it is

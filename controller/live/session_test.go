@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -208,6 +209,21 @@ func TestSession(t *testing.T) {
 	u = s.until(board.Result, func(b *board.Board) bool { return len(b.Problems) == 0 })
 	s.want(states(u.Board), "talk/level_1/hello fail")
 	s.want(s.bot.calls())
+
+	// A case that base does not have stays while its domain is half saved.
+	const domain = "test_definitions/new/domain.json"
+	whole := map[string]string{
+		domain:                                  `{"id": "new", "name": "New", "evaluator_id": "keyword"}`,
+		"test_definitions/new/level_1/one.json": `{"id": "one", "name": "One", "prompt": "one", "expected": {"keywords": ["bye"]}}`,
+	}
+	s.want(s.changed(whole), "talk/level_1/hello fail", "new/level_1/one pass first")
+	s.write(map[string]string{domain: "{"})
+	u = s.until(board.Planned, func(b *board.Board) bool { return len(b.Problems) > 0 })
+	s.want(states(u.Board), "talk/level_1/hello fail", "new/level_1/one pass kept")
+	s.must(os.RemoveAll(s.path("test_definitions/new")))
+	u = s.until(board.Result, func(b *board.Board) bool { return len(b.Problems) == 0 })
+	s.want(states(u.Board), "talk/level_1/hello fail")
+	s.want(s.bot.calls(), "one")
 
 	// Committed it is unaffected, but it still fails.
 	s.git("commit", "-q", "-a", "-m", "broken")

@@ -102,6 +102,7 @@ func (l *Look) Close() error {
 type Tree struct {
 	cfg     Config
 	places  []Place // the last is in use; looks may still need the others
+	given   bool    // a look was made of the last
 	lies    []os.FileInfo
 	linked  bool // git's own files are elsewhere, where they are not watched
 	watcher *watch.Watcher
@@ -152,7 +153,13 @@ func (t *Tree) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.places, t.lies = append(t.places, place), stat(place.Files)
+	if n := len(t.places); n > 0 && !t.given {
+		// Otherwise each attempt at something that cannot be read would leave
+		// one open.
+		_ = t.places[n-1].Close() // nothing was done with it
+		t.places = t.places[:n-1]
+	}
+	t.places, t.given, t.lies = append(t.places, place), false, stat(place.Files)
 	t.commit, t.base, t.snapshot, t.differ, t.extra = "", nil, nil, nil, nil
 	info, err := os.Lstat(filepath.Join(place.Repo.Root(), ".git"))
 	t.linked = err != nil || !info.IsDir()
@@ -216,6 +223,7 @@ func (t *Tree) Next(ctx context.Context) (*Look, error) {
 			look = &Look{Fault: err}
 		}
 		if look != nil {
+			t.given = t.given || look.Prepared != nil
 			look.Took, look.Notice = time.Since(start), t.Notice()
 			return look, nil
 		}

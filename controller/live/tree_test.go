@@ -262,6 +262,45 @@ func (d deaf) Events() <-chan fsnotify.Event { return nil }
 func (d deaf) Errors() <-chan error          { return d.errors }
 func (d deaf) Close() error                  { return nil }
 
+// TestFault holds that what cannot be read is told once and tried again, and
+// that trying leaves nothing open.
+func TestFault(t *testing.T) {
+	r := newRepo(t)
+	cfg := r.config()
+	open, asked := 0, 0
+	cfg.Open = func(ctx context.Context) (live.Place, error) {
+		place, err := r.open(ctx)
+		open++
+		shut := place.Close
+		place.Close = func() error { open--; return shut() }
+		return place, err
+	}
+	base := cfg.Base
+	cfg.Base = func(ctx context.Context, p live.Place) (string, error) {
+		if asked++; asked > 1 && asked < 6 {
+			return "", errors.New("the branch is gone")
+		}
+		return base(ctx, p)
+	}
+	tree, err := live.Open(t.Context(), cfg)
+	r.must(err)
+	for _, want := range []string{"<nil>", "the branch is gone", "<nil>"} {
+		look, err := tree.Next(t.Context())
+		r.must(err)
+		if got := fmt.Sprint(look.Fault); got != want {
+			t.Errorf("fault %s, want %s", got, want)
+		}
+		r.must(look.Close())
+		r.write(map[string]string{hello: greeting("hi")})
+	}
+	if open > 2 {
+		t.Errorf("%d repositories are open", open)
+	}
+	if r.must(tree.Close()); open != 0 {
+		t.Errorf("%d repositories stay open", open)
+	}
+}
+
 // TestLostEvents holds that what was missed is found once it is known that
 // something was.
 func TestLostEvents(t *testing.T) {
