@@ -354,3 +354,22 @@ func TestTicking(t *testing.T) {
 		t.Error("the clock goes on after the run")
 	}
 }
+
+// TestReadme holds that the README shows lines of a real frame.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, ok := strings.Cut(string(readme), "```\n gavel watch")
+	shown, _, closed := strings.Cut(shown, "```")
+	if !ok || !closed {
+		t.Fatal("the README shows no frame")
+	}
+	frame := newBench(t, 80, 24, day()).frame()
+	for line := range strings.Lines(" gavel watch" + shown) {
+		if !strings.Contains(frame, line) {
+			t.Errorf("the README shows a line that no frame has: %q", line)
+		}
+	}
+}
