@@ -38,7 +38,7 @@ const (
 	Rule = "constraint"
 	// RuleFile is of a file of constraints that cannot be used.
 	RuleFile = "constraint-file"
-	// RuleLimit is of one that does not come to an end.
+	// RuleLimit is of one with which an evaluation does not come to its end.
 	RuleLimit = "constraint-limit"
 )
 
@@ -219,6 +219,9 @@ func (c *Set) Check(doc *schema.Document, def string, at []any) []schema.Problem
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.overrun = explain("", err)
+		for i := range c.overrun {
+			c.overrun[i].Rule = RuleLimit
+		}
 		return nil
 	case err != nil:
 		return []schema.Problem{doc.Problem("unreadable", "the constraints cannot be checked: "+err.Error(), "try again", at...)}

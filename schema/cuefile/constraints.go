@@ -129,7 +129,7 @@ func NewConstraints(ctx context.Context, schema, files []File) (*Constraints, er
 	out, err := c.ask(ctx, c.request)
 	switch {
 	case errors.Is(err, ErrLimit):
-		return nil, c.overrun(ctx, schema, ruleRequest{}, err)
+		return nil, c.overrun(ctx, c.request, err)
 	case err != nil:
 		return nil, fmt.Errorf("compile the constraints: %w", err)
 	case len(out.Problems) > 0:
@@ -147,38 +147,36 @@ func NewConstraints(ctx context.Context, schema, files []File) (*Constraints, er
 func (c *Constraints) Touches(def string) bool { return c != nil && c.touched[def] }
 
 // Check holds a JSON value that the schema accepts against the constraints of
-// a definition. Where they pass the limits of an evaluation, the error is of
-// type [FileProblems] and names the file.
+// a definition. Where they pass the limits of an evaluation or break it off,
+// the error is of type [FileProblems] and names the file.
 func (c *Constraints) Check(ctx context.Context, def string, value []byte) ([]Violation, error) {
 	r := c.request
 	r.Def, r.Value = def, value
 	out, err := c.ask(ctx, r)
 	switch {
 	case errors.Is(err, ErrLimit):
-		var schema []File
-		for _, data := range c.request.Schema {
-			schema = append(schema, File{Data: data})
-		}
-		return nil, c.overrun(ctx, schema, r, err)
+		return nil, c.overrun(ctx, r, err)
 	case err != nil:
 		return nil, fmt.Errorf("check the constraints of %s: %w", def, err)
+	}
+	if len(out.Problems) > 0 { // the evaluator broke off
+		return nil, FileProblems(out.Problems)
 	}
 	return out.Violations, nil
 }
 
 // overrun finds the file that does not come to an end: of several the first
 // that does not do so by itself.
-func (c *Constraints) overrun(ctx context.Context, schema []File, r ruleRequest, err error) FileProblems {
+func (c *Constraints) overrun(ctx context.Context, r ruleRequest, err error) FileProblems {
 	guilty := 0
 	for i := range c.files {
 		if len(c.files) == 1 {
 			break
 		}
-		alone := Constraints{files: c.files[i : i+1], request: ruleRequest{ID: fmt.Sprint(c.request.ID, i), Files: c.request.Files[i : i+1], Def: r.Def, Value: r.Value}}
-		for _, f := range schema {
-			alone.request.Schema = append(alone.request.Schema, f.Data)
-		}
-		if _, aloneErr := alone.ask(ctx, alone.request); errors.Is(aloneErr, ErrLimit) {
+		one := Constraints{files: c.files[i : i+1]}
+		alone := r
+		alone.ID, alone.Files = fmt.Sprint(r.ID, " ", i), r.Files[i:i+1]
+		if _, aloneErr := one.ask(ctx, alone); errors.Is(aloneErr, ErrLimit) {
 			guilty = i
 			break
 		}
