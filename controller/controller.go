@@ -28,6 +28,9 @@ type State struct {
 	// Dir is the folder on disk that holds the files, in which programs run;
 	// empty where there is none.
 	Dir string
+	// Programs is the state whose files programs see, where that is not this
+	// one: base, whose programs are run when the head's may not be.
+	Programs *State
 }
 
 // A Request says what to plan.

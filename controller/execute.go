@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -32,6 +34,12 @@ type Execution struct {
 	// Open opens a target. Defaults to target.New with the process's
 	// environment.
 	Open func(t config.Target, s State) (target.Target, error)
+	// Programs runs the programs that cases of a state are judged by; nil runs
+	// none.
+	Programs func(s State) evalcase.Programs
+	// Withhold says why a case is not judged although it should be; empty
+	// judges it. nil judges all.
+	Withhold func(plan.Row) string
 	// Repository is the name under which the run is stored.
 	Repository  string
 	PullRequest int
@@ -80,7 +88,9 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 
 // judge runs base's cases and then head's.
 func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) error {
-	headJobs, baseJobs := p.headJobs(), p.baseJobs(in.Base)
+	withheld := p.withhold(e, in)
+	headJobs := slices.DeleteFunc(p.headJobs(), withheld)
+	baseJobs := slices.DeleteFunc(p.baseJobs(in.Base), withheld)
 	e.purse = p.purse()
 	progress := Progress{Total: len(headJobs) + len(baseJobs)}
 	observe := func(base bool) func(run.Event) {
@@ -106,6 +116,25 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 	}
 	collect(in.Head, headJobs, outcomes)
 	return nil
+}
+
+// withhold notes the cases that are not judged, and tells which jobs are of
+// them: without a verdict at head there is nothing to compare base with.
+func (p *Prepared) withhold(e Execution, in *reporters.Input) func(run.Job) bool {
+	withheld := map[*schema.Case]bool{}
+	for _, r := range p.Plan.Rows {
+		if e.Withhold == nil || r.Action != plan.Run && r.Action != plan.Rejudge {
+			continue
+		}
+		if reason := e.Withhold(r); reason != "" {
+			in.Head[r.Head.ID()] = reporters.Outcome{Unrun: reason}
+			withheld[r.Head] = true
+			if r.Base != nil {
+				withheld[r.Base] = true
+			}
+		}
+	}
+	return func(j run.Job) bool { return withheld[j.Case] }
 }
 
 func (p *Prepared) headJobs() []run.Job {
@@ -168,8 +197,12 @@ func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job
 	if p.Base != nil && s.Commit == p.Base.Commit {
 		trust = p.BaseTrust
 	}
+	var programs evalcase.Programs
+	if e.Programs != nil {
+		programs = e.Programs(s)
+	}
 	return run.Run(ctx, run.Config{
-		Ledger: p.Ledger, Trust: trust, Targets: targets, Roles: RoleTargets(s.Config.Roles),
+		Ledger: p.Ledger, Trust: trust, Programs: programs, Targets: targets, Roles: RoleTargets(s.Config.Roles),
 		Purse: e.purse, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control, Now: p.Now,
 	}, jobs)
 }

@@ -37,6 +37,8 @@ type app struct {
 	strict     bool
 	configFile string
 	ledgerFile string
+	// sandbox is what the commands that run programs are allowed.
+	sandbox sandboxFlags
 }
 
 // exitError ends the command with a code. A nil err says that everything was

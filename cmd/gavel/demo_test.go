@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
@@ -19,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write the goldens and recordings anew")
 
 func TestMain(m *testing.M) {
-	if sqlexec.ServeChild() || cuefile.ServeChild() {
+	if sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() {
 		return
 	}
 	testscript.Main(m, map[string]func(){"gavel": main})
@@ -32,6 +34,7 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"await": await},
+		Condition:     condition,
 		Setup: func(env *testscript.Env) error {
 			// A repository is what a script makes: nothing of this machine's.
 			env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(env.WorkDir, ".gitconfig"))
@@ -39,6 +42,19 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(filepath.Join(env.WorkDir, ".gitconfig"), []byte("[user]\nname = gavel\nemail = gavel@localhost\n[init]\ndefaultBranch = main\n"), 0o644)
 		},
 	})
+}
+
+// condition is true for isolated where this machine can isolate programs, and
+// where everything is checked: there it has to.
+func condition(name string) (bool, error) {
+	if name != "isolated" {
+		return false, fmt.Errorf("there is no condition %s", name)
+	}
+	if os.Getenv("CI") != "" {
+		return true, nil
+	}
+	_, err := sandbox.Open(context.Background(), sandbox.Policy{})
+	return err == nil, nil
 }
 
 // gavel runs the command line in a folder and gives what it printed and its

@@ -8,12 +8,13 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 func main() {
-	if sqlexec.ServeChild() || cuefile.ServeChild() {
+	if sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -36,6 +36,7 @@ name the pull request and put a token into GITHUB_TOKEN.`,
 			return a.pullRequest(cmd.Context(), repo, number)
 		},
 	}
+	a.sandbox.bind(cmd)
 	cmd.Flags().StringVar(&repo, "repo", "", "repository as owner/name, such as octo/demo (default: that of the event)")
 	cmd.Flags().IntVar(&number, "pr", 0, "number of the pull request, such as 7 (default: that of the event)")
 	return cmd

@@ -43,6 +43,7 @@ func (a *app) runCommand() *cobra.Command {
 		},
 	}
 	f.bind(cmd)
+	a.sandbox.bind(cmd)
 	cmd.Flags().StringVar(&f.record, "record", "", "folder into which the replies of each target are recorded for replay, such as recordings")
 	cmd.Flags().Lookup("record").NoOptDefVal = "recordings"
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file")
@@ -89,9 +90,21 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 func (a *app) execute(ctx context.Context, p *controller.Prepared, record string, e controller.Execution) (report *reporters.Report, err error) {
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
+	programs, err := a.programs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, programs.close()) }()
 	e.ID, e.Scrub = newID(), a.scrub(p)
+	e.Programs, e.Withhold = programs.judges, programs.withhold(p, e.Withhold)
 	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
-		env := target.Env{Lookup: a.lookupEnv, Files: s.FS, Dir: s.Dir, Transport: transport}
+		env := target.Env{Lookup: a.lookupEnv, Files: s.FS, Transport: transport}
+		if t.Provider == config.Command {
+			var err error
+			if env.Programs, env.Dir, err = programs.in(ctx, s); err != nil {
+				return nil, err
+			}
+		}
 		if s.Commit != controller.Worktree {
 			env.Commit = s.Commit
 		}

@@ -64,6 +64,7 @@ Ctrl-C stops a run under way, and ends the watch when pressed again.`,
 			return a.watch(cmd.Context(), f, args)
 		},
 	}
+	a.sandbox.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.base, "base", "HEAD", "compare with the merge base of this ref and HEAD, such as main")
 	flags.BoolVar(&f.plain, "plain", false, "print lines on a terminal too")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
@@ -25,12 +24,6 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.Execution) 
 		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("base has no %s: validated and planned only", r.ConfigFile))
 	case schema.HasErrors(problems):
 		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("%s is invalid at base: %s", r.ConfigFile, problems[0]))
-	}
-	for _, row := range p.Plan.Rows {
-		// Without a sandbox a program of a pull request is not started.
-		if row.Action == plan.Run && p.Base.Config.Targets[row.Target].Provider == config.Command {
-			e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("target %s is a command, and programs are not run for a pull request", row.Target))
-		}
 	}
 	headCfg, headProblems, headFound, err := controller.ReadConfig(p.Head.FS, r.ConfigFile)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/forge"
@@ -72,6 +73,9 @@ func (r *Review) postings(report *reporters.Report) []posting {
 
 // outbox is stored with the report.
 func (r *Review) outbox(report *reporters.Report) ([]ledger.OutboxItem, error) {
+	if r.Client == nil {
+		return nil, nil
+	}
 	var items []ledger.OutboxItem
 	for _, p := range r.postings(report) {
 		item, err := p.item()
@@ -83,10 +87,13 @@ func (r *Review) outbox(report *reporters.Report) ([]ledger.OutboxItem, error) {
 	return items, nil
 }
 
-// publish writes what the report puts on the forge, and what an earlier process
-// left in the outbox. Its error is of the former: the latter is not what this
-// job is about.
-func (r *Review) publish(ctx context.Context, report *reporters.Report) error {
+// publish writes what the report puts on the forge, without a comment where
+// nobody waits for it any more, and what an earlier process left in the outbox.
+// Its error is of the former: the latter is not what this job is about.
+func (r *Review) publish(ctx context.Context, report *reporters.Report, wanted bool) error {
+	if r.Client == nil {
+		return nil
+	}
 	pending, err := r.Ledger.Pending(ctx)
 	if err != nil {
 		return err
@@ -97,15 +104,33 @@ func (r *Review) publish(ctx context.Context, report *reporters.Report) error {
 	}
 	var errs []error
 	for _, p := range r.postings(report) {
+		if p.Status == nil && !wanted {
+			continue
+		}
 		// What stands in the outbox no more was written before; somebody may
 		// have deleted it since.
 		errs = append(errs, r.post(ctx, p, waiting[p.destination()], r.Text(report)))
 		delete(waiting, p.destination())
 	}
+	if !r.OwnOnly {
+		r.deliver(ctx, slices.DeleteFunc(pending, func(i ledger.OutboxItem) bool { _, left := waiting[i.Destination]; return !left }))
+	}
+	return errors.Join(errs...)
+}
+
+// Deliver publishes what earlier reviews of the repository left in the outbox.
+// It must not overlap with reviews that are under way.
+func (r *Reviewer) Deliver(ctx context.Context) error {
+	pending, err := r.cfg.Ledger.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	(&Review{Config: r.cfg}).deliver(ctx, pending)
+	return nil
+}
+
+func (r *Review) deliver(ctx context.Context, pending []ledger.OutboxItem) {
 	for _, item := range pending {
-		if _, left := waiting[item.Destination]; !left {
-			continue
-		}
 		var p posting
 		if err := json.Unmarshal(item.Body, &p); err != nil || p.Repository != r.Repository {
 			continue // of another repository, or of another version
@@ -115,7 +140,6 @@ func (r *Review) publish(ctx context.Context, report *reporters.Report) error {
 			r.Tell(fmt.Sprintf("what was left of %.12s could not be published: %v", p.Head, err))
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // shortened is a stored comment that the forge finds too long: its marker and
@@ -187,6 +211,9 @@ func (r *Review) publisher(number int, comment int64) *github.Publisher {
 }
 
 func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) error {
+	if r.Client == nil {
+		return nil
+	}
 	publisher := r.publisher(0, 0)
 	var errs []error
 	for _, s := range statuses {

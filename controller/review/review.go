@@ -26,6 +26,7 @@ import (
 
 // A Config holds what the reviews of one repository share.
 type Config struct {
+	// Client is nil where there is no forge: then nothing is published.
 	Client     *forge.Client
 	Repository forge.Repo
 	Ledger     *ledger.Ledger
@@ -44,6 +45,42 @@ type Config struct {
 	WebURL, RunURL string
 	// Tell is given a line for whoever looks on.
 	Tell func(line string)
+
+	// Forks says what the pull requests get that may not be run: one of the
+	// Forks constants. Defaults to [ForksApprove].
+	Forks string
+	// Recall gives the newest report of a commit that is stored, nil where there
+	// is none. One that holds nothing open is published again, so that to look
+	// twice costs nothing and changes nothing. Defaults to recalling nothing.
+	Recall func(ctx context.Context, number int, head string) (*reporters.Report, error)
+	// OwnOnly leaves to other reviews what they could not publish. It is set
+	// where several of a repository are under way at once.
+	OwnOnly bool
+}
+
+// What pull requests get that come from forks, or from authors who may not
+// write.
+const (
+	ForksApprove = "approve" // a plan, and a run after an approval
+	ForksPlan    = "plan"    // a plan
+	ForksNever   = "never"   // two statuses that say so
+)
+
+// An Abandoned is the cause of a context that ends a review whose result
+// nobody waits for any more. Both statuses of the commit say its reason; no
+// report is stored and no comment written.
+type Abandoned struct{ Reason string }
+
+// Error is the reason.
+func (a *Abandoned) Error() string { return a.Reason }
+
+// abandoned is the reason to give up, empty where there is none.
+func abandoned(ctx context.Context) string {
+	var a *Abandoned
+	if errors.As(context.Cause(ctx), &a) {
+		return a.Reason
+	}
+	return ""
 }
 
 // A Reviewer makes reviews of one repository.
@@ -64,8 +101,15 @@ type Review struct {
 	// level is what samples of head are stored under.
 	level ledger.Level
 	trust forge.Trust
+	// merged means that programs of the head are run as they are: it is what
+	// the default branch has, or what somebody who may merge has queued.
+	merged bool
 	// fresh asks for a new comment when the verdict changes.
 	fresh bool
+	// closed is a pull request that is not open.
+	closed bool
+	// last is what is stored of head.
+	last *reporters.Report
 }
 
 // Pull is a review of a pull request as it is now. event is why it is looked
@@ -79,8 +123,10 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 	if err != nil {
 		permission = forge.PermissionUnknown
 	}
+	cfg := r.cfg
+	cfg.Repository = pull.Repo // as it is called now, and written
 	return &Review{
-		Config: r.cfg, head: pull.HeadSHA, base: pull.BaseSHA, number: number, level: ledger.LevelPull,
+		Config: cfg, head: pull.HeadSHA, base: pull.BaseSHA, number: number, level: ledger.LevelPull, closed: !pull.Open,
 		refs:  []string{"refs/heads/" + pull.BaseRef, fmt.Sprintf("refs/pull/%d/head", number)},
 		trust: forge.Trusted(event, &pull, permission),
 	}, nil
@@ -103,9 +149,9 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 	}
 	switch {
 	case event.Name == forge.EventMergeGroup:
-		out.base = event.BaseSHA
+		out.base, out.merged = event.BaseSHA, true
 	case event.BaseRef == event.HeadRef:
-		out.base, out.level = event.BaseSHA, ledger.LevelBase
+		out.base, out.level, out.merged = event.BaseSHA, ledger.LevelBase, true
 	case event.BaseRef != "":
 		out.base = "refs/heads/" + event.BaseRef
 	}
@@ -118,24 +164,52 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 // Head is the commit that is reviewed.
 func (r *Review) Head() string { return r.head }
 
+// Closed reports whether it is a pull request that is not open.
+func (r *Review) Closed() bool { return r.closed }
+
 // Run sets both statuses to pending, judges and publishes. unpublished is what
 // the forge did not take, which changes no verdict; err is why there is no
-// report, and then both statuses say so.
+// report, and then both statuses say so. There is neither where nothing may be
+// looked at, see [ForksNever].
 func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished, err error) {
-	// A token that may not write shows again at the end, where it matters.
-	denied := r.setStatuses(ctx,
-		github.Status{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"},
-		github.Status{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"})
-	report, err = r.judge(ctx)
 	// The head must not stay pending, even when the run was cancelled.
 	late := context.WithoutCancel(ctx)
-	if err != nil {
-		const broken = "gavel could not judge this head; see the job's log"
-		return nil, nil, errors.Join(err, r.setStatuses(late,
-			github.Status{Context: github.ContextVerdict, State: github.Error, Description: broken},
-			github.Status{Context: github.ContextValidate, State: github.Error, Description: broken}))
+	if r.Forks == ForksNever && !r.trust.Run {
+		return nil, r.settle(late, "not looked at: "+r.trust.Reason), nil
 	}
-	return report, errors.Join(denied, r.publish(late, report)), nil
+	if r.Recall != nil {
+		if r.last, err = r.Recall(ctx, r.number, r.head); err != nil {
+			return nil, nil, err
+		}
+	}
+	var denied error
+	if r.last == nil {
+		// A token that may not write shows again at the end, where it matters.
+		denied = r.pending(ctx)
+	}
+	report, err = r.judge(ctx)
+	why := abandoned(ctx)
+	if err != nil {
+		if why == "" {
+			why = "gavel could not judge this head; see the log of its run"
+		}
+		return nil, nil, errors.Join(err, r.settle(late, why))
+	}
+	return report, errors.Join(denied, r.publish(late, report, why == "")), nil
+}
+
+// pending says that something is under way.
+func (r *Review) pending(ctx context.Context) error {
+	return r.setStatuses(ctx,
+		github.Status{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"},
+		github.Status{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"})
+}
+
+// settle says why there is no verdict.
+func (r *Review) settle(ctx context.Context, why string) error {
+	return r.setStatuses(ctx,
+		github.Status{Context: github.ContextVerdict, State: github.Error, Description: why},
+		github.Status{Context: github.ContextValidate, State: github.Error, Description: why})
 }
 
 // judge fetches both sides, plans, and runs what may be run.
@@ -148,6 +222,17 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 	if i := slices.Index(r.refs, r.base); i >= 0 {
 		r.base = commits[i]
 	}
+	if r.last != nil {
+		stands, err := r.stands(ctx, repo)
+		if err != nil {
+			return nil, err
+		}
+		if stands {
+			return r.last, nil
+		}
+		// Whether the forge takes it shows at the end.
+		_ = r.pending(ctx)
+	}
 	prepared, err := controller.PrepareCommits(ctx, controller.Commits{
 		Repo: repo, Head: r.head, Base: r.base, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: ledger.Trust{Level: r.level, Repository: r.Repository.String(), PullRequest: r.number},
@@ -156,12 +241,58 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 		return nil, err
 	}
 	r.fresh = prepared.Base.Config.Comment == "new"
-	e := controller.Execution{Repository: r.Repository.String(), PullRequest: r.number, Outbox: r.outbox}
+	e := controller.Execution{
+		Repository: r.Repository.String(), PullRequest: r.number,
+		Outbox: func(report *reporters.Report) ([]ledger.OutboxItem, error) {
+			// What was broken off in the middle must not stand for the commit.
+			if why := abandoned(ctx); why != "" {
+				return nil, errors.New(why)
+			}
+			return r.outbox(report)
+		},
+	}
 	if !r.trust.Run {
-		e.NotRun = r.trust.Reason + ": validated and planned only, until somebody with write permission approves"
+		e.NotRun = r.trust.Reason + ": validated and planned only"
+		if r.Forks != ForksPlan {
+			e.NotRun += ", until somebody with write permission approves"
+		}
 	}
 	if err := r.configuration(prepared, &e); err != nil {
 		return nil, err
 	}
+	if err := r.programs(ctx, prepared, &e); err != nil {
+		return nil, err
+	}
 	return r.Execute(ctx, prepared, e)
+}
+
+// stands reports whether what is stored of head says all that there is to say:
+// compared with the same commit, with nothing left open, and not held back for
+// a reason that is gone.
+func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, error) {
+	tip, err := repo.Resolve(ctx, r.base)
+	if err != nil {
+		return false, err
+	}
+	base, err := repo.MergeBase(ctx, tip, r.head)
+	if err != nil {
+		return false, err
+	}
+	files, err := repo.FS(base)
+	if err != nil {
+		return false, err
+	}
+	cfg, _, _, err := controller.ReadConfig(files, r.ConfigFile)
+	if err != nil {
+		return false, err
+	}
+	r.fresh = cfg.Comment == "new"
+	last := r.last
+	switch {
+	case last.Base == nil || *last.Base != base:
+		return false, nil
+	case last.NotRun != "":
+		return !r.trust.Run, nil
+	}
+	return last.Gate.Result != reporters.GateUndetermined, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -196,7 +197,17 @@ func TestHTTPUnreachable(t *testing.T) {
 func shell(t testing.TB, script string, env ...string) Target {
 	t.Helper()
 	return openTest(t, config.Target{Provider: "command", Argv: []string{"sh", "-c", script}, Env: env},
-		Env{Lookup: lookup, Dir: t.TempDir(), Scratch: t.TempDir(), Now: clock})
+		Env{Lookup: lookup, Dir: t.TempDir(), Programs: unboxed(t, t.TempDir()), Now: clock})
+}
+
+// unboxed runs programs as they are; what a sandbox does is tested there.
+func unboxed(t testing.TB, scratch string) *sandbox.Box {
+	t.Helper()
+	box, err := sandbox.Open(t.Context(), sandbox.Policy{Accept: sandbox.Off, Scratch: scratch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
 }
 
 func TestCommand(t *testing.T) {
@@ -246,7 +257,7 @@ func TestCommandErrors(t *testing.T) {
 		{"silent exit", `exit 3`, "sh: exit status 3: nothing on stderr"},
 		{"end of stderr", `i=0; while [ $i -lt 3000 ]; do echo "line $i" >&2; i=$((i+1)); done; exit 1`, "line 2999"},
 		{"prints nothing", `echo`, "the program printed nothing"},
-		{"prints without end", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done`, "stdout: the reply is longer than 8 MiB"},
+		{"prints without end", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done`, "stdout is longer than 8 MiB"},
 		{"control characters", `printf '\033[2Jgone' >&2; exit 1`, " [2Jgone"},
 		{"killed", `kill -9 $$`, "signal: killed"},
 	}
@@ -266,7 +277,7 @@ func TestCommandSees(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := openTest(t, config.Target{Provider: "command", Argv: []string{"sh", "./agent.sh"}, Env: []string{testKeyEnv}},
-		Env{Lookup: lookup, Dir: dir, Scratch: scratch})
+		Env{Lookup: lookup, Dir: dir, Programs: unboxed(t, scratch)})
 	if _, err := target.Respond(t.Context(), agentRequestValue()); err != nil {
 		t.Fatal(err)
 	}
@@ -307,29 +318,6 @@ func TestCommandSees(t *testing.T) {
 	}
 }
 
-func TestCommandFindsProgram(t *testing.T) {
-	dir, other := t.TempDir(), t.TempDir()
-	for _, file := range []string{filepath.Join(dir, "agent"), filepath.Join(other, "tool")} {
-		if err := os.WriteFile(file, nil, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tests := []struct{ name, program, path, want string }{
-		{"below the folder", "./agent", minimalPath, filepath.Join(dir, "agent")},
-		{"absolute", filepath.Join(other, "tool"), minimalPath, filepath.Join(other, "tool")},
-		{"on the path", "tool", dir + ":" + other, filepath.Join(other, "tool")},
-		{"the folder is not on the path", "agent", minimalPath, ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := findProgram(tt.program, dir, tt.path)
-			if got != tt.want || (err == nil) != (tt.want != "") {
-				t.Errorf("got %q, %v", got, err)
-			}
-		})
-	}
-}
-
 // TestCommandEndsItsChildren starts children that would live for an hour and
 // hold a pipe open: reading it comes to an end only when they are killed.
 func TestCommandEndsItsChildren(t *testing.T) {
@@ -348,7 +336,7 @@ func TestCommandEndsItsChildren(t *testing.T) {
 				t.Fatal(err)
 			}
 			target := openTest(t, config.Target{Provider: "command", Argv: []string{"sh", "-c", tt.script}},
-				Env{Dir: dir, Scratch: t.TempDir()})
+				Env{Dir: dir, Programs: unboxed(t, t.TempDir())})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)

@@ -189,10 +189,11 @@ func TestNew(t *testing.T) {
 		{"http without key", config.Target{Provider: "http", URL: "http://h", APIKeyEnv: "UNSET"}, Env{}, "environment variable UNSET"},
 		{"template without commit", config.Target{Provider: "http", URLTemplate: "http://{sha}.h"}, Env{PullRequest: "7"}, "url_template has {sha}, but there is not a commit"},
 		{"template without pull request", config.Target{Provider: "http", URLTemplate: "http://{pr}.h"}, Env{}, "{pr}"},
+		{"command without a sandbox", config.Target{Provider: "command", Argv: []string{"sh"}}, Env{Dir: "."}, "there is no sandbox"},
 		{"command without argv", config.Target{Provider: "command"}, Env{Dir: "."}, "argv is empty"},
 		{"command without folder", config.Target{Provider: "command", Argv: []string{"sh"}}, Env{}, "no folder"},
 		{"command without variable", config.Target{Provider: "command", Argv: []string{"sh"}, Env: []string{"UNSET"}}, Env{Dir: "."}, "environment variable UNSET (env) is not set"},
-		{"command not on the path", config.Target{Provider: "command", Argv: []string{"gavel-no-such-program"}}, Env{Dir: "."}, "no program gavel-no-such-program in " + minimalPath},
+		{"command not on the path", config.Target{Provider: "command", Argv: []string{"gavel-no-such-program"}}, Env{Dir: "."}, "no program gavel-no-such-program in /usr/local/bin:/usr/bin:/bin"},
 		{"command not in the folder", config.Target{Provider: "command", Argv: []string{"./planner"}}, Env{Dir: "."}, "argv: ./planner is not there"},
 		{"mock without replies", config.Target{Provider: "mock"}, Env{}, "replies is empty"},
 		{"mock with a bad pattern", config.Target{Provider: "mock", Replies: []config.MockReply{{}, {Match: "(a"}}}, Env{}, "replies[1].match: "},
@@ -204,6 +205,9 @@ func TestNew(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.cfg.Name = "t"
+			if tt.name != "command without a sandbox" {
+				tt.env.Programs = unboxed(t, "")
+			}
 			_, err := New(tt.cfg, tt.env)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got error %v, want %q", err, tt.want)
@@ -230,7 +234,7 @@ func TestLatency(t *testing.T) {
 		now = now.Add(time.Second)
 		return now
 	}
-	env.Dir, env.Scratch = t.TempDir(), t.TempDir()
+	env.Dir, env.Programs = t.TempDir(), unboxed(t, t.TempDir())
 	for _, cfg := range []config.Target{
 		{Provider: "openai", Model: "m", BaseURL: srv.URL + "/v1"},
 		{Provider: "anthropic", Model: "m", BaseURL: srv.URL},

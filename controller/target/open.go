@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -21,12 +22,11 @@ type Env struct {
 	// Files is the repository at the commit in question; replay targets read
 	// their recording from it.
 	Files fs.FS
-	// Dir is the folder that command targets run in: an export of the
+	// Dir is the folder that command targets read: an export of the
 	// repository, or the working tree.
 	Dir string
-	// Scratch is where command targets get a folder of their own for each call.
-	// Defaults to the system's folder for temporary files.
-	Scratch string
+	// Programs is what command targets run in; without it there are none.
+	Programs *sandbox.Box
 	// Commit and PullRequest fill {sha} and {pr} of a url_template; empty where
 	// there is none.
 	Commit, PullRequest string

@@ -1,0 +1,108 @@
+package controller
+
+import (
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// A Start is what starting the programs of a case depends on.
+type Start struct {
+	// Inputs are globs of the files that command targets are built from.
+	Inputs []string
+	// Files are those of programs that judge, of either side, and those that
+	// name programs: the definition and what it takes evaluators from.
+	Files []string
+	// Reads are the files that are handed to programs by their path.
+	Reads []string
+}
+
+// Starts tells whether judging a row starts programs of the repository, and
+// what that depends on.
+func (p *Prepared) Starts(r plan.Row) (Start, bool) {
+	if r.Head == nil || r.Action != plan.Run && r.Action != plan.Rejudge {
+		return Start{}, false
+	}
+	out := Start{Files: []string{r.Head.Origin.File}}
+	starts := false
+	for name := range p.asks(r) {
+		if t := p.Head.Config.Targets[name]; t.Provider == config.Command {
+			starts = true
+			out.Inputs = append(out.Inputs, t.Inputs...)
+		}
+	}
+	for _, c := range []*schema.Case{r.Head, r.Base} {
+		if c == nil {
+			continue
+		}
+		for _, ev := range c.Evaluators {
+			programs := evaluator.ProgramsOf(ev.Spec)
+			starts = starts || c == r.Head && len(programs) > 0
+			out.addPrograms(ev, programs)
+		}
+		for _, in := range c.Inputs {
+			if in.Role == "program" || in.Role == "suite" {
+				out.Files = append(out.Files, in.File)
+			}
+		}
+	}
+	for _, m := range r.Head.Drive.Messages {
+		for _, b := range m.Blocks {
+			if b.Path != "" {
+				out.Reads = append(out.Reads, b.Path)
+			}
+		}
+	}
+	return out, starts
+}
+
+func (s *Start) addPrograms(ev schema.Evaluator, programs []evaluator.Program) {
+	if len(programs) > 0 && ev.File != "" {
+		s.Files = append(s.Files, ev.File)
+	}
+	for _, program := range programs {
+		for _, f := range program.Files {
+			s.Files = append(s.Files, f.Path)
+		}
+	}
+}
+
+// asks names the targets that judging a row asks.
+func (p *Prepared) asks(r plan.Row) map[string]bool {
+	roles := RoleTargets(p.Head.Config.Roles)
+	names := map[string]bool{}
+	if r.Action == plan.Run {
+		names[r.Target] = true
+	}
+	for _, role := range r.Head.Roles() {
+		names[roles[role]] = true
+	}
+	for _, name := range ownJudges(r.Head) {
+		names[name] = true
+	}
+	return names
+}
+
+// Changed gives the first of the changed files that a start depends on, and
+// whether that is only read. It is empty where there is none.
+func (s Start) Changed(changed []string) (file string, read bool) {
+	for _, name := range changed {
+		if slices.Contains(s.Files, name) {
+			return name, false
+		}
+		for _, glob := range s.Inputs {
+			if name == glob || schema.MatchGlob(glob, name) {
+				return name, false
+			}
+		}
+	}
+	for _, name := range changed {
+		if slices.Contains(s.Reads, name) {
+			return name, true
+		}
+	}
+	return "", false
+}
