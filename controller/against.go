@@ -20,19 +20,20 @@ func (p *Prepared) against(ctx context.Context) error {
 		return err
 	}
 	p.Problems = problems
-	if p.Base == nil {
-		p.compare(nil, head, nil)
-		return nil
+	var base *plan.Side
+	var changed []string
+	if p.Base != nil {
+		if changed, err = p.changes(ctx, snapshot); err != nil {
+			return err
+		}
+		was, _, _, err := p.sideAgainst(ctx, *p.Base)
+		if err != nil {
+			return err
+		}
+		base = &was
 	}
-	changed, err := p.changes(ctx, snapshot)
-	if err != nil {
-		return err
-	}
-	base, _, _, err := p.sideAgainst(ctx, *p.Base)
-	if err != nil {
-		return err
-	}
-	p.compare(&base, head, changed)
+	p.compare(base, head, changed)
+	p.Plan.Targets = p.Targets
 	return nil
 }
 

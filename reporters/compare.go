@@ -73,7 +73,7 @@ func Compare(in Input) *Report {
 	}
 	r.Summary, r.Saved = summarise(r.Cases, pairs)
 	r.Diff = diff(r.Cases, pairs)
-	r.Groups = groups(pairs)
+	r.Groups, r.Targets = groups(pairs), targets(in.Plan.Targets, r.Cases)
 	r.Notices = append(append([]Notice{}, in.Notices...), notices(in.Config, pairs)...)
 	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
 	return r
@@ -174,7 +174,7 @@ func (in *Input) row(p pair) Row {
 		shown = p.plan.Base
 	}
 	row := Row{
-		Key: p.plan.Key, Dialect: p.plan.Dialect, Target: p.plan.Target,
+		Key: p.plan.Key, Dialect: p.plan.Dialect, Target: p.plan.Target, Beside: shown.Beside,
 		File: shown.Origin.File, Line: shown.Origin.Line,
 		Action: p.plan.Action, Class: in.classify(p), MovedFrom: commit(p.plan.MovedFrom),
 		Score: score(p.head), BaseScore: score(p.base),

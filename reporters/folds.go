@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -15,7 +16,7 @@ func (c *comment) fold(row *Row) {
 	if row.Detail == nil && row.Trial == nil {
 		return
 	}
-	c.line("<details><summary>What happened in <b>" + markup.Text(row.Key, 200) + "</b></summary>")
+	c.line("<details><summary>What happened in <b>" + markup.Text(row.Name(), 200) + "</b></summary>")
 	c.line("")
 	if row.Detail != nil {
 		c.turns(row.Detail.Messages)
@@ -135,31 +136,49 @@ func (c *comment) groups() {
 	}
 }
 
+// targets writes how several targets did over the same cases.
+func (c *comment) targets() {
+	if len(c.r.Targets) == 0 || c.r.NotRun != "" {
+		return
+	}
+	c.line("| target | score | Δ | | |")
+	c.line("|:--|--:|--:|:--|:--|")
+	for _, t := range c.r.Targets {
+		delta := ""
+		if t.Delta != nil {
+			delta = phrase.Signed(*t.Delta, 2)
+		}
+		c.line("| " + strings.Join([]string{markup.Text(t.Target, 80), phrase.Score(t.Score, 2), delta, t.Counts(), t.Difference()}, " | ") + " |")
+	}
+	c.line("")
+}
+
 // A groupTable is one dialect's groups, ready to print.
 type groupTable struct {
 	dialect string
+	target  string
 	columns []string
 	rows    []groupRow
-	total   *Group
+	total   *tally.Group
 }
 
 type groupRow struct {
-	group Group
-	cells map[string]Group
+	group tally.Group
+	cells map[string]tally.Group
 }
 
-func groupTables(groups []Group) []groupTable {
+func groupTables(groups []tally.Group) []groupTable {
 	var out []groupTable
 	for i, g := range groups {
-		if len(out) == 0 || out[len(out)-1].dialect != g.Dialect {
-			out = append(out, groupTable{dialect: g.Dialect})
+		if len(out) == 0 || out[len(out)-1].dialect != g.Dialect || out[len(out)-1].target != g.Target {
+			out = append(out, groupTable{dialect: g.Dialect, target: g.Target})
 		}
 		t := &out[len(out)-1]
 		switch len(g.Path) {
 		case 0:
 			t.total = &groups[i]
 		case 1:
-			t.rows = append(t.rows, groupRow{group: g, cells: map[string]Group{}})
+			t.rows = append(t.rows, groupRow{group: g, cells: map[string]tally.Group{}})
 		case 2:
 			name := g.Path[1]
 			t.rows[len(t.rows)-1].cells[name] = g
@@ -169,7 +188,7 @@ func groupTables(groups []Group) []groupTable {
 		}
 	}
 	for i := range out {
-		slices.SortFunc(out[i].columns, compareNatural)
+		slices.SortFunc(out[i].columns, tally.CompareNatural)
 	}
 	return out
 }
@@ -178,6 +197,9 @@ func (c *comment) groupTable(t groupTable) {
 	title := "By suite"
 	if t.dialect == schema.DialectDomain {
 		title = "By domain and level"
+	}
+	if t.target != "" {
+		title += ": " + markup.Text(t.target, 80)
 	}
 	c.line("<details><summary>" + title + "</summary>")
 	c.line("")
@@ -227,12 +249,12 @@ func (c *comment) groupRow(name string, row groupRow, columns []string) {
 }
 
 // groupScore is bold where it fell by what can be seen.
-func groupScore(g Group) string {
+func groupScore(g tally.Group) string {
 	d := groupDelta(g)
 	return bold(phrase.Short(phrase.Score(g.Score, 2)), d != nil && *d <= -0.005)
 }
 
-func groupDelta(g Group) *float64 {
+func groupDelta(g tally.Group) *float64 {
 	if g.Score == nil || g.Base == nil {
 		return nil
 	}

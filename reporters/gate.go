@@ -262,9 +262,9 @@ func (f *findings) required(r *Report, globs []string) {
 			found = true
 			switch {
 			case row.Verdict == nil || *row.Verdict == verdict.Error:
-				f.unknown("required case %s was not judged", row.Key)
+				f.unknown("required case %s was not judged", row.Name())
 			case *row.Verdict != verdict.Pass:
-				f.failed("required case %s did not pass: %s", row.Key, *row.Verdict)
+				f.failed("required case %s did not pass: %s", row.Name(), *row.Verdict)
 			}
 		}
 		if !found {

@@ -99,6 +99,7 @@ func (c *comment) render() string {
 	if c.r.NotRun != "" {
 		c.planned()
 	}
+	c.targets()
 	c.blocking()
 	c.alsoChanged()
 	c.groups()

@@ -8,6 +8,7 @@ package reporters
 import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/reporters/trial"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -51,7 +52,10 @@ type Report struct {
 	Gate    Gate    `json:"gate"`
 
 	// Groups are the scores of the dialects' aggregates: domains and levels.
-	Groups   []Group          `json:"groups"`
+	Groups []tally.Group `json:"groups"`
+	// Targets compares those that every case was run against, where there are
+	// several.
+	Targets  []tally.Target   `json:"targets,omitempty"`
 	Problems []schema.Problem `json:"problems"`
 	// Notices are changes that could hide a failure: a changed configuration,
 	// a lowered threshold, a case that failed at base and is gone or disabled.
@@ -83,6 +87,8 @@ type Row struct {
 	Key     string `json:"key"`
 	Dialect string `json:"dialect"`
 	Target  string `json:"target"`
+	// Beside says that the case has a row for each of several targets.
+	Beside bool `json:"beside,omitempty"`
 	// File and Line are the origin at head, or at base for a removed case.
 	File string `json:"file"`
 	Line int    `json:"line"`
@@ -119,6 +125,15 @@ type Row struct {
 	Trial *trial.Trial `json:"trial,omitempty"`
 	// Detail is there for cases that people will want to look into.
 	Detail *Detail `json:"detail,omitempty"`
+}
+
+// Name is what the row is called where people read it: the key, with the
+// target where there are several.
+func (row *Row) Name() string {
+	if row.Beside {
+		return row.Key + " @ " + row.Target
+	}
+	return row.Key
 }
 
 // Native is the score as the dialect writes it: value of scale.
@@ -196,19 +211,6 @@ const (
 	GateFail         = "fail"
 	GateUndetermined = "undetermined"
 )
-
-// A Group is an aggregate of a dialect.
-type Group struct {
-	Dialect string `json:"dialect"`
-	// Path is domain and level, domain, or empty for the whole dialect.
-	Path []string `json:"path"`
-	// Cases counts those at head, judged or not.
-	Cases int      `json:"cases"`
-	Score *float64 `json:"score"`
-	// Base is null where base was judged for a part of the group only, since
-	// the two scores would not speak of the same cases.
-	Base *float64 `json:"base"`
-}
 
 // A Notice is a change that people must see before they trust a green gate.
 type Notice struct {

@@ -155,7 +155,7 @@ func (c *comment) name(row *Row) string {
 	if row.Action == plan.Removed {
 		sha = c.o.BaseSHA
 	}
-	return markup.Link(markup.Text(row.Key, 200), c.o.blob(sha, row.File, row.Line))
+	return markup.Link(markup.Text(row.Name(), 200), c.o.blob(sha, row.File, row.Line))
 }
 
 // blocking writes the table of what speaks against the change, and a fold for

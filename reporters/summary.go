@@ -1,35 +1,15 @@
 package reporters
 
 import (
-	"math"
-
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/tally"
 )
-
-// A mean is a weighted mean in the making.
-type mean struct{ sum, weights float64 }
-
-func (m *mean) add(score *float64, weight float64) {
-	if score != nil {
-		m.sum += weight * *score
-		m.weights += weight
-	}
-}
-
-// value is Σ w·s / Σ w, or nil where nothing was weighed.
-func (m *mean) value() *float64 {
-	v := m.sum / m.weights
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
 
 // summarise counts the cases of head. Removed ones are counted apart.
 func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 	var s Summary
-	var total mean
+	var total tally.Mean
 	var spent, saved verdict.Usage
 	for i, row := range rows {
 		countAction(&s, row.Action)
@@ -38,7 +18,7 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		}
 		s.Cases++
 		countVerdict(&s, row)
-		total.add(row.Score, row.Weight)
+		total.Add(row.Score, row.Weight)
 		if o := pairs[i].head; o != nil {
 			spent = spent.Add(o.Usage)
 			if o.Reused {
@@ -47,7 +27,7 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		}
 	}
 	s.Calls, s.Tokens, s.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
-	s.Score = total.value()
+	s.Score = total.Value()
 	return s, Saved{Calls: saved.Calls, CostUSD: saved.Cost()}
 }
 
@@ -96,18 +76,18 @@ func countVerdict(s *Summary, row Row) {
 // weights, so that a changed weight alone is no difference.
 func diff(rows []Row, pairs []pair) Diff {
 	var d Diff
-	var base, head mean
+	var base, head tally.Mean
 	for i, row := range rows {
 		if row.Class != nil {
 			countClass(&d, *row.Class)
 		}
 		if judged(pairs[i].base) && judged(pairs[i].head) {
 			d.Pairs++
-			base.add(row.BaseScore, row.Weight)
-			head.add(row.Score, row.Weight)
+			base.Add(row.BaseScore, row.Weight)
+			head.Add(row.Score, row.Weight)
 		}
 	}
-	d.ScoreBase, d.ScoreHead = base.value(), head.value()
+	d.ScoreBase, d.ScoreHead = base.Value(), head.Value()
 	if d.ScoreBase != nil && d.ScoreHead != nil {
 		delta := *d.ScoreHead - *d.ScoreBase
 		d.Delta = &delta

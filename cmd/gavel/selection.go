@@ -19,6 +19,8 @@ type selection struct {
 	statuses     []string
 	domains      []string
 	levels       []string
+	// targets are no filter: the cases are run against each of these.
+	targets []string
 	// affectedOnly says that the other cases need no row of their own.
 	affectedOnly bool
 }
@@ -34,6 +36,24 @@ func (s *selection) bind(cmd *cobra.Command) {
 	f.StringSliceVar(&s.statuses, "status", nil, "only cases of these statuses, judged also where they are not active, such as draft (default: all, of which active ones are judged)")
 	f.StringSliceVar(&s.domains, "domain", nil, "only cases of these domains, such as math")
 	f.StringSliceVar(&s.levels, "level", nil, "only cases of these levels, such as 2")
+	f.StringSliceVar(&s.targets, "target", nil, "run every selected case against these targets, side by side, such as small,large (default: each case's own)")
+}
+
+// against gives the targets that are to stand in for the cases' own.
+func (s *selection) against(settings schema.Settings) ([]string, error) {
+	var names []string
+	for _, name := range s.targets {
+		found, checked, problem := settings.FindTarget(name)
+		switch {
+		case problem != nil:
+			return nil, usageError("--target: %s; %s", problem.Message, problem.Hint)
+		case !checked:
+			return nil, usageError("--target %s: gavel.yaml has no targets; add it under targets", name)
+		case !slices.Contains(names, found):
+			names = append(names, found)
+		}
+	}
+	return names, nil
 }
 
 // selects gives the filter, nil when everything is selected.

@@ -121,8 +121,12 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 	if err != nil {
 		return nil, err
 	}
+	targets, err := s.against(head.Config.Settings())
+	if err != nil {
+		return nil, err
+	}
 	req := controller.Request{
-		Head: head, ConfigFile: a.configFile, Select: s.selects(), Statuses: s.statuses, All: s.all,
+		Head: head, ConfigFile: a.configFile, Select: s.selects(), Statuses: s.statuses, Targets: targets, All: s.all,
 		Ledger: book, LookupEnv: a.lookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 	}
@@ -140,7 +144,7 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
 			return w.repo.ChangedWork(ctx, base, slices.Concat(folders, outside))
 		}
-		if s.affectedOnly && !s.all && req.Select == nil && len(s.statuses) == 0 {
+		if s.affectedOnly && !s.all && req.Select == nil && len(s.statuses)+len(targets) == 0 {
 			if req.Snapshot, err = a.snapshot(ctx, w, state); err != nil {
 				return nil, err
 			}

@@ -141,6 +141,9 @@ type Plan struct {
 	// Base and Head are 40 hex digits or worktree; Base is empty without one.
 	Base, Head string
 	Rows       []Row
+	// Targets are those that every case is run against, in the order in which
+	// they were asked for; empty where each has its own.
+	Targets []string
 	// Rest counts the cases without a row, which are on both sides and which
 	// nothing that changed can affect.
 	Rest Rest

@@ -119,7 +119,7 @@ func (s *suite) addProblem(p schema.Problem) {
 }
 
 func (s *suite) add(r *reporters.Report, row *reporters.Row) {
-	c := testcase{Name: phrase.Line(row.Key), Class: s.class(), Time: seconds(row.DurationMS)}
+	c := testcase{Name: phrase.Line(row.Name()), Class: s.class(), Time: seconds(row.DurationMS)}
 	s.Tests++
 	s.Time += c.Time
 	switch {

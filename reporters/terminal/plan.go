@@ -24,7 +24,11 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 		}
 		counts[row.Action]++
 		action := margin{fmt.Sprintf("%-9s", planWord(row)), actionColor(row.Action)}
-		p.paragraph(action, row.Key, "")
+		key := row.Key
+		if (row.Head != nil && row.Head.Beside) || (row.Base != nil && row.Base.Beside) {
+			key += " @ " + row.Target
+		}
+		p.paragraph(action, key, "")
 		p.paragraph(margin{first: strings.Repeat(" ", 9)}, plan.Summarise(row.Reasons), dim)
 	}
 	if len(counts) > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/tally"
 )
 
 // Report writes what a run found: what must be known before a green gate is
@@ -39,6 +40,7 @@ func Report(w io.Writer, r *reporters.Report, o Options) error {
 		p.WriteString("\n")
 	}
 	p.groups(r.Groups)
+	p.targets(r.Targets)
 	p.summary(r)
 	return p.writeTo(w)
 }
@@ -55,7 +57,7 @@ func (p *page) keyColumns(s reporters.Sections) int {
 	widest := 0
 	for _, rows := range [][]*reporters.Row{s.Blocking, s.Also, s.Planned} {
 		for _, row := range rows {
-			widest = max(widest, phrase.Columns(phrase.Line(row.Key)))
+			widest = max(widest, phrase.Columns(phrase.Line(row.Name())))
 		}
 	}
 	return min(widest, p.Width-wordColumns-scoreColumns)
@@ -70,7 +72,7 @@ type entry struct {
 // row writes the first line of a case. A key that is too long for its column
 // stands alone, and the scores below it.
 func (p *page) row(e entry, keys int) {
-	key := phrase.Line(e.row.Key)
+	key := phrase.Line(e.row.Name())
 	start := phrase.Pad(e.mark+" "+e.word, wordColumns-1) + " "
 	scores := scores(e.row)
 	if phrase.Columns(key) <= keys || scores == "" {
@@ -163,12 +165,12 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 }
 
 // groups writes the outermost groups on one line each.
-func (p *page) groups(groups []reporters.Group) {
+func (p *page) groups(groups []tally.Group) {
 	const most = 30
 	widest, n := 0, 0
 	for _, g := range groups {
 		if len(g.Path) == 1 {
-			widest, n = max(widest, phrase.Columns(phrase.Line(g.Path[0]))), n+1
+			widest, n = max(widest, phrase.Columns(groupName(g))), n+1
 		}
 	}
 	widest = min(widest, most)
@@ -176,7 +178,7 @@ func (p *page) groups(groups []reporters.Group) {
 		if len(g.Path) != 1 {
 			continue
 		}
-		line := "  " + phrase.Pad(phrase.Fit(phrase.Line(g.Path[0]), widest), widest) + "  " + phrase.Score(g.Score, 2)
+		line := "  " + phrase.Pad(phrase.Fit(groupName(g), widest), widest) + "  " + phrase.Score(g.Score, 2)
 		p.WriteString(line)
 		if g.Base != nil && g.Score != nil {
 			p.WriteString(p.change(*g.Score - *g.Base))
@@ -184,6 +186,36 @@ func (p *page) groups(groups []reporters.Group) {
 		p.WriteString("\n")
 	}
 	if n > 0 {
+		p.WriteString("\n")
+	}
+}
+
+func groupName(g tally.Group) string {
+	name := phrase.Line(g.Path[0])
+	if g.Target != "" {
+		name += " @ " + phrase.Line(g.Target)
+	}
+	return name
+}
+
+// targets writes how several targets did over the same cases.
+func (p *page) targets(targets []tally.Target) {
+	widest := 0
+	for _, t := range targets {
+		widest = max(widest, phrase.Columns(phrase.Line(t.Target)))
+	}
+	for _, t := range targets {
+		p.WriteString("  " + phrase.Pad(phrase.Line(t.Target), widest) + "  " + phrase.Score(t.Score, 2))
+		if t.Delta != nil {
+			p.WriteString(p.change(*t.Delta))
+		}
+		p.WriteString("  " + t.Counts())
+		if d := t.Difference(); d != "" {
+			p.WriteString("; " + d)
+		}
+		p.WriteString("\n")
+	}
+	if len(targets) > 0 {
 		p.WriteString("\n")
 	}
 }

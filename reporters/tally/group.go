@@ -1,0 +1,147 @@
+package tally
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Group is an aggregate of a dialect.
+type Group struct {
+	Dialect string `json:"dialect"`
+	// Target is set where the cases are run against several targets.
+	Target string `json:"target,omitempty"`
+	// Path is domain and level, domain, or empty for the whole dialect.
+	Path []string `json:"path"`
+	// Cases counts those at head, judged or not.
+	Cases int      `json:"cases"`
+	Score *float64 `json:"score"`
+	// Base is null where base was judged for a part of the group only, since
+	// the two scores would not speak of the same cases.
+	Base *float64 `json:"base"`
+}
+
+// A Place is where a case counts: its dialect, the labels of its groups, and
+// its target where every case has several.
+type Place struct {
+	Dialect, Target string
+	Path            []string
+}
+
+// A Tree sums scores up along the labels of the cases: the innermost group is
+// Σ w·s / Σ w over its judged cases, every group above it the plain mean of
+// the groups in it, the empty path the mean of a dialect's outermost groups. A
+// case without labels is in no group. The zero Tree is empty.
+type Tree struct {
+	nodes map[string]*node
+	roots []*node
+}
+
+// A node is one group; leaves hold means, the others their children.
+type node struct {
+	Place
+	cases      int
+	head, base Mean
+	// partial says that base was judged for fewer cases than head.
+	partial  bool
+	children []*node
+}
+
+// Head counts a case of head; its score is nil where it was not judged.
+func (t *Tree) Head(at Place, score *float64, weight float64) {
+	if len(at.Path) > 0 {
+		n := t.leaf(at)
+		n.cases++
+		n.head.Add(score, weight)
+	}
+}
+
+// Base counts a case of base.
+func (t *Tree) Base(at Place, score *float64, weight float64) {
+	if len(at.Path) > 0 {
+		t.leaf(at).base.Add(score, weight)
+	}
+}
+
+// Unjudged says of a case that head was judged for and base was not.
+func (t *Tree) Unjudged(at Place) {
+	if len(at.Path) > 0 {
+		t.leaf(at).partial = true
+	}
+}
+
+func (t *Tree) leaf(at Place) *node {
+	id := at.Dialect + "\x00" + at.Target + "\x00" + strings.Join(at.Path, "\x00")
+	if n, ok := t.nodes[id]; ok {
+		return n
+	}
+	if t.nodes == nil {
+		t.nodes = map[string]*node{}
+	}
+	n := &node{Place: Place{at.Dialect, at.Target, slices.Clone(at.Path)}}
+	t.nodes[id] = n
+	if len(at.Path) == 0 {
+		n.Path = []string{}
+		t.roots = append(t.roots, n)
+		return n
+	}
+	at.Path = at.Path[:len(at.Path)-1]
+	parent := t.leaf(at)
+	parent.children = append(parent.children, n)
+	return n
+}
+
+// Groups lists the tree from the dialects down, in natural order.
+func (t *Tree) Groups() []Group {
+	out := []Group{}
+	slices.SortFunc(t.roots, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Target, b.Target))
+	})
+	for _, root := range t.roots {
+		root.walk(&out)
+	}
+	return out
+}
+
+func (n *node) walk(out *[]Group) Group {
+	i := len(*out)
+	*out = append(*out, Group{})
+	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Path, Cases: n.cases}
+	if len(n.children) > 0 {
+		n.head, n.base = Mean{}, Mean{}
+	}
+	slices.SortFunc(n.children, func(a, b *node) int { return CompareNatural(last(a.Path), last(b.Path)) })
+	for _, child := range n.children {
+		c := child.walk(out)
+		g.Cases += c.Cases
+		n.head.Add(c.Score, 1)
+		n.base.Add(c.Base, 1)
+		n.partial = n.partial || child.partial
+	}
+	g.Score = n.head.Value()
+	if !n.partial {
+		g.Base = n.base.Value()
+	}
+	(*out)[i] = g
+	return g
+}
+
+func last(path []string) string { return path[len(path)-1] }
+
+// CompareNatural orders level_2 before level_10.
+func CompareNatural(a, b string) int {
+	pa, na := splitNumber(a)
+	pb, nb := splitNumber(b)
+	return cmp.Or(cmp.Compare(pa, pb), cmp.Compare(na, nb), cmp.Compare(a, b))
+}
+
+// splitNumber cuts a trailing number off; -1 where there is none.
+func splitNumber(s string) (string, int) {
+	text := strings.TrimRight(s, "0123456789")
+	n, err := strconv.Atoi(s[len(text):])
+	if err != nil {
+		return s, -1
+	}
+	return text, n
+}

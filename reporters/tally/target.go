@@ -1,0 +1,186 @@
+package tally
+
+import (
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// A Target is how one of several targets did over the same cases.
+type Target struct {
+	Target     string `json:"target"`
+	Cases      int    `json:"cases"`
+	Pass       int    `json:"pass"`
+	Borderline int    `json:"borderline"`
+	Fail       int    `json:"fail"`
+	Error      int    `json:"error"`
+	Skipped    int    `json:"skipped"`
+	// Score is the weighted mean over its judged cases.
+	Score *float64 `json:"score"`
+	// Pairs counts the cases that this target and the first were both judged
+	// for, Delta is how much more its mean over them is, and Better and Worse
+	// count the verdicts among them that differ. The first is not compared.
+	Pairs   int      `json:"pairs"`
+	Delta   *float64 `json:"delta"`
+	Better  int      `json:"better"`
+	Worse   int      `json:"worse"`
+	Calls   int      `json:"calls"`
+	Tokens  int64    `json:"tokens"`
+	CostUSD *float64 `json:"cost_usd"`
+}
+
+// An Entry is one case with one target.
+type Entry struct {
+	Key, Target string
+	// Verdict is nil for a case that was not judged: an error where Failed.
+	Verdict *verdict.Verdict
+	Failed  bool
+	Score   *float64
+	Weight  float64
+	Calls   int
+	Tokens  int64
+	// CostUSD is nil where a price is not known.
+	CostUSD *float64
+}
+
+// Compare sets the targets side by side, in the order given; each is compared
+// with the first. Fewer than two are not compared.
+func Compare(order []string, entries []Entry) []Target {
+	if len(order) < 2 {
+		return nil
+	}
+	first := map[string]Entry{}
+	for _, e := range entries {
+		if e.Target == order[0] {
+			first[e.Key] = e
+		}
+	}
+	out := make([]Target, 0, len(order))
+	for _, name := range order {
+		t := newSum(name)
+		for _, e := range entries {
+			if e.Target != name {
+				continue
+			}
+			t.add(e)
+			if other, ok := first[e.Key]; ok && name != order[0] {
+				t.compare(other, e)
+			}
+		}
+		out = append(out, t.target())
+	}
+	return out
+}
+
+// A sum is a Target in the making.
+type sum struct {
+	Target
+	score, own, other Mean
+	cost              float64
+	unpriced          bool
+}
+
+func newSum(name string) *sum { return &sum{Target: Target{Target: name}} }
+
+func (s *sum) add(e Entry) {
+	s.Cases++
+	s.count(e)
+	s.score.Add(e.Score, e.Weight)
+	s.Calls += e.Calls
+	s.Tokens += e.Tokens
+	if e.CostUSD == nil {
+		s.unpriced = true
+		return
+	}
+	s.cost += *e.CostUSD
+}
+
+func (s *sum) count(e Entry) {
+	if e.Verdict == nil {
+		if e.Failed {
+			s.Error++
+		}
+		return
+	}
+	switch *e.Verdict {
+	case verdict.Pass:
+		s.Pass++
+	case verdict.Borderline:
+		s.Borderline++
+	case verdict.Fail:
+		s.Fail++
+	case verdict.Error:
+		s.Error++
+	case verdict.Skipped:
+		s.Skipped++
+	}
+}
+
+// compare counts a case that both targets were judged for.
+func (s *sum) compare(first, e Entry) {
+	was, is := rank(first.Verdict), rank(e.Verdict)
+	if was < 0 || is < 0 {
+		return
+	}
+	s.Pairs++
+	s.other.Add(first.Score, e.Weight)
+	s.own.Add(e.Score, e.Weight)
+	switch {
+	case is > was:
+		s.Better++
+	case is < was:
+		s.Worse++
+	}
+}
+
+// rank orders the verdicts that are judgements, the best last; -1 for others.
+func rank(v *verdict.Verdict) int {
+	order := []verdict.Verdict{verdict.Fail, verdict.Borderline, verdict.Pass}
+	for i := range order {
+		if v != nil && *v == order[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *sum) target() Target {
+	t := s.Target
+	t.Score = s.score.Value()
+	if own, other := s.own.Value(), s.other.Value(); own != nil && other != nil {
+		delta := *own - *other
+		t.Delta = &delta
+	}
+	if !s.unpriced {
+		t.CostUSD = &s.cost
+	}
+	return t
+}
+
+// Counts says how many of the cases passed, and what became of the others.
+func (t Target) Counts() string {
+	text := phrase.Int(int64(t.Pass)) + " of " + phrase.Count(t.Cases, "case") + " passed"
+	for _, n := range []struct {
+		count int
+		word  string
+	}{{t.Borderline, "borderline"}, {t.Fail, "failed"}, {t.Error, "not judged"}, {t.Skipped, "skipped"}} {
+		if n.count > 0 {
+			text += ", " + phrase.Int(int64(n.count)) + " " + n.word
+		}
+	}
+	return text
+}
+
+// Difference says at how many cases the target did otherwise than the first;
+// empty where it did not.
+func (t Target) Difference() string {
+	var parts []string
+	if t.Better > 0 {
+		parts = append(parts, "better at "+phrase.Int(int64(t.Better)))
+	}
+	if t.Worse > 0 {
+		parts = append(parts, "worse at "+phrase.Int(int64(t.Worse)))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,75 @@
+package tally
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+func TestCompare(t *testing.T) {
+	entry := func(key, target string, v verdict.Verdict, score, weight, cost float64) Entry {
+		e := Entry{Key: key, Target: target, Weight: weight, Calls: 1, Tokens: 10, CostUSD: &cost}
+		switch v {
+		case "":
+			e.Failed, e.CostUSD = true, nil
+		case verdict.Error, verdict.Skipped:
+			e.Verdict = &v
+		default:
+			e.Verdict, e.Score = &v, &score
+		}
+		return e
+	}
+	entries := []Entry{
+		entry("a", "large", verdict.Pass, 1, 3, 0.5), entry("a", "small", verdict.Fail, 0, 3, 0.25),
+		entry("b", "large", verdict.Fail, 0, 1, 0.5), entry("b", "small", verdict.Borderline, 0.5, 1, 0.25),
+		entry("c", "large", verdict.Pass, 0.8, 1, 0.5), entry("c", "small", verdict.Error, 0, 1, 0.25),
+		entry("d", "large", "", 0, 1, 0), entry("d", "small", verdict.Pass, 1, 1, 0.25),
+		entry("e", "large", verdict.Skipped, 0, 1, 0), entry("e", "small", verdict.Skipped, 0, 1, 0.25),
+		entry("f", "other", verdict.Pass, 1, 1, 0),
+	}
+	value := func(x float64) *float64 { return &x }
+	want := []Target{
+		{Target: "small", Cases: 5, Pass: 1, Borderline: 1, Fail: 1, Error: 1, Skipped: 1, Score: value(0.3), Calls: 5, Tokens: 50, CostUSD: value(1.25)},
+		// Over a and b: (3·1 + 0)/4 against (0 + 0.5)/4.
+		{Target: "large", Cases: 5, Pass: 2, Fail: 1, Error: 1, Skipped: 1, Score: value(0.76), Pairs: 2, Delta: value(0.625), Better: 1, Worse: 1, Calls: 5, Tokens: 50},
+	}
+	got := Compare([]string{"small", "large"}, entries)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if text := got[0].Counts() + "; " + got[1].Difference(); text != "1 of 5 cases passed, 1 borderline, 1 failed, 1 not judged, 1 skipped; better at 1, worse at 1" {
+		t.Errorf("words %q", text)
+	}
+	if got[0].Difference() != "" {
+		t.Error("the first target is compared with itself")
+	}
+	if got := Compare([]string{"small"}, entries); got != nil {
+		t.Errorf("one target is compared: %+v", got)
+	}
+	if none := Compare([]string{"x", "y"}, nil); none[1].Score != nil || none[1].Delta != nil || none[1].Cases != 0 {
+		t.Errorf("targets without a case: %+v", none)
+	}
+}
+
+// TestTreeByTarget holds that the groups of two targets are not mixed.
+func TestTreeByTarget(t *testing.T) {
+	var tree Tree
+	one, half := 1.0, 0.5
+	tree.Head(Place{"domain", "b", []string{"math", "1"}}, &one, 1)
+	tree.Head(Place{"domain", "a", []string{"math", "1"}}, &half, 1)
+	tree.Head(Place{"domain", "a", nil}, &half, 1)
+	var got []string
+	for _, g := range tree.Groups() {
+		if len(g.Path) == 1 {
+			got = append(got, g.Target+" "+g.Path[0])
+			if want := map[string]float64{"a": 0.5, "b": 1}[g.Target]; *g.Score != want {
+				t.Errorf("%s scores %v", g.Target, *g.Score)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"a math", "b math"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
