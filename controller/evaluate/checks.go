@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/jsonform"
 )
@@ -85,6 +86,9 @@ func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 	}
 	if err != nil {
 		return "", err
+	}
+	if _, notJSON := schema.Canonical([]byte(answer)); notJSON != nil {
+		return "the answer is no JSON: " + wording.Quote(answer), nil
 	}
 	if wrong := form.Check([]byte(answer)); wrong != nil {
 		return "the answer is not the JSON that is wanted: " + wording.Clip(wrong.Error()), nil

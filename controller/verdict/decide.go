@@ -92,16 +92,14 @@ func conclusion(bands *schema.Bands, res Result, demands bool) Verdict {
 	return Fail
 }
 
-// decisive is the evaluator that explains the verdict: of a case that does not
-// pass the one whose demand is broken, else the first that failed.
+// decisive is the evaluator that explains the verdict: the first that passed or,
+// of a case that does not pass, the one whose demand is broken, else the first
+// that failed.
 func decisive(res Result, broken int) int {
-	if res.Verdict == Pass {
-		return 0
-	}
-	if broken >= 0 {
+	if broken >= 0 && res.Verdict != Pass {
 		return broken
 	}
-	return max(0, slices.IndexFunc(res.Evaluators, func(er EvaluatorResult) bool { return !er.Pass }))
+	return max(0, slices.IndexFunc(res.Evaluators, func(er EvaluatorResult) bool { return er.Pass == (res.Verdict == Pass) }))
 }
 
 // sampleError says why a sample cannot be judged; empty when it can.

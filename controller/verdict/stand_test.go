@@ -101,6 +101,9 @@ func TestBandsWithSeveralEvaluators(t *testing.T) {
 	}
 	decided(t, c, of(1, 1, 1), verdict.Pass, 1)
 	decided(t, c, of(1, 0.2, 1), verdict.Pass, 0.8)
+	if got := decided(t, c, of(0.79, 1, 1), verdict.Pass, 0.8425); got.Reason != "poor code" {
+		t.Errorf("reason %q is that of what did not pass", got.Reason)
+	}
 	if got := decided(t, c, of(0.9, 0.2, 1), verdict.Borderline, 0.725); got.Reason != "poor code" {
 		t.Errorf("reason %q", got.Reason)
 	}
