@@ -210,13 +210,17 @@ func TestAnthropicIsNotConfiguredByTheProcess(t *testing.T) {
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "other")
 	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Other: other")
 	var headers http.Header
+	var path string
 	srv, env := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		headers = r.Header
+		headers, path = r.Header, r.URL.Path
 		io.WriteString(w, anthropicReply)
 	})
-	target := openTest(t, config.Target{Provider: "anthropic", Model: "m", BaseURL: srv.URL}, env)
+	target := openTest(t, config.Target{Provider: "anthropic", Model: "m", BaseURL: srv.URL + "/proxy"}, env)
 	if _, err := target.Respond(t.Context(), user("Hello")); err != nil {
 		t.Fatal(err)
+	}
+	if path != "/proxy/v1/messages" {
+		t.Errorf("sent to %s", path)
 	}
 	for _, name := range []string{"X-Api-Key", "Authorization", "X-Other", "Traceparent"} {
 		if v, ok := headers[name]; ok {
