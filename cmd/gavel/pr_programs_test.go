@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+)
+
+// withPrograms are a repository with an agent and a judge that are programs.
+// Either says where it has its words from, also from a file that it does not
+// declare.
+func withPrograms() map[string]string {
+	return map[string]string{
+		"gavel.yaml": `
+version: 1
+default_target: planner
+targets:
+  planner: {provider: command, argv: ["sh", "agent/run.sh"], inputs: ["agent/**"]}
+  bot: {provider: mock, replies: [{reply: "42"}]}
+gate: {required: ["judged#sum"]}
+`,
+		"agent/run.sh":                      "cat >/dev/null; . agent/words.sh; . ./undeclared.sh; echo \"$words $more\"\n",
+		"agent/words.sh":                    "words='agent of base'\n",
+		"undeclared.sh":                     "more='undeclared of base'\n",
+		"test_definitions/talk/domain.json": `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "system_prompt": "Be kind."}`,
+		"test_definitions/talk/level_1/hello.json": `
+{"id": "hello", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["agent of base", "undeclared of base"]}}`,
+		"test_definitions/judged.yaml": `
+evalcases:
+  - id: sum
+    expected_outcome: It is right.
+    input_messages:
+      - {role: user, content: [{type: file, value: question.md}]}
+    execution:
+      target: bot
+      evaluators:
+        - {name: sum, type: code_judge, script: [sh, judge.sh]}
+`,
+		"test_definitions/question.md": "What is 6 times 7?",
+		"test_definitions/judge.sh":    "cat >/dev/null; . ../undeclared.sh; [ \"$more\" = 'undeclared of base' ] && echo '{\"score\": 1}'\n",
+	}
+}
+
+// replace makes base and head of the pull request from files.
+func (j *job) replace(t *testing.T, base, head map[string]string) {
+	t.Helper()
+	run := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = j.folder
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+			"GIT_AUTHOR_NAME=Gavel", "GIT_AUTHOR_EMAIL=gavel@localhost", "GIT_COMMITTER_NAME=Gavel", "GIT_COMMITTER_EMAIL=gavel@localhost")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	commit := func(files map[string]string) string {
+		for name, text := range files {
+			file := filepath.Join(j.folder, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run("add", "-A")
+		run("commit", "-q", "-m", "change")
+		return run("rev-parse", "HEAD")
+	}
+	run("checkout", "-q", "main")
+	run("rm", "-q", "-r", ".")
+	j.base = commit(base)
+	run("checkout", "-q", "-B", "friendlier-support", "main")
+	j.head = commit(head)
+	j.move(t, j.head)
+}
+
+// TestProgramsOfAPullRequest runs them as base has them, and not at all where
+// they or what names them are changed.
+func TestProgramsOfAPullRequest(t *testing.T) {
+	if isolated, err := condition("isolated"); err != nil || !isolated {
+		t.Skip("programs cannot be isolated here")
+	}
+	const (
+		domain = "test_definitions/talk/domain.json"
+		hello  = "test_definitions/talk/level_1/hello.json"
+		judged = "test_definitions/judged.yaml"
+		judge  = "test_definitions/judge.sh"
+		read   = "test_definitions/question.md"
+		kinder = `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "system_prompt": "Be kinder."}`
+	)
+	base := withPrograms()
+	for _, tt := range []struct {
+		name   string
+		change map[string]string
+		// said is in the summary, beside the gate.
+		gate, said string
+	}{
+		{"nothing of them", map[string]string{domain: kinder}, "pass", "2 of 2 cases rerun"},
+		{"what they load besides", map[string]string{domain: kinder, "undeclared.sh": "more='undeclared of head'\n"}, "pass", "2 of 2 cases rerun"},
+		{"an input of the agent", map[string]string{"agent/words.sh": "words='agent of base'; : of head\n"}, "undetermined", "agent/words.sh is changed here"},
+		{"the agent's definition", map[string]string{hello: strings.Replace(base[hello], `"prompt": "hello"`, `"prompt": "hi"`, 1)}, "undetermined", hello + " is changed here"},
+		{"the judge", map[string]string{judge: "echo '{\"score\": 1}'"}, "undetermined", judge + " is changed here"},
+		{"the judge's definition", map[string]string{judged: strings.Replace(base[judged], "[sh, judge.sh]", "[sh, -c, 'exit 1']", 1)}, "undetermined", judged + " is changed here"},
+		{"what the judge may read", map[string]string{read: "What is 7 times 6?"}, "undetermined", "it has a program read " + read},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+			j.replace(t, base, tt.change)
+			stdout, stderr, _ := j.run(t)
+			summary, err := os.ReadFile(j.summary)
+			if err != nil || !strings.Contains(stdout, "gate "+tt.gate) || !strings.Contains(strings.ReplaceAll(string(summary), "<wbr>", ""), tt.said) {
+				t.Errorf("%s%s\n%s\n%v, want the gate %s and %q", stdout, stderr, summary, err, tt.gate, tt.said)
+			}
+		})
+	}
+	t.Run("merged", func(t *testing.T) {
+		j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+		j.replace(t, base, map[string]string{"agent/words.sh": "words='agent of head'\n"})
+		stdout, stderr, _ := j.event(t, "push", payload(`"ref": "refs/heads/friendlier-support", "before": %q, "after": %q`, j.base, j.head))
+		if !strings.Contains(stdout, "1 case was not run") {
+			t.Errorf("a push elsewhere: %s%s", stdout, stderr)
+		}
+		if err := j.origin.Storer.SetReference(plumbing.NewHashReference(plumbing.Main, plumbing.NewHash(j.head))); err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, _ = j.event(t, "push", payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, j.base, j.head))
+		if !strings.Contains(stdout, "1 case does not pass") {
+			t.Errorf("%s%s, want the agent of head to have answered", stdout, stderr)
+		}
+	})
+}
