@@ -37,6 +37,8 @@ func judged() *schema.Case {
 				Program: &outer,
 			}, Rule: schema.Rule{Aggregate: schema.Minimum}},
 			{Name: "calls", Weight: 1, Spec: evaluator.Measured{Type: "execution_metrics", Quantities: []string{"tool_calls"}}, Rule: schema.Rule{Most: map[string]float64{"tool_calls": 3}}},
+			{Name: "checks", Spec: evaluator.Checks{Checks: []evaluator.Check{{ID: "contains", Kind: "contains", Text: "x"}, {ID: "latency_ms", Kind: "latency_ms"}}},
+				Rule: schema.Rule{Required: []string{"contains", "latency_ms"}, Most: map[string]float64{"latency_ms": 3}}, File: "s/a.checks.yaml"},
 		},
 		Weight: 1,
 	}
@@ -85,6 +87,10 @@ func TestSuiteDigests(t *testing.T) {
 		"type of a measurement": {func(c *schema.Case) {
 			c.Evaluators[2].Spec = evaluator.Measured{Type: "latency", Quantities: []string{"tool_calls"}}
 		}, Judgement, "evaluator 3"},
+		"text of a check": {func(c *schema.Case) {
+			c.Evaluators[3].Spec.(evaluator.Checks).Checks[0].Text = "y"
+		}, Judgement, "evaluator 4"},
+		"bound of a check": {func(c *schema.Case) { c.Evaluators[3].Rule.Most["latency_ms"] = 4 }, Decision, "bounds 4"},
 		"passing score":    {func(c *schema.Case) { c.Policy.Bands.Pass = 0.9 }, Decision, "passing score"},
 		"borderline score": {func(c *schema.Case) { c.Policy.Bands.Borderline = 0.5 }, Decision, "borderline score"},
 		"conversation":     {func(c *schema.Case) { c.Labels.Conversation = "d" }, "", ""},
@@ -103,6 +109,29 @@ func TestSuiteDigests(t *testing.T) {
 	}
 	if got := firstChange(judgedBy(judged(), "o"), judgedBy(judged(), "p")); got != Judgement {
 		t.Errorf("another model of an evaluator's own changes %q, want %q", got, Judgement)
+	}
+}
+
+// TestPricesCountWhereTheCostIsMeasured and nowhere else.
+func TestPricesCountWhereTheCostIsMeasured(t *testing.T) {
+	with := func(spec schema.Spec, price string) Digests {
+		c := &schema.Case{Evaluators: []schema.Evaluator{{Name: "it", Weight: 1, Spec: spec}}}
+		return Digest(c, Environment{DefaultTarget: "model", Targets: map[string]Target{"model": {Price: price}}})
+	}
+	cost := evaluator.Measured{Type: "cost", Quantities: []string{"cost_usd"}}
+	for name, tt := range map[string]struct {
+		spec schema.Spec
+		want Layer
+	}{
+		"cost":      {cost, Judgement},
+		"a member":  {evaluator.Composite{Members: []evaluator.Member{{ID: "cost", Spec: cost}}}, Judgement},
+		"a check":   {evaluator.Checks{Checks: []evaluator.Check{{ID: "cost_usd", Kind: "cost_usd"}}}, Judgement},
+		"no cost":   {evaluator.Measured{Type: "latency", Quantities: []string{"duration_ms"}}, ""},
+		"no checks": {evaluator.Checks{Checks: []evaluator.Check{{ID: "contains", Kind: "contains", Text: "x"}}}, ""},
+	} {
+		if got := firstChange(with(tt.spec, "1 in, 2 out"), with(tt.spec, "1 in, 3 out")); got != tt.want {
+			t.Errorf("%s: another price changes %q, want %q", name, got, tt.want)
+		}
 	}
 }
 
