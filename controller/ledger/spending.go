@@ -72,3 +72,21 @@ func (l *Ledger) Settle(ctx context.Context, accounts []Account, reserved, spent
 	}
 	return l.fault("settle", err)
 }
+
+// A Balance is what is on an account.
+type Balance struct {
+	Name string
+	Amount
+}
+
+// Accounts gives what is on every account, by name.
+func (l *Ledger) Accounts(ctx context.Context) ([]Balance, error) {
+	var all []Balance
+	err := l.each(ctx, func(rows *sql.Rows) error {
+		var b Balance
+		err := rows.Scan(&b.Name, &b.Calls, &b.Tokens, &b.USD)
+		all = append(all, b)
+		return err
+	}, "SELECT account, calls, tokens, usd FROM spending ORDER BY account")
+	return all, l.fault("read the accounts", err)
+}

@@ -58,6 +58,9 @@ var rooms = []room{
 	{dir: "controller/review", sees: []string{
 		"schema", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
+	{dir: "controller/upkeep", sees: []string{
+		"schema", "controller/plan", "controller/gitrepo", "controller/ledger", "controller", "reporters",
+	}, reason: "it looks at a ledger and a repository together, and changes neither"},
 	{dir: "examples", reason: "they are files for people, which the demo carries along"},
 	{dir: "cmd", sees: []string{"*"}, reason: "it wires all of them"},
 }

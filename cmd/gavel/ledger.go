@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/upkeep"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+func (a *app) ledgerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ledger",
+		Short: "Look into what was judged before, and keep it small",
+		Example: `  gavel ledger stats                       how much was reused, and what that saved
+  gavel ledger verify                      whether every verdict follows from its samples
+  gavel ledger gc --max-age 2160h          remove what is older and not needed`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	add := func(use, short, long, example string, do func(context.Context, *workspace, *ledger.Ledger) error) {
+		cmd.AddCommand(&cobra.Command{
+			Use: use, Short: short, Long: long, Example: example, Args: noArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.withLedger(cmd.Context(), do) },
+		})
+	}
+	add("verify", "Check the file, and that verdicts follow from their samples",
+		`Check the file and its entries, and decide anew over the samples of every
+verdict whose case is in the working tree. It ends with 1 when something does
+not hold.`, `  gavel ledger verify
+  gavel ledger verify --json | jq '.faults'`, a.verifyLedger)
+	add("export", "Print every entry as one JSON object a line",
+		`Print every entry as one JSON object a line, whose type is sample, judgement,
+verdict, call or run.`, `  gavel ledger export > ledger.jsonl
+  gavel ledger export | jq 'select(.type == "verdict") | .decision.result.verdict'`, a.exportLedger)
+	add("stats", "Count the entries, what was reused, and what that saved", "", `  gavel ledger stats
+  gavel ledger stats --json | jq '.reuse_rate'`, a.ledgerStats)
+	cmd.AddCommand(a.gcCommand())
+	return cmd
+}
+
+// withLedger opens the repository with its ledger.
+func (a *app) withLedger(ctx context.Context, do func(context.Context, *workspace, *ledger.Ledger) error) (err error) {
+	w, err := a.workspace()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	book, err := a.openLedger(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, book.Close()) }()
+	return do(ctx, w, book)
+}
+
+func (a *app) verifyLedger(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+	// Without a plan, the rest is verified all the same.
+	redecide := ledger.Redecide(func(string, []verdict.Sample) (verdict.Result, bool) { return verdict.Result{}, false })
+	prepared, unplanned := a.local(ctx, w, book, "", selection{})
+	if unplanned == nil {
+		redecide = prepared.Redecide
+	}
+	v, err := book.Verify(ctx, redecide)
+	if err != nil {
+		return err
+	}
+	if unplanned != nil {
+		fmt.Fprintf(a.stderr, "gavel: no verdict was decided anew: %v\n", unplanned)
+	}
+	if err := a.printVerification(v); err != nil {
+		return err
+	}
+	if len(v.Faults) > 0 {
+		return &exitError{code: exitGate}
+	}
+	return nil
+}
+
+func (a *app) printVerification(v ledger.Verification) error {
+	if a.json {
+		return a.print(v)
+	}
+	for _, f := range v.Faults {
+		fmt.Fprintf(a.stdout, "%s: %s\n", f.Entry, phrase.Line(f.Message))
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s, %d of them decided anew from their samples: %s\n",
+		phrase.Count(v.Verdicts, "verdict"), v.Redecided, cmp.Or(faults(len(v.Faults)), "all holds"))
+	return err
+}
+
+func faults(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return phrase.Count(n, "fault")
+}
+
+func (a *app) exportLedger(ctx context.Context, _ *workspace, book *ledger.Ledger) error {
+	out := bufio.NewWriter(a.stdout)
+	err := book.Export(ctx, func(line json.RawMessage) error {
+		_, err := out.Write(append(line, '\n'))
+		return err
+	})
+	return errors.Join(err, out.Flush())
+}
+
+func (a *app) ledgerStats(ctx context.Context, _ *workspace, book *ledger.Ledger) error {
+	totals, err := upkeep.Total(ctx, book)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.print(totals)
+	}
+	return a.printTotals(totals)
+}
+
+func (a *app) printTotals(x upkeep.Totals) error {
+	fmt.Fprintf(a.stdout, "%s, %s, %s, %s and %s in %s\n", phrase.Count(int(x.Runs), "run"), phrase.Count(int(x.Verdicts), "verdict"),
+		phrase.Count(int(x.Samples), "sample"), phrase.Count(int(x.Judgements), "judgement"), phrase.Count(int(x.Calls), "call"), bytesText(x.Bytes+x.Free))
+	if x.ReuseRate != nil {
+		fmt.Fprintf(a.stdout, "reused: %d of %s (%.0f %%)\n", x.Reused, phrase.Count(x.Judged+x.Reused, "case"), 100**x.ReuseRate)
+	}
+	fmt.Fprintf(a.stdout, "spent: %s%s\n", phrase.Count(x.Spent.Calls, "call"), cost(x.Spent.USD))
+	_, err := fmt.Fprintf(a.stdout, "saved: %s%s\n", phrase.Count(x.Saved.Calls, "call"), cost(x.Saved.USD))
+	for _, s := range x.Accounts {
+		fmt.Fprintf(a.stdout, "budget of %s: %s, %d tokens, %s\n", phrase.Line(s.Name), phrase.Count(int(s.Calls), "call"), s.Tokens, phrase.USD(s.USD))
+	}
+	return err
+}

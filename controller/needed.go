@@ -1,0 +1,58 @@
+package controller
+
+import (
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Needed are the digests of everything that the ledger keeps for the cases of
+// both sides, attempts and rivals among it.
+func (p *Prepared) Needed() []plan.Digests {
+	var all []plan.Digests
+	for _, r := range p.Plan.Rows {
+		if r.Head != nil {
+			all = append(all, parts(r.Head, r.HeadDigests, p.headStored)...)
+		}
+		if r.Base != nil {
+			all = append(all, parts(r.Base, r.BaseDigests, p.baseStored)...)
+		}
+	}
+	return all
+}
+
+// parts are the digests of one case. Which prompts its attempts had is told by
+// the decision over them.
+func parts(c *schema.Case, d plan.Digests, stored map[string]ledger.Decision) []plan.Digests {
+	all := []plan.Digests{d}
+	if c.Rival != nil {
+		all = append(all, d.Rival(), d.Comparison())
+	}
+	if c.Policy.Retry == nil {
+		return all
+	}
+	attempts := stored[d.D].Result.Attempts
+	for n := 1; n <= c.Policy.Retry.Most; n++ {
+		system := c.System
+		if n < len(attempts) {
+			system = attempts[n].System
+		}
+		all = append(all, d.Edit(n), d.Attempt(n, system))
+	}
+	return all
+}
+
+// Redecide decides over samples as the case of the decision digest demands. It
+// reports false where no case of the plan has it.
+func (p *Prepared) Redecide(digest string, samples []verdict.Sample) (verdict.Result, bool) {
+	for _, r := range p.Plan.Rows {
+		switch {
+		case r.Head != nil && r.HeadDigests.D == digest:
+			return verdict.DecideCase(r.Head, samples), true
+		case r.Base != nil && r.BaseDigests.D == digest:
+			return verdict.DecideCase(r.Base, samples), true
+		}
+	}
+	return verdict.Result{}, false
+}

@@ -1,0 +1,164 @@
+// Package upkeep keeps a ledger small and says what it was good for.
+//
+// Most callers want [Roots.Needed], which says what may not be removed from a
+// ledger, and [Total], which sums up what its runs spent and saved.
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Roots are the states whose verdicts are kept.
+type Roots struct {
+	// Head is the working tree. States without a usable configuration are read
+	// with its one.
+	Head controller.State
+	Repo *gitrepo.Repository
+	// Fetched is what was fetched for pull requests; nil where nothing was.
+	Fetched *gitrepo.Repository
+	Ledger  *ledger.Ledger
+	// Bases are refs that are kept beside HEAD and the default branch.
+	Bases []string
+	// Closed are the pull requests that are over.
+	Closed []ledger.Trust
+	// ConfigFile is the path of gavel.yaml.
+	ConfigFile string
+	// LookupEnv finds the environment variables that targets declare.
+	LookupEnv func(string) (string, bool)
+}
+
+// A MissingError says that something is not at hand without which it is not
+// known what is needed.
+type MissingError struct {
+	message string
+	err     error
+}
+
+// Error says what is missing, and what to do.
+func (e *MissingError) Error() string { return e.message }
+
+// Unwrap gives the cause.
+func (e *MissingError) Unwrap() error { return e.err }
+
+// Needed are the digests of everything that the states consist of: the working
+// tree, what changes are compared with, and both sides of every pull request
+// that may be open.
+func (r Roots) Needed(ctx context.Context) ([]plan.Digests, error) {
+	bases, err := r.bases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pulls, err := r.pulls(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []plan.Digests
+	for _, s := range slices.Concat([]controller.State{r.Head}, bases, pulls) {
+		prepared, err := controller.Prepare(ctx, controller.Request{
+			Head: s, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
+			HeadTrust: ledger.Trust{Level: ledger.LevelOperator},
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, prepared.Needed()...)
+	}
+	return all, nil
+}
+
+// at is a commit as a state.
+func (r Roots) at(repo *gitrepo.Repository, commit string) (controller.State, error) {
+	files, err := repo.FS(commit)
+	if err != nil {
+		return controller.State{}, err
+	}
+	cfg, problems, found, err := controller.ReadConfig(files, r.ConfigFile)
+	if !found || schema.HasErrors(problems) {
+		cfg = r.Head.Config
+	}
+	return controller.State{Commit: commit, FS: files, Config: cfg}, err
+}
+
+// bases are the commits that changes are compared with.
+func (r Roots) bases(ctx context.Context) ([]controller.State, error) {
+	usual := []string{"HEAD", "refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"}
+	var states []controller.State
+	known := map[string]bool{}
+	for i, ref := range slices.Concat(usual, r.Bases) {
+		commit, err := r.Repo.Resolve(ctx, ref)
+		switch {
+		case err != nil && i < len(usual): // nobody said that it is there
+		case err != nil:
+			return nil, &MissingError{err.Error(), err}
+		case !known[commit]:
+			known[commit] = true
+			s, err := r.at(r.Repo, commit)
+			if err != nil {
+				return nil, err
+			}
+			states = append(states, s)
+		}
+	}
+	return states, nil
+}
+
+// pulls are both sides of the last run of each pull request that may be open.
+func (r Roots) pulls(ctx context.Context) ([]controller.State, error) {
+	runs, err := r.Ledger.Runs(ctx, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	over := map[ledger.Trust]bool{}
+	for _, t := range r.Closed {
+		over[t] = true
+	}
+	var states []controller.State
+	for _, last := range runs { // the newest first
+		t := ledger.Trust{Level: ledger.LevelPull, Repository: last.Repository, PullRequest: last.PullRequest}
+		if last.PullRequest == 0 || over[t] {
+			continue
+		}
+		over[t] = true
+		sides, err := r.sides(last)
+		if err != nil {
+			return nil, &MissingError{fmt.Sprintf(
+				"the commits of pull request %[1]s#%[2]d are not here: fetch them, or say that it is over with --closed %[1]s#%[2]d (%[3]v)",
+				last.Repository, last.PullRequest, err), err}
+		}
+		states = append(states, sides...)
+	}
+	return states, nil
+}
+
+// sides are base and head of a run, read with base's configuration.
+func (r Roots) sides(of ledger.Run) ([]controller.State, error) {
+	var failed error
+	for _, repo := range []*gitrepo.Repository{r.Repo, r.Fetched} {
+		if repo == nil {
+			continue
+		}
+		base, err := r.at(repo, of.Base)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		head, err := r.at(repo, of.Head)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		head.Config = base.Config
+		return []controller.State{base, head}, nil
+	}
+	return nil, failed
+}

@@ -1,0 +1,136 @@
+package upkeep_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/upkeep"
+	"github.com/gavel-evals/gavel/schema/cuefile"
+)
+
+func TestMain(m *testing.M) {
+	if !cuefile.ServeChild() {
+		m.Run()
+	}
+}
+
+const config = "version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n"
+
+func files(prompt string) map[string][]byte {
+	return map[string][]byte{
+		"gavel.yaml":                               []byte(config),
+		"test_definitions/talk/domain.json":        []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
+		"test_definitions/talk/level_1/hello.json": []byte(`{"id": "hello", "name": "Hello", "prompt": "` + prompt + `", "expected": {"keywords": ["hello"]}}`),
+	}
+}
+
+// TestNeeded has a branch besides main, on which a pull request was judged.
+func TestNeeded(t *testing.T) {
+	dir := t.TempDir()
+	err := gitrepo.Create(t.Context(), dir, []gitrepo.Change{
+		{Branch: "main", Message: "main", Write: files("hello")},
+		{Branch: "feature", Message: "feature", Write: files("hello you")},
+		{Branch: "main", Message: "again", Write: files("hello there")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, err := gitrepo.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close() //nolint:errcheck // it is only read
+	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close() //nolint:errcheck // it is only read
+	commit := func(ref string) string {
+		t.Helper()
+		hash, err := repo.Resolve(t.Context(), ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+	roots := upkeep.Roots{
+		Repo: repo, Ledger: book, ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
+	}
+	roots.Head = state(t, repo, commit("main"))
+	// prompts are what is needed, told by the digests that the states have.
+	prompts := map[string]string{}
+	for ref, prompt := range map[string]string{"main": "hello there", "feature": "hello you", "feature~1": "hello"} {
+		r := roots
+		r.Head = state(t, repo, commit(ref))
+		prepared, err := controller.Prepare(t.Context(), controller.Request{Head: r.Head, Ledger: book, ConfigFile: "gavel.yaml", LookupEnv: r.LookupEnv, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		prompts[prepared.Plan.Rows[0].HeadDigests.E] = prompt
+	}
+	want := func(expected ...string) {
+		t.Helper()
+		needed, err := roots.Needed(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := told(prompts, needed); !slices.Equal(got, expected) {
+			t.Errorf("needed are %q, want %q", got, expected)
+		}
+	}
+	want("hello there")
+	roots.Bases = []string{"feature"}
+	want("hello there", "hello you")
+	roots.Bases = []string{"nowhere"}
+	var missing *upkeep.MissingError
+	if _, err := roots.Needed(t.Context()); !errors.As(err, &missing) {
+		t.Errorf("a base that is not there: %v", err)
+	}
+	roots.Bases = nil
+
+	save := func(id, base, head string) {
+		t.Helper()
+		err := book.SaveRun(t.Context(), ledger.Run{ID: id, Repository: "o/r", PullRequest: 7, Base: base, Head: head, Report: []byte("{}")})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("1", commit("feature~1"), commit("feature"))
+	want("hello", "hello there", "hello you")
+	roots.Closed = []ledger.Trust{{Level: ledger.LevelPull, Repository: "o/r", PullRequest: 7}}
+	want("hello there")
+	roots.Closed = nil
+	save("2", commit("feature~1"), strings.Repeat("1", 40))
+	if _, err := roots.Needed(t.Context()); !errors.As(err, &missing) || !strings.Contains(err.Error(), "--closed o/r#7") {
+		t.Errorf("commits that are not there: %v", err)
+	}
+}
+
+func state(t *testing.T, repo *gitrepo.Repository, commit string) controller.State {
+	t.Helper()
+	fsys, err := repo.FS(commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, problems, _, err := controller.ReadConfig(fsys, "gavel.yaml")
+	if err != nil || len(problems) > 0 {
+		t.Fatal(problems, err)
+	}
+	return controller.State{Commit: commit, FS: fsys, Config: cfg}
+}
+
+func told(prompts map[string]string, needed []plan.Digests) []string {
+	var out []string
+	for _, d := range needed {
+		out = append(out, prompts[d.E])
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

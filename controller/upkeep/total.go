@@ -1,0 +1,84 @@
+package upkeep
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// Totals sum up a ledger.
+type Totals struct {
+	ledger.Counts
+	// Judged and Reused count the cases of all stored runs; ReuseRate is the
+	// share of the latter, nil where there are none.
+	Judged    int       `json:"judged"`
+	Reused    int       `json:"reused"`
+	ReuseRate *float64  `json:"reuse_rate"`
+	Spent     Amount    `json:"spent"`
+	Saved     Amount    `json:"saved"`
+	Accounts  []Account `json:"accounts"`
+}
+
+// An Amount is what calls took, or would have taken. USD is nil where the price
+// of some is unknown.
+type Amount struct {
+	Calls int      `json:"calls"`
+	USD   *float64 `json:"cost_usd"`
+}
+
+// An Account is what several runs spent together.
+type Account struct {
+	Name   string  `json:"account"`
+	Calls  int64   `json:"calls"`
+	Tokens int64   `json:"tokens"`
+	USD    float64 `json:"cost_usd"`
+}
+
+func (x *Amount) add(calls int, usd *float64) {
+	if calls == 0 {
+		return
+	}
+	x.Calls += calls
+	switch {
+	case usd == nil:
+		x.USD = nil
+	case x.USD != nil:
+		sum := *x.USD + *usd
+		x.USD = &sum
+	}
+}
+
+// Total sums up the runs of a ledger.
+func Total(ctx context.Context, book *ledger.Ledger) (Totals, error) {
+	out := Totals{Spent: Amount{USD: new(float64)}, Saved: Amount{USD: new(float64)}, Accounts: []Account{}}
+	err := book.EachReport(ctx, func(r ledger.Run) error {
+		var report reporters.Report
+		if err := json.Unmarshal(r.Report, &report); err != nil {
+			return err
+		}
+		s := report.Summary
+		out.Judged += s.Run + s.Rejudged + s.Redecided
+		out.Reused += s.Reused
+		out.Spent.add(s.Calls, s.CostUSD)
+		out.Saved.add(report.Saved.Calls, report.Saved.CostUSD)
+		return nil
+	})
+	if err != nil {
+		return out, err
+	}
+	if all := out.Judged + out.Reused; all > 0 {
+		rate := float64(out.Reused) / float64(all)
+		out.ReuseRate = &rate
+	}
+	accounts, err := book.Accounts(ctx)
+	for _, a := range accounts {
+		out.Accounts = append(out.Accounts, Account{a.Name, a.Calls, a.Tokens, a.USD})
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Counts, err = book.Counts(ctx)
+	return out, err
+}
