@@ -73,7 +73,8 @@ func Compare(in Input) *Report {
 	}
 	r.Summary, r.Saved = summarise(r.Cases, pairs)
 	r.Diff = diff(r.Cases, pairs)
-	r.Groups, r.Targets = groups(pairs), targets(in.Plan.Targets, r.Cases)
+	r.Groups, r.Conversations = groups(pairs), conversations(pairs)
+	r.Targets = targets(in.Plan.Targets, r.Cases)
 	r.Notices = append(append([]Notice{}, in.Notices...), notices(in.Config, pairs)...)
 	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
 	return r

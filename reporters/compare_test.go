@@ -2,6 +2,9 @@ package reporters
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -314,5 +317,53 @@ func TestCriteriaThatDoNotApply(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestConversations sums up the turns of conversations beside their suites,
+// whose scores are those of all their cases.
+func TestConversations(t *testing.T) {
+	s := newScenario()
+	for _, turn := range []struct {
+		key, suite, conversation string
+		base, head               *side
+	}{
+		{"support/1/a", "support", "refund", pass(1), pass(1)},
+		{"support/1/b", "support", "refund", pass(1), fail(0.5, "")},
+		{"support/1/c", "support", "", pass(1), fail(0, "")},
+		{"support/1/d", "support", "login", unknown, pass(0.8)},
+		{"sales/1/e", "sales", "refund", pass(1), pass(1)},
+		{"math/1/f", "", "", pass(1), pass(1)},
+	} {
+		row := s.add(turn.key, turn.base, turn.head, definition)
+		for _, c := range []*schema.Case{row.Head, row.Base} {
+			if c != nil && turn.suite != "" {
+				c.Dialect, c.Labels.Groups, c.Labels.Conversation = schema.DialectEvalcase, []string{turn.suite}, turn.conversation
+			}
+		}
+	}
+	r := Compare(s.in)
+	var got []string
+	for _, g := range r.Conversations {
+		base := "-"
+		if g.Base != nil {
+			base = fmt.Sprint(*g.Base)
+		}
+		got = append(got, fmt.Sprintf("%s %d: %v from %s", strings.Join(g.Path, "/"), g.Cases, *g.Score, base))
+	}
+	want := []string{"sales/refund 1: 1 from 1", "support/login 1: 0.8 from -", "support/refund 2: 0.75 from 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("conversations (-want +got):\n%s", diff)
+	}
+	for _, g := range r.Groups {
+		if len(g.Path) == 1 && g.Path[0] == "support" && (g.Cases != 4 || math.Abs(*g.Score-0.575) > 1e-9) {
+			t.Errorf("the suite is %+v", g)
+		}
+	}
+	text := Markdown(r, Options{})
+	for _, part := range []string{"<summary>By conversation</summary>", "| support: refund | ", "<summary>By suite</summary>"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the comment lacks %q:\n%s", part, text)
+		}
 	}
 }

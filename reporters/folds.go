@@ -1,6 +1,7 @@
 package reporters
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,6 +135,10 @@ func (c *comment) groups() {
 	for _, t := range groupTables(c.r.Groups) {
 		c.groupTable(t)
 	}
+	for _, t := range groupTables(tally.Flat(c.r.Conversations)) {
+		t.title = "By conversation"
+		c.groupTable(t)
+	}
 }
 
 // targets writes how several targets did over the same cases.
@@ -157,6 +162,7 @@ func (c *comment) targets() {
 type groupTable struct {
 	dialect string
 	target  string
+	title   string // empty for the one of the dialect
 	columns []string
 	rows    []groupRow
 	total   *tally.Group
@@ -194,8 +200,8 @@ func groupTables(groups []tally.Group) []groupTable {
 }
 
 func (c *comment) groupTable(t groupTable) {
-	title := "By suite"
-	if t.dialect == schema.DialectDomain {
+	title := cmp.Or(t.title, "By suite")
+	if t.dialect == schema.DialectDomain && t.title == "" {
 		title = "By domain and level"
 	}
 	if t.target != "" {

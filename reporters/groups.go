@@ -1,13 +1,33 @@
 package reporters
 
 import (
+	"slices"
+
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // groups sums scores up along the labels of the cases.
-func groups(pairs []pair) []tally.Group {
+func groups(pairs []pair) []tally.Group { return sums(pairs, place) }
+
+// conversations sums up the scores of the cases that are turns of the same one.
+// They stand beside the groups and not below them: the score of a suite is that
+// of its cases, whichever of them belong together.
+func conversations(pairs []pair) []tally.Group {
+	all := sums(pairs, func(c *schema.Case) tally.Place {
+		at := place(c)
+		if c.Labels.Conversation == "" {
+			at.Path = nil
+		} else {
+			at.Path = append(slices.Clip(at.Path), c.Labels.Conversation)
+		}
+		return at
+	})
+	return slices.DeleteFunc(all, func(g tally.Group) bool { return len(g.Path) < 2 }) // suites and all of them
+}
+
+func sums(pairs []pair, place func(*schema.Case) tally.Place) []tally.Group {
 	var t tally.Tree
 	for _, p := range pairs {
 		if c := p.plan.Head; c != nil {

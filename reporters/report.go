@@ -53,6 +53,9 @@ type Report struct {
 
 	// Groups are the scores of the dialects' aggregates: domains and levels.
 	Groups []tally.Group `json:"groups"`
+	// Conversations are those of cases that are turns of the same one; the path
+	// is that of the suite and the name of the conversation.
+	Conversations []tally.Group `json:"conversations"`
 	// Targets compares those that every case was run against, where there are
 	// several.
 	Targets  []tally.Target   `json:"targets,omitempty"`

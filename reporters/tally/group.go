@@ -22,6 +22,15 @@ type Group struct {
 	Base *float64 `json:"base"`
 }
 
+// Flat gives groups the one name that their whole path makes.
+func Flat(groups []Group) []Group {
+	out := slices.Clone(groups)
+	for i, g := range out {
+		out[i].Path = []string{strings.Join(g.Path, ": ")}
+	}
+	return out
+}
+
 // A Place is where a case counts: its dialect, the labels of its groups, and
 // its target where every case has several.
 type Place struct {

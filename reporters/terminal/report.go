@@ -40,6 +40,7 @@ func Report(w io.Writer, r *reporters.Report, o Options) error {
 		p.WriteString("\n")
 	}
 	p.groups(r.Groups)
+	p.groups(tally.Flat(r.Conversations))
 	p.targets(r.Targets)
 	p.summary(r)
 	return p.writeTo(w)
