@@ -131,6 +131,9 @@ func lay(ctx context.Context, dir string, network bool) (b bait, closeAll func()
 	}
 	err = errors.Join(os.WriteFile(b.File, []byte("bait"), 0o600), os.Chmod(b.File, 0o666),
 		os.Mkdir(filepath.Join(dir, "tree"), 0o755), os.Chmod(dir, 0o777))
+	if os.Geteuid() == 0 {
+		err = errors.Join(err, os.Chown(b.File, nobody, nobody))
+	}
 	if err != nil || network {
 		return b, closeAll, err
 	}

@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -185,12 +186,19 @@ type Failure struct {
 // shownStderr is how much of the end of stderr an error shows.
 const shownStderr = 800
 
-// Error is the cause with the end of stderr.
+// Error is the cause with the end of stderr, on one line and without what moves
+// a terminal's cursor.
 func (f *Failure) Error() string {
 	said := strings.TrimSpace(f.Stderr)
 	if len(said) > shownStderr {
-		said = "…" + strings.ToValidUTF8(said[len(said)-shownStderr:], "")
+		said = "…" + said[len(said)-shownStderr:]
 	}
+	said = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(said, "\uFFFD"))
 	return f.Program + ": " + f.Cause + ": " + cmp.Or(said, "nothing on stderr")
 }
 

@@ -70,6 +70,7 @@ func TestFailures(t *testing.T) {
 		{"silent exit", `exit 4`, "sh: exit status 4: nothing on stderr"},
 		{"signal", `kill -9 $$`, "sh: signal: killed: nothing on stderr"},
 		{"other signal", `kill -TERM $$; sleep 60`, "sh: signal: terminated"},
+		{"control characters", `printf 'a\033[2Jb\n\377c' >&2; exit 1`, "a [2Jb \uFFFDc"},
 		{"much on stderr", `i=0; while [ $i -lt 3000 ]; do echo "line $i" >&2; i=$((i+1)); done; exit 1`, "line 2999"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
