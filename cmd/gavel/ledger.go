@@ -130,8 +130,8 @@ func (a *app) printTotals(x upkeep.Totals) error {
 	if x.ReuseRate != nil {
 		fmt.Fprintf(a.stdout, "reused: %d of %s (%.0f %%)\n", x.Reused, phrase.Count(x.Judged+x.Reused, "case"), 100**x.ReuseRate)
 	}
-	fmt.Fprintf(a.stdout, "spent: %s%s\n", phrase.Count(x.Spent.Calls, "call"), cost(x.Spent.USD))
-	_, err := fmt.Fprintf(a.stdout, "saved: %s%s\n", phrase.Count(x.Saved.Calls, "call"), cost(x.Saved.USD))
+	fmt.Fprintf(a.stdout, "spent: %s%s\n", phrase.Count(x.Spent.Calls, "call"), phrase.Cost(x.Spent.USD))
+	_, err := fmt.Fprintf(a.stdout, "saved: %s%s\n", phrase.Count(x.Saved.Calls, "call"), phrase.Cost(x.Saved.USD))
 	for _, s := range x.Accounts {
 		fmt.Fprintf(a.stdout, "budget of %s: %s, %d tokens, %s\n", phrase.Line(s.Name), phrase.Count(int(s.Calls), "call"), s.Tokens, phrase.USD(s.USD))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -91,9 +92,9 @@ func TestPromptvalMessages(t *testing.T) {
 	var b strings.Builder
 	for _, key := range []string{"plans/rainy_day", "invoices/totals", "plans/tone"} {
 		stdout, stderr, code := gavel(t, dir, "explain", key, "--json")
-		var got explained
+		var got explain.Case
 		if err := json.Unmarshal([]byte(stdout), &struct {
-			Calls *[]explainedCall `json:"calls"`
+			Calls *[]explain.Call `json:"calls"`
 		}{&got.Calls}); err != nil || code != exitPass {
 			t.Fatalf("%v, exit code %d, %s", err, code, stderr)
 		}
@@ -104,7 +105,7 @@ func TestPromptvalMessages(t *testing.T) {
 	golden(t, "promptval_messages.txt", regexp.MustCompile(`\b[0-9a-f]{24}\b`).ReplaceAllString(b.String(), "␀"))
 }
 
-func writeCall(t *testing.T, b *strings.Builder, key string, call explainedCall) {
+func writeCall(t *testing.T, b *strings.Builder, key string, call explain.Call) {
 	t.Helper()
 	var req struct {
 		System   string           `json:"system"`
@@ -119,7 +120,7 @@ func writeCall(t *testing.T, b *strings.Builder, key string, call explainedCall)
 			t.Fatal(err)
 		}
 	}
-	fmt.Fprintf(b, "===== %s, %s: to the %s\n", key, sampleName(call.Ordinal, call.Series), call.Role)
+	fmt.Fprintf(b, "===== %s, %s: to the %s\n", key, explain.SampleName(call.Ordinal, call.Series), call.Role)
 	if req.System != "" {
 		fmt.Fprintf(b, "--- system\n%s\n", req.System)
 	}

@@ -107,6 +107,15 @@ func USD(x float64) string {
 	return fmt.Sprintf("$%.2f", x)
 }
 
+// Cost writes an amount of money behind a count: ", $0.02", and ", price
+// unknown" for nil.
+func Cost(usd *float64) string {
+	if usd == nil {
+		return ", price unknown"
+	}
+	return ", " + USD(*usd)
+}
+
 // Duration writes d in the one or two largest units: "850 ms", "2.3 s",
 // "2 min 14 s", "1 h 5 min".
 func Duration(d time.Duration) string {

@@ -55,9 +55,15 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
 		"controller/watch", "controller/ledger", "controller/run", "controller", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
+	{dir: "controller/explain", sees: []string{
+		"schema", "controller/verdict", "controller/plan", "controller/target", "controller/ledger", "reporters",
+	}, reason: "it tells what is stored of one case and runs nothing"},
 	{dir: "controller/review", sees: []string{
 		"schema", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
+	{dir: "controller/serve", sees: []string{
+		"controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/review", "controller", "reporters",
+	}, reason: "it decides what is looked at and when; what is found is the review's"},
 	{dir: "controller/upkeep", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/ledger", "controller", "reporters",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},

@@ -1,8 +1,9 @@
-package main
+package explain
 
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -13,10 +14,10 @@ import (
 	"github.com/gavel-evals/gavel/reporters/trial"
 )
 
-// printExplained writes what is known of a case for people: the conversation
+// Write writes what is known of a case for people: the conversation
 // turn by turn with what was found in each turn, then every judgement with all
 // that the judge saw and said.
-func (a *app) printExplained(x explained) error {
+func (x Case) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
 	if x.Decision != nil {
@@ -37,7 +38,7 @@ func (a *app) printExplained(x explained) error {
 	}
 	for _, s := range x.Samples {
 		t := s.Transcript
-		fmt.Fprintf(&b, "\n%s, %s", sampleName(s.Ordinal, s.Series), phrase.Count(t.Usage.Calls+t.Simulated.Calls, "call"))
+		fmt.Fprintf(&b, "\n%s, %s", SampleName(s.Ordinal, s.Series), phrase.Count(t.Usage.Calls+t.Simulated.Calls, "call"))
 		if t.Ended != "" {
 			fmt.Fprintf(&b, ", ended by %s", t.Ended)
 		}
@@ -47,21 +48,21 @@ func (a *app) printExplained(x explained) error {
 	writeUnfinished(&b, x)
 	for _, s := range x.Judged {
 		for _, m := range s.Measurements {
-			fmt.Fprintf(&b, "\n%s by %s: %s\n", sampleName(s.Ordinal, s.Series), m.Evaluator, phrase.Line(m.Reason))
+			fmt.Fprintf(&b, "\n%s by %s: %s\n", SampleName(s.Ordinal, s.Series), m.Evaluator, phrase.Line(m.Reason))
 			writeMeasurement(&b, m)
 		}
 	}
 	if x.Decision == nil {
 		b.WriteString("\nNo verdict is stored for this state: run it with gavel run.\n")
 	} else {
-		fmt.Fprintf(&b, "\n%s, %d tokens%s\n", phrase.Count(x.Usage.Calls, "call"), x.Usage.Tokens(), cost(x.CostUSD))
+		fmt.Fprintf(&b, "\n%s, %d tokens%s\n", phrase.Count(x.Usage.Calls, "call"), x.Usage.Tokens(), phrase.Cost(x.CostUSD))
 	}
-	_, err := a.stdout.Write([]byte(b.String()))
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // writeTrial tells of attempts, of a rewritten prompt and of a second one.
-func writeTrial(b *strings.Builder, x explained) {
+func writeTrial(b *strings.Builder, x Case) {
 	if x.Decision.Ungated {
 		b.WriteString("  ungated: without a threshold every score passes\n")
 	}
@@ -72,7 +73,8 @@ func writeTrial(b *strings.Builder, x explained) {
 	}
 }
 
-func sampleName(ordinal int, series string) string {
+// SampleName is how a sample is called, counted from 1.
+func SampleName(ordinal int, series string) string {
 	name := fmt.Sprintf("Sample %d", ordinal+1)
 	if series != "" {
 		name += " of " + series
@@ -80,15 +82,8 @@ func sampleName(ordinal int, series string) string {
 	return name
 }
 
-func cost(usd *float64) string {
-	if usd == nil {
-		return ", price unknown"
-	}
-	return ", " + phrase.USD(*usd)
-}
-
 // remarks are what was found in each turn of a sample.
-func remarks(judged []explainedJudgement, of explainedSample) map[int][]string {
+func remarks(judged []Judgement, of Sample) map[int][]string {
 	found := map[int][]string{}
 	add := func(c verdict.Criterion) {
 		turns := c.Turns
@@ -146,13 +141,13 @@ func writeTranscript(b *strings.Builder, t verdict.Transcript, remarks map[int][
 }
 
 // writeUnfinished shows what was said in a sample that never came to its end.
-func writeUnfinished(b *strings.Builder, x explained) {
+func writeUnfinished(b *strings.Builder, x Case) {
 	last := ""
 	for _, call := range x.Calls {
-		if slices.ContainsFunc(x.Samples, func(s explainedSample) bool { return s.Ordinal == call.Ordinal && s.Series == call.Series }) {
+		if slices.ContainsFunc(x.Samples, func(s Sample) bool { return s.Ordinal == call.Ordinal && s.Series == call.Series }) {
 			continue
 		}
-		if name := sampleName(call.Ordinal, call.Series); name != last {
+		if name := SampleName(call.Ordinal, call.Series); name != last {
 			fmt.Fprintf(b, "\n%s, not finished\n", name)
 			last = name
 		}

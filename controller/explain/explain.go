@@ -1,0 +1,166 @@
+// Package explain gathers all that is known of one case: its digests part by
+// part, what was said and judged, and what decided.
+//
+// Most callers want [Of] and [Case.Write].
+package explain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Case is all that is known of one: the shape of explain --json.
+type Case struct {
+	Key       string          `json:"key"`
+	File      string          `json:"file"`
+	Line      int             `json:"line"`
+	Action    plan.Action     `json:"action"`
+	Reasons   []plan.Reason   `json:"reasons"`
+	Digests   plan.Digests    `json:"digests"`
+	Inputs    []Input         `json:"inputs"`
+	Samples   []Sample        `json:"samples"`
+	Judged    []Judgement     `json:"judged"`
+	Calls     []Call          `json:"calls"`
+	Decision  *verdict.Result `json:"decision"`
+	Usage     verdict.Usage   `json:"usage"`
+	CostUSD   *float64        `json:"cost_usd"`
+	Evaluator []Evaluator     `json:"evaluators"`
+
+	scale float64 // that scores are shown on
+}
+
+// An Input is a file that the case was built from.
+type Input struct {
+	File   string `json:"file"`
+	Role   string `json:"role"`
+	Absent bool   `json:"absent"`
+}
+
+// A Sample is one of the first attempt, or of the series that it
+// names: a later attempt, or the second prompt.
+type Sample struct {
+	Ordinal    int                `json:"ordinal"`
+	Series     string             `json:"series,omitempty"`
+	Transcript verdict.Transcript `json:"transcript"`
+}
+
+// A Judgement is a judged sample of a series.
+type Judgement struct {
+	Series string `json:"series,omitempty"`
+	verdict.Sample
+}
+
+// A Call is one request to a model or agent with its reply.
+type Call struct {
+	Ordinal int             `json:"ordinal"`
+	Series  string          `json:"series,omitempty"`
+	Role    string          `json:"role"`
+	Seq     int             `json:"seq"`
+	Request json.RawMessage `json:"request"`
+	Reply   json.RawMessage `json:"reply"`
+}
+
+// An Evaluator is what is measured, and what decides about it.
+type Evaluator struct {
+	Name string      `json:"name"`
+	Kind string      `json:"kind"`
+	Spec schema.Spec `json:"spec"`
+	Rule schema.Rule `json:"rule"`
+}
+
+// Of reads what the ledger has of a planned case.
+func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
+	c, digests := row.Head, row.HeadDigests
+	if c == nil {
+		c, digests = row.Base, row.BaseDigests
+	}
+	out := Case{
+		Key: row.Key, File: c.Origin.File, Line: c.Origin.Line, Action: row.Action,
+		Reasons: slices.Concat([]plan.Reason{}, row.Reasons), Digests: digests,
+	}
+	for _, in := range c.Inputs {
+		out.Inputs = append(out.Inputs, Input(in))
+	}
+	for _, ev := range c.Evaluators {
+		out.Evaluator = append(out.Evaluator, Evaluator{ev.Name, ev.Spec.Kind(), ev.Spec, ev.Rule})
+	}
+	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
+	decided, err := book.Decided(ctx, scope, []string{digests.D})
+	if err != nil {
+		return out, err
+	}
+	parts := []caseSeries{{digests: digests}}
+	if d, ok := decided[digests.D]; ok {
+		out.Decision, out.Usage, out.CostUSD = &d.Result, d.Usage, d.Usage.Cost()
+		parts = seriesOf(digests, d.Result)
+	}
+	out.scale = (&reporters.Row{Dialect: c.Dialect}).Scale()
+	for _, part := range parts {
+		if err := out.gather(ctx, book, part); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// A caseSeries is all samples of a case under one prompt.
+type caseSeries struct {
+	digests plan.Digests
+	// name is empty for the first attempt.
+	name string
+	// besides are digests of calls that belong to no sample of it alone.
+	besides []string
+}
+
+// seriesOf are those that a result consists of.
+func seriesOf(d plan.Digests, r verdict.Result) []caseSeries {
+	parts := []caseSeries{{digests: d}}
+	for n, attempt := range r.Attempts {
+		if n > 0 {
+			parts = append(parts, caseSeries{d.Attempt(n, attempt.System), fmt.Sprintf("attempt %d", n+1), []string{d.Edit(n).E}})
+		}
+	}
+	if r.Contest != nil {
+		parts = append(parts, caseSeries{d.Rival(), "prompt B", []string{d.Comparison().J}})
+	}
+	return parts
+}
+
+// gather reads what the ledger has of a series.
+func (out *Case) gather(ctx context.Context, book *ledger.Ledger, part caseSeries) error {
+	scope, digests := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, part.digests
+	executions, next, err := book.Executions(ctx, scope, digests.E)
+	if err != nil {
+		return err
+	}
+	ordinals := []int{next} // of a sample that was begun and not ended
+	for _, x := range executions {
+		out.Samples = append(out.Samples, Sample{x.Ordinal, part.name, x.Transcript})
+		ordinals = append(ordinals, x.Ordinal)
+	}
+	slices.Sort(ordinals)
+	for _, ordinal := range ordinals {
+		for _, digest := range append([]string{digests.E, digests.J}, part.besides...) {
+			calls, err := book.Calls(ctx, scope, digest, ordinal)
+			if err != nil {
+				return err
+			}
+			for _, call := range calls {
+				out.Calls = append(out.Calls, Call{ordinal, part.name, call.Key.Role, call.Key.Seq, call.Request, call.Reply})
+			}
+		}
+	}
+	judgements, err := book.Judgements(ctx, scope, digests.J)
+	for _, j := range judgements {
+		out.Judged = append(out.Judged, Judgement{part.name, j.Sample})
+	}
+	return err
+}
