@@ -1,7 +1,6 @@
 package review
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,12 +18,7 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.Execution) 
 	if err != nil {
 		return err
 	}
-	switch {
-	case !found:
-		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("base has no %s: validated and planned only", r.ConfigFile))
-	case schema.HasErrors(problems):
-		e.NotRun = cmp.Or(e.NotRun, fmt.Sprintf("%s is invalid at base: %s", r.ConfigFile, problems[0]))
-	}
+	e.NotRun = r.notRun(problems, found)
 	headCfg, headProblems, headFound, err := controller.ReadConfig(p.Head.FS, r.ConfigFile)
 	if err != nil {
 		return err
@@ -45,6 +39,22 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.Execution) 
 		e.ConfigDiff.Base, e.ConfigDiff.Head = &base, &head
 	}
 	return nil
+}
+
+// notRun says why nothing is run, by what base has for a configuration; empty
+// where it is run.
+func (r *Review) notRun(problems []schema.Problem, found bool) string {
+	switch {
+	case !r.trust.Run && r.Forks == ForksPlan:
+		return r.trust.Reason + ": validated and planned only"
+	case !r.trust.Run:
+		return r.trust.Reason + ": validated and planned only, until somebody with write permission approves"
+	case !found:
+		return fmt.Sprintf("base has no %s: validated and planned only", r.ConfigFile)
+	case schema.HasErrors(problems):
+		return fmt.Sprintf("%s is invalid at base: %s", r.ConfigFile, problems[0])
+	}
+	return ""
 }
 
 // constraintChange lists the files of constraints that a pull request changes.

@@ -234,3 +234,19 @@ func (r *Review) Text(report *reporters.Report) github.Text {
 		return reporters.Markdown(report, opts)
 	}
 }
+
+// Settle gives a commit that nobody waits for any more its last statuses: those
+// of its report where there is one, else why there is none.
+func (r *Reviewer) Settle(ctx context.Context, number int, head, why string) error {
+	last := &Review{Config: r.cfg, head: head, number: number}
+	if r.cfg.Recall != nil {
+		stored, err := r.cfg.Recall(ctx, number, head)
+		if err != nil {
+			return err
+		}
+		if stored != nil {
+			return last.publish(ctx, stored, false)
+		}
+	}
+	return last.settle(ctx, why)
+}

@@ -169,8 +169,8 @@ func (r *Review) Closed() bool { return r.closed }
 
 // Run sets both statuses to pending, judges and publishes. unpublished is what
 // the forge did not take, which changes no verdict; err is why there is no
-// report, and then both statuses say so. There is neither where nothing may be
-// looked at, see [ForksNever].
+// report, and then both statuses say so; it is an [Abandoned] where they say
+// that. There is neither where nothing may be looked at, see [ForksNever].
 func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished, err error) {
 	// The head must not stay pending, even when the run was cancelled.
 	late := context.WithoutCancel(ctx)
@@ -189,11 +189,15 @@ func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished
 	}
 	report, err = r.judge(ctx)
 	why := abandoned(ctx)
-	if err != nil {
-		if why == "" {
-			why = "gavel could not judge this head; see the log of its run"
+	switch {
+	case err != nil && why != "":
+		if err := r.settle(late, why); err != nil {
+			return nil, nil, err
 		}
-		return nil, nil, errors.Join(err, r.settle(late, why))
+		return nil, nil, &Abandoned{why}
+	case err != nil:
+		const broken = "gavel could not judge this head; see the log of its run"
+		return nil, nil, errors.Join(err, r.settle(late, broken))
 	}
 	return report, errors.Join(denied, r.publish(late, report, why == "")), nil
 }
@@ -251,12 +255,6 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 			return r.outbox(report)
 		},
 	}
-	if !r.trust.Run {
-		e.NotRun = r.trust.Reason + ": validated and planned only"
-		if r.Forks != ForksPlan {
-			e.NotRun += ", until somebody with write permission approves"
-		}
-	}
 	if err := r.configuration(prepared, &e); err != nil {
 		return nil, err
 	}
@@ -282,17 +280,13 @@ func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, er
 	if err != nil {
 		return false, err
 	}
-	cfg, _, _, err := controller.ReadConfig(files, r.ConfigFile)
+	cfg, problems, found, err := controller.ReadConfig(files, r.ConfigFile)
 	if err != nil {
 		return false, err
 	}
 	r.fresh = cfg.Comment == "new"
-	last := r.last
-	switch {
-	case last.Base == nil || *last.Base != base:
+	if r.last.Base == nil || *r.last.Base != base || r.last.NotRun != r.notRun(problems, found) {
 		return false, nil
-	case last.NotRun != "":
-		return !r.trust.Run, nil
 	}
-	return last.Gate.Result != reporters.GateUndetermined, nil
+	return r.last.NotRun != "" || r.last.Gate.Result != reporters.GateUndetermined, nil
 }

@@ -1,0 +1,377 @@
+// Package serve keeps the pull requests and base branches of its repositories
+// true: each has the statuses and the comment that its commits deserve, however
+// the news of a change arrived, and whether it did at all.
+//
+// Most callers make a [Server] with [New], give [Server.Take] the hints of a
+// webhook, and call [Server.Run] until the program ends. Nothing but the ledger
+// and a folder with clones and unfinished heads is kept; what has to be done is
+// found out at every start.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/reconcile"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// A Key names what is kept true: a pull request, or a branch where Pull is 0.
+// The repository is its id, which survives renames.
+type Key struct {
+	Repository int64
+	Pull       int
+	Branch     string
+}
+
+// A Repository is one that is looked after.
+type Repository struct {
+	// Name and Client are zero where there is no forge; then only branches are
+	// judged, and nothing is published.
+	Name   forge.Repo
+	Client *forge.Client
+	// URL is where it is cloned from. Defaults to what the forge says.
+	URL string
+	// Token gives the credential for the clone; nil for none.
+	Token func() string
+	// Branches are base branches. Default to the default branch of the forge.
+	Branches []string
+	// ConfigFile is the path of gavel.yaml.
+	ConfigFile string
+	// WebURL is the root of the forge's pages, such as https://github.com.
+	WebURL string
+}
+
+// An Observer is told what happens. Calls may overlap; each may be nil.
+type Observer struct {
+	// Done is told of every key that was looked at.
+	Done func(key Key, took time.Duration, err error)
+	// Judged is told of every report that was made, not of those known before.
+	Judged func(*reporters.Report)
+	// Polled is told of every time that a repository was looked through.
+	Polled func(repository string, err error)
+	// Tell is given a line for the log.
+	Tell func(repository, line string)
+}
+
+// A Config says what to look after, and how.
+type Config struct {
+	Repositories []Repository
+	Ledger       *ledger.Ledger
+	// Dir is the folder for clones and unfinished heads.
+	Dir string
+	// Execute carries a plan out and stores its report.
+	Execute   func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error)
+	LookupEnv func(name string) (string, bool)
+	// Forks is what pull requests get that may not be run, see [review.Config].
+	Forks string
+	// Poll is how often a forge is asked, with a jitter of 5 %. Defaults to a
+	// minute.
+	Poll     time.Duration
+	Observer Observer
+	// Workers is how many keys are judged at once. Defaults to 4.
+	Workers int
+	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
+	Random func() float64
+}
+
+// A Server looks after repositories. It is safe for concurrent use.
+type Server struct {
+	cfg    Config
+	loop   *reconcile.Loop[Key]
+	repos  map[int64]*repository // never changed after New
+	memory *memory
+	open   unfinished
+	polled atomic.Int32 // repositories that were polled once
+
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	heads   map[Key]string // that are under way
+	reasons map[Key]string // why those are not wanted any more
+}
+
+// New asks the forges for the repositories. An error names those that cannot be
+// looked after, and why.
+func New(ctx context.Context, cfg Config) (*Server, error) {
+	cfg = withDefaults(cfg)
+	s := &Server{
+		cfg: cfg, repos: map[int64]*repository{}, open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
+		heads: map[Key]string{}, reasons: map[Key]string{},
+	}
+	var err error
+	if s.memory, err = remember(ctx, cfg.Ledger); err != nil {
+		return nil, err
+	}
+	var errs []error
+	for i, r := range cfg.Repositories {
+		repo, err := s.repository(ctx, r, -int64(i+1))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if _, twice := s.repos[repo.id]; twice {
+			errs = append(errs, fmt.Errorf("%s is listed twice, under two names", repo.name))
+		}
+		s.repos[repo.id] = repo
+	}
+	s.loop = reconcile.New(reconcile.Config[Key]{
+		Reconcile: s.reconcile, Stale: s.stale, Done: cfg.Observer.Done, Workers: cfg.Workers, Random: cfg.Random,
+	})
+	return s, errors.Join(errs...)
+}
+
+func withDefaults(cfg Config) Config {
+	if cfg.Poll == 0 {
+		cfg.Poll = time.Minute
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Float64
+	}
+	if cfg.Observer.Done == nil {
+		cfg.Observer.Done = func(Key, time.Duration, error) {}
+	}
+	if cfg.Observer.Judged == nil {
+		cfg.Observer.Judged = func(*reporters.Report) {}
+	}
+	if cfg.Observer.Polled == nil {
+		cfg.Observer.Polled = func(string, error) {}
+	}
+	if cfg.Observer.Tell == nil {
+		cfg.Observer.Tell = func(string, string) {}
+	}
+	return cfg
+}
+
+// Depth is how many keys wait, and how many are under way.
+func (s *Server) Depth() (waiting, running int) { return s.loop.Depth() }
+
+// Ready reports whether every repository was listed once, so that all that was
+// missed while the server was down is known.
+func (s *Server) Ready() bool { return int(s.polled.Load()) == len(s.repos) }
+
+// Take makes what a hint names due. Hints of other repositories are left.
+func (s *Server) Take(h forge.Hint) error {
+	if h.Repository == 0 {
+		for _, repo := range s.repos {
+			repo.hurry()
+		}
+		return nil
+	}
+	repo := s.repos[h.Repository]
+	switch {
+	case repo == nil:
+		s.cfg.Observer.Tell("", fmt.Sprintf("a delivery is of repository %d, which is not listed", h.Repository))
+	case h.Number != 0:
+		s.loop.Add(Key{Repository: h.Repository, Pull: h.Number})
+	case slices.Contains(repo.branches, h.Branch):
+		s.loop.Add(Key{Repository: h.Repository, Branch: h.Branch})
+	}
+	return nil
+}
+
+// Run looks after the repositories until ctx ends, and returns when the runs
+// that are under way then have said on their commits that they end.
+func (s *Server) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	defer group.Wait()
+	for _, repo := range s.repos {
+		if err := repo.reviewer.Deliver(ctx); err != nil {
+			return err
+		}
+	}
+	for _, repo := range s.repos {
+		group.Go(func() { s.watch(ctx, repo) })
+	}
+	return s.loop.Run(ctx)
+}
+
+// reconcile brings a key to its state.
+func (s *Server) reconcile(ctx context.Context, key Key) error {
+	repo := s.repos[key.Repository]
+	r, err := s.review(ctx, repo, key)
+	if err != nil || r == nil {
+		return next(err)
+	}
+	return next(s.run(ctx, key, r))
+}
+
+// review is what a key asks for now, nil for nothing.
+func (s *Server) review(ctx context.Context, repo *repository, key Key) (*review.Review, error) {
+	if key.Pull == 0 {
+		return s.branch(ctx, repo, key.Branch)
+	}
+	r, err := repo.reviewer.Pull(ctx, key.Pull, "")
+	if err != nil || r.Closed() {
+		return nil, err
+	}
+	return r, nil
+}
+
+// run judges a commit as long as somebody waits for it.
+func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
+	s.begin(key, r.Head())
+	defer s.end(key)
+	entry := head{Repository: key.Repository, Pull: key.Pull, Branch: key.Branch, SHA: r.Head()}
+	if err := s.open.add(entry); err != nil {
+		return err
+	}
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() { cancel(&review.Abandoned{Reason: s.why(ctx, key)}) })
+	defer stop()
+	report, unpublished, err := r.Run(inner)
+	if report != nil && s.memory.add(key.Pull, r.Repository.String(), report) {
+		s.cfg.Observer.Judged(report)
+	}
+	var abandoned *review.Abandoned
+	if errors.As(err, &abandoned) {
+		s.cfg.Observer.Tell(r.Repository.String(), fmt.Sprintf("%.7s: %s", r.Head(), abandoned.Reason))
+		return errors.Join(s.open.remove(entry), ctx.Err())
+	}
+	if err := errors.Join(err, unpublished); err != nil {
+		return err // what stays pending is swept up when nobody comes back to it
+	}
+	return s.open.remove(entry)
+}
+
+// why is the reason that the run of a key is not wanted any more.
+func (s *Server) why(ctx context.Context, key Key) string {
+	if !errors.Is(context.Cause(ctx), reconcile.ErrSuperseded) {
+		return "gavel was stopped; it goes on when it starts again"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reasons[key]
+}
+
+func (s *Server) begin(key Key, head string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heads[key] = head
+}
+
+func (s *Server) end(key Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.heads, key)
+	delete(s.reasons, key)
+}
+
+// stale reports whether the run of a key is about a head that is not the
+// newest. Who cannot tell lets it run: its report is right for its commit.
+func (s *Server) stale(ctx context.Context, key Key) bool {
+	s.mu.Lock()
+	running := s.heads[key]
+	s.mu.Unlock()
+	if running == "" {
+		return false
+	}
+	reason, err := s.passed(ctx, key, running)
+	if err != nil || reason == "" {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reasons[key] = reason
+	return s.heads[key] == running
+}
+
+// passed says why a commit is not the head of a key any more, empty where it
+// is.
+func (s *Server) passed(ctx context.Context, key Key, sha string) (string, error) {
+	repo := s.repos[key.Repository]
+	if key.Pull == 0 {
+		tip, err := repo.tip(ctx, key.Branch)
+		if err != nil || tip == sha {
+			return "", err
+		}
+		return superseded(tip), nil
+	}
+	pull, err := repo.Client.Pull(ctx, repo.name, key.Pull)
+	switch {
+	case err != nil:
+		return "", err
+	case pull.HeadSHA != sha:
+		return superseded(pull.HeadSHA), nil
+	case !pull.Open:
+		return "the pull request was closed", nil
+	}
+	return "", nil
+}
+
+func superseded(by string) string { return fmt.Sprintf("superseded by %.7s", by) }
+
+// next says by its type what comes after an error.
+func next(err error) error {
+	var limit *forge.LimitError
+	var denied *forge.DeniedError
+	switch {
+	case errors.As(err, &limit):
+		return &reconcile.Wait{Err: err, After: max(time.Until(limit.Until), time.Second)}
+	case errors.As(err, &denied):
+		return &reconcile.Stall{Err: err}
+	}
+	return err
+}
+
+// newReviewer reviews what is in a repository.
+func (s *Server) newReviewer(repo *repository) *review.Reviewer {
+	name := repo.name.String()
+	return review.New(review.Config{
+		Client: repo.Client, Repository: repo.name, Ledger: s.cfg.Ledger, Fetch: repo.fetch,
+		Execute: s.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: s.cfg.LookupEnv, WebURL: repo.WebURL,
+		Tell:  func(line string) { s.cfg.Observer.Tell(name, line) },
+		Forks: s.cfg.Forks, OwnOnly: true,
+		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
+			return s.memory.report(ctx, s.cfg.Ledger, place{name, number, head})
+		},
+	})
+}
+
+// repository asks the forge for a repository; id is for one without a forge.
+func (s *Server) repository(ctx context.Context, r Repository, id int64) (*repository, error) {
+	repo := &repository{Repository: r, id: id, name: r.Name, branches: r.Branches, due: make(chan struct{}, 1), pulls: map[int]forge.Pull{}, tips: map[string]string{}}
+	if r.Client != nil {
+		said, err := r.Client.Repository(ctx, r.Name)
+		if err != nil {
+			return nil, err
+		}
+		repo.id, repo.name = said.ID, said.Repo
+		if repo.URL == "" {
+			repo.URL = said.CloneURL
+		}
+		if len(repo.branches) == 0 {
+			repo.branches = []string{said.DefaultBranch}
+		}
+	}
+	if r.Client == nil {
+		folder := strings.TrimSuffix(strings.TrimRight(r.URL, "/"), ".git")
+		repo.name = forge.Repo{Owner: path.Base(path.Dir(folder)), Name: path.Base(folder)}
+	}
+	if len(repo.branches) == 0 {
+		return nil, fmt.Errorf("%s has no forge that knows its default branch: list its branches", r.URL)
+	}
+	var err error
+	repo.mirror, err = gitrepo.NewMirror(gitrepo.MirrorConfig{
+		Dir: filepath.Join(s.cfg.Dir, "clones", fmt.Sprintf("%d.git", repo.id)), URL: repo.URL, Token: r.Token,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", repo.name, err)
+	}
+	repo.reviewer = s.newReviewer(repo)
+	return repo, nil
+}

@@ -1,0 +1,300 @@
+package serve_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+)
+
+// TestAPullRequestGetsItsVerdict, and base what is known of it.
+func TestAPullRequestGetsItsVerdict(t *testing.T) {
+	w := newWorld(t)
+	w.push("one")
+	w.start()
+	w.idle()
+	w.want("one", "success success")
+	if !w.server.Ready() {
+		t.Error("it is not ready after everything was looked through")
+	}
+	if got := w.states("main"); got != "success success" {
+		t.Errorf("the states of main are %q", got)
+	}
+}
+
+// TestEveryWayOfNews has a pull request opened, pushed to, forced back, closed,
+// and opened again, and each of it told in another way.
+func TestEveryWayOfNews(t *testing.T) {
+	ways := map[string]func(w *world){
+		"hint":  func(w *world) { w.hint() },
+		"twice": func(w *world) { w.hint(); w.hint(); w.idle(); w.hint() },
+		"lost":  func(w *world) { w.poll() },
+		"restart": func(w *world) {
+			w.end()
+			w.start()
+		},
+		"restart and hint": func(w *world) {
+			w.end()
+			w.start()
+			w.hint()
+		},
+	}
+	for name, tell := range ways {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.start()
+			happens := func(change func()) {
+				t.Helper()
+				change()
+				tell(w)
+				w.idle()
+			}
+			happens(func() { w.push("one") })
+			w.want("one", "success success")
+			happens(func() { w.push("two") })
+			w.want("two", "success failure")
+			happens(func() { w.push("one") }) // with force
+			w.want("one", "success success")
+			comment := w.forge.Comments(1)[0]
+			happens(func() { w.pull("one", forgetest.Pull{Closed: true}) })
+			happens(func() { w.pull("one", forgetest.Pull{}) })
+			w.want("one", "success success")
+			if again := w.forge.Comments(1)[0]; again != comment {
+				t.Errorf("the comment was\n%+v\nand is\n%+v", comment, again)
+			}
+		})
+	}
+}
+
+// TestNewsInReverse: hints say nothing, so that their order says nothing.
+func TestNewsInReverse(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.push("one")
+	w.push("two")
+	w.pull("two", forgetest.Pull{Closed: true})
+	w.pull("two", forgetest.Pull{})
+	for range 4 { // reopened, closed, pushed, opened
+		w.hint()
+	}
+	w.idle()
+	w.want("two", "success failure")
+}
+
+// TestNothingNewWritesNothing: to look again costs no write.
+func TestNothingNewWritesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.push("one")
+	w.start()
+	w.idle()
+	before := len(w.forge.Writes())
+	w.hint()
+	w.idle()
+	w.poll()
+	w.idle()
+	w.end()
+	w.start()
+	w.idle()
+	if more := w.forge.Writes()[before:]; len(more) > 0 {
+		t.Errorf("written without news: %v", more)
+	}
+	if w.judged != 2 {
+		t.Errorf("%d reports, want those of the pull request and of main", w.judged)
+	}
+}
+
+// TestADeletedCommentIsMadeAnew.
+func TestADeletedCommentIsMadeAnew(t *testing.T) {
+	w := newWorld(t)
+	w.push("one")
+	w.start()
+	w.idle()
+	w.forge.DeleteComment(w.forge.Comments(1)[0].ID)
+	w.hint()
+	w.idle()
+	w.want("one", "success success")
+}
+
+// TestANewHeadSupersedesTheRun, whose commit says so, and no comment of which
+// is ever written.
+func TestANewHeadSupersedesTheRun(t *testing.T) {
+	for name, tell := range map[string]func(*world){"hint": (*world).hint, "lost": (*world).poll} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.start()
+			w.idle()
+			release := w.agent.block()
+			w.push("one")
+			w.hint()
+			<-w.agent.held // the base of one is measured, or one
+			if got := w.states("one"); got != "pending pending" {
+				t.Errorf("the states of one are %q while it is under way", got)
+			}
+			w.push("two")
+			tell(w)
+			<-w.agent.held // by the next run: the one before is over
+			if want := "superseded by " + w.commits["two"][:7]; w.says("one") != want || w.states("one") != "error error" {
+				t.Errorf("one says %q and is %q; want %q", w.says("one"), w.states("one"), want)
+			}
+			if len(w.forge.Comments(1)) != 0 {
+				t.Errorf("a comment of the superseded run: %+v", w.forge.Comments(1))
+			}
+			release()
+			w.idle()
+			w.want("two", "success failure")
+			// Back to the first: what was broken off is judged now.
+			w.push("one")
+			tell(w)
+			w.idle()
+			w.want("one", "success success")
+		})
+	}
+}
+
+// TestAClosedPullRequestEndsItsRun.
+func TestAClosedPullRequestEndsItsRun(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.idle()
+	release := w.agent.block()
+	w.push("one")
+	w.hint()
+	<-w.agent.held
+	w.pull("one", forgetest.Pull{Closed: true})
+	w.hint()
+	w.idle()
+	release()
+	if w.says("one") != "the pull request was closed" || len(w.forge.Comments(1)) != 0 {
+		t.Errorf("one says %q, comments %v", w.says("one"), w.forge.Comments(1))
+	}
+	w.push("one")
+	w.hint()
+	w.idle()
+	w.want("one", "success success")
+}
+
+// TestAStopInTheMiddle leaves nothing pending, and the next start goes on.
+func TestAStopInTheMiddle(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.idle()
+	release := w.agent.block()
+	w.push("one")
+	w.hint()
+	<-w.agent.held
+	w.end()
+	release()
+	if got := w.states("one"); got != "error error" || !strings.Contains(w.says("one"), "goes on when it starts again") {
+		t.Errorf("one is %q and says %q", got, w.says("one"))
+	}
+	w.start()
+	w.idle()
+	w.want("one", "success success")
+}
+
+// TestAHeadThatNobodyNames was pending when the forge went away, and replaced
+// before it came back.
+func TestAHeadThatNobodyNames(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.idle()
+	release := w.agent.block()
+	w.push("one")
+	w.hint()
+	<-w.agent.held
+	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/" + w.commits["one"], Status: 500, Times: -1})
+	w.end()
+	release()
+	if got := w.states("one"); got != "pending pending" {
+		t.Fatalf("the states of one are %q", got)
+	}
+	w.forge.Heal()
+	w.push("two")
+	w.start()
+	w.idle()
+	w.want("two", "success failure")
+	if want := "superseded by " + w.commits["two"][:7]; w.says("one") != want {
+		t.Errorf("one says %q, want %q", w.says("one"), want)
+	}
+}
+
+// TestForks gives strangers what the operator allows.
+func TestForks(t *testing.T) {
+	for forks, want := range map[string]string{
+		"approve": "until somebody with write permission approves",
+		"plan":    "validated and planned only",
+		"never":   "not looked at: the head comes from the fork stranger/demo",
+	} {
+		t.Run(forks, func(t *testing.T) {
+			w := newWorld(t)
+			w.forks = forks
+			w.start()
+			w.idle()
+			asked := len(w.agent.asked)
+			w.pull("one", forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"})
+			w.hint()
+			w.idle()
+			comments := w.forge.Comments(1)
+			text := w.says("one")
+			if forks == "never" {
+				if len(comments) != 0 || w.states("one") != "error error" {
+					t.Errorf("comments %v, states %q", comments, w.states("one"))
+				}
+			} else if len(comments) == 1 {
+				text = comments[0].Body
+			}
+			if !strings.Contains(text, want) || forks == "plan" && strings.Contains(text, "approves") {
+				t.Errorf("it says\n%s\nwant %q", text, want)
+			}
+			if len(w.agent.asked) != asked {
+				t.Errorf("a stranger had %q asked", w.agent.asked[asked:])
+			}
+			if strings.Contains(w.states("one"), "pending") || strings.HasSuffix(w.states("one"), "success") {
+				t.Errorf("states %q", w.states("one"))
+			}
+		})
+	}
+}
+
+// TestAPushToBase is judged under base's trust, so that pull requests find it.
+func TestAPushToBase(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.idle()
+	w.move("refs/heads/main", "two")
+	w.poll()
+	w.idle()
+	if got := w.states("two"); got != "success failure" {
+		t.Errorf("the states of main are %q", got)
+	}
+	asked := len(w.agent.asked)
+	w.push("one")
+	w.pull("later", forgetest.Pull{})
+	w.hint()
+	w.idle()
+	if more := w.agent.asked[asked:]; len(more) != 1 || more[0] != "later" {
+		t.Errorf("asked %q for a pull request on a known base; want its own question only", more)
+	}
+}
+
+// TestTheForgeIsAway for a while: what was judged is published when it is back,
+// and no call is repeated.
+func TestTheForgeIsAway(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.idle()
+	for _, method := range []string{"POST", "PATCH"} {
+		w.forge.Inject(forgetest.Fault{Method: method, Status: 500, Times: -1, Body: "{}"})
+	}
+	w.push("one")
+	w.hint()
+	w.idle()
+	if len(w.forge.Comments(1)) != 0 {
+		t.Fatalf("comments %v", w.forge.Comments(1))
+	}
+	w.forge.Heal()
+	w.end()
+	w.start()
+	w.idle()
+	w.want("one", "success success")
+}

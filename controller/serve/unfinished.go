@@ -1,0 +1,99 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A head is a commit whose statuses may say that something is under way.
+type head struct {
+	Repository int64  `json:"repository"`
+	Pull       int    `json:"pull,omitempty"`
+	Branch     string `json:"branch,omitempty"`
+	SHA        string `json:"sha"`
+}
+
+func (h head) key() Key { return Key{h.Repository, h.Pull, h.Branch} }
+
+// unfinished is a folder with a file for each of them: a process that dies
+// leaves them to the next one, which finds heads there that nothing else names
+// any more.
+type unfinished struct{ dir string }
+
+func (u unfinished) path(h head) string {
+	return filepath.Join(u.dir, fmt.Sprintf("%d-%d-%s.json", h.Repository, h.Pull, h.SHA))
+}
+
+func (u unfinished) add(h head) error {
+	data, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(u.dir, 0o700); err != nil {
+		return fmt.Errorf("note the head %.12s: %w", h.SHA, err)
+	}
+	if err := os.WriteFile(u.path(h), data, 0o600); err != nil {
+		return fmt.Errorf("note the head %.12s: %w", h.SHA, err)
+	}
+	return nil
+}
+
+func (u unfinished) remove(h head) error {
+	err := os.Remove(u.path(h))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// list gives the heads of a repository. A file that cannot be read was being
+// written when the process died: then nothing had been said on the forge yet.
+func (u unfinished) list(repository int64) ([]head, error) {
+	names, err := filepath.Glob(filepath.Join(u.dir, fmt.Sprintf("%d-*.json", repository)))
+	if err != nil {
+		return nil, err
+	}
+	var found []head
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		var h head
+		if err == nil && json.Unmarshal(data, &h) == nil && h.Repository == repository {
+			found = append(found, h)
+		}
+	}
+	return found, nil
+}
+
+// sweep ends what stays pending on commits that are not the head of anything
+// any more. Those that are have a key of their own.
+func (s *Server) sweep(ctx context.Context, repo *repository) error {
+	heads, err := s.open.list(repo.id)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, h := range heads {
+		if s.underWay(h) {
+			continue
+		}
+		reason, err := s.passed(ctx, h.key(), h.SHA)
+		if err == nil && reason != "" {
+			if err = repo.reviewer.Settle(ctx, h.Pull, h.SHA, reason); err == nil {
+				err = s.open.remove(h)
+			}
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Server) underWay(h head) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heads[h.key()] == h.SHA
+}

@@ -1,0 +1,343 @@
+package serve_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema/cuefile"
+)
+
+func TestMain(m *testing.M) {
+	if cuefile.ServeChild() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// A world is a forge, the git server behind it, and a server that looks after
+// the one repository there is.
+type world struct {
+	t     *testing.T
+	forge *forgetest.Forge
+	repo  *git.Repository
+	url   string
+	dir   string
+	// commits are main, one, two and later, each the child of the one before
+	// but two, which is of one like later is of two.
+	commits map[string]string
+
+	agent  *agent
+	server *serve.Server
+	forks  string
+	end    func()
+	polled chan string
+	mu     sync.Mutex
+	lines  []string // guarded by mu
+	judged int      // guarded by mu
+}
+
+// An agent counts what it is asked, and can be held up.
+type agent struct {
+	mu    sync.Mutex
+	asked []string      // guarded by mu
+	hold  chan struct{} // guarded by mu; nil answers at once
+	held  chan string
+}
+
+func (a *agent) wrap(inner target.Target) target.Target { return counted{inner, a} }
+
+type counted struct {
+	target.Target
+	agent *agent
+}
+
+func (c counted) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
+	c.agent.mu.Lock()
+	hold := c.agent.hold
+	c.agent.mu.Unlock()
+	if hold != nil {
+		select {
+		case c.agent.held <- req.Messages[0].Content:
+		case <-ctx.Done():
+		}
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return target.Reply{}, ctx.Err()
+		}
+	}
+	reply, err := c.Target.Respond(ctx, req)
+	if err == nil {
+		c.agent.mu.Lock()
+		defer c.agent.mu.Unlock()
+		c.agent.asked = append(c.agent.asked, req.Messages[0].Content)
+	}
+	return reply, err
+}
+
+func (a *agent) block() (release func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	hold := make(chan struct{})
+	a.hold = hold
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.hold = nil
+		close(hold)
+	}
+}
+
+// twice are the questions that were paid for more than once.
+func (a *agent) twice() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	seen, out := map[string]int{}, []string{}
+	for _, q := range a.asked {
+		if seen[q]++; seen[q] == 2 {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		t: t, dir: t.TempDir(), forge: forgetest.New(t), commits: map[string]string{},
+		agent: &agent{held: make(chan string)}, polled: make(chan string, 100),
+	}
+	asks := func(question string) []byte {
+		return fmt.Appendf(nil, `{"id": "hello", "name": "Hello", "prompt": "%s", "expected": {"keywords": ["hello"]}}`, question)
+	}
+	const file = "test_definitions/talk/level_1/hello.json"
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	source := t.TempDir()
+	err := gitrepo.Create(t.Context(), source, []gitrepo.Change{
+		{Message: "start", At: at, Write: map[string][]byte{
+			"gavel.yaml": []byte("version: 1\ntargets:\n  bot: {provider: mock, replies: [{match: two, reply: bye}, {reply: hello}]}\n"),
+		}},
+		{Message: "main", At: at.Add(time.Hour), Write: map[string][]byte{
+			"test_definitions/talk/domain.json": []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
+			file:                                asks("main"),
+		}},
+		{Branch: "one", Message: "one", At: at.Add(2 * time.Hour), Write: map[string][]byte{file: asks("one")}},
+		{Branch: "two", Message: "two", At: at.Add(3 * time.Hour), Write: map[string][]byte{file: asks("two")}},
+		{Branch: "later", Message: "later", At: at.Add(4 * time.Hour), Write: map[string][]byte{file: asks("later")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.repo, err = git.PlainOpen(source); err != nil {
+		t.Fatal(err)
+	}
+	for _, branch := range []string{"main", "one", "two", "later"} {
+		ref, err := w.repo.Reference(plumbing.NewBranchReferenceName(branch), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.commits[branch] = ref.Hash().String()
+	}
+	w.url = gittest.Serve(t, source, "")
+	w.forge.CloneURL = w.url
+	return w
+}
+
+// move puts a ref to a commit.
+func (w *world) move(ref, commit string) {
+	w.t.Helper()
+	if err := w.repo.Storer.SetReference(plumbing.NewHashReference(plumbing.ReferenceName(ref), plumbing.NewHash(w.commits[commit]))); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// push makes a commit the head of pull request 1.
+func (w *world) push(commit string) { w.pull(commit, forgetest.Pull{}) }
+
+func (w *world) pull(commit string, p forgetest.Pull) {
+	w.t.Helper()
+	w.move("refs/pull/1/head", commit)
+	p.Number, p.HeadSHA, p.HeadRef, p.BaseSHA = 1, w.commits[commit], "topic", w.commits["main"]
+	w.forge.AddPull(p)
+}
+
+func (w *world) start() {
+	w.t.Helper()
+	book, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db")})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	clock := &forgetest.Clock{}
+	client, err := forge.New(forge.Config{BaseURL: w.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.server, err = serve.New(w.t.Context(), serve.Config{
+		Repositories: []serve.Repository{{Name: forge.Repo{Owner: "octo", Name: "demo"}, Client: client, ConfigFile: "gavel.yaml", WebURL: "https://github.com"}},
+		Ledger:       book, Dir: w.dir, Execute: w.execute, Poll: time.Hour, Forks: w.forks,
+		LookupEnv: func(string) (string, bool) { return "", false },
+		Observer: serve.Observer{
+			Polled: func(_ string, err error) { w.polled <- fmt.Sprint(err) },
+			Tell:   func(_, line string) { w.note(line) },
+			Done: func(key serve.Key, _ time.Duration, err error) {
+				if err != nil {
+					w.note(fmt.Sprintf("%+v: %v", key, err))
+				}
+			},
+			Judged: func(*reporters.Report) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.judged++
+			},
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	done := make(chan error)
+	go func() { done <- w.server.Run(ctx) }()
+	w.end = func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			w.t.Errorf("Run = %v", err)
+		}
+		if err := book.Close(); err != nil {
+			w.t.Error(err)
+		}
+		w.end = func() {}
+	}
+	w.t.Cleanup(func() { w.end() })
+	w.look()
+}
+
+// execute is what the command does, with the agent in between.
+func (w *world) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+	started := p.Now()
+	e.ID, e.Scrub = fmt.Sprintf("run-%d", started.UnixNano()), func(s string) string { return s }
+	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+		inner, err := target.New(t, target.Env{Files: s.FS})
+		return w.agent.wrap(inner), err
+	}
+	report, err := p.Execute(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return report, p.Store(context.WithoutCancel(ctx), e, report, started)
+}
+
+func (w *world) note(line string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, line)
+}
+
+// look waits for a poll to end.
+func (w *world) look() {
+	w.t.Helper()
+	select {
+	case what := <-w.polled:
+		if what != "<nil>" {
+			w.note(what)
+		}
+	case <-w.t.Context().Done():
+	}
+}
+
+// poll has everything looked through, as the clock would.
+func (w *world) poll() {
+	w.t.Helper()
+	if err := w.server.Take(forge.Hint{}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.look()
+}
+
+// hint tells that something happened to pull request 1.
+func (w *world) hint() {
+	w.t.Helper()
+	if err := w.server.Take(forge.Hint{Repository: 1, Number: 1}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// idle waits until nothing is due.
+func (w *world) idle() {
+	w.t.Helper()
+	for {
+		if waiting, running := w.server.Depth(); waiting+running == 0 {
+			return
+		}
+		select {
+		case <-w.t.Context().Done():
+			w.t.Fatal("it never ends")
+		case <-time.After(time.Millisecond): // nothing tells that the last key is done
+		}
+	}
+}
+
+// states are the last statuses of a commit.
+func (w *world) states(commit string) string {
+	last := map[string]forgetest.Status{}
+	for _, s := range w.forge.Statuses(w.commits[commit]) {
+		last[s.Context] = s
+	}
+	return last["gavel/validate"].State + " " + last["gavel/verdict"].State
+}
+
+// says is what the verdict of a commit says.
+func (w *world) says(commit string) string {
+	said := ""
+	for _, s := range w.forge.Statuses(w.commits[commit]) {
+		if s.Context == "gavel/verdict" {
+			said = s.Description
+		}
+	}
+	return said
+}
+
+// want demands one comment about a commit, its states, and that nothing was
+// paid for twice.
+func (w *world) want(commit, states string) {
+	w.t.Helper()
+	comments := w.forge.Comments(1)
+	if len(comments) != 1 || !strings.Contains(comments[0].Body, w.commits[commit][:7]) {
+		w.t.Errorf("comments %+v; want one about %s (%s)", comments, commit, w.commits[commit])
+	}
+	if got := w.states(commit); got != states {
+		w.t.Errorf("the states of %s are %q, want %q", commit, got, states)
+	}
+	for name := range w.commits {
+		if got := w.states(name); strings.Contains(got, "pending") {
+			w.t.Errorf("%s is still %q", name, got)
+		}
+	}
+	if twice := w.agent.twice(); len(twice) > 0 {
+		w.t.Errorf("paid for twice: %q", twice)
+	}
+	if w.t.Failed() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.t.Logf("log:\n%s", strings.Join(w.lines, "\n"))
+	}
+}
