@@ -1,0 +1,62 @@
+// Package planned holds the shape in which programs are told a plan.
+package planned
+
+import "github.com/gavel-evals/gavel/controller/plan"
+
+// A Plan is the shape of plan --json.
+type Plan struct {
+	Base    *string `json:"base"`
+	Head    string  `json:"head"`
+	Cases   []Case  `json:"cases"`
+	Summary Summary `json:"summary"`
+}
+
+// A Case is one that would be judged, or would not.
+type Case struct {
+	Key     string        `json:"key"`
+	Dialect string        `json:"dialect"`
+	Target  string        `json:"target"`
+	Action  plan.Action   `json:"action"`
+	Reasons []plan.Reason `json:"reasons"`
+	// Digest is D; null for a case that only base has.
+	Digest *string `json:"digest"`
+}
+
+// A Summary counts the cases by action.
+type Summary struct {
+	Run      int `json:"run"`
+	Rejudge  int `json:"rejudge"`
+	Redecide int `json:"redecide"`
+	Reuse    int `json:"reuse"`
+	Skip     int `json:"skip"`
+	Removed  int `json:"removed"`
+	Moved    int `json:"moved"`
+}
+
+// Of is the shape of a plan.
+func Of(p *plan.Plan) Plan {
+	out := Plan{Head: p.Head, Cases: []Case{}}
+	if p.Base != "" {
+		out.Base = &p.Base
+	}
+	count := map[plan.Action]*int{
+		plan.Run: &out.Summary.Run, plan.Rejudge: &out.Summary.Rejudge, plan.Redecide: &out.Summary.Redecide,
+		plan.Reuse: &out.Summary.Reuse, plan.Skip: &out.Summary.Skip, plan.Removed: &out.Summary.Removed,
+	}
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		c := Case{Key: r.Key, Dialect: r.Dialect, Target: r.Target, Action: r.Action, Reasons: r.Reasons}
+		if c.Reasons == nil {
+			c.Reasons = []plan.Reason{}
+		}
+		if r.Head != nil {
+			c.Digest = &r.HeadDigests.D
+		}
+		*count[r.Action]++
+		if r.MovedFrom != "" {
+			out.Summary.Moved++
+		}
+		out.Cases = append(out.Cases, c)
+	}
+	return out
+}
