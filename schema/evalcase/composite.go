@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -22,6 +23,10 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 		if slices.Contains(names, ev.Name) {
 			c.fail(item.problem("duplicate-name", fmt.Sprintf("the name %q stands for two evaluators", ev.Name), "give each a name of its own", "name"))
 			continue
+		}
+		// What a member measures stands under its name and a slash.
+		if i := slices.IndexFunc(names, func(other string) bool { return under(other, ev.Name) || under(ev.Name, other) }); i >= 0 {
+			c.fail(item.problem("duplicate-name", fmt.Sprintf("the names %q and %q cannot be told apart by what they measure", names[i], ev.Name), "write another character than the slash", "name"))
 		}
 		names = append(names, ev.Name)
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
@@ -45,6 +50,9 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 	}
 	return spec, rule
 }
+
+// under reports whether a name looks like a criterion of a member.
+func under(member, name string) bool { return strings.HasPrefix(name, member+"/") }
 
 // fieldsOf lists which fields of an aggregator mean something to its type.
 var fieldsOf = map[string][]string{
