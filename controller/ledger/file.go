@@ -69,6 +69,8 @@ func repair(err error) string {
 		return "the file or its folder cannot be written: " + elsewhere
 	case sqlite3.SQLITE_FULL:
 		return "make room and run again: what was judged is kept"
+	case sqlite3.SQLITE_IOERR:
+		return "the disk cannot be read or written: once it can, run again; what was judged is kept"
 	}
 	switch {
 	case errors.Is(err, errForeign):
