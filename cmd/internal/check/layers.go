@@ -67,6 +67,9 @@ var rooms = []room{
 	{dir: "controller/upkeep", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/ledger", "controller", "reporters",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},
+	{dir: "controller/programs", sees: []string{
+		"schema", "controller/plan", "controller/gitrepo", "controller/evaluate", "controller/evaluate/sandbox", "controller",
+	}, reason: "it brings programs and their files together and decides nothing about trust"},
 	{dir: "examples", reason: "they are files for people, which the demo carries along"},
 	{dir: "cmd", sees: []string{"*"}, reason: "it wires all of them"},
 }
@@ -89,6 +92,8 @@ var libraries = []confined{
 	{"github.com/openai/openai-go", []string{"controller/target"}, "a provider's wire format ends at its target"},
 	{"github.com/anthropics/anthropic-sdk-go", []string{"controller/target"}, "a provider's wire format ends at its target"},
 	{"github.com/landlock-lsm/go-landlock", []string{"controller/evaluate/sandbox"}, "a process that restricts itself does so for good, and so only in a child"},
+	{"github.com/prometheus", []string{"controller/serve/metrics"}, "what is counted, and under which names, is one list"},
+	{"github.com/rs/zerolog", []string{"cmd"}, "what is logged passes one place that takes secrets out"},
 	{"github.com/spf13", []string{"cmd"}, "flags are read in one place"},
 	{"os/exec", []string{"schema/cuefile", "controller/target", "controller/evaluate", "cmd"}, "every program that is started needs a limit and a trust decision"},
 }

@@ -1,0 +1,34 @@
+//go:build unix
+
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// ErrLocked means that another server has the ledger.
+var ErrLocked = errors.New("another gavel serve uses this ledger")
+
+// Lock takes a ledger for one server, as long as the process lives or until
+// release. Other commands may use it meanwhile.
+func Lock(ledgerFile string) (release func() error, err error) {
+	if err := os.MkdirAll(filepath.Dir(ledgerFile), 0o700); err != nil {
+		return nil, fmt.Errorf("lock the ledger: %w", err)
+	}
+	f, err := os.OpenFile(ledgerFile+"-server", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the ledger: %w", err)
+	}
+	// The kernel drops the lock with the process, however that ends.
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = ErrLocked
+		}
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", ledgerFile, err), f.Close())
+	}
+	return f.Close, nil
+}

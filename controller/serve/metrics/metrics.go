@@ -1,0 +1,152 @@
+// Package metrics counts what a server does, for Prometheus.
+//
+// Make one [Metrics], give its methods to the observer of a server and its
+// transports to the clients, and serve [Metrics.Handler].
+package metrics
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/gavel-evals/gavel/controller/reconcile"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// A Metrics has a registry of its own, so that two servers in a process do not
+// count as one. It is safe for concurrent use.
+type Metrics struct {
+	registry              *prometheus.Registry
+	reconciles            *prometheus.HistogramVec
+	polls, cases, gates   *prometheus.CounterVec
+	calls, tokens, money  prometheus.Counter
+	limit                 *prometheus.GaugeVec
+	reuse                 prometheus.Gauge
+	judged, reused, saved prometheus.Counter
+}
+
+// New returns Metrics. depth gives how many keys wait and how many are under
+// way; it is asked at every scrape.
+func New(depth func() (waiting, running int)) *Metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	counters := func(name, help, label string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		reconciles: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "gavel_reconcile_duration_seconds", Help: "How long looking at a pull request or branch took, by how it ended.",
+			Buckets: []float64{.1, .5, 1, 5, 15, 60, 300, 900, 3600},
+		}, []string{"kind", "outcome"}),
+		polls:  counters("gavel_polls_total", "How often repositories were looked through.", "outcome"),
+		cases:  counters("gavel_cases_total", "Cases of reports, by whether their verdict was made anew or reused.", "origin"),
+		gates:  counters("gavel_gates_total", "Reports by the result of their gate.", "result"),
+		calls:  counter("gavel_calls_total", "Calls of models and agents."),
+		tokens: counter("gavel_tokens_total", "Tokens of those calls, input and output."),
+		money:  counter("gavel_cost_usd_total", "Price of those calls in dollars, where it is known."),
+		saved:  counter("gavel_saved_calls_total", "Calls that reused verdicts took when they were made."),
+		limit: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "gavel_forge_rate_limit_remaining", Help: "Requests that the forge has left for a credential, as it said last.",
+		}, []string{"credential"}),
+	}
+	m.judged, m.reused = m.cases.WithLabelValues("judged"), m.cases.WithLabelValues("reused")
+	queue := func(state string, pick func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "gavel_queue_depth", Help: "Pull requests and branches that wait or are under way.", ConstLabels: prometheus.Labels{"state": state},
+		}, func() float64 { return float64(pick()) })
+	}
+	m.reuse = prometheus.NewGauge(prometheus.GaugeOpts{Name: "gavel_reuse_ratio", Help: "Share of the cases of the last report whose verdict was reused."})
+	m.registry.MustRegister(
+		m.reconciles, m.polls, m.cases, m.gates, m.calls, m.tokens, m.money, m.saved, m.limit, m.reuse,
+		queue("waiting", func() int { n, _ := depth(); return n }),
+		queue("running", func() int { _, n := depth(); return n }),
+	)
+	return m
+}
+
+// Handler answers a scrape.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Done counts a key that was looked at.
+func (m *Metrics) Done(key serve.Key, took time.Duration, err error) {
+	kind := "branch"
+	if key.Pull != 0 {
+		kind = "pull"
+	}
+	m.reconciles.WithLabelValues(kind, outcome(err)).Observe(took.Seconds())
+}
+
+// outcome is one of few words: an error's text would be a series of its own.
+func outcome(err error) string {
+	var stall *reconcile.Stall
+	var wait *reconcile.Wait
+	switch {
+	case err == nil:
+		return "done"
+	case errors.As(err, &stall):
+		return "stalled"
+	case errors.As(err, &wait):
+		return "waiting"
+	case errors.Is(err, context.Canceled):
+		return "abandoned"
+	}
+	return "failed"
+}
+
+// Polled counts a look through a repository.
+func (m *Metrics) Polled(_ string, err error) {
+	word := "done"
+	if err != nil {
+		word = "failed"
+	}
+	m.polls.WithLabelValues(word).Inc()
+}
+
+// Judged counts what a report took.
+func (m *Metrics) Judged(r *reporters.Report) {
+	s := r.Summary
+	m.gates.WithLabelValues(r.Gate.Result).Inc()
+	m.calls.Add(float64(s.Calls))
+	m.tokens.Add(float64(s.Tokens))
+	if s.CostUSD != nil {
+		m.money.Add(*s.CostUSD)
+	}
+	m.saved.Add(float64(r.Saved.Calls))
+	anew := s.Run + s.Rejudged + s.Redecided
+	m.judged.Add(float64(anew))
+	m.reused.Add(float64(s.Reused))
+	if all := anew + s.Reused; all > 0 {
+		m.reuse.Set(float64(s.Reused) / float64(all))
+	}
+}
+
+// Transport notes what a forge says of the limit of a credential.
+func (m *Metrics) Transport(credential string, inner http.RoundTripper) http.RoundTripper {
+	return &noting{inner, m.limit.WithLabelValues(credential)}
+}
+
+type noting struct {
+	inner http.RoundTripper
+	left  prometheus.Gauge
+}
+
+// RoundTrip sends the request.
+func (n *noting) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := n.inner.RoundTrip(req)
+	if err == nil {
+		if left, err := strconv.ParseFloat(resp.Header.Get("X-Ratelimit-Remaining"), 64); err == nil {
+			n.left.Set(left)
+		}
+	}
+	return resp, err
+}
