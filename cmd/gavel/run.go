@@ -94,14 +94,14 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, programs.close()) }()
+	defer func() { err = errors.Join(err, programs.Close()) }()
 	e.ID, e.Scrub = newID(), a.scrub(p)
-	e.Programs, e.Withhold = programs.judges, programs.withhold(p, e.Withhold)
+	e.Programs, e.Withhold = programs.Judges, programs.Withhold(p, e.Withhold)
 	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
 		env := target.Env{Lookup: a.lookupEnv, Files: s.FS, Transport: transport}
 		if t.Provider == config.Command {
 			var err error
-			if env.Programs, env.Dir, err = programs.in(ctx, s); err != nil {
+			if env.Programs, env.Dir, err = programs.In(ctx, s); err != nil {
 				return nil, err
 			}
 		}

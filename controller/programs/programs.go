@@ -1,0 +1,145 @@
+// Package programs runs the programs of a repository during one execution of a
+// plan: agents that are commands, and programs that judge.
+//
+// Most callers make a [Runner] with [New], hand its methods to the
+// [controller.Execution] and close it at the end. There is one sandbox for all
+// of them, opened when the first is needed, and one exported tree a commit.
+package programs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+const (
+	// maxTree and maxTreeFiles bound what is exported of a commit.
+	maxTree      = 1 << 30
+	maxTreeFiles = 50_000
+	// judgeTime is what a program that judges may take.
+	judgeTime = 2 * time.Minute
+)
+
+// A Config says what programs may do, and how people hear of it.
+type Config struct {
+	Policy sandbox.Policy
+	// Less tells how the operator accepts less than the policy does.
+	Less string
+	// Tell is given a line when the sandbox is partial.
+	Tell func(line string)
+}
+
+// A Runner runs programs. It is safe for use by several goroutines.
+type Runner struct {
+	open func() (*sandbox.Box, error)
+
+	mu    sync.Mutex // guards trees
+	trees map[string]string
+}
+
+// New prepares to run programs; nothing is done before one is there. ctx bounds
+// the opening of the sandbox.
+func New(ctx context.Context, cfg Config) *Runner {
+	open := func() (*sandbox.Box, error) {
+		box, err := sandbox.Open(ctx, cfg.Policy)
+		var unavailable *sandbox.Unavailable
+		if errors.As(err, &unavailable) {
+			return nil, fmt.Errorf("%w; %s", err, cfg.Less)
+		}
+		if err == nil && len(box.Missing()) > 0 {
+			cfg.Tell("the sandbox of programs is partial: " + strings.Join(box.Missing(), "; "))
+		}
+		return box, err
+	}
+	return &Runner{open: sync.OnceValues(open), trees: map[string]string{}}
+}
+
+// Withhold adds the cases whose programs cannot be run here to those that are
+// not judged for another reason, if there is one. The others are judged.
+func (r *Runner) Withhold(p *controller.Prepared, otherwise func(plan.Row) string) func(plan.Row) string {
+	return func(row plan.Row) string {
+		if otherwise != nil {
+			if reason := otherwise(row); reason != "" {
+				return reason
+			}
+		}
+		if _, starts := p.Starts(row); !starts {
+			return ""
+		}
+		if _, err := r.open(); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+}
+
+// In gives the sandbox for the programs of a state, and the folder with the
+// files that they see.
+func (r *Runner) In(ctx context.Context, s controller.State) (*sandbox.Box, string, error) {
+	box, err := r.open()
+	if err != nil {
+		return nil, "", err
+	}
+	dir, err := r.tree(ctx, s)
+	return box, dir, err
+}
+
+func (r *Runner) tree(ctx context.Context, s controller.State) (string, error) {
+	if s.Programs != nil {
+		s = *s.Programs
+	}
+	if s.Dir != "" {
+		return s.Dir, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if dir, ok := r.trees[s.Commit]; ok {
+		return dir, nil
+	}
+	dir, err := os.MkdirTemp("", "gavel-tree-")
+	if err == nil {
+		err = gitrepo.ExportFiles(ctx, s.FS, dir, gitrepo.Export{MaxFiles: maxTreeFiles, MaxBytes: maxTree, LeaveOut: true})
+	}
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("export %.12s for its programs: %w", s.Commit, err), os.RemoveAll(dir))
+	}
+	r.trees[s.Commit] = dir
+	return dir, nil
+}
+
+// Judges runs the programs that cases of a state are judged by.
+func (r *Runner) Judges(s controller.State) evalcase.Programs {
+	return func(ctx context.Context, program evaluator.Program, stdin []byte) ([]byte, error) {
+		box, dir, err := r.In(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return box.Run(ctx, sandbox.Program{
+			Argv: program.Argv, Tree: dir, Dir: filepath.Join(dir, filepath.FromSlash(program.Dir)), Stdin: stdin,
+			Limits: sandbox.Limits{Time: judgeTime},
+		})
+	}
+}
+
+// Close removes the exported trees.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, dir := range r.trees {
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	return errors.Join(errs...)
+}
