@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
@@ -19,9 +20,12 @@ import (
 // measure is an error of the whole: it is no 0.
 func composite(ctx context.Context, spec evaluator.Composite, in Input, d *ask.Dialogue) (finding, error) {
 	var f finding
+	var talks exchanges
+	defer talks.show(d)
 	results := make([]evalcase.Result, 0, len(spec.Members))
 	for _, m := range spec.Members {
 		part, err := find(ctx, m.Spec, in, d)
+		talks.take(m.ID, d)
 		if err != nil {
 			return finding{}, fmt.Errorf("%s: %w", m.ID, err)
 		}
@@ -40,7 +44,27 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *ask.D
 			f.reason = m.ID + ": " + part.reason
 		}
 	}
-	return aggregated(ctx, spec, in.evalcase(d), f, results)
+	f, err := aggregated(ctx, spec, in.evalcase(d), f, results)
+	talks.take("aggregator", d)
+	return f, err
+}
+
+// exchanges are those of several evaluators with models, so that people can
+// read all of them and not the last alone.
+type exchanges struct{ asked, answered []string }
+
+// take moves the exchange of an evaluator out of the dialogue.
+func (x *exchanges) take(name string, d *ask.Dialogue) {
+	if d.Asked != "" {
+		x.asked = append(x.asked, "["+name+"]\n"+d.Asked)
+		x.answered = append(x.answered, "["+name+"]\n"+d.Answered)
+	}
+	d.Asked, d.Answered = "", ""
+}
+
+// show gives all of them to the dialogue.
+func (x *exchanges) show(d *ask.Dialogue) {
+	d.Asked, d.Answered = strings.Join(x.asked, "\n\n"), strings.Join(x.answered, "\n\n")
 }
 
 // aggregated adds the score of a model or a program that aggregates.

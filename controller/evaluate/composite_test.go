@@ -93,5 +93,8 @@ func TestCompositeByAModel(t *testing.T) {
 	if s.roles[1] != evaluator.JudgeBy("large") || !strings.Contains(m.Asked, `"reasoning":"short: Three pages."`) || !strings.Contains(m.Asked, `"score":0.75`) {
 		t.Errorf("asked %v:\n%s", s.roles, m.Asked)
 	}
+	if strings.Index(m.Asked, "[style]\n") != 0 || !strings.Contains(m.Asked, "\n\n[aggregator]\n") || !strings.Contains(m.Answered, "Three pages.") || !strings.Contains(m.Answered, "In all.") {
+		t.Errorf("not every exchange is kept:\n%s\n%s", m.Asked, m.Answered)
+	}
 	fails(t, measure(t, spec, "please", &script{replies: []string{styled, "?", "?", "?"}}), "aggregator: the judge large's reply could not be read in 3 attempts")
 }

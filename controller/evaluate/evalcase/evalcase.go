@@ -7,7 +7,6 @@ package evalcase
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -79,6 +78,3 @@ func share(holds bool) float64 {
 	}
 	return 0
 }
-
-// clean is a text of a model or a program that people are shown.
-func clean(s string) string { return strings.TrimSpace(s) }

@@ -158,11 +158,11 @@ func readJudgement(reply string) (Finding, error) {
 
 // said is a reason with what was missed, which the reason may leave out.
 func said(reasoning string, misses []string) string {
-	reasoning = clean(reasoning)
+	reasoning = strings.TrimSpace(reasoning)
 	if len(misses) == 0 {
 		return reasoning
 	}
-	missed := "missed: " + clean(strings.Join(misses, "; "))
+	missed := "missed: " + strings.TrimSpace(strings.Join(misses, "; "))
 	if reasoning == "" {
 		return missed
 	}

@@ -147,7 +147,7 @@ func readRubrics(reply string, want []evaluator.RubricCriterion) (Finding, error
 		}
 		answers[a.ID] = a
 	}
-	f := Finding{Reason: clean(got.Summary)}
+	f := Finding{Reason: strings.TrimSpace(got.Summary)}
 	var missed []string
 	for _, w := range want {
 		a, ok := answers[w.ID]
@@ -170,7 +170,7 @@ func readRubrics(reply string, want []evaluator.RubricCriterion) (Finding, error
 }
 
 func (a rubricAnswer) criterion(scored bool) (verdict.Criterion, error) {
-	c := verdict.Criterion{ID: a.ID, Note: clean(a.Reason)}
+	c := verdict.Criterion{ID: a.ID, Note: strings.TrimSpace(a.Reason)}
 	switch {
 	case scored && a.Score == nil:
 		return c, fmt.Errorf("the criterion %s has no number under \"score\"", wording.Quote(a.ID))
