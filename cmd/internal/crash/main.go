@@ -96,7 +96,7 @@ func (t *trial) compare(ctx context.Context, dir string) error {
 	repeated := t.server.received() - calls - calls
 	fmt.Fprintf(t.out, "killed %d times: %d verdicts, %d calls, %.1f s\n", t.kills, len(got), calls+repeated, time.Since(start).Seconds())
 	fmt.Fprintf(t.out, "calls under way at the kills: %d, at most %d at once; calls made twice: %d\n", underway, most, repeated)
-	var wrong []error
+	wrong := []error{rough.verify(ctx)}
 	for key, v := range want {
 		if got[key] != v {
 			wrong = append(wrong, fmt.Errorf("%s is %+v, and undisturbed %+v", key, got[key], v))

@@ -181,6 +181,17 @@ func (p *place) kill(ctx context.Context, at int) error {
 	return nil
 }
 
+// verify has gavel look whether all that it stored follows from what it stored.
+func (p *place) verify(ctx context.Context) error {
+	cmd, problems := p.command(ctx, "ledger", "verify")
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("gavel ledger verify: %w: %s%s", err, out, problems)
+	}
+	_, err = p.out.Write(out)
+	return err
+}
+
 // journal counts the calls that are stored.
 func (p *place) journal(ctx context.Context) (_ int, err error) {
 	file := filepath.Join(p.dir, ".gavel", "ledger.db")
