@@ -220,3 +220,48 @@ func judgeSuite(t *testing.T, id string, said stated) (result, sent string) {
 	}
 	return fmt.Sprintf("%s %s %s", res.Verdict, score, res.Reason), b.String()
 }
+
+// TestCostIsMeasuredAtThePriceOfNow judges a stored transcript again when the
+// price changes, without a call, and asks the judge that an evaluator names.
+func TestCostIsMeasuredAtThePriceOfNow(t *testing.T) {
+	bench := newBench(t)
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	bot, large := &script{answer: always("An answer.")}, &script{answer: always(`{"score":1}`)}
+	c := greeting("a")
+	c.Policy.Bands = &schema.Bands{Pass: 0.8, Borderline: 0.6}
+	c.Evaluators = []schema.Evaluator{
+		{Name: "cost", Weight: 1, Spec: evaluator.Measured{Type: "cost", Quantities: []string{"cost_usd"}}, Rule: schema.Rule{Most: map[string]float64{"cost_usd": 2}}},
+		{Name: "judge", Weight: 1, Spec: evaluator.LLMJudge{Target: "large"}},
+	}
+	for _, tt := range []struct {
+		price *config.Price
+		want  string
+	}{
+		{&config.Price{Input: 1}, "pass 1"}, {&config.Price{Input: 3}, "fail 0.5"}, {nil, "error"},
+	} {
+		name := fmt.Sprint(tt.price)
+		out, err := run.Run(t.Context(), run.Config{
+			Ledger: bench.book, Trust: operator, Purse: bench.open(),
+			Targets: map[string]run.Target{
+				"bot":   {Target: bot, Config: config.Target{Name: "bot", Concurrency: 1, Price: tt.price}},
+				"large": {Target: large, Config: config.Target{Name: "large", Concurrency: 1}},
+			},
+		}, []run.Job{{
+			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator},
+			Digests: plan.Digest(c, plan.Environment{DefaultTarget: "bot", Targets: map[string]plan.Target{"bot": {Price: name}}}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(out[0].Result.Verdict)
+		if s := out[0].Result.Score; s != nil {
+			got += fmt.Sprintf(" %v", *s)
+		}
+		if got != tt.want {
+			t.Errorf("at the price %s: %s (%s), want %s", name, got, out[0].Result.Reason, tt.want)
+		}
+	}
+	if len(bot.asked) != 1 || len(large.asked) != 3 {
+		t.Errorf("the target was asked %d times, the judge %d", len(bot.asked), len(large.asked))
+	}
+}
