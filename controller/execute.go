@@ -71,7 +71,7 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 	in := reporters.Input{
 		Run: e.ID, Plan: p.Plan, Problems: p.Problems,
 		Gate: GateSettings(p.Head.Config.Gate), ConfigDigest: p.Head.Config.Digest,
-		Notices: e.Notices, Config: e.ConfigDiff, NotRun: e.NotRun,
+		Notices: slices.Concat(e.Notices, p.deployed()), Config: e.ConfigDiff, NotRun: e.NotRun,
 		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},
 	}
 	if err := p.recall(ctx, &in); err != nil {
