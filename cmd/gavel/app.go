@@ -118,7 +118,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.ledgerFile, "ledger", "", "ledger file (default .gavel/ledger.db in the repository root)")
 	root.AddCommand(
 		a.validateCommand(), a.planCommand(), a.runCommand(), a.watchCommand(), a.explainCommand(), a.ledgerCommand(),
-		a.prCommand(), a.schemaCommand(), a.demoCommand(), a.versionCommand(),
+		a.prCommand(), a.serveCommand(), a.schemaCommand(), a.demoCommand(), a.versionCommand(),
 	)
 	return root
 }

@@ -110,3 +110,13 @@ func notModified(resp *github.Response) bool {
 func (r Repository) String() string {
 	return r.Repo.String() + " (" + strconv.FormatInt(r.ID, 10) + ")"
 }
+
+// Login is the account that the credential is of. The tokens of jobs and Apps
+// may not ask that.
+func (c *Client) Login(ctx context.Context) (string, error) {
+	var wire wireUser
+	if err := c.get(ctx, "user", &wire); err != nil {
+		return "", Explain("read whose the credential is", "metadata: read", err)
+	}
+	return wire.Login, nil
+}

@@ -128,3 +128,18 @@ func TestMirrorRefusesAddresses(t *testing.T) {
 		}
 	}
 }
+
+func TestReach(t *testing.T) {
+	up, _, _, _ := upstream(t)
+	cfg := MirrorConfig{URL: serve(t, up, true), Token: func() string { return testToken }}
+	if err := Reach(t.Context(), cfg, "refs/heads/main"); err != nil {
+		t.Error(err)
+	}
+	if err := Reach(t.Context(), cfg, "refs/heads/none"); err == nil || !strings.Contains(err.Error(), "has no refs/heads/none") {
+		t.Errorf("a branch that is not there: %v", err)
+	}
+	cfg.Token = func() string { return "wr0ng" }
+	if err := Reach(t.Context(), cfg, "refs/heads/main"); err == nil || !strings.Contains(err.Error(), "refuses the credential") {
+		t.Errorf("a wrong credential: %v", err)
+	}
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+const hookSecret = "a-secret-of-the-webhook"
+
+// lines is a log that a test waits for.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
+}
+
+// await gives the first line with some words, and fails on a secret.
+func (l lines) await(t *testing.T, words string) string {
+	t.Helper()
+	for {
+		select {
+		case line := <-l:
+			if strings.Contains(line, forgetest.TokenUser) || strings.Contains(line, hookSecret) {
+				t.Errorf("a secret is in the log: %s", line)
+			}
+			if strings.Contains(line, words) {
+				return line
+			}
+		case <-t.Context().Done():
+			t.Fatalf("no line with %q", words)
+		}
+	}
+}
+
+// operator writes the operator's file for the demo and gives its path.
+func operator(t *testing.T, j *job, more string) string {
+	t.Helper()
+	j.forge.CloneURL = gittest.Serve(t, j.folder, "")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "server.yaml")
+	text := fmt.Sprintf(`version: 1
+listen: 127.0.0.1:0
+data: %s
+webhook: {secret_env: HOOK}
+credentials: {bot: {token_env: GITHUB_TOKEN}}
+repositories: [{name: octo/demo, forge: %s, credential: bot}]
+%s`, filepath.Join(dir, "data"), j.forge.URL, more)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j.env["HOOK"] = hookSecret
+	return file
+}
+
+// serving runs the command until end, which gives its exit code.
+func (j *job) serving(t *testing.T, file string) (base string, log lines, end func() int) {
+	t.Helper()
+	log = make(lines, 1000)
+	clock := &forgetest.Clock{}
+	a := &app{
+		stdout: io.Discard, stderr: log, dir: t.TempDir(), now: clock.Now, wait: clock.Wait,
+		lookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	code := make(chan int, 1)
+	go func() { code <- a.command(ctx, []string{"serve", "--config", file}) }()
+	var line struct{ Listen string }
+	if err := json.Unmarshal([]byte(log.await(t, `"serving"`)), &line); err != nil {
+		t.Fatal(err)
+	}
+	end = func() int { cancel(); return <-code }
+	return "http://" + line.Listen, log, end
+}
+
+func get(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// deliver sends a signed delivery about pull request 1.
+func deliver(t *testing.T, url, secret string) int {
+	t.Helper()
+	body := []byte(`{"action": "synchronize", "number": 1, "repository": {"id": 1, "full_name": "octo/demo"}}`)
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-GitHub-Event", "pull_request")
+	req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
+// TestServe has the demo's pull request judged by a server, and told again by a
+// delivery after a push.
+func TestServe(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	base, log, end := j.serving(t, operator(t, j, ""))
+	log.await(t, `"pull":1,"branch"`)
+	comments := j.forge.Comments(1)
+	if len(comments) != 1 || !strings.Contains(comments[0].Body, "1 regression") {
+		t.Fatalf("comments %+v", comments)
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if status, body := get(t, base+path); status != http.StatusOK {
+			t.Errorf("%s = %d %s", path, status, body)
+		}
+	}
+	if _, body := get(t, base+"/metrics"); !strings.Contains(body, `gavel_reconcile_duration_seconds_count{kind="pull",outcome="done"} 1`) ||
+		!strings.Contains(body, `gavel_forge_rate_limit_remaining{credential="bot"} 4999`) {
+		t.Errorf("metrics\n%s", body)
+	}
+	if status := deliver(t, base+"/hooks", "another-secret-of-nobody"); status != http.StatusUnauthorized {
+		t.Errorf("a forged delivery = %d", status)
+	}
+	j.move(t, j.base)
+	if status := deliver(t, base+"/hooks", hookSecret); status != http.StatusAccepted {
+		t.Errorf("a delivery = %d", status)
+	}
+	log.await(t, `"pull":1,"branch"`)
+	if comments := j.forge.Comments(1); len(comments) != 1 || !strings.Contains(comments[0].Body, "No affected cases") {
+		t.Errorf("comments %+v", comments)
+	}
+	if code := end(); code != exitPass {
+		t.Errorf("exit code %d after a graceful stop", code)
+	}
+}
+
+// TestTwoServersOnOneLedger: the second one ends.
+func TestTwoServersOnOneLedger(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	file := operator(t, j, "")
+	_, _, end := j.serving(t, file)
+	defer end()
+	if _, stderr, code := j.call(t, "serve", "--config", file); code != exitInternal || !strings.Contains(stderr, "another gavel serve uses this ledger") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// TestServeCheck says which one is missing.
+func TestServeCheck(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(j *job)
+		code   int
+		want   string
+	}{
+		"all is there": {func(*job) {}, exitPass, "ok       octo/demo: statuses: write"},
+		"no token": {func(j *job) { delete(j.env, "GITHUB_TOKEN") }, exitUsage,
+			"missing  octo/demo: credential bot: the variable GITHUB_TOKEN holds nothing"},
+		"a wrong token":  {func(j *job) { j.env["GITHUB_TOKEN"] = "wrong-token-of-nobody" }, exitUsage, "missing  octo/demo: metadata: read: "},
+		"a short secret": {func(j *job) { j.env["HOOK"] = "short" }, exitUsage, "missing  the secret of the webhook: "},
+		"may not list": {func(j *job) { j.forge.Inject(forgetest.Fault{Path: "/pulls", Status: 403}) }, exitUsage,
+			"missing  octo/demo: pull-requests: read: "},
+		"may only read": {func(j *job) { j.forge.SetPermission("maintainer", "read") }, exitUsage,
+			`missing  octo/demo: statuses: write, pull-requests: write: maintainer has the permission "read"`},
+		"no clone": {func(j *job) { j.forge.CloneURL = "http://127.0.0.1:1/nothing.git" }, exitUsage, "missing  octo/demo: contents: read, branch main: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+			file := operator(t, j, "")
+			tt.change(j)
+			stdout, stderr, code := j.call(t, "serve", "--check", "--config", file)
+			if code != tt.code || !strings.Contains(stdout, tt.want) {
+				t.Errorf("exit code %d, want %d and %q\n%s%s", code, tt.code, tt.want, stdout, stderr)
+			}
+			if n := len(j.forge.Writes()); n > 0 {
+				t.Errorf("%d requests wrote", n)
+			}
+		})
+	}
+}
+
+// TestServeRefuses what it could not do.
+func TestServeRefuses(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	for more, want := range map[string]string{
+		"trust: {forks: sometimes}\n":           "server.yaml",
+		"":                                      "",
+		"budget: {usd: -1}\n":                   "server.yaml",
+		"poll: never\n":                         "server.yaml",
+		"unknown: 1\n":                          "server.yaml",
+		"trust: {programs: never, forks: plan}": "",
+	} {
+		_, stderr, code := j.call(t, "serve", "--check", "--config", operator(t, j, more))
+		if want == "" && code != exitPass || want != "" && (code != exitUsage || !strings.Contains(stderr, want)) {
+			t.Errorf("%q: exit code %d: %s", more, code, stderr)
+		}
+	}
+	if _, stderr, code := j.call(t, "serve", "--config", "nothing.yaml"); code != exitUsage || !strings.Contains(stderr, "name it with --config") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// TestTheOperatorsExample is valid, and each field of the schema that serve
+// reads stands in it.
+func TestTheOperatorsExample(t *testing.T) {
+	data, err := os.ReadFile("../../examples/server/gavel-server.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, problems := config.ParseServer("gavel-server.yaml", data)
+	if server == nil || len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if len(server.Repositories) != 3 || server.Webhook == nil || server.Trust.Forks != "approve" || *server.Budget.USD != 50 {
+		t.Errorf("%+v", server)
+	}
+}
+
+// TestTheBudgetIsShared by the repositories, and never more than their own.
+func TestTheBudgetIsShared(t *testing.T) {
+	n, usd, own := int64(100), 10.0, int64(20)
+	got := lower(config.Limits{Calls: &own}, config.Limits{Calls: &n, Tokens: &n, USD: &usd}, 4)
+	if *got.Calls != 20 || *got.Tokens != 25 || *got.USD != 2.5 {
+		t.Errorf("%d calls, %d tokens, %v dollars", *got.Calls, *got.Tokens, *got.USD)
+	}
+	if got := lower(config.Limits{Calls: &own}, config.Limits{}, 4); *got.Calls != 20 || got.Tokens != nil || got.USD != nil {
+		t.Errorf("without a budget of the server: %+v", got)
+	}
+}
