@@ -23,7 +23,7 @@ func TestOpenMakesFileForOwnerOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(folder)
-	if err != nil || len(files) != 3 { // the file, its log and the log's index
+	if err != nil || len(files) != 4 { // the file, its log, the log's index, and who is alive
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, f := range files {

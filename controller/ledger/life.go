@@ -135,6 +135,16 @@ func (v *lives) open() error {
 	return err
 }
 
+// openFile gives the file, or nil where it cannot be had.
+func (v *lives) openFile() *os.File {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.open() != nil {
+		return nil
+	}
+	return v.file
+}
+
 // end lets go of a slot.
 func (v *lives) end(slot int64) {
 	v.mu.Lock()

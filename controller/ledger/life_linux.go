@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -16,6 +17,13 @@ const (
 
 func lockByte(f *os.File, at int64) error {
 	return syscall.FcntlFlock(f.Fd(), setFileLock, section(syscall.F_WRLCK, at))
+}
+
+// byteTaken locks a byte unless somebody else has it. Where there are no locks
+// nobody has.
+func byteTaken(f *os.File, at int64) bool {
+	err := lockByte(f, at)
+	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES)
 }
 
 func unlockByte(f *os.File, at int64) {

@@ -15,3 +15,5 @@ func lockByte(*os.File, int64) error { return errors.ErrUnsupported }
 func unlockByte(*os.File, int64) {}
 
 func byteLocked(*os.File, int64) bool { return true }
+
+func byteTaken(*os.File, int64) bool { return false }

@@ -128,7 +128,7 @@ func TestClose(t *testing.T) {
 	if err := l.SaveRun(t.Context(), Run{ID: "late"}); !errors.Is(err, errClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	if left, err := filepath.Glob(path + "-*"); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(path + "-wal"); err != nil || len(left) > 0 {
 		t.Errorf("the log was not folded in: %v, %v", left, err)
 	}
 	if l, err = Open(t.Context(), Config{Path: path}); err != nil {

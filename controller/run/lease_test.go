@@ -117,7 +117,7 @@ func TestACancelledCallIsFinishedForAnotherRun(t *testing.T) {
 	cancel()
 	h.answer <- true
 	h.answer <- true
-	if out := first()[0]; !out.Stopped {
+	if out := first()[0]; !out.Stopped || out.Spent.Calls != 1 {
 		t.Errorf("the run that was cancelled: %+v", out)
 	}
 	out := second()

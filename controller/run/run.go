@@ -203,12 +203,13 @@ func (r *runner) job(ctx context.Context, job Job, patient bool) (Outcome, error
 		out, err = w.judgeAll(held)
 		taken := lost(held, err)
 		if err = errors.Join(err, release()); taken {
-			return out, ledger.ErrLeased
+			return Outcome{Spent: w.soFar()}, ledger.ErrLeased
 		}
 	}
 	if err != nil && ctx.Err() != nil {
 		// What was given up cannot be written; that is no fault of the ledger.
-		return stopped(job), nil
+		out, err = stopped(job), nil
+		out.Spent = w.soFar()
 	}
 	return out, err
 }

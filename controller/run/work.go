@@ -125,6 +125,17 @@ func (w *work) all() []*series {
 	return append(w.attempts[:len(w.attempts):len(w.attempts)], w.rival)
 }
 
+// soFar is what the job spent, wherever it stands.
+func (w *work) soFar() verdict.Usage {
+	spent := w.spent
+	for _, s := range w.all() {
+		for _, t := range s.trials {
+			spent = spent.Add(t.spent)
+		}
+	}
+	return spent
+}
+
 // outcome sums up the attempts.
 func (w *work) outcome() Outcome {
 	last := w.last()

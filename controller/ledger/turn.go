@@ -1,0 +1,48 @@
+package ledger
+
+import "time"
+
+// The bytes of the file of lives that writers lock. No run has them for a slot.
+const (
+	nextWriter = 1<<62 + 1
+	thisWriter = 1<<62 + 2
+	turnPause  = 200 * time.Microsecond
+	// turnWait is many times what a transaction takes. A process that was
+	// stopped must not hold up the others for longer each time.
+	turnWait = 250 * time.Millisecond
+)
+
+// A turn lets the writers of several processes write by turns. SQLite itself
+// lets a writer that has much to write begin again and again before another
+// comes to it, which may then wait for so long that its leases end.
+type turn struct{ lives *lives }
+
+// take waits until it is the caller's turn, and gives what to call when it is
+// over. Who writes is known by one lock, and who is next by another, which the
+// next one holds until it writes. Who waits for too long goes ahead: SQLite
+// sees to it that nobody else writes then.
+func (t turn) take() (release func()) {
+	f := t.lives.openFile()
+	if f == nil {
+		return func() {}
+	}
+	deadline := time.Now().Add(turnWait)
+	lock := func(at int64) bool {
+		for byteTaken(f, at) {
+			if time.Now().After(deadline) {
+				return false
+			}
+			time.Sleep(turnPause)
+		}
+		return true
+	}
+	next := lock(nextWriter)
+	this := next && lock(thisWriter)
+	if next {
+		unlockByte(f, nextWriter)
+	}
+	if !this {
+		return func() {}
+	}
+	return func() { unlockByte(f, thisWriter) }
+}
