@@ -23,6 +23,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
+	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -62,10 +63,12 @@ type serving struct {
 	*app
 	file    *config.Server
 	secrets []string
-	log     zerolog.Logger
-	metrics *metrics.Metrics
-	server  *serve.Server
-	clients map[string]*forge.Client // by forge and credential
+	// hideKeys takes out what looks like a provider's key.
+	hideKeys func(string) string
+	log      zerolog.Logger
+	metrics  *metrics.Metrics
+	server   *serve.Server
+	clients  map[string]*forge.Client // by forge and credential
 }
 
 // newServing reads the operator's file and the secrets that it names.
@@ -90,7 +93,7 @@ func (a *app) newServing(file string) (*serving, error) {
 	own := *a
 	box := server.Trust.Sandbox
 	own.sandbox = sandboxFlags{accept: box.Accept, read: box.Read, path: box.Path, network: box.Network}
-	s := &serving{app: &own, file: server, clients: map[string]*forge.Client{}}
+	s := &serving{app: &own, file: server, clients: map[string]*forge.Client{}, hideKeys: secret.Scrub(nil, a.lookupEnv)}
 	s.metrics = metrics.New(func() (int, int) { return s.server.Depth() })
 	s.log = newLog(a.stderr, s.redact)
 	return s, nil
@@ -119,17 +122,21 @@ func (s *serving) secret(what string, from config.Secret) (string, error) {
 // redact takes the secrets of the server out of a text.
 func (s *serving) redact(text string) string {
 	const short = 8 // shorter ones stand in ordinary words
-	for _, secret := range s.secrets {
-		if len(secret) >= short {
-			text = strings.ReplaceAll(text, secret, "[redacted]")
+	for _, value := range s.secrets {
+		if len(value) >= short {
+			text = strings.ReplaceAll(text, value, secret.Redacted)
 		}
 	}
-	return text
+	return s.hideKeys(text)
 }
 
 // repository is one of the file's with its client and credential.
 func (s *serving) repository(r config.Repository) (serve.Repository, error) {
 	out := serve.Repository{URL: r.URL, Branches: r.Branches, ConfigFile: r.Config}
+	// What the file asks for and nobody does must not look as if it were done.
+	if r.Schedule != nil || r.DriftIssue != 0 {
+		return out, usageError("schedule and drift_issue: gavel serve runs nothing by the clock; remove them, and run gavel run --all in a job of your own")
+	}
 	token := ""
 	if r.Credential != "" {
 		c := s.file.Credentials[r.Credential]

@@ -223,10 +223,13 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
-// TestTheOperatorsExample is valid, and each field of the schema that serve
-// reads stands in it.
+// TestTheOperatorsExample is valid, and serve does all that it asks for.
 func TestTheOperatorsExample(t *testing.T) {
-	data, err := os.ReadFile("../../examples/server/gavel-server.yaml")
+	file, err := filepath.Abs("../../examples/server/gavel-server.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,8 +237,61 @@ func TestTheOperatorsExample(t *testing.T) {
 	if server == nil || len(problems) > 0 {
 		t.Fatal(problems)
 	}
+	a := &app{stderr: io.Discard, lookupEnv: func(string) (string, bool) { return "", false }, dir: t.TempDir()}
+	s, err := a.newServing(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Only the secrets are not there.
+	if _, err := s.repositories(); err == nil || strings.Contains(err.Error(), "gavel serve") {
+		t.Errorf("repositories: %v", err)
+	}
 	if len(server.Repositories) != 3 || server.Webhook == nil || server.Trust.Forks != "approve" || *server.Budget.USD != 50 {
 		t.Errorf("%+v", server)
+	}
+}
+
+// TestALogHoldsNoSecret, whatever is logged.
+func TestALogHoldsNoSecret(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	var out bytes.Buffer
+	a := &app{stdout: &out, stderr: &out, dir: t.TempDir(), lookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok }}
+	s, err := a.newServing(operator(t, j, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.repositories(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.handler(); err != nil {
+		t.Fatal(err)
+	}
+	const key = "sk-ant-abcdefghijklmnopqrstuvwxyz"
+	s.log.Warn().Err(fmt.Errorf("%s %s %s", forgetest.TokenUser, hookSecret, key)).Msg(key)
+	for _, value := range []string{forgetest.TokenUser, hookSecret, key} {
+		if strings.Contains(out.String(), value) {
+			t.Errorf("%q is in the log: %s", value, &out)
+		}
+	}
+	if !strings.Contains(out.String(), "[redacted]") {
+		t.Errorf("nothing was logged: %s", &out)
+	}
+}
+
+// TestServeRunsNothingByTheClock, and says so.
+func TestServeRunsNothingByTheClock(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	file := operator(t, j, "")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte("name: octo/demo"), []byte(`name: octo/demo, schedule: "0 3 * * *"`), 1)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := j.call(t, "serve", "--config", file); code != exitUsage || !strings.Contains(stderr, "runs nothing by the clock") {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
 
