@@ -2,18 +2,17 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/upkeep"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
 func (a *app) ledgerCommand() *cobra.Command {
@@ -76,32 +75,13 @@ func (a *app) verifyLedger(ctx context.Context, w *workspace, book *ledger.Ledge
 	if unplanned != nil {
 		fmt.Fprintf(a.stderr, "gavel: no verdict was decided anew: %v\n", unplanned)
 	}
-	if err := a.printVerification(v); err != nil {
+	if err := a.printOr(v, upkeep.Verified(v)); err != nil {
 		return err
 	}
 	if len(v.Faults) > 0 {
 		return &exitError{code: exitGate}
 	}
 	return nil
-}
-
-func (a *app) printVerification(v ledger.Verification) error {
-	if a.json {
-		return a.print(v)
-	}
-	for _, f := range v.Faults {
-		fmt.Fprintf(a.stdout, "%s: %s\n", f.Entry, phrase.Line(f.Message))
-	}
-	_, err := fmt.Fprintf(a.stdout, "%s, %d of them decided anew from their samples: %s\n",
-		phrase.Count(v.Verdicts, "verdict"), v.Redecided, cmp.Or(faults(len(v.Faults)), "all holds"))
-	return err
-}
-
-func faults(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return phrase.Count(n, "fault")
 }
 
 func (a *app) exportLedger(ctx context.Context, _ *workspace, book *ledger.Ledger) error {
@@ -118,22 +98,14 @@ func (a *app) ledgerStats(ctx context.Context, _ *workspace, book *ledger.Ledger
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.print(totals)
-	}
-	return a.printTotals(totals)
+	return a.printOr(totals, totals.Text())
 }
 
-func (a *app) printTotals(x upkeep.Totals) error {
-	fmt.Fprintf(a.stdout, "%s, %s, %s, %s and %s in %s\n", phrase.Count(int(x.Runs), "run"), phrase.Count(int(x.Verdicts), "verdict"),
-		phrase.Count(int(x.Samples), "sample"), phrase.Count(int(x.Judgements), "judgement"), phrase.Count(int(x.Calls), "call"), bytesText(x.Bytes+x.Free))
-	if x.ReuseRate != nil {
-		fmt.Fprintf(a.stdout, "reused: %d of %s (%.0f %%)\n", x.Reused, phrase.Count(x.Judged+x.Reused, "case"), 100**x.ReuseRate)
+// printOr prints a result as JSON or as text.
+func (a *app) printOr(result any, text string) error {
+	if a.json {
+		return a.print(result)
 	}
-	fmt.Fprintf(a.stdout, "spent: %s%s\n", phrase.Count(x.Spent.Calls, "call"), phrase.Cost(x.Spent.USD))
-	_, err := fmt.Fprintf(a.stdout, "saved: %s%s\n", phrase.Count(x.Saved.Calls, "call"), phrase.Cost(x.Saved.USD))
-	for _, s := range x.Accounts {
-		fmt.Fprintf(a.stdout, "budget of %s: %s, %d tokens, %s\n", phrase.Line(s.Name), phrase.Count(int(s.Calls), "call"), s.Tokens, phrase.USD(s.USD))
-	}
+	_, err := io.WriteString(a.stdout, text)
 	return err
 }

@@ -3,22 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/upkeep"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
 // gcFlags are the flags of ledger gc.
@@ -61,15 +55,6 @@ environment in which gavel runs.`,
 	return cmd
 }
 
-// collected is the shape of ledger gc --json.
-type collected struct {
-	Removed ledger.Removed `json:"removed"`
-	// Bytes and BytesBefore are sizes of the file.
-	BytesBefore int64 `json:"bytes_before"`
-	Bytes       int64 `json:"bytes"`
-	DryRun      bool  `json:"dry_run"`
-}
-
 func (a *app) gc(ctx context.Context, w *workspace, book *ledger.Ledger, f gcFlags) error {
 	c, err := f.collection()
 	if err != nil {
@@ -90,18 +75,10 @@ func (a *app) gc(ctx context.Context, w *workspace, book *ledger.Ledger, f gcFla
 	if err != nil {
 		return err
 	}
-	out := collected{removed, before.Bytes + before.Free, after.Bytes + after.Free, f.dryRun}
-	if a.json {
-		return a.print(out)
+	out := upkeep.Collected{
+		Removed: removed, BytesBefore: before.Bytes + before.Free, Bytes: after.Bytes + after.Free, DryRun: f.dryRun,
 	}
-	verb := "removed"
-	if f.dryRun {
-		verb = "would be removed"
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %s, %s, %s, %s and %s; %s, before %s\n", verb, phrase.Count(int(removed.Verdicts), "verdict"),
-		phrase.Count(int(removed.Samples), "sample"), phrase.Count(int(removed.Judgements), "judgement"),
-		phrase.Count(int(removed.Calls), "call"), phrase.Count(int(removed.Runs), "run"), bytesText(out.Bytes), bytesText(out.BytesBefore))
-	return err
+	return a.printOr(out, out.Text())
 }
 
 // needed are the digests of what bases and open pull requests consist of.
@@ -139,48 +116,16 @@ func (f gcFlags) collection() (ledger.Collection, error) {
 			return c, usageError("--dry-run tells only what goes for its age: leave out --max-bytes")
 		}
 		var err error
-		if c.MaxBytes, err = parseBytes(f.maxBytes); err != nil {
-			return c, err
+		if c.MaxBytes, err = upkeep.ParseBytes(f.maxBytes); err != nil {
+			return c, usageError("--max-bytes %w", err)
 		}
 	}
 	for _, text := range f.closed {
-		name, number, _ := strings.Cut(text, "#")
-		repo, err := forge.ParseRepo(name)
-		n, bad := strconv.Atoi(number)
-		if err != nil || bad != nil || n <= 0 {
-			return c, usageError("--closed %s is no pull request: write owner/name#7", text)
+		t, err := upkeep.ParsePull(text)
+		if err != nil {
+			return c, usageError("--closed %w", err)
 		}
-		c.Closed = append(c.Closed, ledger.Trust{Level: ledger.LevelPull, Repository: repo.String(), PullRequest: n})
+		c.Closed = append(c.Closed, t)
 	}
 	return c, nil
-}
-
-// units of sizes, the longest suffix first.
-var units = []struct {
-	suffix string
-	bytes  float64
-}{{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}}
-
-func parseBytes(text string) (int64, error) {
-	number, factor := strings.ToUpper(strings.TrimSpace(text)), 1.
-	for _, u := range units {
-		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
-			number, factor = strings.TrimSpace(rest), u.bytes
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(n > 0) || n*factor > math.MaxInt64/2 {
-		return 0, usageError("--max-bytes %s is no size: write 500MB or 2GB", text)
-	}
-	return int64(n * factor), nil
-}
-
-func bytesText(n int64) string {
-	for _, u := range units[:2] {
-		if float64(n) >= u.bytes {
-			return fmt.Sprintf("%.1f %s", float64(n)/u.bytes, u.suffix)
-		}
-	}
-	return fmt.Sprintf("%.0f KB", float64(n)/1e3)
 }

@@ -65,7 +65,7 @@ var rooms = []room{
 		"controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/review", "controller", "reporters",
 	}, reason: "it decides what is looked at and when; what is found is the review's"},
 	{dir: "controller/upkeep", sees: []string{
-		"schema", "controller/plan", "controller/gitrepo", "controller/ledger", "controller", "reporters",
+		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},
 	{dir: "controller/programs", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/evaluate", "controller/evaluate/sandbox", "controller",

@@ -1,0 +1,112 @@
+package upkeep
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// units of sizes, the longest suffix first.
+var units = []struct {
+	suffix string
+	bytes  float64
+}{{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}}
+
+// ParseBytes reads a size such as 500MB.
+func ParseBytes(text string) (int64, error) {
+	number, factor := strings.ToUpper(strings.TrimSpace(text)), 1.
+	for _, u := range units {
+		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
+			number, factor = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(n > 0) || n*factor > math.MaxInt64/2 {
+		return 0, fmt.Errorf("%s is no size: write 500MB or 2GB", text)
+	}
+	return int64(n * factor), nil
+}
+
+// ParsePull reads the name of a pull request such as octo/demo#7.
+func ParsePull(text string) (ledger.Trust, error) {
+	name, number, _ := strings.Cut(text, "#")
+	repo, err := forge.ParseRepo(name)
+	n, bad := strconv.Atoi(number)
+	if err != nil || bad != nil || n <= 0 {
+		return ledger.Trust{}, fmt.Errorf("%s is no pull request: write owner/name#7", text)
+	}
+	return ledger.Trust{Level: ledger.LevelPull, Repository: repo.String(), PullRequest: n}, nil
+}
+
+func size(n int64) string {
+	for _, u := range units[:2] {
+		if float64(n) >= u.bytes {
+			return fmt.Sprintf("%.1f %s", float64(n)/u.bytes, u.suffix)
+		}
+	}
+	return fmt.Sprintf("%.0f KB", float64(n)/1e3)
+}
+
+func count(n int64, what string) string { return phrase.Count(int(n), what) }
+
+// Verified tells what a verification found.
+func Verified(v ledger.Verification) string {
+	var b strings.Builder
+	for _, f := range v.Faults {
+		fmt.Fprintf(&b, "%s: %s\n", f.Entry, phrase.Line(f.Message))
+	}
+	found := "all holds"
+	if n := len(v.Faults); n > 0 {
+		found = phrase.Count(n, "fault")
+	}
+	fmt.Fprintf(&b, "%s, %d of them decided anew from their samples: %s\n", phrase.Count(v.Verdicts, "verdict"), v.Redecided, found)
+	return b.String()
+}
+
+// Text tells the totals.
+func (t Totals) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s, %s, %s and %s in %s\n", count(t.Runs, "run"), count(t.Verdicts, "verdict"),
+		count(t.Samples, "sample"), count(t.Judgements, "judgement"), count(t.Calls, "call"), size(t.Bytes+t.Free))
+	if t.ReuseRate != nil {
+		fmt.Fprintf(&b, "reused: %d of %s (%.0f %%)\n", t.Reused, phrase.Count(t.Judged+t.Reused, "case"), 100**t.ReuseRate)
+	}
+	fmt.Fprintf(&b, "spent: %s\nsaved: %s\n", t.Spent, t.Saved)
+	for _, a := range t.Accounts {
+		fmt.Fprintf(&b, "budget of %s: %s, %d tokens, %s\n", phrase.Line(a.Name), count(a.Calls, "call"), a.Tokens, phrase.USD(a.USD))
+	}
+	return b.String()
+}
+
+// String tells an amount.
+func (x Amount) String() string {
+	if x.USD == nil {
+		return phrase.Count(x.Calls, "call") + ", price unknown"
+	}
+	return phrase.Count(x.Calls, "call") + ", " + phrase.USD(*x.USD)
+}
+
+// Collected is what a collection did to a ledger.
+type Collected struct {
+	Removed ledger.Removed `json:"removed"`
+	// BytesBefore and Bytes are sizes of the file.
+	BytesBefore int64 `json:"bytes_before"`
+	Bytes       int64 `json:"bytes"`
+	DryRun      bool  `json:"dry_run"`
+}
+
+// Text tells what was removed.
+func (c Collected) Text() string {
+	verb, r := "removed", c.Removed
+	if c.DryRun {
+		verb = "would be removed"
+	}
+	return fmt.Sprintf("%s: %s, %s, %s, %s and %s; %s, before %s\n", verb, count(r.Verdicts, "verdict"), count(r.Samples, "sample"),
+		count(r.Judgements, "judgement"), count(r.Calls, "call"), count(r.Runs, "run"), size(c.Bytes), size(c.BytesBefore))
+}
