@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,7 +155,7 @@ func (s *serving) repository(r config.Repository) (serve.Repository, error) {
 	if out.Name, err = forge.ParseRepo(r.Name); err != nil {
 		return out, usageError("%w", err)
 	}
-	out.WebURL = webURL(r.Forge)
+	out.WebURL = forge.WebURL(r.Forge)
 	// Two clients of one credential would write at the same time.
 	id := r.Forge + " " + r.Credential
 	if s.clients[id] == nil {
@@ -167,16 +166,6 @@ func (s *serving) repository(r config.Repository) (serve.Repository, error) {
 	}
 	out.Client = s.clients[id]
 	return out, err
-}
-
-// webURL is the root of a forge's pages.
-func webURL(api string) string {
-	u, err := url.Parse(api)
-	if err != nil || api == config.DefaultForge {
-		return "https://github.com"
-	}
-	path := strings.TrimSuffix(strings.TrimSuffix(u.Path, "/api/v3"), "/api/v1")
-	return u.Scheme + "://" + u.Host + path
 }
 
 // repositories are those of the file that can be made ready, and what is wrong
@@ -265,30 +254,7 @@ func (s *serving) execute(ctx context.Context, p *controller.Prepared, e control
 	// The accounts of a day are by repository: each gets an equal share, so that
 	// all together stay within the operator's budget.
 	cfg := *p.Head.Config
-	cfg.Budget.Day = lower(cfg.Budget.Day, s.file.Budget, len(s.file.Repositories))
+	cfg.Budget.Day = cfg.Budget.Day.Within(s.file.Budget, len(s.file.Repositories))
 	p.Head.Config = &cfg
 	return s.app.execute(ctx, p, "", e)
-}
-
-// lower gives the stricter of limits and a share of others.
-func lower(limits, all config.Limits, shares int) config.Limits {
-	whole := func(own, all *int64) *int64 {
-		if all == nil {
-			return own
-		}
-		share := *all / int64(shares)
-		if own != nil {
-			share = min(share, *own)
-		}
-		return &share
-	}
-	out := config.Limits{Calls: whole(limits.Calls, all.Calls), Tokens: whole(limits.Tokens, all.Tokens), USD: limits.USD}
-	if all.USD != nil {
-		share := *all.USD / float64(shares)
-		if limits.USD != nil {
-			share = min(share, *limits.USD)
-		}
-		out.USD = &share
-	}
-	return out
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
@@ -38,47 +36,10 @@ func (s *serving) check(ctx context.Context) error {
 			say(name, err)
 			continue
 		}
-		s.checkRepository(ctx, name, repo, say)
+		serve.Check(ctx, repo, func(permission string, err error) { say(name+": "+permission, err) })
 	}
 	if failed > 0 {
 		return usageError("%d of these are missing", failed)
 	}
 	return ctx.Err()
-}
-
-func (s *serving) checkRepository(ctx context.Context, name string, repo serve.Repository, say func(string, error)) {
-	url, branches := repo.URL, repo.Branches
-	if repo.Client != nil {
-		said, err := repo.Client.Repository(ctx, repo.Name)
-		say(name+": metadata: read", err)
-		if err != nil {
-			return
-		}
-		_, _, err = repo.Client.OpenPulls(ctx, repo.Name, "")
-		say(name+": pull-requests: read", err)
-		say(name+": statuses: write, pull-requests: write", mayWrite(ctx, repo))
-		url = cmp.Or(url, said.CloneURL)
-		if len(branches) == 0 {
-			branches = []string{said.DefaultBranch}
-		}
-	}
-	for _, branch := range branches {
-		say(name+": contents: read, branch "+branch, gitrepo.Reach(ctx, gitrepo.MirrorConfig{URL: url, Token: repo.Token}, "refs/heads/"+branch))
-	}
-	if len(branches) == 0 {
-		say(name+": branches", fmt.Errorf("without a forge its branches have to be listed"))
-	}
-}
-
-// mayWrite asks who the credential is and what that account may do.
-func mayWrite(ctx context.Context, repo serve.Repository) error {
-	login, err := repo.Client.Login(ctx)
-	if err != nil {
-		return err
-	}
-	permission, err := repo.Client.Permission(ctx, repo.Name, login)
-	if err == nil && !permission.CanWrite() {
-		err = fmt.Errorf("%s has the permission %q, and %q is needed", login, permission, forge.PermissionWrite)
-	}
-	return err
 }

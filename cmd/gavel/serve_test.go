@@ -294,15 +294,3 @@ func TestServeRunsNothingByTheClock(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
-
-// TestTheBudgetIsShared by the repositories, and never more than their own.
-func TestTheBudgetIsShared(t *testing.T) {
-	n, usd, own := int64(100), 10.0, int64(20)
-	got := lower(config.Limits{Calls: &own}, config.Limits{Calls: &n, Tokens: &n, USD: &usd}, 4)
-	if *got.Calls != 20 || *got.Tokens != 25 || *got.USD != 2.5 {
-		t.Errorf("%d calls, %d tokens, %v dollars", *got.Calls, *got.Tokens, *got.USD)
-	}
-	if got := lower(config.Limits{Calls: &own}, config.Limits{}, 4); *got.Calls != 20 || got.Tokens != nil || got.USD != nil {
-		t.Errorf("without a budget of the server: %+v", got)
-	}
-}

@@ -309,3 +309,28 @@ func (k *serverChecker) cloned(address string, where ...any) {
 		k.fail("bad-url", "`url` is no address of a repository", "write https://host/path, ssh://host/path or the absolute path of a folder", where...)
 	}
 }
+
+// Within gives the stricter of limits and of an equal share of those that
+// several have together.
+func (l Limits) Within(all Limits, shares int) Limits {
+	out := Limits{Calls: share(l.Calls, all.Calls, shares), Tokens: share(l.Tokens, all.Tokens, shares), USD: l.USD}
+	if all.USD != nil {
+		part := *all.USD / float64(shares)
+		if l.USD != nil {
+			part = min(part, *l.USD)
+		}
+		out.USD = &part
+	}
+	return out
+}
+
+func share(own, all *int64, shares int) *int64 {
+	if all == nil {
+		return own
+	}
+	part := *all / int64(shares)
+	if own != nil {
+		part = min(part, *own)
+	}
+	return &part
+}

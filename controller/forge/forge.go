@@ -129,6 +129,15 @@ func parseBase(raw string) (*url.URL, error) {
 	return u, nil
 }
 
+// WebURL is the root of a forge's pages, told by that of its API.
+func WebURL(api string) string {
+	u, err := url.Parse(api)
+	if err != nil || api == DefaultBaseURL {
+		return "https://github.com"
+	}
+	return u.Scheme + "://" + u.Host + strings.TrimSuffix(strings.TrimSuffix(u.Path, "/api/v3"), "/api/v1")
+}
+
 // A Repo names a repository. Names are compared without regard to case, see
 // [Repo.Same].
 type Repo struct {

@@ -78,3 +78,15 @@ func TestRepository(t *testing.T) {
 		}
 	}
 }
+
+func TestWebURL(t *testing.T) {
+	for api, want := range map[string]string{
+		"https://api.github.com":             "https://github.com",
+		"https://git.example/api/v3":         "https://git.example",
+		"https://git.example/forgejo/api/v1": "https://git.example/forgejo",
+	} {
+		if got := forge.WebURL(api); got != want {
+			t.Errorf("the pages of %s are at %s, want %s", api, got, want)
+		}
+	}
+}
