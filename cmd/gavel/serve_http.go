@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -14,46 +13,30 @@ import (
 
 // handler answers deliveries and those who watch over the server.
 func (s *serving) handler() (http.Handler, error) {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !s.server.Ready() {
-			http.Error(w, "not every repository was looked through yet", http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ready")
-	})
-	mux.Handle("GET /metrics", s.metrics.Handler())
-	if s.file.Webhook == nil {
-		return mux, nil
-	}
-	secret, err := s.secret("webhook", s.file.Webhook.Secret)
-	if err != nil {
-		return nil, err
-	}
-	secrets := []forge.Token{forge.Token(secret)}
-	if previous := s.file.Webhook.Previous; previous.Env+previous.File != "" {
-		before, err := s.secret("webhook, the secret before", previous)
+	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Ready() }, Metrics: s.metrics.Handler()}
+	if hook := s.file.Webhook; hook != nil {
+		cfg.Path = hook.Path
+		secret, err := s.secret("webhook", hook.Secret)
 		if err != nil {
 			return nil, err
 		}
-		secrets = append(secrets, forge.Token(before))
+		cfg.Webhook.Secrets = []forge.Token{forge.Token(secret)}
+		if hook.Previous.Env+hook.Previous.File != "" {
+			if secret, err = s.secret("webhook, the secret before", hook.Previous); err != nil {
+				return nil, err
+			}
+			cfg.Webhook.Secrets = append(cfg.Webhook.Secrets, forge.Token(secret))
+		}
 	}
-	hook, err := forge.NewWebhook(forge.WebhookConfig{
-		Secrets: secrets,
-		Take: func(h forge.Hint) error {
-			s.log.Debug().Str("delivery", h.Delivery).Str("event", h.Event).Int64("repository", h.Repository).Int("pull", h.Number).Msg("hint")
-			return s.server.Take(h)
-		},
-		Ignored: func(delivery, event string, why error) {
-			s.log.Info().Str("delivery", delivery).Str("event", event).Err(why).Msg("ignored a delivery")
-		},
-	})
+	cfg.Webhook.Take = func(h forge.Hint) error { return s.server.Take(h) }
+	cfg.Webhook.Ignored = func(delivery, event string, why error) {
+		s.log.Info().Str("delivery", delivery).Str("event", event).Err(why).Msg("ignored a delivery")
+	}
+	handler, err := serve.NewHandler(cfg)
 	if err != nil {
 		return nil, usageError("%w", err)
 	}
-	mux.Handle(s.file.Webhook.Path, hook)
-	return mux, nil
+	return handler, nil
 }
 
 // observer logs and counts.
