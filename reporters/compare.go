@@ -190,13 +190,12 @@ func (in *Input) row(p pair) Row {
 		scale := nativeScale(row.Dialect)
 		row.Native = &Native{Value: *row.Score * scale, Scale: scale}
 	}
-	spent := verdict.Usage{}
+	spent := p.spent()
 	if p.head != nil {
 		row.Samples = p.head.Result.Samples
 		row.DurationMS = p.head.Duration.Milliseconds()
 		row.Reason = p.head.Result.Reason
 		row.Ungated, row.Trial = p.head.Result.Ungated, trial.Of(p.head.Result)
-		spent = p.head.Usage
 	}
 	row.Calls, row.Tokens, row.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
 	if worthDetail(row) {

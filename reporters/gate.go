@@ -60,6 +60,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		f.unknown("nothing was run: %s", r.NotRun)
 	} else {
 		f.unjudged(r, pairs, rest)
+		f.invalid(r.Problems)
 		f.rule(r, pairs, rule, s)
 		f.scores(r, pairs, s)
 		f.required(r, s.Required)
@@ -89,6 +90,23 @@ func affected(pairs []pair) int {
 		}
 	}
 	return n
+}
+
+// invalid speaks of definitions that nobody could judge, unless a case of
+// theirs was spoken of.
+func (f *findings) invalid(problems []schema.Problem) {
+	if len(f.undetermined) > 0 {
+		return
+	}
+	files := map[string]bool{}
+	for _, p := range problems {
+		if p.Severity == schema.Error {
+			files[p.File] = true
+		}
+	}
+	if len(files) > 0 {
+		f.unknown("%s %s invalid", phrase.Count(len(files), "definition"), verb(len(files), "is", "are"))
+	}
 }
 
 // unjudged finds what makes every other rule moot: nothing to judge, and

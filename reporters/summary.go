@@ -19,16 +19,25 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		s.Cases++
 		countVerdict(&s, row)
 		total.Add(row.Score, row.Weight)
-		if o := pairs[i].head; o != nil {
-			spent = spent.Add(o.Usage)
-			if o.Reused {
-				saved = saved.Add(o.Saved)
-			}
+		spent = spent.Add(pairs[i].spent())
+		if o := pairs[i].head; o != nil && o.Reused {
+			saved = saved.Add(o.Saved)
 		}
 	}
 	s.Calls, s.Tokens, s.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
 	s.Score = total.Value()
 	return s, Saved{Calls: saved.Calls, CostUSD: saved.Cost()}
+}
+
+// spent is what this run cost for a case, on both sides.
+func (p *pair) spent() verdict.Usage {
+	var u verdict.Usage
+	for _, o := range []*Outcome{p.head, p.base} {
+		if o != nil {
+			u = u.Add(o.Usage)
+		}
+	}
+	return u
 }
 
 func countAction(s *Summary, action plan.Action) {
