@@ -15,8 +15,8 @@ import (
 // check goes through everything that the schema leaves open.
 func (k *checker) check() {
 	c := k.config
-	k.folders("definitions", c.Definitions)
-	k.folders("tools", c.Tools)
+	c.Definitions = k.folders("definitions", c.Definitions)
+	c.Tools = k.folders("tools", c.Tools)
 	k.duration("defaults", "timeout")
 	k.duration("reuse", "max_age")
 	k.references()
@@ -100,8 +100,10 @@ func (k *checker) money(l Limits, where ...any) {
 	}
 }
 
-// folders demands folders of the repository, none inside another.
-func (k *checker) folders(field string, dirs []string) {
+// folders demands folders of the repository, none inside another, and gives
+// those that are inside it.
+func (k *checker) folders(field string, dirs []string) []string {
+	inside := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !fs.ValidPath(path.Clean(dir)) })
 	for i, dir := range dirs {
 		at := []any{field, i}
 		if k.doc.Text(field) != "" {
@@ -114,6 +116,7 @@ func (k *checker) folders(field string, dirs []string) {
 			}
 		}
 	}
+	return inside
 }
 
 // inside demands a path that does not leave the repository.

@@ -113,6 +113,11 @@ func (d *workDiffer) start(name string) error {
 // pair compares what stands under one name. A file that became a folder is a
 // removed file and added ones.
 func (d *workDiffer) pair(name string, was entry, is fs.FileInfo) error {
+	if !fs.ValidPath(name) {
+		// Its bytes are no text and cannot be asked for: whoever loads it says so.
+		d.add(name, plumbing.ZeroHash)
+		return nil
+	}
 	wasFile, isFile := was.mode != filemode.Empty && !was.isDir(), is != nil && !is.IsDir()
 	if wasFile || isFile {
 		if err := d.file(name, was, is); err != nil {
@@ -146,11 +151,16 @@ func (d *workDiffer) file(name string, was entry, is fs.FileInfo) error {
 		differs = differs || now != was.hash
 	}
 	if differs {
-		d.mu.Lock()
-		d.found[name] = now.String()
-		d.mu.Unlock()
+		d.add(name, now)
 	}
 	return nil
+}
+
+// add notes a file that differs with its hash in the working tree.
+func (d *workDiffer) add(name string, now plumbing.Hash) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.found[name] = now.String()
 }
 
 // folder compares the entries of a folder, which may be missing on a side.

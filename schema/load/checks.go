@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -48,7 +49,7 @@ func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []s
 		return nil
 	}
 	file := stem(def.File) + checksSuffix
-	if _, err := fs.Stat(src.FS, file); errors.Is(err, fs.ErrNotExist) {
+	if _, err := fs.Stat(src.FS, file); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {
 		l.addInput(def, schema.Input{File: file, Role: checksRole, Absent: true})
 		return nil
 	}

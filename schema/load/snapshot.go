@@ -262,7 +262,7 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 	if len(changed) == 0 {
 		return []string{}
 	}
-	if slices.Contains(changed, ignoreFile) || slices.ContainsFunc(s.problems, ofFolder) || givenUp(s.problems) || touchesTools(changed, settings) {
+	if slices.Contains(changed, ignoreFile) || slices.ContainsFunc(changed, unnamed) || slices.ContainsFunc(s.problems, ofFolder) || givenUp(s.problems) || touchesTools(changed, settings) {
 		return nil
 	}
 	hit := map[string]bool{}
@@ -300,6 +300,10 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 	slices.Sort(files)
 	return slices.Compact(files)
 }
+
+// unnamed reports a name that is no text: such a file is found only by going
+// through its folder.
+func unnamed(file string) bool { return !fs.ValidPath(file) }
 
 // witnesses gives a file of the domain dialect for every definitions folder
 // whose tools stand, among other places, in a folder outside where something
