@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // The exit codes that scripts rely on.
@@ -103,6 +106,17 @@ func (a *app) rootCommand() *cobra.Command {
   gavel plan --base main       which cases would run, and why
   gavel run --base main        run them and compare with main
   gavel watch                  do so with every file that is saved`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			var names []string
+			for _, c := range cmd.Commands() {
+				names = append(names, c.Name())
+			}
+			return usageError("there is no command %q; %s", args[0], strings.TrimSpace(schema.DidYouMean(args[0], names)+" gavel --help lists all"))
+		},
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}

@@ -61,7 +61,7 @@ type validatedSummary struct {
 
 func (a *app) validate(ctx context.Context, format string) error {
 	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) {
-		return usageError("--format %q is not known; %s", format, schema.Suggest(format, []string{"text", "json", "sarif", "github"}))
+		return usageError("--format %q is not known; write one of text, json, sarif, github", format)
 	}
 	w, err := a.workspace()
 	if err != nil {
