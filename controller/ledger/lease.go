@@ -50,7 +50,7 @@ type Lease struct {
 // Want notes that a run that begins wants what is made of the execution
 // digests. The caller must call End.
 func (l *Ledger) Want(ctx context.Context, trust Trust, digests []string) (*Interest, error) {
-	list, err := json.Marshal(digests)
+	list, err := json.Marshal(append([]string{}, digests...)) // never null
 	if err := errors.Join(err, trust.check()); err != nil {
 		return nil, l.fault("begin a run", err)
 	}

@@ -186,6 +186,7 @@ func testWanted(t *testing.T, b backend) {
 	drop(first, "c", true)
 	one.want(base, "q")
 	drop(eight, "q", false)
+	drop(one.want(base), "c", true) // it wants nothing itself, and eight does
 	// Nor does one that ended want anything.
 	drop(second, "d", false)
 	third := one.want(base, "x")
