@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,11 +15,11 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
+	"github.com/gavel-evals/gavel/controller/serve/operator"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
@@ -60,14 +58,13 @@ repository; examples/server/gavel-server.yaml shows all of it.`,
 // A serving is a server with what the command brings to it.
 type serving struct {
 	*app
-	file    *config.Server
-	secrets []string
+	file     *config.Server
+	operator *operator.Operator
 	// hideKeys takes out what looks like a provider's key.
 	hideKeys func(string) string
 	log      zerolog.Logger
 	metrics  *metrics.Metrics
 	server   *serve.Server
-	clients  map[string]*forge.Client // by forge and credential
 }
 
 // newServing reads the operator's file and the secrets that it names.
@@ -92,100 +89,24 @@ func (a *app) newServing(file string) (*serving, error) {
 	own := *a
 	box := server.Trust.Sandbox
 	own.sandbox = sandboxFlags{accept: box.Accept, read: box.Read, path: box.Path, network: box.Network}
-	s := &serving{app: &own, file: server, clients: map[string]*forge.Client{}, hideKeys: secret.Scrub(nil, a.lookupEnv)}
+	s := &serving{app: &own, file: server, hideKeys: secret.Scrub(nil, a.lookupEnv)}
 	s.metrics = metrics.New(func() (int, int) { return s.server.Depth() })
+	s.operator = &operator.Operator{
+		File: server, LookupEnv: a.lookupEnv, Now: a.now, Wait: a.wait,
+		Transport: func(credential string) http.RoundTripper {
+			return s.metrics.Transport(credential, http.DefaultTransport)
+		},
+	}
 	s.log = newLog(a.stderr, s.redact)
 	return s, nil
 }
 
-// secret reads a secret from where it is. From then on it is in no log.
-func (s *serving) secret(what string, from config.Secret) (string, error) {
-	value, where := "", "the variable "+from.Env
-	if from.File != "" {
-		where = "the file " + from.File
-		data, err := os.ReadFile(from.File)
-		if err != nil {
-			return "", usageError("%s: %w", what, err)
-		}
-		value = strings.TrimSpace(string(data))
-	} else {
-		value = strings.TrimSpace(s.env(from.Env))
-	}
-	if value == "" {
-		return "", usageError("%s: %s holds nothing", what, where)
-	}
-	s.secrets = append(s.secrets, value)
-	return value, nil
-}
-
-// redact takes the secrets of the server out of a text.
-func (s *serving) redact(text string) string {
-	const short = 8 // shorter ones stand in ordinary words
-	for _, value := range s.secrets {
-		if len(value) >= short {
-			text = strings.ReplaceAll(text, value, secret.Redacted)
-		}
-	}
-	return s.hideKeys(text)
-}
-
-// repository is one of the file's with its client and credential.
-func (s *serving) repository(r config.Repository) (serve.Repository, error) {
-	out := serve.Repository{URL: r.URL, Branches: r.Branches, ConfigFile: r.Config}
-	// What the file asks for and nobody does must not look as if it were done.
-	if r.Schedule != nil || r.DriftIssue != 0 {
-		return out, usageError("schedule and drift_issue: gavel serve runs nothing by the clock; remove them, and run gavel run --all in a job of your own")
-	}
-	token := ""
-	if r.Credential != "" {
-		c := s.file.Credentials[r.Credential]
-		if c.AppID != 0 {
-			return out, usageError("credential %s is a GitHub App, and gavel serve takes tokens: write token_env or token_file", r.Credential)
-		}
-		var err error
-		if token, err = s.secret("credential "+r.Credential, c.Token); err != nil {
-			return out, err
-		}
-		out.Token = func() string { return token }
-	}
-	if r.Name == "" {
-		return out, nil
-	}
-	var err error
-	if out.Name, err = forge.ParseRepo(r.Name); err != nil {
-		return out, usageError("%w", err)
-	}
-	out.WebURL = forge.WebURL(r.Forge)
-	// Two clients of one credential would write at the same time.
-	id := r.Forge + " " + r.Credential
-	if s.clients[id] == nil {
-		s.clients[id], err = forge.New(forge.Config{
-			BaseURL: r.Forge, Token: forge.Token(token), Now: s.now, Wait: s.wait,
-			Transport: s.metrics.Transport(cmp.Or(r.Credential, "none"), http.DefaultTransport),
-		})
-	}
-	out.Client = s.clients[id]
-	return out, err
-}
-
-// repositories are those of the file that can be made ready, and what is wrong
-// with the others.
-func (s *serving) repositories() (ready []serve.Repository, err error) {
-	var errs []error
-	for _, r := range s.file.Repositories {
-		repo, err := s.repository(r)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", cmp.Or(r.Name, r.URL), err))
-			continue
-		}
-		ready = append(ready, repo)
-	}
-	return ready, errors.Join(errs...)
-}
+// redact takes secrets out of a text, by their values and their forms.
+func (s *serving) redact(text string) string { return s.hideKeys(s.operator.Redact(text)) }
 
 // run serves until it is told to end.
 func (s *serving) run(ctx context.Context) error {
-	repos, err := s.repositories()
+	repos, err := s.operator.Repositories()
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}

@@ -31,7 +31,7 @@ func (s *serving) check(ctx context.Context) error {
 	}
 	for _, r := range s.file.Repositories {
 		name := cmp.Or(r.Name, r.URL)
-		repo, err := s.repository(r)
+		repo, err := s.operator.Repository(r)
 		if err != nil {
 			say(name, err)
 			continue

@@ -16,14 +16,14 @@ func (s *serving) handler() (http.Handler, error) {
 	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Ready() }, Metrics: s.metrics.Handler()}
 	if hook := s.file.Webhook; hook != nil {
 		cfg.Path = hook.Path
-		secret, err := s.secret("webhook", hook.Secret)
+		secret, err := s.operator.Secret("webhook", hook.Secret)
 		if err != nil {
-			return nil, err
+			return nil, &exitError{exitUsage, err}
 		}
 		cfg.Webhook.Secrets = []forge.Token{forge.Token(secret)}
 		if hook.Previous.Env+hook.Previous.File != "" {
-			if secret, err = s.secret("webhook, the secret before", hook.Previous); err != nil {
-				return nil, err
+			if secret, err = s.operator.Secret("webhook, the secret before", hook.Previous); err != nil {
+				return nil, &exitError{exitUsage, err}
 			}
 			cfg.Webhook.Secrets = append(cfg.Webhook.Secrets, forge.Token(secret))
 		}

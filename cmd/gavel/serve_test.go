@@ -48,8 +48,8 @@ func (l lines) await(t *testing.T, words string) string {
 	}
 }
 
-// operator writes the operator's file for the demo and gives its path.
-func operator(t *testing.T, j *job, more string) string {
+// operatorsFile writes the operator's file for the demo and gives its path.
+func operatorsFile(t *testing.T, j *job, more string) string {
 	t.Helper()
 	j.forge.CloneURL = gittest.Serve(t, j.folder, "")
 	dir := t.TempDir()
@@ -127,7 +127,7 @@ func deliver(t *testing.T, url, secret string) int {
 // delivery after a push.
 func TestServe(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	base, log, end := j.serving(t, operator(t, j, ""))
+	base, log, end := j.serving(t, operatorsFile(t, j, ""))
 	log.await(t, `"pull":1,"branch"`)
 	comments := j.forge.Comments(1)
 	if len(comments) != 1 || !strings.Contains(comments[0].Body, "1 regression") {
@@ -161,7 +161,7 @@ func TestServe(t *testing.T) {
 // TestTwoServersOnOneLedger: the second one ends.
 func TestTwoServersOnOneLedger(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	file := operator(t, j, "")
+	file := operatorsFile(t, j, "")
 	_, _, end := j.serving(t, file)
 	defer end()
 	if _, stderr, code := j.call(t, "serve", "--config", file); code != exitInternal || !strings.Contains(stderr, "another gavel serve uses this ledger") {
@@ -189,7 +189,7 @@ func TestServeCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-			file := operator(t, j, "")
+			file := operatorsFile(t, j, "")
 			tt.change(j)
 			stdout, stderr, code := j.call(t, "serve", "--check", "--config", file)
 			if code != tt.code || !strings.Contains(stdout, tt.want) {
@@ -213,7 +213,7 @@ func TestServeRefuses(t *testing.T) {
 		"unknown: 1\n":                          "server.yaml",
 		"trust: {programs: never, forks: plan}": "",
 	} {
-		_, stderr, code := j.call(t, "serve", "--check", "--config", operator(t, j, more))
+		_, stderr, code := j.call(t, "serve", "--check", "--config", operatorsFile(t, j, more))
 		if want == "" && code != exitPass || want != "" && (code != exitUsage || !strings.Contains(stderr, want)) {
 			t.Errorf("%q: exit code %d: %s", more, code, stderr)
 		}
@@ -243,7 +243,7 @@ func TestTheOperatorsExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Only the secrets are not there.
-	if _, err := s.repositories(); err == nil || strings.Contains(err.Error(), "gavel serve") {
+	if _, err := s.operator.Repositories(); err == nil || strings.Contains(err.Error(), "gavel serve") {
 		t.Errorf("repositories: %v", err)
 	}
 	if len(server.Repositories) != 3 || server.Webhook == nil || server.Trust.Forks != "approve" || *server.Budget.USD != 50 {
@@ -256,11 +256,11 @@ func TestALogHoldsNoSecret(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	var out bytes.Buffer
 	a := &app{stdout: &out, stderr: &out, dir: t.TempDir(), lookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok }}
-	s, err := a.newServing(operator(t, j, ""))
+	s, err := a.newServing(operatorsFile(t, j, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.repositories(); err != nil {
+	if _, err := s.operator.Repositories(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.handler(); err != nil {
@@ -281,7 +281,7 @@ func TestALogHoldsNoSecret(t *testing.T) {
 // TestServeRunsNothingByTheClock, and says so.
 func TestServeRunsNothingByTheClock(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	file := operator(t, j, "")
+	file := operatorsFile(t, j, "")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

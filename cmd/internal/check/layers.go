@@ -62,7 +62,7 @@ var rooms = []room{
 		"schema", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
 	{dir: "controller/serve", sees: []string{
-		"controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/review", "controller", "reporters",
+		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/review", "controller", "reporters",
 	}, reason: "it decides what is looked at and when; what is found is the review's"},
 	{dir: "controller/upkeep", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
