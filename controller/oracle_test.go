@@ -306,7 +306,7 @@ func TestADigestDiffersExactlyWhenWhatItIsAboutDoes(t *testing.T) {
 				}
 			}
 			after, now := observe(t, p, texts)
-			samePlans(t, base, texts, func(word string) bool { return old[word][2] != now[word][2] })
+			samePlans(t, base, texts, func(key string) bool { return old[local(key)][2] != now[local(key)][2] })
 			for _, word := range words {
 				compare(t, word, before[word], after[word], old[word], now[word])
 				affected := old[word][2] != now[word][2]
@@ -322,21 +322,28 @@ func TestADigestDiffersExactlyWhenWhatItIsAboutDoes(t *testing.T) {
 // about does. Two samples send what one sends twice, which is no other request.
 func compare(t *testing.T, word string, before, after seen, old, now [3]string) {
 	t.Helper()
-	executed := !sameRequests(before.executed, after.executed)
-	judged := executed || !sameRequests(before.judged, after.judged)
-	decided := judged || before.decided != after.decided
-	for i, changed := range []bool{executed, judged, decided} {
-		if differs := old[i] != now[i]; differs != changed {
-			t.Errorf("%s: digest %c differs: %v, what it is about differs: %v\nbefore %+v\nafter  %+v", word, "EJD"[i], differs, changed, before, after)
+	differences := ""
+	for i, pair := range [][2]string{{before.executed, after.executed}, {before.judged, after.judged}, {before.decided, after.decided}} {
+		differences += apart(pair[0], pair[1])
+		if differs := old[i] != now[i]; differs != (differences != "") {
+			t.Errorf("%s: digest %c differs: %v, what it is about differs in:\n%s", word, "EJD"[i], differs, differences)
 		}
 	}
 }
 
-func sameRequests(a, b string) bool {
-	set := func(s string) []string {
-		lines := strings.Split(s, "\n")
-		slices.Sort(lines)
-		return slices.Compact(lines)
+// apart gives the lines that are in one text alone.
+func apart(before, after string) string {
+	var out strings.Builder
+	was, is := strings.Split(before, "\n"), strings.Split(after, "\n")
+	for _, line := range was {
+		if !slices.Contains(is, line) {
+			fmt.Fprintf(&out, "-%.1500s\n", line)
+		}
 	}
-	return slices.Equal(set(a), set(b))
+	for _, line := range is {
+		if !slices.Contains(was, line) {
+			fmt.Fprintf(&out, "+%.1500s\n", line)
+		}
+	}
+	return out.String()
 }

@@ -60,7 +60,7 @@ func between(t *testing.T, base, head map[string]string, snapshot *load.Snapshot
 // samePlans holds that planning only what a change can affect is planning all,
 // with the rest as a number, and that both affect the cases whose digests say
 // so.
-func samePlans(t *testing.T, base, head map[string]string, affected func(word string) bool) {
+func samePlans(t *testing.T, base, head map[string]string, affected func(key string) bool) {
 	t.Helper()
 	snapshot, err := load.Scan(t.Context(), stateOf(t, "", base).FS, stateOf(t, "", base).Config.Settings())
 	if err != nil {
@@ -68,9 +68,8 @@ func samePlans(t *testing.T, base, head map[string]string, affected func(word st
 	}
 	all, some := between(t, base, head, nil), between(t, base, head, snapshot)
 	for _, row := range all.Plan.Rows {
-		word := row.Key[strings.LastIndex(row.Key, "/")+1:]
-		if is := row.Action != plan.Reuse; is != affected(word) {
-			t.Errorf("%s: planned to %s, its digest differs: %v", row.Key, row.Action, affected(word))
+		if is := row.Action != plan.Reuse; is != affected(row.Key) {
+			t.Errorf("%s: planned to %s, its digest differs: %v", row.Key, row.Action, affected(row.Key))
 		}
 	}
 	if diff := cmp.Diff(rows(all.Plan), rows(some.Plan)); diff != "" {

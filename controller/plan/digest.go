@@ -114,13 +114,16 @@ func (d *digester) simulation() {
 	if sim == nil {
 		return
 	}
-	d.value(Execution, "persona", sim.Persona, d.c.Origin.File)
-	d.value(Execution, "user context", sim.Context, d.c.Origin.File)
 	d.short(Execution, "max turns", limit(d.c.Policy.MaxTurns), d.c.Origin.File)
 	d.short(Execution, "turn cap", limit(d.c.Policy.TurnCap), d.configured()...)
 	if ends := d.env.Targets[d.targetName()].Ends; len(ends) > 0 {
 		d.short(Execution, "ends conversation", strings.Join(ends, ", "), d.env.Config)
 	}
+	if d.c.Policy.MaxTurns == 1 && len(d.c.Drive.Messages) > 0 {
+		return // the case says all that the user does
+	}
+	d.value(Execution, "persona", sim.Persona, d.c.Origin.File)
+	d.value(Execution, "user context", sim.Context, d.c.Origin.File)
 	d.facts(Execution, string(schema.Simulator), d.env.Targets[d.env.Roles[schema.Simulator]])
 	d.short(Execution, "simulator version", strconv.Itoa(sim.Version()))
 }
