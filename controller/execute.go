@@ -1,9 +1,12 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -248,7 +251,7 @@ func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, e
 	for name := range names {
 		cfg, ok := s.Config.Targets[name]
 		if !ok {
-			return nil, fmt.Errorf("target %q is not configured: add it under targets: in gavel.yaml", name)
+			return nil, unconfigured(name, s.Config)
 		}
 		t, err := e.Open(cfg, s)
 		if err != nil {
@@ -260,6 +263,15 @@ func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, e
 }
 
 // collect keeps the outcomes of jobs, which are in the same order, by case.
+// ErrUnconfigured means that a case names a target that gavel.yaml does not
+// have.
+var ErrUnconfigured = errors.New("is not configured")
+
+func unconfigured(name string, cfg *config.Config) error {
+	hint := cmp.Or(schema.DidYouMean(name, slices.Collect(maps.Keys(cfg.Targets))), "add it under targets: in gavel.yaml")
+	return fmt.Errorf("target %q %w; %s", name, ErrUnconfigured, hint)
+}
+
 func collect(into map[string]reporters.Outcome, jobs []run.Job, outcomes []run.Outcome) {
 	for i, o := range outcomes {
 		out := reporters.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
 )
@@ -84,4 +85,14 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		},
 		Ledger: c.Ledger, HeadTrust: headTrust, BaseTrust: baseTrust, LookupEnv: c.LookupEnv,
 	})
+}
+
+// ConfigChange says what became of gavel.yaml between base and head, where
+// head's decides.
+func (p *Prepared) ConfigChange() reporters.ConfigChange {
+	if p.Base == nil || p.Base.Config.Digest == p.Head.Config.Digest {
+		return reporters.ConfigChange{}
+	}
+	base, head := GateSettings(p.Base.Config.Gate), GateSettings(p.Head.Config.Gate)
+	return reporters.ConfigChange{File: p.ConfigFile, Files: []string{p.ConfigFile}, Base: &base, Head: &head, DecidedBy: "head"}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -88,6 +89,9 @@ func (a *app) command(ctx context.Context, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(a.stderr, "gavel: interrupted")
 		return exitInterrupted
+	case errors.Is(err, controller.ErrUnconfigured):
+		fmt.Fprintln(a.stderr, "gavel:", err)
+		return exitUsage
 	case errors.As(err, &exit):
 		if exit.err != nil {
 			fmt.Fprintln(a.stderr, "gavel:", exit.err)

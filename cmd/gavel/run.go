@@ -69,7 +69,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err := a.printProblems(w.files, prepared.Problems); err != nil {
 		return err
 	}
-	report, err := a.execute(ctx, prepared, f.record, controller.Execution{})
+	report, err := a.execute(ctx, prepared, f.record, controller.Execution{ConfigDiff: prepared.ConfigChange()})
 	if err != nil {
 		return err
 	}

@@ -150,7 +150,16 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 			}
 		}
 	}
-	return controller.Prepare(ctx, req)
+	prepared, err := controller.Prepare(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	for i := range prepared.Problems {
+		if a.strict {
+			prepared.Problems[i].Severity = schema.Error
+		}
+	}
+	return prepared, nil
 }
 
 func (a *app) mergeBase(ctx context.Context, w *workspace, ref string) (string, error) {

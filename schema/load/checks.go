@@ -49,7 +49,7 @@ func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []s
 		return nil
 	}
 	file := stem(def.File) + checksSuffix
-	if _, err := fs.Stat(src.FS, file); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {
+	if _, err := fs.Stat(src.FS, file); errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ENAMETOOLONG) {
 		l.addInput(def, schema.Input{File: file, Role: checksRole, Absent: true})
 		return nil
 	}
