@@ -41,17 +41,12 @@ func (a *app) demo(ctx context.Context) error {
 	}
 	b := *a
 	b.dir, b.configFile = dir, "gavel.yaml"
-	w, err := b.workspace()
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	book, err := b.openLedger(ctx, w)
-	if err != nil {
-		return err
-	}
-	defer book.Close()
-	prepared, err := b.demoPlan(ctx, w, book)
+	return b.withLedger(ctx, b.showDemo)
+}
+
+// showDemo judges the pull request and prints what it gets.
+func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+	prepared, err := a.demoPlan(ctx, w, book)
 	if err != nil {
 		return err
 	}
@@ -63,11 +58,11 @@ func (a *app) demo(ctx context.Context) error {
 			return err
 		}
 	}
-	report, err := b.execute(ctx, prepared, "", controller.Execution{Repository: "octo/demo", PullRequest: 1})
+	report, err := a.execute(ctx, prepared, "", controller.Execution{Repository: "octo/demo", PullRequest: 1})
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, ownFolder, "comment.md")
+	file := filepath.Join(a.dir, ownFolder, "comment.md")
 	comment := reporters.Markdown(report, reporters.Options{RepositoryURL: "https://github.com/octo/demo"})
 	if err := os.WriteFile(file, []byte(comment), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -85,7 +80,7 @@ func (a *app) demo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nrepository  %s\ncomment     %s\n\nTry it there: gavel plan --base main, gavel run --base main, gavel explain support/level_1/test_refund_window\n", dir, file)
+	_, err = fmt.Fprintf(a.stdout, "\nrepository  %s\ncomment     %s\n\nTry it there: gavel plan --base main, gavel run --base main, gavel explain support/level_1/test_refund_window\n", a.dir, file)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/explain"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -28,24 +29,16 @@ and what it cost.`,
 			if len(args) != 1 {
 				return usageError("explain takes the key of one case, such as math/level_1/test_sum")
 			}
-			return a.explain(cmd.Context(), args[0], base)
+			return a.withLedger(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+				return a.explain(ctx, w, book, args[0], base)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&base, "base", "", "also say what changed since the merge base of this ref and HEAD, such as main")
 	return cmd
 }
 
-func (a *app) explain(ctx context.Context, key, base string) error {
-	w, err := a.workspace()
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	book, err := a.openLedger(ctx, w)
-	if err != nil {
-		return err
-	}
-	defer book.Close()
+func (a *app) explain(ctx context.Context, w *workspace, book *ledger.Ledger, key, base string) error {
 	prepared, err := a.local(ctx, w, book, base, selection{})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
@@ -19,24 +20,16 @@ func (a *app) planCommand() *cobra.Command {
   gavel plan --base origin/main --domain support --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.keys = args
-			return a.plan(cmd.Context(), s)
+			return a.withLedger(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+				return a.plan(ctx, w, book, s)
+			})
 		},
 	}
 	s.bind(cmd)
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, s selection) error {
-	w, err := a.workspace()
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	book, err := a.openLedger(ctx, w)
-	if err != nil {
-		return err
-	}
-	defer book.Close()
+func (a *app) plan(ctx context.Context, w *workspace, book *ledger.Ledger, s selection) error {
 	// The JSON form has a row for every case; the text counts the rest.
 	s.affectedOnly = !a.json
 	prepared, err := a.local(ctx, w, book, s.base, s)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/reporters"
@@ -39,7 +40,9 @@ func (a *app) runCommand() *cobra.Command {
   gavel run --base main --junit report.xml --markdown comment.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.keys = args
-			return a.run(cmd.Context(), f)
+			return a.withLedger(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+				return a.run(ctx, w, book, f)
+			})
 		},
 	}
 	f.bind(cmd)
@@ -51,17 +54,7 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) run(ctx context.Context, f runFlags) error {
-	w, err := a.workspace()
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	book, err := a.openLedger(ctx, w)
-	if err != nil {
-		return err
-	}
-	defer book.Close()
+func (a *app) run(ctx context.Context, w *workspace, book *ledger.Ledger, f runFlags) error {
 	prepared, err := a.local(ctx, w, book, f.base, f.selection)
 	if err != nil {
 		return err
@@ -79,10 +72,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if ctx.Err() != nil {
 		return &exitError{code: exitInterrupted}
 	}
-	if code := report.ExitCode(); code != exitPass {
-		return &exitError{code: code}
-	}
-	return nil
+	return exitOf(report)
 }
 
 // execute carries a plan out with a progress line on stderr, and stores the
@@ -121,9 +111,9 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 		if !filepath.IsAbs(record) {
 			record = filepath.Join(a.dir, record)
 		}
-		recorders := newRecorders(record, e.Scrub)
-		e.Record = recorders.record
-		defer func() { err = errors.Join(err, recorders.close()) }()
+		recorders := target.NewRecorders(record, e.Scrub)
+		e.Record = recorders.Record
+		defer func() { err = errors.Join(err, recorders.Close()) }()
 	}
 	started := p.Now()
 	report, err = p.Execute(ctx, e)

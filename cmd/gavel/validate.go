@@ -194,6 +194,5 @@ func sourceLines(files fs.FS) func(file string, line int) (string, bool) {
 
 // colour follows the NO_COLOR convention.
 func (a *app) colour() bool {
-	v, set := a.lookupEnv("NO_COLOR")
-	return !set || v == ""
+	return a.env("NO_COLOR") == ""
 }
