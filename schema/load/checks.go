@@ -45,7 +45,7 @@ func definitionsOf(checks string) []string {
 // addChecks gives the cases of a definition the checks that stand beside it. A
 // case whose checks cannot be read would pass without them, so it is left out.
 func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []schema.Problem {
-	if def.Dialect == "" {
+	if def.Dialect == "" || def.isSidecar(src) {
 		return nil
 	}
 	file := stem(def.File) + checksSuffix

@@ -265,7 +265,7 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 	case def.Dialect == "":
 		def.Dialect = detect(doc)
 	}
-	if def.Dialect == "" && isSidecar(src.FS, file) {
+	if (def.Dialect == "" || def.Dialect == schema.DialectTestcase) && def.isSidecar(src) {
 		def.Dialect = schema.DialectEvalcase
 		return def, nil
 	}
@@ -306,13 +306,14 @@ func identities(cases []*schema.Case) []ID {
 	return ids
 }
 
-// isSidecar reports whether a file holds the suite of a .jsonl file beside it.
-func isSidecar(fsys fs.FS, file string) bool {
-	ext := path.Ext(file)
-	if ext != ".yaml" && ext != ".yml" {
+// isSidecar reports whether a file that has no cases yet holds the suite of a
+// .jsonl file beside it. One that has a name alone looks like a testcase.
+func (d *Definition) isSidecar(src schema.Source) bool {
+	ext := path.Ext(d.File)
+	if ext != ".yaml" && ext != ".yml" || len(d.Cases) > 0 || pinned(src.Settings.Dialects, d.File) != "" {
 		return false
 	}
-	doc, _ := schema.Open(fsys, stem(file)+".jsonl")
+	doc, _ := schema.Open(src.FS, stem(d.File)+".jsonl")
 	return doc != nil && detect(doc) == schema.DialectEvalcase
 }
 
