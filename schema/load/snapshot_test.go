@@ -99,6 +99,9 @@ func updateIsAFreshLoad(t *testing.T, settings schema.Settings, sequenceCount in
 	all := edits()
 	names := slices.Sorted(maps.Keys(all))
 	random := rand.New(rand.NewPCG(1, 2))
+	if raced {
+		sequenceCount /= 10
+	}
 	var sequences [][]string
 	for _, name := range names {
 		sequences = append(sequences, []string{name})
