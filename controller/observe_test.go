@@ -68,19 +68,27 @@ func (s *stage) perform(t *testing.T, run string, texts map[string]string) perfo
 	out := performance{map[string]seen{}, map[string][3]string{}}
 	for _, row := range prepared.Plan.Rows {
 		was := s.account(t, run, &w, row)
-		was.executed += builtFrom(texts, prepared.Head.Config.Targets[row.Target])
+		was.executed += readBy(texts, prepared.Head.Config.Targets[row.Target], row.Head)
 		out.seen[row.Key] = was
 		out.digests[row.Key] = [3]string{row.HeadDigests.E, row.HeadDigests.J, row.HeadDigests.D}
 	}
 	return out
 }
 
-// builtFrom is the bytes of what a target is built from.
-func builtFrom(texts map[string]string, t config.Target) string {
+// readBy is the bytes of what a target is built from and, of an agent, which is
+// told their paths alone, of what its messages name.
+func readBy(texts map[string]string, t config.Target, c *schema.Case) string {
 	text := ""
 	for _, file := range slices.Sorted(maps.Keys(texts)) {
 		if slices.ContainsFunc(t.Inputs, func(glob string) bool { return schema.MatchGlob(glob, file) }) {
 			text += "\n" + file + "=" + texts[file]
+		}
+	}
+	for _, m := range c.Drive.Messages {
+		for _, b := range m.Blocks {
+			if !t.RunsTools() {
+				text += "\n" + texts[b.Path]
+			}
 		}
 	}
 	return text
@@ -161,8 +169,8 @@ func (s *stage) account(t *testing.T, run string, w *witness, row plan.Row) seen
 	for _, ev := range row.Head.Evaluators {
 		sum += ev.Weight
 	}
-	for _, ev := range row.Head.Evaluators {
-		out.judged += "\n" + given(ev.Spec, w.costs[row.Key])
+	for i, ev := range row.Head.Evaluators {
+		out.judged += fmt.Sprint("\n", i, " ") + given(ev.Spec, w.costs[row.Key])
 		out.decided += fmt.Sprint(dump(reflect.ValueOf(ev.Rule)), ev.Weight/sum)
 		if c, ok := ev.Spec.(evaluator.Composite); ok {
 			out.decided += dump(reflect.ValueOf(c.Rules()))
@@ -190,10 +198,11 @@ func question(c *schema.Case) string {
 // have only what they are sent.
 func given(spec schema.Spec, cost verdict.Usage) string {
 	text := spec.Kind()
-	if s, ok := spec.(interface{ ReadsCost() bool }); ok && s.ReadsCost() {
-		text += fmt.Sprint(" cost ", cost.CostUSD, cost.Unpriced)
-	}
 	switch s := spec.(type) {
+	case evaluator.Measured:
+		text += costOf(slices.Contains(s.Quantities, evaluator.CostUSD), cost)
+	case evaluator.Checks:
+		text += costOf(slices.ContainsFunc(s.Checks, func(c evaluator.Check) bool { return c.Kind == evaluator.CheckCost }), cost)
 	case evaluator.Criteria, evaluator.Semantic, evaluator.Rubrics, evaluator.LLMJudge, evaluator.CodeJudge:
 		return text
 	case evaluator.Composite:
@@ -206,6 +215,13 @@ func given(spec schema.Spec, cost verdict.Usage) string {
 		return text
 	}
 	return text + dump(reflect.ValueOf(spec))
+}
+
+func costOf(read bool, cost verdict.Usage) string {
+	if !read {
+		return ""
+	}
+	return fmt.Sprint(" cost ", cost.CostUSD, cost.Unpriced)
 }
 
 // dump writes down all that a value holds, whether it is encoded or not.
@@ -235,8 +251,8 @@ func dump(v reflect.Value) string {
 type change struct {
 	// about names the fields that are changed, or says what else is.
 	about string
-	// file is changed from a text to another; it is written anew, or goes where
-	// both are empty, if there is no text to change it from.
+	// file is changed from a text to another. Without one to change it from it is
+	// written anew, or goes where both are empty; "a => b" moves it.
 	file, from, to string
 	affects        string
 }
@@ -244,7 +260,11 @@ type change struct {
 func (c change) apply(t *testing.T, texts map[string]string) map[string]string {
 	t.Helper()
 	texts = maps.Clone(texts)
+	old, moved, isMove := strings.Cut(c.file, " => ")
 	switch {
+	case isMove:
+		texts[moved] = texts[old]
+		delete(texts, old)
 	case c.from == "" && c.to == "":
 		delete(texts, c.file)
 	case c.from == "":

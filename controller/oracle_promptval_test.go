@@ -116,7 +116,6 @@ func changesOfPromptvals() []change {
 		{"checks appear", "test_definitions/again.checks.yaml", "", `".": [{contains: good}]`, "again E"},
 		{"where an agent is", cfg, "/agent,", "/agent/new,", "numeric E"},
 		{"which agent is meant", cfg, "robot: clerk", "robot: guide", "numeric E"},
-		{"kind of an agent", cfg, "/agent2, kind: agent", "/agent2, kind: workflow", ""},
 		{"target that is not used", cfg, "/agent2", "/agent3", ""},
 		{"what an agent is built from", "agent/own.py", "print()", "print(1)", "again E"},
 		{"a file of an agent appears", "agent/more.py", "", "print()", "again E"},

@@ -38,7 +38,9 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 		}
 	}
 	add("provider", t.Provider)
-	add("kind", t.Kind)
+	if !t.RunsTools() {
+		add("tools", "its own")
+	}
 	add("model", t.Model)
 	add("base url", t.BaseURL)
 	add("api", t.API)

@@ -29,7 +29,7 @@ func TestIdentityNamesWhatIsSent(t *testing.T) {
 		Mocks: map[string][]ToolMock{"f": {{Response: json.RawMessage(`{"b":1,"a":2}`)}}},
 	}
 	want := []Property{
-		{Name: "api", Value: "chat"}, {Name: "base url", Value: "https://x/v1"}, {Name: "kind", Value: "model"},
+		{Name: "api", Value: "chat"}, {Name: "base url", Value: "https://x/v1"},
 		{Name: "mock f", Value: `[{"Params":null,"Response":{"a":2,"b":1}}]`, Tool: "f"},
 		{Name: "model", Value: "m"}, {Name: "parameter temperature", Value: "0"}, {Name: "provider", Value: "openai"},
 	}

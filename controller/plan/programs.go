@@ -29,17 +29,37 @@ func (d *digester) messages(agent bool) {
 // measures adds what an evaluator measures by besides its spec: the bytes of
 // programs, the models that are asked in place of the judge, and the price.
 func (d *digester) measures(i int, spec schema.Spec) {
-	if s, ok := spec.(interface{ ProgramFiles() []schema.File }); ok {
-		for n, f := range s.ProgramFiles() {
-			d.long(Judgement, d.named("program", i)+" file "+strconv.Itoa(n+1), string(f.Data), f.Path)
-		}
-	}
+	d.programs(i, evaluator.ProgramsOf(spec))
 	if s, ok := spec.(interface{ ReadsCost() bool }); ok && s.ReadsCost() {
 		d.short(Judgement, d.named("price", i), cmp.Or(d.env.Targets[d.targetName()].Price, "none"), d.env.Config)
 	}
 	if s, ok := spec.(interface{ Targets() []string }); ok {
 		for n, name := range s.Targets() {
 			d.facts(Judgement, d.named("judge", i)+" of its own "+strconv.Itoa(n+1), d.env.Targets[name])
+		}
+	}
+}
+
+// programs adds the files that programs are made of and those that they are
+// told of, by the names that they know them by: a program that moves along with
+// them stays the same.
+func (d *digester) programs(i int, programs []evaluator.Program) {
+	n := 0
+	for k, p := range programs {
+		for _, f := range p.Files {
+			n++
+			d.long(Judgement, d.named("program", i)+" file "+strconv.Itoa(n), p.Sees(f.Path)+"\x00"+string(f.Data), f.Path)
+		}
+		var told []string
+		for _, m := range d.c.Drive.Messages {
+			for _, b := range m.Blocks {
+				if b.Path != "" {
+					told = append(told, p.Sees(b.Path))
+				}
+			}
+		}
+		if len(told) > 0 {
+			d.value(Judgement, d.named("program", i)+" input "+strconv.Itoa(k+1), told, d.c.Origin.File)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestSuiteDigests(t *testing.T) {
 	}{
 		"text of a file":    {func(c *schema.Case) { blocks(c)[0].Text = "other" }, Execution, "messages"},
 		"bytes of an image": {func(c *schema.Case) { blocks(c)[1].Data = []byte("gif") }, Execution, "messages"},
-		"path of a file":    {func(c *schema.Case) { blocks(c)[0].Path = "t/look.txt" }, "", ""},
+		"path of a file":    {func(c *schema.Case) { blocks(c)[0].Path = "t/look.txt" }, Judgement, "program 2 input 1"},
 		"note": {func(c *schema.Case) {
 			r := c.Evaluators[0].Spec.(evaluator.Rubrics)
 			r.Note = "m"
@@ -76,11 +76,21 @@ func TestSuiteDigests(t *testing.T) {
 		}, Judgement, "evaluator 1"},
 		"program of a member":  {func(c *schema.Case) { both(c).Members[0].Spec.(evaluator.CodeJudge).Files[0].Data = []byte("2") }, Judgement, "program 2 file 1"},
 		"program of composite": {func(c *schema.Case) { both(c).Program.Files[0].Data = []byte("2") }, Judgement, "program 2 file 2"},
-		"path of a program":    {func(c *schema.Case) { both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t" }, "", ""},
-		"least score":          {func(c *schema.Case) { c.Evaluators[0].Rule.Least["a"] = 0.6 }, Decision, "least scores 1"},
-		"aggregation":          {func(c *schema.Case) { c.Evaluators[1].Rule.Aggregate = schema.Maximum }, Decision, "aggregation 2"},
-		"bound of a member":    {func(c *schema.Case) { both(c).Members[1].Rule.Most["cost_usd"] = 2 }, Judgement, "evaluator 2"},
-		"bound":                {func(c *schema.Case) { c.Evaluators[2].Rule.Most["tool_calls"] = 4 }, Decision, "bounds 3"},
+		"folder of a program":  {func(c *schema.Case) { both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t" }, Judgement, "program 2 input 2"},
+		"name of a program":    {func(c *schema.Case) { both(c).Program.Files[0].Path = "s/other.py" }, Judgement, "program 2 file 2"},
+		"folder of all": {func(c *schema.Case) {
+			for i := range blocks(c) {
+				blocks(c)[i].Path = "t" + blocks(c)[i].Path[1:]
+			}
+			member := both(c).Members[0].Spec.(evaluator.CodeJudge)
+			member.Files[0].Path, member.Dir = "t/judge.py", "t"
+			both(c).Members[0].Spec = member
+			both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t"
+		}, "", ""},
+		"least score":       {func(c *schema.Case) { c.Evaluators[0].Rule.Least["a"] = 0.6 }, Decision, "least scores 1"},
+		"aggregation":       {func(c *schema.Case) { c.Evaluators[1].Rule.Aggregate = schema.Maximum }, Decision, "aggregation 2"},
+		"bound of a member": {func(c *schema.Case) { both(c).Members[1].Rule.Most["cost_usd"] = 2 }, Judgement, "evaluator 2"},
+		"bound":             {func(c *schema.Case) { c.Evaluators[2].Rule.Most["tool_calls"] = 4 }, Decision, "bounds 3"},
 		"quantity": {func(c *schema.Case) {
 			c.Evaluators[2].Spec = evaluator.Measured{Type: "execution_metrics", Quantities: []string{"llm_calls"}}
 		}, Judgement, "evaluator 3"},

@@ -198,12 +198,13 @@ func (c *compiler) folder(p part) (string, bool) {
 // of the same kind beside each, since a program may load them.
 func (c *compiler) readProgram(script part, dir string, words []string) programFiles {
 	out := programFiles{argv: slices.Clone(words)}
+	program := evaluator.Program{Dir: dir}
 	for i, word := range words {
 		file := c.programFile(script, dir, word, i)
 		if file == "" {
 			continue
 		}
-		if rel := relative(dir, file); path.Clean(word) != rel {
+		if rel := program.Sees(file); path.Clean(word) != rel {
 			out.argv[i] = rel
 		}
 		c.addProgram(script, file, &out)
@@ -244,7 +245,7 @@ func (c *compiler) programFile(script part, dir, word string, i int) string {
 	for up := dir; up != "." && !strings.HasPrefix(word, "../"); {
 		up = path.Dir(up)
 		if found := path.Join(up, word); c.isFile(found) {
-			c.warn(at.problem("found-above", fmt.Sprintf("%s is not in the folder that the program runs in; %s is taken", word, found), "write "+relative(dir, found)))
+			c.warn(at.problem("found-above", fmt.Sprintf("%s is not in the folder that the program runs in; %s is taken", word, found), "write "+evaluator.Program{Dir: dir}.Sees(found)))
 			return found
 		}
 	}
@@ -298,16 +299,4 @@ func (c *compiler) addProgram(script part, file string, out *programFiles) {
 		}
 		add(name)
 	}
-}
-
-// relative is how a program that runs in a folder names a file.
-func relative(dir, file string) string {
-	up := ""
-	for dir != "." && !strings.HasPrefix(file, dir+"/") {
-		dir, up = path.Dir(dir), up+"../"
-	}
-	if dir == "." {
-		return up + file
-	}
-	return up + strings.TrimPrefix(file, dir+"/")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evalcase"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // TestProblems gives for every mistake its place, what is wrong and what to
@@ -116,13 +117,12 @@ func TestProgramFiles(t *testing.T) {
 		if len(cases) != 1 || len(problems) > 0 {
 			t.Fatalf("%d cases, problems %q", len(cases), problems)
 		}
-		program := cases[0].Evaluators[0].Spec.(interface{ ProgramFiles() []schema.File })
 		for _, role := range []schema.Input{{File: "suites/judges", Role: "program"}, {File: "suites/judges/util.py", Role: "program"}} {
 			if !slices.Contains(cases[0].Inputs, role) {
 				t.Errorf("%v is no input: %v", role, cases[0].Inputs)
 			}
 		}
-		return program.ProgramFiles()
+		return evaluator.ProgramsOf(cases[0].Evaluators[0].Spec)[0].Files
 	}
 	want := []schema.File{{Path: "suites/judges/main.py", Data: []byte("import util")}, {Path: "suites/judges/util.py", Data: []byte("util")}}
 	if diff := cmp.Diff(want, load()); diff != "" {

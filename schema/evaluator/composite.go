@@ -109,17 +109,6 @@ func (c Composite) ReadsCost() bool {
 	})
 }
 
-// ProgramFiles are those of the programs of all parts.
-func (c Composite) ProgramFiles() []schema.File {
-	var files []schema.File
-	for _, s := range c.parts() {
-		if p, ok := s.(interface{ ProgramFiles() []schema.File }); ok {
-			files = append(files, p.ProgramFiles()...)
-		}
-	}
-	return files
-}
-
 func (c Composite) parts() []schema.Spec {
 	var specs []schema.Spec
 	for _, m := range c.Members {

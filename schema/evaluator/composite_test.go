@@ -35,7 +35,11 @@ func TestCompositeGathersItsParts(t *testing.T) {
 	if diff := cmp.Diff([]string{"small", "large"}, c.Targets()); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]schema.File{file("judge"), file("prompt"), file("gate")}, c.ProgramFiles()); diff != "" {
+	var files []schema.File
+	for _, p := range evaluator.ProgramsOf(c) {
+		files = append(files, p.Files...)
+	}
+	if diff := cmp.Diff([]schema.File{file("judge"), file("prompt"), file("gate")}, files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	want := []evaluator.MemberRule{

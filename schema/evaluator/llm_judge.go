@@ -58,10 +58,5 @@ func (j LLMJudge) Roles() []schema.Role { return judgeUnless(j.Target) }
 // Targets names the model that is asked in place of the judge.
 func (j LLMJudge) Targets() []string { return named(j.Target) }
 
-// ProgramFiles are those of the program that prints the prompt.
-func (j LLMJudge) ProgramFiles() []schema.File {
-	if j.Program == nil {
-		return nil
-	}
-	return j.Program.Files
-}
+// ReadsCost reports whether a program is told the cost.
+func (j LLMJudge) ReadsCost() bool { return j.Program != nil }

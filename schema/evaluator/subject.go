@@ -2,6 +2,8 @@ package evaluator
 
 import (
 	"encoding/json"
+	"path"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -25,12 +27,24 @@ type Program struct {
 	// Config is handed to it, as canonical JSON.
 	Config json.RawMessage `json:"config,omitempty"`
 	// Files are those that Argv names and those beside them that they may
-	// load. Their bytes are parts of J of their own.
+	// load. Their bytes are parts of J of their own, by the names that the
+	// program knows them by.
 	Files []schema.File `json:"-"`
 	// Dir is relative to the repository root. Moving a program together with
 	// its suite changes nothing, so it is in no digest.
 	Dir string `json:"-"`
 }
 
-// ProgramFiles are the files whose bytes belong to J.
-func (p Program) ProgramFiles() []schema.File { return p.Files }
+// ReadsCost reports that the price of the target matters: the program is told
+// what the sample cost.
+func (p Program) ReadsCost() bool { return true }
+
+// Sees gives the name of a file of the repository as the program knows it, from
+// the folder that it runs in.
+func (p Program) Sees(file string) string {
+	dir, up := path.Clean(p.Dir), ""
+	for dir != "." && !strings.HasPrefix(file, dir+"/") {
+		dir, up = path.Dir(dir), up+"../"
+	}
+	return up + strings.TrimPrefix(file, dir+"/")
+}

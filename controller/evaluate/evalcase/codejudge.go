@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
@@ -100,7 +99,7 @@ func (in Input) payload(p evaluator.Program, s evaluator.Subject) payload {
 	out.put("candidate_answer", in.Answer())
 	out.put("input_messages", forms(in.input()))
 	out.put("output_messages", forms(in.output()))
-	out.put("input_files", in.files(p.Dir))
+	out.put("input_files", in.files(p))
 	out.put("trace_summary", in.trace())
 	out.put("expected_outcome", s.ExpectedOutcome)
 	out.put("expected_messages", forms(s.ExpectedMessages))
@@ -126,28 +125,16 @@ func forms(messages []schema.Message) []schema.Message {
 }
 
 // files are those of the input, as a program finds them from its folder.
-func (in Input) files(dir string) []string {
+func (in Input) files(p evaluator.Program) []string {
 	files := []string{}
 	for _, m := range in.Case.Drive.Messages {
 		for _, b := range m.Blocks {
 			if b.Path != "" {
-				files = append(files, fromFolder(dir, b.Path))
+				files = append(files, p.Sees(b.Path))
 			}
 		}
 	}
 	return files
-}
-
-// fromFolder is a path of the repository as it is named in one of its folders.
-func fromFolder(dir, file string) string {
-	up := ""
-	for dir = path.Clean(dir); dir != "." && !strings.HasPrefix(file, dir+"/"); dir = path.Dir(dir) {
-		up += "../"
-	}
-	if dir == "." {
-		return up + file
-	}
-	return up + strings.TrimPrefix(file, dir+"/")
 }
 
 // trace sums the calls up; nil where they are not known.
