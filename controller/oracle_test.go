@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
@@ -133,16 +132,8 @@ type seen struct{ executed, judged, decided string }
 
 // observe runs a repository on a fresh ledger and gives per case what was seen
 // and the three digests.
-func observe(t *testing.T, p *provider, texts map[string]string) (map[string]seen, map[string][3]string) {
+func observe(t *testing.T, p *provider, state controller.State) (map[string]seen, map[string][3]string) {
 	t.Helper()
-	repo := fstest.MapFS{}
-	for name, text := range texts {
-		repo[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	cfg, problems := config.Parse("gavel.yaml", []byte(texts["gavel.yaml"]))
-	if schema.HasErrors(problems) {
-		t.Fatal(problems)
-	}
 	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
 	if err != nil {
 		t.Fatal(err)
@@ -151,8 +142,7 @@ func observe(t *testing.T, p *provider, texts map[string]string) (map[string]see
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	none := func(string) (string, bool) { return "", false }
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
-		Head:       controller.State{Commit: controller.Worktree, FS: repo, Config: cfg},
-		ConfigFile: "gavel.yaml", Ledger: book, HeadTrust: operator, BaseTrust: operator, LookupEnv: none,
+		Head: state, ConfigFile: "gavel.yaml", Ledger: book, HeadTrust: operator, BaseTrust: operator, LookupEnv: none,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +214,8 @@ func (p *provider) account(t *testing.T, prepared *controller.Prepared) (map[str
 func TestADigestDiffersExactlyWhenWhatItIsAboutDoes(t *testing.T) {
 	p := newProvider(t)
 	base := oracleFiles(p.URL)
-	before, old := observe(t, p, base)
+	was := scan(t, base)
+	before, old := observe(t, p, stateOf(t, controller.Worktree, base))
 	swap := func(file, from, to string) map[string]string {
 		if !strings.Contains(base[file], from) {
 			t.Fatalf("%s does not hold %q", file, from)
@@ -305,8 +296,9 @@ func TestADigestDiffersExactlyWhenWhatItIsAboutDoes(t *testing.T) {
 					delete(texts, file)
 				}
 			}
-			after, now := observe(t, p, texts)
-			samePlans(t, base, texts, func(key string) bool { return old[local(key)][2] != now[local(key)][2] })
+			head := stateOf(t, controller.Worktree, texts)
+			after, now := observe(t, p, head)
+			samePlans(t, was, head, func(key string) bool { return old[local(key)][2] != now[local(key)][2] })
 			for _, word := range words {
 				compare(t, word, before[word], after[word], old[word], now[word])
 				affected := old[word][2] != now[word][2]

@@ -32,21 +32,37 @@ func stateOf(t *testing.T, commit string, texts map[string]string) controller.St
 	return controller.State{Commit: commit, FS: files, Config: cfg}
 }
 
+// A scanned state is one that others are compared with.
+type scanned struct {
+	controller.State
+	snapshot *load.Snapshot
+}
+
+func scan(t *testing.T, texts map[string]string) scanned {
+	t.Helper()
+	s := stateOf(t, strings.Repeat("b", 40), texts)
+	snapshot, err := load.Scan(t.Context(), s.FS, s.Config.Settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scanned{s, snapshot}
+}
+
 // between is the plan of one repository against another, made of all cases or,
 // where base's snapshot is given, of those that the change can affect.
-func between(t *testing.T, base, head map[string]string, snapshot *load.Snapshot) *controller.Prepared {
+func between(t *testing.T, was, is controller.State, snapshot *load.Snapshot) *controller.Prepared {
 	t.Helper()
-	was, is := stateOf(t, strings.Repeat("b", 40), base), stateOf(t, controller.Worktree, head)
+	base, _ := was.FS.(fstest.MapFS)
+	head, _ := is.FS.(fstest.MapFS)
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
 		Head: is, Base: &was, ConfigFile: "gavel.yaml", Snapshot: snapshot,
 		LookupEnv: func(string) (string, bool) { return "", false },
 		Changed: func(context.Context, []string) ([]string, error) {
 			files := maps.Clone(base)
 			maps.Copy(files, head)
-			maps.DeleteFunc(files, func(file, _ string) bool {
-				a, there := base[file]
-				b, still := head[file]
-				return there == still && a == b
+			maps.DeleteFunc(files, func(file string, _ *fstest.MapFile) bool {
+				a, b := base[file], head[file]
+				return a != nil && b != nil && string(a.Data) == string(b.Data)
 			})
 			return slices.Sorted(maps.Keys(files)), nil
 		},
@@ -60,13 +76,9 @@ func between(t *testing.T, base, head map[string]string, snapshot *load.Snapshot
 // samePlans holds that planning only what a change can affect is planning all,
 // with the rest as a number, and that both affect the cases whose digests say
 // so.
-func samePlans(t *testing.T, base, head map[string]string, affected func(key string) bool) {
+func samePlans(t *testing.T, base scanned, head controller.State, affected func(key string) bool) {
 	t.Helper()
-	snapshot, err := load.Scan(t.Context(), stateOf(t, "", base).FS, stateOf(t, "", base).Config.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, some := between(t, base, head, nil), between(t, base, head, snapshot)
+	all, some := between(t, base.State, head, nil), between(t, base.State, head, base.snapshot)
 	for _, row := range all.Plan.Rows {
 		if is := row.Action != plan.Reuse; is != affected(row.Key) {
 			t.Errorf("%s: planned to %s, its digest differs: %v", row.Key, row.Action, affected(row.Key))
@@ -126,11 +138,8 @@ func TestPlansOfRemovedMovedAndBroken(t *testing.T) {
 					delete(head, file)
 				}
 			}
-			snapshot, err := load.Scan(t.Context(), stateOf(t, "", base).FS, stateOf(t, "", base).Config.Settings())
-			if err != nil {
-				t.Fatal(err)
-			}
-			all, some := between(t, base, head, nil), between(t, base, head, snapshot)
+			was, is := scan(t, base), stateOf(t, controller.Worktree, head)
+			all, some := between(t, was.State, is, nil), between(t, was.State, is, was.snapshot)
 			if diff := cmp.Diff(rows(all.Plan), rows(some.Plan)); diff != "" {
 				t.Errorf("of all cases, of the affected ones (-all +affected):\n%s", diff)
 			}
