@@ -11,7 +11,15 @@ import (
 // messages adds what is sent. Files and images count by what they hold; their
 // paths only where the target is an agent, which is told them.
 func (d *digester) messages(agent bool) {
-	files := []string{d.c.Origin.File}
+	files, paths := []string{d.c.Origin.File}, d.attached()
+	d.value(Execution, "messages", d.c.Drive.Messages, append(files, paths...)...)
+	if agent && len(paths) > 0 {
+		d.value(Execution, "paths of files", paths, append(files, paths...)...)
+	}
+}
+
+// attached are the files and images of the messages.
+func (d *digester) attached() []string {
 	var paths []string
 	for _, m := range d.c.Drive.Messages {
 		for _, b := range m.Blocks {
@@ -20,10 +28,7 @@ func (d *digester) messages(agent bool) {
 			}
 		}
 	}
-	d.value(Execution, "messages", d.c.Drive.Messages, append(files, paths...)...)
-	if agent && len(paths) > 0 {
-		d.value(Execution, "paths of files", paths, append(files, paths...)...)
-	}
+	return paths
 }
 
 // measures adds what an evaluator measures by besides its spec: the bytes of
@@ -51,12 +56,8 @@ func (d *digester) programs(i int, programs []evaluator.Program) {
 			d.long(Judgement, d.named("program", i)+" file "+strconv.Itoa(n), p.Sees(f.Path)+"\x00"+string(f.Data), f.Path)
 		}
 		var told []string
-		for _, m := range d.c.Drive.Messages {
-			for _, b := range m.Blocks {
-				if b.Path != "" {
-					told = append(told, p.Sees(b.Path))
-				}
-			}
+		for _, path := range d.attached() {
+			told = append(told, p.Sees(path))
 		}
 		if len(told) > 0 {
 			d.value(Judgement, d.named("program", i)+" input "+strconv.Itoa(k+1), told, d.c.Origin.File)
