@@ -284,6 +284,9 @@ func (c change) apply(t *testing.T, texts map[string]string) map[string]string {
 func expectChanges(t *testing.T, s *stage, base map[string]string, changes []change) {
 	o := oracle{s, scan(t, base), s.perform(t, stateOf(t, controller.Worktree, base))}
 	for i, c := range changes {
+		if raced && i%16 != 0 {
+			continue
+		}
 		t.Run(fmt.Sprint(i, " ", c.about), func(t *testing.T) {
 			t.Parallel()
 			o.expect(t, c.apply(t, base), c.affects)
