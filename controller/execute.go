@@ -262,7 +262,6 @@ func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, e
 	return targets, nil
 }
 
-// collect keeps the outcomes of jobs, which are in the same order, by case.
 // ErrUnconfigured means that a case names a target that gavel.yaml does not
 // have.
 var ErrUnconfigured = errors.New("is not configured")
@@ -272,6 +271,7 @@ func unconfigured(name string, cfg *config.Config) error {
 	return fmt.Errorf("target %q %w; %s", name, ErrUnconfigured, hint)
 }
 
+// collect keeps the outcomes of jobs, which are in the same order, by case.
 func collect(into map[string]reporters.Outcome, jobs []run.Job, outcomes []run.Outcome) {
 	for i, o := range outcomes {
 		out := reporters.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}

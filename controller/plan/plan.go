@@ -1,8 +1,8 @@
 // Package plan works out which cases have to be done again, and why.
 //
 // [Digest] condenses everything that bears on a case into three nested
-// digests; [Decide] compares them with those of the base and with what the
-// ledger knows. Both are pure.
+// digests; [Compare] sets those of head against base, and [Settle] takes into
+// account what the ledger knows. All of them are pure.
 package plan
 
 import (

@@ -88,7 +88,7 @@ func line(message string, done bool) string {
 	return string(raw)
 }
 
-// script of a transcript: "user: Hi", "assistant: Hello", a line for each.
+// spoken is the script of a transcript: "user: Hi", "assistant: Hello", a line for each.
 func spoken(out run.Outcome) string {
 	if len(out.Transcripts) == 0 {
 		return ""

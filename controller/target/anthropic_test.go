@@ -98,7 +98,7 @@ func TestAnthropicSends(t *testing.T) {
 	}
 }
 
-// said is a message of the API with the given content.
+// anthropicSaid is a message of the API with the given content.
 func anthropicSaid(content, stop string) string {
 	return `{"type":"message","role":"assistant","model":"m","content":[` + content + `],"stop_reason":"` + stop + `","usage":{"input_tokens":1,"cache_creation_input_tokens":10,"cache_read_input_tokens":100,"output_tokens":2}}`
 }
