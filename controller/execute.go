@@ -3,6 +3,8 @@ package controller
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +19,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/target/secret"
+	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -64,6 +68,38 @@ type Progress struct {
 	Outcome *run.Outcome
 	// Base is true while base is measured.
 	Base bool
+}
+
+// Side is which one is under way: head or base.
+func (p Progress) Side() string {
+	if p.Base {
+		return "base"
+	}
+	return "head"
+}
+
+// Verdict is that of the case that ended; empty at the start.
+func (p Progress) Verdict() verdict.Verdict {
+	if p.Outcome == nil {
+		return ""
+	}
+	return p.Outcome.Result.Verdict
+}
+
+// NewID names a run.
+func NewID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// Scrub takes the credentials of both sides' targets out of what is kept.
+func (p *Prepared) Scrub() func(string) string {
+	targets := slices.Collect(maps.Values(p.Head.Config.Targets))
+	if p.Base != nil {
+		targets = slices.AppendSeq(targets, maps.Values(p.Base.Config.Targets))
+	}
+	return secret.Scrub(targets, p.LookupEnv)
 }
 
 // Execute judges what the plan leaves to be judged, base where it has to be

@@ -20,6 +20,23 @@ type Start struct {
 	Reads []string
 }
 
+// WithholdPrograms adds the rows whose programs must not or cannot be started to
+// those that are not judged for another reason, if there is one. why is asked
+// for each that starts a program; empty lets it.
+func (p *Prepared) WithholdPrograms(otherwise func(plan.Row) string, why func() string) func(plan.Row) string {
+	return func(row plan.Row) string {
+		if otherwise != nil {
+			if reason := otherwise(row); reason != "" {
+				return reason
+			}
+		}
+		if _, starts := p.Starts(row); !starts {
+			return ""
+		}
+		return why()
+	}
+}
+
 // Starts tells whether judging a row starts programs of the repository, and
 // what that depends on.
 func (p *Prepared) Starts(r plan.Row) (Start, bool) {

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -55,6 +57,47 @@ func (s Snapshots) At(ctx context.Context, state State) (*load.Snapshot, error) 
 	want.Commit = state.Commit
 	s.write(want, snapshot)
 	return snapshot, nil
+}
+
+// Worktree gives the snapshot of the working tree of a repository: what is
+// remembered of HEAD, with the files that differ from it loaded again.
+func (s Snapshots) Worktree(ctx context.Context, repo *gitrepo.Repository, work State) (*load.Snapshot, error) {
+	settings := work.Config.Settings()
+	head, err := repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	files, err := repo.FS(head)
+	if err != nil {
+		return nil, err
+	}
+	was, err := s.At(ctx, State{Commit: head, FS: files, Config: work.Config})
+	if err != nil {
+		return nil, err
+	}
+	changed, err := repo.ChangedWork(ctx, head, slices.Concat(load.Folders(settings), was.Outside(settings)))
+	if err != nil || len(changed) == 0 {
+		return was, err
+	}
+	change, err := was.Update(ctx, work.FS, settings, changed)
+	if err != nil {
+		return nil, err
+	}
+	return change.Snapshot(), nil
+}
+
+// ThisProgram names the build that runs: two builds of one version need not
+// compile a definition to the same cases.
+func ThisProgram() string {
+	name, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d %d", name, info.Size(), info.ModTime().UnixNano())
 }
 
 func (s Snapshots) describe(settings schema.Settings) (storedSnapshot, error) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/schema"
@@ -89,7 +88,7 @@ func (a *app) command(ctx context.Context, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(a.stderr, "gavel: interrupted")
 		return exitInterrupted
-	case errors.Is(err, controller.ErrUnconfigured):
+	case errors.Is(err, controller.ErrUnconfigured), errors.Is(err, controller.ErrCommitted):
 		fmt.Fprintln(a.stderr, "gavel:", err)
 		return exitUsage
 	case errors.As(err, &exit):
@@ -155,17 +154,4 @@ func (a *app) print(v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
-}
-
-// screen tells whether w is a terminal, and how wide it is.
-func screen(w io.Writer) (width int, isTerminal bool) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 80, false
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width < 20 {
-		width = 80
-	}
-	return width, true
 }

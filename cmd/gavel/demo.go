@@ -50,8 +50,8 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	if err != nil {
 		return err
 	}
-	width, isTerminal := screen(a.stdout)
-	opts := terminal.Options{Width: width, Color: isTerminal && a.colour()}
+	_, isTerminal := terminal.Screen(a.stdout)
+	opts := terminal.For(a.stdout, a.lookupEnv)
 	if !a.json {
 		fmt.Fprintf(a.stdout, "A pull request edits a prompt and a shared system prompt, breaks a file, changes\na description, adds, moves and removes a case. This is what has to be judged again:\n\n")
 		if err := terminal.Plan(a.stdout, prepared.Plan, opts); err != nil {
@@ -62,7 +62,7 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(a.dir, ownFolder, "comment.md")
+	file := filepath.Join(a.dir, controller.OwnFolder, "comment.md")
 	comment := reporters.Markdown(report, reporters.Options{RepositoryURL: "https://github.com/octo/demo"})
 	if err := os.WriteFile(file, []byte(comment), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)

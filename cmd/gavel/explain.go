@@ -2,17 +2,11 @@ package main
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/schema"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -43,9 +37,9 @@ func (a *app) explain(ctx context.Context, w *workspace, book *ledger.Ledger, ke
 	if err != nil {
 		return err
 	}
-	row, err := findRow(prepared, key)
+	row, err := explain.Find(prepared.Plan, prepared.Problems, key)
 	if err != nil {
-		return err
+		return &exitError{exitUsage, err}
 	}
 	out, err := explain.Of(ctx, book, row)
 	if err != nil {
@@ -55,21 +49,4 @@ func (a *app) explain(ctx context.Context, w *workspace, book *ledger.Ledger, ke
 		return a.print(out)
 	}
 	return out.Write(a.stdout)
-}
-
-func findRow(p *controller.Prepared, key string) (plan.Row, error) {
-	known := map[string]bool{}
-	for _, r := range p.Plan.Rows {
-		if r.Key == key {
-			return r, nil
-		}
-		known[r.Key] = true
-	}
-	for _, problem := range p.Problems {
-		if problem.Severity == schema.Error && strings.Contains(problem.File, key) {
-			return plan.Row{}, usageError("the definition of %s is invalid: %s", key, problem)
-		}
-	}
-	hint := schema.DidYouMean(key, slices.Collect(maps.Keys(known)))
-	return plan.Row{}, usageError("there is no case %q; %s", key, strings.TrimSpace(hint+" gavel plan lists all"))
 }

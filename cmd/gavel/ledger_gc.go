@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -63,20 +64,9 @@ func (a *app) gc(ctx context.Context, w *workspace, book *ledger.Ledger, f gcFla
 	if c.Needed, err = a.needed(ctx, w, book, upkeep.Roots{Bases: f.bases, Closed: c.Closed}); err != nil {
 		return err
 	}
-	before, err := book.Counts(ctx)
+	out, err := upkeep.Collect(ctx, book, c)
 	if err != nil {
 		return err
-	}
-	removed, err := book.Collect(ctx, c)
-	if err != nil {
-		return err
-	}
-	after, err := book.Counts(ctx)
-	if err != nil {
-		return err
-	}
-	out := upkeep.Collected{
-		Removed: removed, BytesBefore: before.Bytes + before.Free, Bytes: after.Bytes + after.Free, DryRun: f.dryRun,
 	}
 	return a.printOr(out, out.Text())
 }
@@ -87,7 +77,7 @@ func (a *app) needed(ctx context.Context, w *workspace, book *ledger.Ledger, roo
 	if roots.Head, err = a.worktree(w); err != nil {
 		return nil, err
 	}
-	store := filepath.Join(w.repo.Root(), ownFolder, "objects.git")
+	store := filepath.Join(w.repo.Root(), controller.OwnFolder, "objects.git")
 	if _, err := os.Stat(store); err == nil {
 		if roots.Fetched, err = gitrepo.Open(store); err != nil {
 			return nil, err

@@ -42,6 +42,5 @@ func (a *app) plan(ctx context.Context, w *workspace, book *ledger.Ledger, s sel
 	if a.json {
 		return a.print(planned.Of(prepared.Plan))
 	}
-	width, isTerminal := screen(a.stdout)
-	return terminal.Plan(a.stdout, prepared.Plan, terminal.Options{Width: width, Color: isTerminal && a.colour()})
+	return terminal.Plan(a.stdout, prepared.Plan, terminal.For(a.stdout, a.lookupEnv))
 }

@@ -119,7 +119,7 @@ func (a *app) reviewer(here *gitrepo.Repository, book *ledger.Ledger, repo forge
 		Fetch: func(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
 			return here.Fetch(ctx, gitrepo.Source{
 				Refs: refs, Token: func() string { return a.env("GITHUB_TOKEN") },
-				Store: filepath.Join(here.Root(), ownFolder, "objects.git"),
+				Store: filepath.Join(here.Root(), controller.OwnFolder, "objects.git"),
 			})
 		},
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {

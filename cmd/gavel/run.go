@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -16,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/junit"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -85,7 +82,7 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, programs.Close()) }()
-	e.ID, e.Scrub = newID(), a.scrub(p)
+	e.ID, e.Scrub = controller.NewID(), p.Scrub()
 	e.Programs, e.Withhold = programs.Judges, programs.Withhold(p, e.Withhold)
 	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
 		env := target.Env{Lookup: a.lookupEnv, Files: s.FS, Transport: transport}
@@ -103,9 +100,11 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 		}
 		return target.New(t, env)
 	}
-	bar := newProgress(a.stderr)
+	bar := terminal.NewBar(a.stderr)
 	if e.Observe == nil {
-		e.Observe = bar.observe
+		e.Observe = func(p controller.Progress) {
+			bar.Show(terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Verdict: p.Verdict()})
+		}
 	}
 	if record != "" {
 		if !filepath.IsAbs(record) {
@@ -117,21 +116,12 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 	}
 	started := p.Now()
 	report, err = p.Execute(ctx, e)
-	bar.close()
+	bar.Clear()
 	if err != nil {
 		return nil, err
 	}
 	// What is known is stored and shown even when the run was interrupted.
 	return report, p.Store(context.WithoutCancel(ctx), e, report, started)
-}
-
-// scrub takes the credentials of both sides' targets out of what is kept.
-func (a *app) scrub(p *controller.Prepared) func(string) string {
-	targets := slices.Collect(maps.Values(p.Head.Config.Targets))
-	if p.Base != nil {
-		targets = slices.AppendSeq(targets, maps.Values(p.Base.Config.Targets))
-	}
-	return secret.Scrub(targets, a.lookupEnv)
 }
 
 func (a *app) writeReport(report *reporters.Report, f runFlags) error {
@@ -153,6 +143,5 @@ func (a *app) writeReport(report *reporters.Report, f runFlags) error {
 	if a.json {
 		return a.print(report)
 	}
-	width, isTerminal := screen(a.stdout)
-	return terminal.Report(a.stdout, report, terminal.Options{Width: width, Color: isTerminal && a.colour()})
+	return terminal.Report(a.stdout, report, terminal.For(a.stdout, a.lookupEnv))
 }

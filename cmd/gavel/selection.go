@@ -2,10 +2,10 @@ package main
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -56,35 +56,7 @@ func (s *selection) against(settings schema.Settings) ([]string, error) {
 	return names, nil
 }
 
-// selects gives the filter, nil when everything is selected.
-func (s *selection) selects() func(*schema.Case) bool {
-	if len(s.keys)+len(s.tags)+len(s.difficulties)+len(s.domains)+len(s.levels) == 0 {
-		return nil
-	}
-	return func(c *schema.Case) bool {
-		return matchesKey(s.keys, c.Key) &&
-			sharesOne(s.tags, c.Labels.Tags) &&
-			sharesOne(s.difficulties, []string{c.Labels.Difficulty}) &&
-			sharesOne(s.domains, group(c, 0)) &&
-			sharesOne(s.levels, group(c, 1))
-	}
-}
-
-func matchesKey(globs []string, key string) bool {
-	return len(globs) == 0 || slices.ContainsFunc(globs, func(glob string) bool {
-		glob = strings.TrimSuffix(glob, "/")
-		return schema.MatchGlob(glob, key) || schema.MatchGlob(glob+"/**", key)
-	})
-}
-
-func sharesOne(wanted, has []string) bool {
-	return len(wanted) == 0 || slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(has, w) })
-}
-
-// group is the i-th group of a case of the domain dialect.
-func group(c *schema.Case, i int) []string {
-	if c.Dialect != schema.DialectDomain || i >= len(c.Labels.Groups) {
-		return nil
-	}
-	return c.Labels.Groups[i : i+1]
+// filter is the part of the selection that leaves cases out.
+func (s *selection) filter() controller.Filter {
+	return controller.Filter{Keys: s.keys, Tags: s.tags, Difficulties: s.difficulties, Domains: s.domains, Levels: s.levels}
 }

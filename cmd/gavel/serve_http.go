@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
 // handler answers deliveries and those who watch over the server.
@@ -64,7 +65,7 @@ func (s *serving) observer() serve.Observer {
 // newLog writes lines for people on a terminal, and JSON elsewhere.
 func newLog(w io.Writer, redact func(string) string) zerolog.Logger {
 	clean := redacting{w, redact}
-	if _, isTerminal := screen(w); isTerminal {
+	if _, isTerminal := terminal.Screen(w); isTerminal {
 		return zerolog.New(zerolog.ConsoleWriter{Out: clean, TimeFormat: time.TimeOnly}).With().Timestamp().Logger()
 	}
 	return zerolog.New(clean).With().Timestamp().Logger()

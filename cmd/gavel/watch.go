@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -75,7 +78,7 @@ Ctrl-C stops a run under way, and ends the watch when pressed again.`,
 }
 
 func (a *app) watch(ctx context.Context, f watchFlags, args []string) error {
-	_, isTerminal := screen(a.stdout)
+	_, isTerminal := terminal.Screen(a.stdout)
 	if ci, _ := a.lookupEnv("CI"); ci != "" && ci != "false" && !isTerminal {
 		return usageError("watch waits for files to be saved, which nobody does here (CI is set): write `gavel run --base main`")
 	}
@@ -158,7 +161,7 @@ func (a *app) openPlace(ctx context.Context) (live.Place, error) {
 	if err != nil {
 		return live.Place{}, errors.Join(err, w.close())
 	}
-	file, own := filepath.Join(w.repo.Root(), ownFolder, "ledger.db"), []string{ownFolder + "/"}
+	file, own := filepath.Join(w.repo.Root(), controller.OwnFolder, "ledger.db"), []string{controller.OwnFolder + "/"}
 	if a.ledgerFile != "" {
 		file = a.ledgerFile
 		if full, err := filepath.Abs(file); err == nil {
@@ -187,9 +190,16 @@ func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update)) *l
 func (a *app) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines := &watchLines{app: a}
+	lines := &terminal.Lines{W: a.stdout, LookupEnv: a.lookupEnv, Open: a.openFiles}
+	write := lines.Text
+	if a.json {
+		write = lines.JSON
+	}
+	var running, interrupted atomic.Bool
+	var unwritten error
 	session := a.session(tree, f, func(u board.Update) {
-		if err := lines.write(u); err != nil {
+		running.Store(u.Board.State == board.Running)
+		if unwritten = write(u); unwritten != nil {
 			cancel() // nobody reads any more
 		}
 	})
@@ -202,11 +212,11 @@ func (a *app) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) err
 			case <-ctx.Done():
 				return
 			case got := <-interrupts:
-				if got == os.Interrupt && lines.stoppable() {
+				if got == os.Interrupt && running.Load() {
 					session.Do(board.Command{Do: board.Stop})
 					continue
 				}
-				lines.interrupted.Store(true)
+				interrupted.Store(true)
 				cancel()
 			}
 		}
@@ -214,11 +224,20 @@ func (a *app) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) err
 	if err := session.Run(ctx); err != nil {
 		return err
 	}
-	if lines.interrupted.Load() {
+	if interrupted.Load() {
 		return &exitError{code: exitInterrupted}
 	}
-	if err := lines.err; err != nil && !errors.Is(err, syscall.EPIPE) {
-		return fmt.Errorf("print what happened: %w", err)
+	if unwritten != nil && !errors.Is(unwritten, syscall.EPIPE) {
+		return fmt.Errorf("print what happened: %w", unwritten)
 	}
 	return nil
+}
+
+// openFiles opens the working tree, which may have been made anew.
+func (a *app) openFiles() (fs.FS, func() error, error) {
+	w, err := a.workspace()
+	if err != nil {
+		return nil, nil, err
+	}
+	return w.files, w.close, nil
 }

@@ -8,8 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/reporters/board"
@@ -63,34 +61,11 @@ func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) er
 
 // editor is the program that opens a file at a line.
 func (a *app) editor(ctx context.Context, file string, line int) (watchscreen.Program, error) {
-	command := ""
-	for _, name := range []string{"VISUAL", "EDITOR"} {
-		if v, ok := a.lookupEnv(name); ok && command == "" {
-			command = v
-		}
+	argv, err := watchscreen.EditorCommand(a.lookupEnv, file, line)
+	if err != nil {
+		return nil, err
 	}
-	words := strings.Fields(command)
-	if len(words) == 0 {
-		return nil, errors.New("no editor is set: export EDITOR, such as EDITOR=vim")
-	}
-	cmd := exec.CommandContext(ctx, words[0], append(words[1:], editorArgs(words, file, line)...)...)
-	return editing{cmd}, nil
-}
-
-// editorArgs names the place as the editor wants it.
-func editorArgs(words []string, file string, line int) []string {
-	line = max(line, 1)
-	at := fmt.Sprintf("%s:%d", file, line)
-	switch filepath.Base(words[0]) {
-	case "code", "code-insiders", "codium", "cursor", "windsurf":
-		if slices.Contains(words, "--goto") || slices.Contains(words, "-g") {
-			return []string{at}
-		}
-		return []string{"--goto", at}
-	case "subl", "zed", "hx", "helix":
-		return []string{at}
-	}
-	return []string{fmt.Sprintf("+%d", line), file}
+	return editing{exec.CommandContext(ctx, argv[0], argv[1:]...)}, nil
 }
 
 // editing lets a program have the terminal.

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -65,12 +63,12 @@ func (a *app) worktree(w *workspace) (controller.State, error) {
 
 // snapshots remembers what definitions there are beside the ledger.
 func (a *app) snapshots(ctx context.Context, w *workspace) (controller.Snapshots, error) {
-	out := controller.Snapshots{Program: program(), Changed: w.repo.Changed}
+	out := controller.Snapshots{Program: controller.ThisProgram(), Changed: w.repo.Changed}
 	if a.ledgerFile != "" {
 		out.Path = a.ledgerFile + ".definitions"
 		return out, nil
 	}
-	dir, err := openOwnFolder(ctx, w.repo)
+	dir, err := controller.MakeOwnFolder(ctx, w.repo)
 	out.Path = filepath.Join(dir, "definitions")
 	return out, err
 }
@@ -81,20 +79,6 @@ func (a *app) snapshot(ctx context.Context, w *workspace, at controller.State) (
 		return nil, err
 	}
 	return stored.At(ctx, at)
-}
-
-// program names this build: two builds of one version need not compile a
-// definition to the same cases.
-func program() string {
-	name, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("%s %d %d", name, info.Size(), info.ModTime().UnixNano())
 }
 
 // at is a commit as a state. Where it has no usable configuration it is read
@@ -126,7 +110,7 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 		return nil, err
 	}
 	req := controller.Request{
-		Head: head, ConfigFile: a.configFile, Select: s.selects(), Statuses: s.statuses, Targets: targets, All: s.all,
+		Head: head, ConfigFile: a.configFile, Select: s.filter().Func(), Statuses: s.statuses, Targets: targets, All: s.all,
 		Ledger: book, LookupEnv: a.lookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 	}
@@ -154,11 +138,7 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 	if err != nil {
 		return nil, err
 	}
-	for i := range prepared.Problems {
-		if a.strict {
-			prepared.Problems[i].Severity = schema.Error
-		}
-	}
+	a.strictly(prepared.Problems)
 	return prepared, nil
 }
 
@@ -181,37 +161,11 @@ func (a *app) openLedger(ctx context.Context, w *workspace) (*ledger.Ledger, err
 	return openOwnLedger(ctx, w.repo)
 }
 
-// ownFolder is where Gavel keeps its files in a repository.
-const ownFolder = ".gavel"
-
 // openOwnLedger opens the ledger in the repository's own folder.
 func openOwnLedger(ctx context.Context, repo *gitrepo.Repository) (*ledger.Ledger, error) {
-	dir, err := openOwnFolder(ctx, repo)
+	dir, err := controller.MakeOwnFolder(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
 	return ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
-}
-
-// openOwnFolder makes the folder if it is not there. Git does not see it, and
-// one that was committed is refused: whoever wrote the commit would have
-// written the verdicts.
-func openOwnFolder(ctx context.Context, repo *gitrepo.Repository) (string, error) {
-	if head, err := repo.Resolve(ctx, "HEAD"); err == nil { // no commit, nothing committed
-		files, err := repo.FS(head)
-		if err != nil {
-			return "", err
-		}
-		if _, err := fs.Stat(files, ownFolder); err == nil {
-			return "", usageError("the folder %s is committed, so its verdicts cannot be trusted; take it out of git, or name another ledger with --ledger", ownFolder)
-		}
-	}
-	dir := filepath.Join(repo.Root(), ownFolder)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the folder %s: %w", ownFolder, err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600); err != nil {
-		return "", fmt.Errorf("make the folder %s: %w", ownFolder, err)
-	}
-	return dir, nil
 }

@@ -69,20 +69,12 @@ func New(ctx context.Context, cfg Config) *Runner {
 // Withhold adds the cases whose programs cannot be run here to those that are
 // not judged for another reason, if there is one. The others are judged.
 func (r *Runner) Withhold(p *controller.Prepared, otherwise func(plan.Row) string) func(plan.Row) string {
-	return func(row plan.Row) string {
-		if otherwise != nil {
-			if reason := otherwise(row); reason != "" {
-				return reason
-			}
-		}
-		if _, starts := p.Starts(row); !starts {
-			return ""
-		}
+	return p.WithholdPrograms(otherwise, func() string {
 		if _, err := r.open(); err != nil {
 			return err.Error()
 		}
 		return ""
-	}
+	})
 }
 
 // In gives the sandbox for the programs of a state, and the folder with the

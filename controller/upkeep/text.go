@@ -91,22 +91,3 @@ func (x Amount) String() string {
 	}
 	return phrase.Count(x.Calls, "call") + ", " + phrase.USD(*x.USD)
 }
-
-// Collected is what a collection did to a ledger.
-type Collected struct {
-	Removed ledger.Removed `json:"removed"`
-	// BytesBefore and Bytes are sizes of the file.
-	BytesBefore int64 `json:"bytes_before"`
-	Bytes       int64 `json:"bytes"`
-	DryRun      bool  `json:"dry_run"`
-}
-
-// Text tells what was removed.
-func (c Collected) Text() string {
-	verb, r := "removed", c.Removed
-	if c.DryRun {
-		verb = "would be removed"
-	}
-	return fmt.Sprintf("%s: %s, %s, %s, %s and %s; %s, before %s\n", verb, count(r.Verdicts, "verdict"), count(r.Samples, "sample"),
-		count(r.Judgements, "judgement"), count(r.Calls, "call"), count(r.Runs, "run"), size(c.Bytes), size(c.BytesBefore))
-}

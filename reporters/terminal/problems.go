@@ -3,10 +3,12 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/validated"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -47,6 +49,38 @@ func Problems(w io.Writer, problems []schema.Problem, source func(file string, l
 		p.WriteString("\n")
 	}
 	return p.writeTo(w)
+}
+
+// Source reads the lines that problems point to. Without its source a problem is
+// shown without it.
+func Source(files fs.FS) func(file string, line int) (string, bool) {
+	cache := map[string][]string{}
+	return func(file string, line int) (string, bool) {
+		lines, ok := cache[file]
+		if !ok {
+			data, _ := fs.ReadFile(files, file)
+			lines = strings.Split(string(data), "\n")
+			cache[file] = lines
+		}
+		if line < 1 || line > len(lines) {
+			return "", false
+		}
+		return lines[line-1], true
+	}
+}
+
+// Validated writes the problems of the definitions, the notes, and the counts.
+func Validated(w io.Writer, v validated.Result, source func(file string, line int) (string, bool), o Options) error {
+	if err := Problems(w, v.Problems, source, o); err != nil {
+		return err
+	}
+	for _, n := range v.Notes {
+		fmt.Fprintln(w, n)
+	}
+	s := v.Summary
+	_, err := fmt.Fprintf(w, "%s, %s, %s, %s\n", phrase.Count(s.Definitions, "definition"),
+		phrase.Count(s.Cases, "case"), phrase.Count(s.Errors, "error"), phrase.Count(s.Warnings, "warning"))
+	return err
 }
 
 // excerpt shows the part of a line around a column, and a caret below it. The

@@ -1,0 +1,42 @@
+package upkeep
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+)
+
+// Collected is what a collection did to a ledger.
+type Collected struct {
+	Removed ledger.Removed `json:"removed"`
+	// BytesBefore and Bytes are sizes of the file.
+	BytesBefore int64 `json:"bytes_before"`
+	Bytes       int64 `json:"bytes"`
+	DryRun      bool  `json:"dry_run"`
+}
+
+// Collect removes what is old and not needed from a ledger.
+func Collect(ctx context.Context, book *ledger.Ledger, c ledger.Collection) (Collected, error) {
+	out := Collected{DryRun: c.DryRun}
+	before, err := book.Counts(ctx)
+	if err != nil {
+		return out, err
+	}
+	if out.Removed, err = book.Collect(ctx, c); err != nil {
+		return out, err
+	}
+	after, err := book.Counts(ctx)
+	out.BytesBefore, out.Bytes = before.Bytes+before.Free, after.Bytes+after.Free
+	return out, err
+}
+
+// Text tells what was removed.
+func (c Collected) Text() string {
+	verb, r := "removed", c.Removed
+	if c.DryRun {
+		verb = "would be removed"
+	}
+	return fmt.Sprintf("%s: %s, %s, %s, %s and %s; %s, before %s\n", verb, count(r.Verdicts, "verdict"), count(r.Samples, "sample"),
+		count(r.Judgements, "judgement"), count(r.Calls, "call"), count(r.Runs, "run"), size(c.Bytes), size(c.BytesBefore))
+}

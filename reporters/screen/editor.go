@@ -1,0 +1,35 @@
+package screen
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// EditorCommand is what opens a file at a line, by VISUAL or EDITOR.
+func EditorCommand(lookupEnv func(string) (string, bool), file string, line int) ([]string, error) {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		command, _ := lookupEnv(name)
+		if words := strings.Fields(command); len(words) > 0 {
+			return append(words, place(words, file, max(line, 1))...), nil
+		}
+	}
+	return nil, errors.New("no editor is set: export EDITOR, such as EDITOR=vim")
+}
+
+// place names a line as the editor wants it.
+func place(editor []string, file string, line int) []string {
+	at := fmt.Sprintf("%s:%d", file, line)
+	switch filepath.Base(editor[0]) {
+	case "code", "code-insiders", "codium", "cursor", "windsurf":
+		if slices.Contains(editor, "--goto") || slices.Contains(editor, "-g") {
+			return []string{at}
+		}
+		return []string{"--goto", at}
+	case "subl", "zed", "hx", "helix":
+		return []string{at}
+	}
+	return []string{fmt.Sprintf("+%d", line), file}
+}

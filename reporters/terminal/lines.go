@@ -1,0 +1,51 @@
+package terminal
+
+import (
+	"encoding/json"
+	"io"
+	"io/fs"
+	"slices"
+
+	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Lines write what happens in a watch, one after the other. They are for one
+// goroutine.
+type Lines struct {
+	W         io.Writer
+	LookupEnv func(string) (string, bool)
+	// Open gives the files whose lines problems are shown with, and closes them.
+	Open func() (files fs.FS, closeFiles func() error, err error)
+
+	problems []schema.Problem // that were shown last
+	notice   string
+}
+
+// JSON writes an update as one object.
+func (l *Lines) JSON(u board.Update) error { return json.NewEncoder(l.W).Encode(u.Event()) }
+
+// Text writes an update for people. What did not change is not said again.
+func (l *Lines) Text(u board.Update) error {
+	opts := For(l.W, l.LookupEnv) // a window may have another width by now
+	if notice := u.Board.Notice; notice != l.notice {
+		l.notice = notice
+		u := board.Update{Kind: board.Fault, Board: board.Board{Fault: notice}}
+		if err := Watch(l.W, u, opts); err != nil {
+			return err
+		}
+	}
+	if err := Watch(l.W, u, opts); err != nil {
+		return err
+	}
+	if u.Kind != board.Planned || slices.Equal(l.problems, u.Board.Problems) {
+		return nil
+	}
+	l.problems = u.Board.Problems
+	files, closeFiles, err := l.Open()
+	if err != nil {
+		return err
+	}
+	defer closeFiles() // they were only read
+	return Problems(l.W, l.problems, Source(files), opts)
+}

@@ -1,0 +1,30 @@
+package terminal
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Screen tells whether w is a terminal, and how wide it is. What is none is
+// written to as if it had 80 columns.
+func Screen(w io.Writer) (width int, isTerminal bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 80, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 20 {
+		width = 80
+	}
+	return width, true
+}
+
+// For are the options of a writer. Only a terminal has colours, and none where
+// NO_COLOR is set.
+func For(w io.Writer, lookupEnv func(string) (string, bool)) Options {
+	width, isTerminal := Screen(w)
+	no, _ := lookupEnv("NO_COLOR")
+	return Options{Width: width, Color: isTerminal && no == ""}
+}

@@ -1,0 +1,58 @@
+// Package validated holds the shape in which programs are told what is wrong
+// with definitions.
+package validated
+
+import (
+	"iter"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// A Result is the shape of validate --json.
+type Result struct {
+	Definitions []Definition     `json:"definitions"`
+	Problems    []schema.Problem `json:"problems"`
+	Summary     Summary          `json:"summary"`
+	Notes       []string         `json:"notes"`
+}
+
+// A Definition is a file with the number of cases that it has.
+type Definition struct {
+	File    string `json:"file"`
+	Dialect string `json:"dialect"`
+	Cases   int    `json:"cases"`
+}
+
+// A Summary counts.
+type Summary struct {
+	Definitions int `json:"definitions"`
+	Cases       int `json:"cases"`
+	Errors      int `json:"errors"`
+	Warnings    int `json:"warnings"`
+}
+
+// Of is the shape of some definitions with their problems. Notes stand apart,
+// since there is nothing to mend.
+func Of(definitions iter.Seq[load.Listed], problems []schema.Problem) Result {
+	out := Result{Definitions: []Definition{}, Problems: []schema.Problem{}, Notes: []string{}}
+	for d := range definitions {
+		out.Definitions = append(out.Definitions, Definition{d.File, d.Dialect, d.Cases})
+		out.Summary.Cases += d.Cases
+	}
+	for _, p := range problems {
+		switch p.Severity {
+		case schema.Note:
+			out.Notes = append(out.Notes, p.Message)
+			continue
+		case schema.Error:
+			out.Summary.Errors++
+		default:
+			out.Summary.Warnings++
+		}
+		out.Problems = append(out.Problems, p)
+	}
+	out.Problems = schema.SortProblems(out.Problems)
+	out.Summary.Definitions = len(out.Definitions)
+	return out
+}
