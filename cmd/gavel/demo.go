@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -86,25 +83,11 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 
 // demoRepository commits the example on main and the pull request on a branch.
 func demoRepository(ctx context.Context, dir string) error {
-	base := map[string][]byte{".gitignore": []byte(".gavel/\n")}
-	err := fs.WalkDir(examples.Domain, "domain", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := fs.ReadFile(examples.Domain, name)
-		base[strings.TrimPrefix(name, "domain/")] = data
-		return err
-	})
+	base, change, err := examples.Domain()
 	if err != nil {
 		return err
 	}
-	change := map[string][]byte{}
-	for _, f := range txtar.Parse(examples.DomainChange).Files {
-		change[f.Name] = f.Data
-		if len(f.Data) == 0 {
-			change[f.Name] = nil
-		}
-	}
+	base[".gitignore"] = []byte(controller.OwnFolder + "/\n")
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	return gitrepo.Create(ctx, dir, []gitrepo.Change{
 		{Message: "shop assistant with its tests", Write: base, At: start},

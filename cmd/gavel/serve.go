@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -135,26 +133,12 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return usageError("listen: %w", err)
 	}
-	web := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
-	failed := make(chan error, 1)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		failed <- web.Serve(listener)
-		cancel() // without webhooks and metrics it is not what was asked for
-	}()
 	s.log.Info().Str("listen", listener.Addr().String()).Int("repositories", len(repos)).Msg("serving")
-	err = s.server.Run(ctx)
-	// Deliveries are only hints, so that none has to be waited for.
-	err = errors.Join(err, web.Close())
-	if broken := <-failed; !errors.Is(broken, http.ErrServerClosed) {
-		return broken
+	if err := s.server.Serve(ctx, listener, handler); err != nil {
+		return err
 	}
 	s.log.Info().Msg("stopped")
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	return nil
 }
 
 // execute carries a plan out within what the operator allows.

@@ -17,17 +17,10 @@ func (s *serving) handler() (http.Handler, error) {
 	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Ready() }, Metrics: s.metrics.Handler()}
 	if hook := s.file.Webhook; hook != nil {
 		cfg.Path = hook.Path
-		secret, err := s.operator.Secret("webhook", hook.Secret)
-		if err != nil {
-			return nil, &exitError{exitUsage, err}
-		}
-		cfg.Webhook.Secrets = []forge.Token{forge.Token(secret)}
-		if hook.Previous.Env+hook.Previous.File != "" {
-			if secret, err = s.operator.Secret("webhook, the secret before", hook.Previous); err != nil {
-				return nil, &exitError{exitUsage, err}
-			}
-			cfg.Webhook.Secrets = append(cfg.Webhook.Secrets, forge.Token(secret))
-		}
+	}
+	var err error
+	if cfg.Webhook.Secrets, err = s.operator.WebhookSecrets(); err != nil {
+		return nil, &exitError{exitUsage, err}
 	}
 	cfg.Webhook.Take = func(h forge.Hint) error { return s.server.Take(h) }
 	cfg.Webhook.Ignored = func(delivery, event string, why error) {

@@ -1,0 +1,32 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Serve does what [Server.Run] does and answers HTTP meanwhile. It returns nil
+// when ctx ends, and closes the listener.
+func (s *Server) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	web := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	failed := make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		failed <- web.Serve(listener)
+		cancel() // without webhooks and metrics it is not what was asked for
+	}()
+	err := s.Run(ctx)
+	// Deliveries are only hints, so that none has to be waited for.
+	err = errors.Join(err, web.Close())
+	if broken := <-failed; !errors.Is(broken, http.ErrServerClosed) {
+		return broken
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
