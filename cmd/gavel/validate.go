@@ -53,7 +53,7 @@ func (a *app) validate(ctx context.Context, format string) error {
 	if err != nil {
 		return err
 	}
-	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, found.Problems())))
+	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, found.Problems(), found.Unchecked(cfg.Settings(), a.configFile))))
 	if err := a.render(w.files, format, out); err != nil {
 		return err
 	}

@@ -186,6 +186,20 @@ func (s *Snapshot) Problems() []schema.Problem {
 	return schema.SortProblems(slices.Concat(s.problems, counted(pending)))
 }
 
+// Unchecked notes that definitions may name targets and that the settings,
+// which the file configures, have none to hold the names against.
+func (s *Snapshot) Unchecked(settings schema.Settings, config string) []schema.Problem {
+	mayName := func(r record) bool { return r.dialect == schema.DialectPromptval || r.dialect == schema.DialectEvalcase }
+	if settings.Targets != nil || !slices.ContainsFunc(s.records, mayName) {
+		return nil
+	}
+	return []schema.Problem{{
+		Position: schema.Position{File: config, Line: 1, Column: 1}, Severity: schema.Note, Rule: "unchecked-names",
+		Message: "no targets are configured in " + config + ": whether those that definitions name exist, and take their prompts, images and tools, is not checked",
+		Hint:    "add them under targets:",
+	}}
+}
+
 // used collects the files that cases were built from.
 func (s *Snapshot) used(into map[string]bool) {
 	into[""] = true // so that it is collected once
