@@ -187,7 +187,7 @@ func (in *Input) row(p pair) Row {
 		row.BaseVerdict = &p.base.Result.Verdict
 	}
 	if row.Score != nil {
-		scale := nativeScale(row.Dialect)
+		scale := row.NativeScale()
 		row.Native = &Native{Value: *row.Score * scale, Scale: scale}
 	}
 	spent := p.spent()
@@ -204,9 +204,9 @@ func (in *Input) row(p pair) Row {
 	return row
 }
 
-// nativeScale is the highest score in the notation of a dialect.
-func nativeScale(dialect string) float64 {
-	switch dialect {
+// NativeScale is the highest score in the notation of the row's dialect.
+func (row *Row) NativeScale() float64 {
+	switch row.Dialect {
 	case schema.DialectTestcase:
 		return 5
 	case schema.DialectPromptval:
@@ -219,7 +219,7 @@ func nativeScale(dialect string) float64 {
 // the format whose people think in tenths.
 func (row *Row) Scale() float64 {
 	if row.Dialect == schema.DialectPromptval {
-		return nativeScale(row.Dialect)
+		return row.NativeScale()
 	}
 	return 1
 }

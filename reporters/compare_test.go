@@ -1,9 +1,12 @@
-package reporters
+package reporters_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,17 +14,37 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	. "github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-func borderline(score float64) *side { return &side{verdict: verdict.Borderline, score: score} }
-
-func failed(reason string) *side { return &side{verdict: verdict.Error, reason: reason} }
+// What the tests below call by short names.
+type side = reporttest.Side
 
 var (
-	skipped = &side{skip: "enabled is false"}
+	pass       = reporttest.Pass
+	fail       = reporttest.Fail
+	definition = reporttest.Definition()
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func borderline(score float64) *side { return &side{Verdict: verdict.Borderline, Score: score} }
+
+func failed(reason string) *side { return &side{Verdict: verdict.Error, Reason: reason} }
+
+var (
+	skipped = &side{Skip: "enabled is false"}
 	unknown = &side{}
 )
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
 
 // TestClass is the table of all that can stand on the two sides.
 func TestClass(t *testing.T) {
@@ -53,9 +76,9 @@ func TestClass(t *testing.T) {
 		{"error at base", failed("timeout"), pass(1), Unclear, verdict.Pass, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := newScenario()
-			s.add("math/1/sum", tc.base, tc.head, definition)
-			row := Compare(s.in).Cases[0]
+			s := reporttest.New()
+			s.Add("math/1/sum", tc.base, tc.head, definition)
+			row := Compare(s.In).Cases[0]
 			got := Class("")
 			if row.Class != nil {
 				got = *row.Class
@@ -66,7 +89,7 @@ func TestClass(t *testing.T) {
 			if v := row.Verdict; v == nil && tc.verdict != "" || v != nil && *v != tc.verdict {
 				t.Errorf("verdict %v, want %q", row.Verdict, tc.verdict)
 			}
-			if got := deref(row.Error); got != tc.err {
+			if got := text(row.Error); got != tc.err {
 				t.Errorf("error %q, want %q", got, tc.err)
 			}
 		})
@@ -74,12 +97,12 @@ func TestClass(t *testing.T) {
 }
 
 func TestClassOfTheSameDigest(t *testing.T) {
-	s := newScenario()
-	flaky := s.add("talk/1/capital", pass(1), fail(0, ""), definition)
+	s := reporttest.New()
+	flaky := s.Add("talk/1/capital", pass(1), fail(0, ""), definition)
 	flaky.HeadDigests = flaky.BaseDigests
-	s.move("math/2/sum", "math/1/sum", pass(1))
-	s.same("sql/1", 1, 0.9)
-	r := Compare(s.in)
+	s.Move("math/2/sum", "math/1/sum", pass(1))
+	s.Same("sql/1", 1, 0.9)
+	r := Compare(s.In)
 	var got []Class
 	for _, row := range r.Cases {
 		got = append(got, *row.Class)
@@ -88,7 +111,7 @@ func TestClassOfTheSameDigest(t *testing.T) {
 		t.Error(diff)
 	}
 	moved := r.Cases[1]
-	if deref(moved.MovedFrom) != "math/2/sum" || moved.Score == nil || *moved.Score != 1 || *moved.BaseScore != 1 {
+	if text(moved.MovedFrom) != "math/2/sum" || moved.Score == nil || *moved.Score != 1 || *moved.BaseScore != 1 {
 		t.Errorf("moved case lost its verdict: %+v", moved)
 	}
 	if r.Diff.Pairs != 3 || r.Diff.Moved != 1 || r.Diff.Removed != 0 {
@@ -99,7 +122,7 @@ func TestClassOfTheSameDigest(t *testing.T) {
 // TestWithoutBase checks that nothing is classed and that unknown numbers are
 // null in JSON.
 func TestWithoutBase(t *testing.T) {
-	raw, err := json.Marshal(Compare(firstRun().in))
+	raw, err := json.Marshal(Compare(reporttest.FirstRun().In))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,15 +148,33 @@ func TestWithoutBase(t *testing.T) {
 	}
 }
 
+// golden compares with a file of testdata, or writes it under -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", name, diff)
+	}
+}
+
 // TestReportGolden compares whole reports, as run --json prints them, with
 // testdata. The packages below render them in their tests.
 func TestReportGolden(t *testing.T) {
-	for name, s := range map[string]*scenario{
-		"first_run": firstRun(), "regressions": regressions(), "errors": errorsOnly(), "invalid": invalidDefinitions(),
-		"moved_removed_new": movedRemovedNew(), "waiting": waiting(), "hostile": hostile(hostileTexts),
+	for name, s := range map[string]*reporttest.Scenario{
+		"first_run": reporttest.FirstRun(), "regressions": reporttest.Regressions(), "errors": reporttest.ErrorsOnly(), "invalid": reporttest.InvalidDefinitions(),
+		"moved_removed_new": reporttest.MovedRemovedNew(), "waiting": reporttest.Waiting(), "hostile": reporttest.Hostile(reporttest.HostileTexts()),
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw, err := json.MarshalIndent(Compare(s.in), "", " ")
+			raw, err := json.MarshalIndent(Compare(s.In), "", " ")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +185,7 @@ func TestReportGolden(t *testing.T) {
 
 // TestContract holds the field names that others rely on.
 func TestContract(t *testing.T) {
-	raw, err := json.Marshal(Compare(regressions().in))
+	raw, err := json.Marshal(Compare(reporttest.Regressions().In))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,17 +224,17 @@ func TestContract(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	s := newScenario()
-	s.same("math/1", 2, 1)
+	s := reporttest.New()
+	s.Same("math/1", 2, 1)
 	spent := pass(0.5)
-	spent.usage = verdict.Usage{Calls: 2, InputTokens: 10, OutputTokens: 5, CostUSD: 0.25}
-	s.add("math/2/heavy", pass(1), spent, definition).Head.Weight = 2
-	s.add("math/2/skip", nil, skipped, definition)
-	s.add("math/2/error", nil, failed("timeout"), definition)
-	s.add("math/2/late", nil, unknown, definition)
-	s.add("math/2/gone", pass(1), nil, definition)
-	s.add("math/2/again", pass(1), pass(1), definition).Action = plan.Rejudge
-	got := Compare(s.in)
+	spent.Usage = verdict.Usage{Calls: 2, InputTokens: 10, OutputTokens: 5, CostUSD: 0.25}
+	s.Add("math/2/heavy", pass(1), spent, definition).Head.Weight = 2
+	s.Add("math/2/skip", nil, skipped, definition)
+	s.Add("math/2/error", nil, failed("timeout"), definition)
+	s.Add("math/2/late", nil, unknown, definition)
+	s.Add("math/2/gone", pass(1), nil, definition)
+	s.Add("math/2/again", pass(1), pass(1), definition).Action = plan.Rejudge
+	got := Compare(s.In)
 	cost, score := 0.25, 0.8 // (1 + 1 + 2·0.5 + 1) / 5
 	want := Summary{
 		Cases: 7, Pass: 4, Error: 2, Skipped: 1, Run: 3, Rejudged: 1, Reused: 2, Removed: 1,
@@ -208,11 +249,11 @@ func TestSummary(t *testing.T) {
 }
 
 func TestUnknownPriceIsNull(t *testing.T) {
-	s := newScenario()
+	s := reporttest.New()
 	head := pass(1)
-	head.usage = verdict.Usage{Calls: 1, Unpriced: 1}
-	s.add("math/1/sum", nil, head, definition)
-	r := Compare(s.in)
+	head.Usage = verdict.Usage{Calls: 1, Unpriced: 1}
+	s.Add("math/1/sum", nil, head, definition)
+	r := Compare(s.In)
 	if r.Summary.CostUSD != nil || r.Cases[0].CostUSD != nil {
 		t.Errorf("cost is %v, want null", r.Summary.CostUSD)
 	}
@@ -221,12 +262,12 @@ func TestUnknownPriceIsNull(t *testing.T) {
 // TestGroups checks that a level is a weighted mean and that everything above
 // it is a plain one.
 func TestGroups(t *testing.T) {
-	s := newScenario()
-	s.add("math/1/a", pass(1), pass(1), definition).Head.Weight = 3
-	s.add("math/1/b", pass(1), fail(0, ""), definition)
-	s.add("math/10/c", pass(1), pass(0.5), definition)
-	s.add("math/2/d", pass(1), failed("timeout"), definition)
-	s.add("sql/1/e", unknown, pass(0.25), definition)
+	s := reporttest.New()
+	s.Add("math/1/a", pass(1), pass(1), definition).Head.Weight = 3
+	s.Add("math/1/b", pass(1), fail(0, ""), definition)
+	s.Add("math/10/c", pass(1), pass(0.5), definition)
+	s.Add("math/2/d", pass(1), failed("timeout"), definition)
+	s.Add("sql/1/e", unknown, pass(0.25), definition)
 	type row struct {
 		path        string
 		cases       int
@@ -240,7 +281,7 @@ func TestGroups(t *testing.T) {
 		return *x
 	}
 	var got []row
-	for _, g := range Compare(s.in).Groups {
+	for _, g := range Compare(s.In).Groups {
 		path := ""
 		for _, p := range g.Path {
 			path += "/" + p
@@ -284,10 +325,10 @@ func TestExitCode(t *testing.T) {
 
 // TestCriteria joins both sides by evaluator and criterion.
 func TestCriteria(t *testing.T) {
-	s := newScenario()
-	base, head := refund()
-	base.criteria = append(base.criteria, verdict.Criterion{ID: "keyword label", Score: 1})
-	s.add("support/3/refund", base, head, definition)
+	s := reporttest.New()
+	base, head := reporttest.Refund()
+	base.Criteria = append(base.Criteria, verdict.Criterion{ID: "keyword label", Score: 1})
+	s.Add("support/3/refund", base, head, definition)
 	one, low, zero, mid := 1.0, 0.76, 0.0, 0.4
 	want := []CriterionDiff{
 		{Evaluator: "keyword", ID: "keyword 30 days", Base: &one, Head: &zero, Note: "not in the reply"},
@@ -296,26 +337,24 @@ func TestCriteria(t *testing.T) {
 		{Evaluator: "keyword", ID: "forbidden 60 days", Head: &zero, Note: "found: “within 60 days of purchase”"},
 		{Evaluator: "keyword", ID: "keyword label", Base: &one},
 	}
-	if diff := cmp.Diff(want, Compare(s.in).Cases[0].Detail.Criteria); diff != "" {
+	if diff := cmp.Diff(want, Compare(s.In).Cases[0].Detail.Criteria); diff != "" {
 		t.Errorf("criteria (-want +got):\n%s", diff)
 	}
 }
 
 // A criterion that does not apply is no zero, and a note says where and what.
 func TestCriteriaThatDoNotApply(t *testing.T) {
-	outcome := func(list ...verdict.Criterion) *Outcome {
-		return &Outcome{Result: verdict.Result{Verdict: verdict.Fail, Evaluators: []verdict.EvaluatorResult{{Name: "conversation", Criteria: list}}}}
-	}
 	head, base := 0.2, 0.8
-	got := criteria(pair{
-		head: outcome(verdict.Criterion{ID: "never", NotApplicable: true}, verdict.Criterion{ID: "now", Score: head, Note: "states 60 days", Code: "fabricated_policy", Turns: []int{2, 4}}),
-		base: outcome(verdict.Criterion{ID: "never", NotApplicable: true}, verdict.Criterion{ID: "then", Score: base}),
-	})
+	is, was := fail(0.2, ""), pass(1)
+	is.Criteria = []verdict.Criterion{{ID: "never", NotApplicable: true}, {ID: "now", Score: head, Note: "states 60 days", Code: "fabricated_policy", Turns: []int{2, 4}}}
+	was.Criteria = []verdict.Criterion{{ID: "never", NotApplicable: true}, {ID: "then", Score: base}}
+	s := reporttest.New()
+	s.Add("support/3/refund", was, is, definition)
 	want := []CriterionDiff{
-		{Evaluator: "conversation", ID: "now", Head: &head, Note: "turn 2, 4: states 60 days [fabricated_policy]"},
-		{Evaluator: "conversation", ID: "then", Base: &base},
+		{Evaluator: "keyword", ID: "now", Head: &head, Note: "turn 2, 4: states 60 days [fabricated_policy]"},
+		{Evaluator: "keyword", ID: "then", Base: &base},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, Compare(s.In).Cases[0].Detail.Criteria); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -323,7 +362,7 @@ func TestCriteriaThatDoNotApply(t *testing.T) {
 // TestConversations sums up the turns of conversations beside their suites,
 // whose scores are those of all their cases.
 func TestConversations(t *testing.T) {
-	s := newScenario()
+	s := reporttest.New()
 	for _, turn := range []struct {
 		key, suite, conversation string
 		base, head               *side
@@ -335,14 +374,14 @@ func TestConversations(t *testing.T) {
 		{"sales/1/e", "sales", "refund", pass(1), pass(1)},
 		{"math/1/f", "", "", pass(1), pass(1)},
 	} {
-		row := s.add(turn.key, turn.base, turn.head, definition)
+		row := s.Add(turn.key, turn.base, turn.head, definition)
 		for _, c := range []*schema.Case{row.Head, row.Base} {
 			if c != nil && turn.suite != "" {
 				c.Dialect, c.Labels.Groups, c.Labels.Conversation = schema.DialectEvalcase, []string{turn.suite}, turn.conversation
 			}
 		}
 	}
-	r := Compare(s.in)
+	r := Compare(s.In)
 	var got []string
 	for _, g := range r.Conversations {
 		base := "-"
@@ -360,10 +399,12 @@ func TestConversations(t *testing.T) {
 			t.Errorf("the suite is %+v", g)
 		}
 	}
-	text := Markdown(r, Options{})
-	for _, part := range []string{"<summary>By conversation</summary>", "| support: refund | ", "<summary>By suite</summary>"} {
-		if !strings.Contains(text, part) {
-			t.Errorf("the comment lacks %q:\n%s", part, text)
-		}
+}
+
+func BenchmarkCompare10000(b *testing.B) {
+	in := reporttest.ChangedCases(10_000).In
+	b.ReportAllocs()
+	for b.Loop() {
+		Compare(in)
 	}
 }

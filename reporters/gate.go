@@ -105,7 +105,7 @@ func (f *findings) invalid(problems []schema.Problem) {
 		}
 	}
 	if len(files) > 0 {
-		f.unknown("%s %s invalid", phrase.Count(len(files), "definition"), verb(len(files), "is", "are"))
+		f.unknown("%s %s invalid", phrase.Count(len(files), "definition"), phrase.Verb(len(files), "is", "are"))
 	}
 }
 
@@ -137,10 +137,10 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 		f.unknown("%s ended in an error", phrase.Count(errors, "case"))
 	}
 	if unrun > 0 {
-		f.unknown("%s %s not run%s", phrase.Count(unrun, "case"), was(unrun), because(r.Cases))
+		f.unknown("%s %s not run%s", phrase.Count(unrun, "case"), phrase.Verb(unrun, "was", "were"), because(r.Cases))
 	}
 	if invalid > 0 {
-		f.unknown("%s of base %s not run because the definition is invalid", phrase.Count(invalid, "case"), was(invalid))
+		f.unknown("%s of base %s not run because the definition is invalid", phrase.Count(invalid, "case"), phrase.Verb(invalid, "was", "were"))
 	}
 }
 
@@ -163,13 +163,6 @@ func because(rows []Row) string {
 	return ", since " + why
 }
 
-func was(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
-}
-
 // rule applies fail_on. Under never it looks as under the default, so that
 // the reason can say what would have failed.
 func (f *findings) rule(r *Report, pairs []pair, rule string, s GateSettings) {
@@ -186,21 +179,14 @@ func (f *findings) rule(r *Report, pairs []pair, rule string, s GateSettings) {
 		}
 	case FailOnAny:
 		if n := r.Summary.Fail; n > 0 {
-			f.failed("%s %s (fail_on: any_failure)", phrase.Count(n, "case"), verb(n, "fails", "fail"))
+			f.failed("%s %s (fail_on: any_failure)", phrase.Count(n, "case"), phrase.Verb(n, "fails", "fail"))
 		}
 		if n := r.Summary.Borderline; n > 0 {
-			f.failed("%s %s borderline (fail_on: any_failure)", phrase.Count(n, "case"), verb(n, "is", "are"))
+			f.failed("%s %s borderline (fail_on: any_failure)", phrase.Count(n, "case"), phrase.Verb(n, "is", "are"))
 		}
 	case FailOnRegression:
 		f.regressions(r, pairs)
 	}
-}
-
-func verb(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 func (f *findings) regressions(r *Report, pairs []pair) {
@@ -222,12 +208,12 @@ func (f *findings) regressions(r *Report, pairs []pair) {
 	}
 	switch {
 	case fresh > 0 && r.Base == nil:
-		f.failed("%s %s and there is no base to compare with", phrase.Count(fresh, "case"), verb(fresh, "fails", "fail"))
+		f.failed("%s %s and there is no base to compare with", phrase.Count(fresh, "case"), phrase.Verb(fresh, "fails", "fail"))
 	case fresh > 0:
-		f.failed("%s %s", phrase.Count(fresh, "new case"), verb(fresh, "fails", "fail"))
+		f.failed("%s %s", phrase.Count(fresh, "new case"), phrase.Verb(fresh, "fails", "fail"))
 	}
 	if unclear > 0 {
-		f.unknown("%s %s without a verdict at base to compare with", phrase.Count(unclear, "case"), verb(unclear, "does not pass", "do not pass"))
+		f.unknown("%s %s without a verdict at base to compare with", phrase.Count(unclear, "case"), phrase.Verb(unclear, "does not pass", "do not pass"))
 	}
 }
 

@@ -1,4 +1,4 @@
-package reporters
+package reporters_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	. "github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -16,16 +18,16 @@ func number(x float64) *float64 { return &x }
 // TestGate gives each rule what passes it and what does not. reason is a part
 // of the reason.
 func TestGate(t *testing.T) {
-	of := func(base, head *side) func(*scenario) {
-		return func(s *scenario) { s.add("math/1/sum", base, head, definition) }
+	of := func(base, head *side) func(*reporttest.Scenario) {
+		return func(s *reporttest.Scenario) { s.Add("math/1/sum", base, head, definition) }
 	}
-	first := func(head *side) func(*scenario) {
-		return func(s *scenario) { s.in.Plan.Base = ""; s.add("math/1/sum", nil, head, definition) }
+	first := func(head *side) func(*reporttest.Scenario) {
+		return func(s *reporttest.Scenario) { s.In.Plan.Base = ""; s.Add("math/1/sum", nil, head, definition) }
 	}
-	nothing := func(s *scenario) { s.same("math/1", 2, 1) }
+	nothing := func(s *reporttest.Scenario) { s.Same("math/1", 2, 1) }
 	for _, tc := range []struct {
 		name     string
-		cases    func(*scenario)
+		cases    func(*reporttest.Scenario)
 		settings GateSettings
 		result   string
 		reason   string
@@ -39,21 +41,21 @@ func TestGate(t *testing.T) {
 		{"passes without a verdict at base", of(unknown, pass(1)), GateSettings{}, GatePass, ""},
 		{"error", of(pass(1), failed("timeout")), GateSettings{}, GateUndetermined, "1 case ended in an error"},
 		{"not run", of(pass(1), unknown), GateSettings{}, GateUndetermined, "1 case was not run"},
-		{"budget", func(s *scenario) {
+		{"budget", func(s *reporttest.Scenario) {
 			of(pass(1), failed("not run: the budget of 2 calls is used up: 1 is left"))(s)
-			for key, o := range s.in.Head {
+			for key, o := range s.In.Head {
 				o.Unrun = "not run: the budget of 2 calls is used up"
-				s.in.Head[key] = o
+				s.In.Head[key] = o
 			}
 		}, GateSettings{}, GateUndetermined, "1 case was not run, since the budget of 2 calls is used up"},
 		{"nothing affected", nothing, GateSettings{}, GatePass, "no affected cases"},
-		{"no case", func(*scenario) {}, GateSettings{}, GateUndetermined, "there is no case"},
-		{"no case among those with a row", func(s *scenario) { s.in.Plan.Rest = plan.Rest{Cases: 2, Skipped: 1} }, GateSettings{}, GatePass, "no affected cases"},
-		{"none active among the rest", func(s *scenario) { s.in.Plan.Rest = plan.Rest{Cases: 2, Skipped: 2} }, GateSettings{}, GateUndetermined, "all 2 are skipped"},
+		{"no case", func(*reporttest.Scenario) {}, GateSettings{}, GateUndetermined, "there is no case"},
+		{"no case among those with a row", func(s *reporttest.Scenario) { s.In.Plan.Rest = plan.Rest{Cases: 2, Skipped: 1} }, GateSettings{}, GatePass, "no affected cases"},
+		{"none active among the rest", func(s *reporttest.Scenario) { s.In.Plan.Rest = plan.Rest{Cases: 2, Skipped: 2} }, GateSettings{}, GateUndetermined, "all 2 are skipped"},
 		{"all skipped", of(skipped, skipped), GateSettings{}, GateUndetermined, "no case is active"},
 		{"all removed", of(pass(1), nil), GateSettings{}, GateUndetermined, "there is no case"},
-		{"waits", func(s *scenario) { of(pass(1), unknown)(s); s.in.NotRun = "waits for approval" }, GateSettings{}, GateUndetermined, "nothing was run: waits for approval"},
-		{"waits for nothing", func(s *scenario) { nothing(s); s.in.NotRun = "waits for approval" }, GateSettings{}, GatePass, "no affected cases"},
+		{"waits", func(s *reporttest.Scenario) { of(pass(1), unknown)(s); s.In.NotRun = "waits for approval" }, GateSettings{}, GateUndetermined, "nothing was run: waits for approval"},
+		{"waits for nothing", func(s *reporttest.Scenario) { nothing(s); s.In.NotRun = "waits for approval" }, GateSettings{}, GatePass, "no affected cases"},
 
 		{"first run fails", first(fail(0, "")), GateSettings{}, GateFail, "1 case fails (fail_on: any_failure)"},
 		{"first run is borderline", first(borderline(0.7)), GateSettings{}, GateFail, "1 case is borderline"},
@@ -71,23 +73,23 @@ func TestGate(t *testing.T) {
 
 		{"required passes", of(pass(1), pass(1)), GateSettings{Required: []string{"math/**"}}, GatePass, ""},
 		{"required is missing", of(pass(1), pass(1)), GateSettings{Required: []string{"sql/*"}}, GateFail, "required case sql/* is not there"},
-		{"required is removed", func(s *scenario) { nothing(s); s.add("math/1/x", pass(1), nil, definition) }, GateSettings{Required: []string{"math/1/x"}}, GateFail, "is not there"},
-		{"required is skipped", func(s *scenario) { nothing(s); s.add("math/1/x", pass(1), skipped, definition) }, GateSettings{Required: []string{"math/1/x"}}, GateFail, "did not pass: skipped"},
+		{"required is removed", func(s *reporttest.Scenario) { nothing(s); s.Add("math/1/x", pass(1), nil, definition) }, GateSettings{Required: []string{"math/1/x"}}, GateFail, "is not there"},
+		{"required is skipped", func(s *reporttest.Scenario) { nothing(s); s.Add("math/1/x", pass(1), skipped, definition) }, GateSettings{Required: []string{"math/1/x"}}, GateFail, "did not pass: skipped"},
 		{"required still fails", of(fail(0, ""), fail(0, "")), GateSettings{Required: []string{"math/1/sum"}}, GateFail, "did not pass: fail"},
 		{"required is in error", of(pass(1), failed("timeout")), GateSettings{Required: []string{"math/1/sum"}}, GateUndetermined, "was not judged"},
 
 		{"never", of(pass(1), fail(0, "")), GateSettings{FailOn: FailOnNever}, GatePass, "otherwise: 1 case regressed"},
 		{"never with nothing wrong", of(pass(1), pass(1)), GateSettings{FailOn: FailOnNever}, GatePass, "fail_on: never"},
-		{"failure outweighs error", func(s *scenario) {
-			s.add("math/1/a", pass(1), fail(0, ""), definition)
-			s.add("math/1/b", pass(1), failed("timeout"), definition)
+		{"failure outweighs error", func(s *reporttest.Scenario) {
+			s.Add("math/1/a", pass(1), fail(0, ""), definition)
+			s.Add("math/1/b", pass(1), failed("timeout"), definition)
 		}, GateSettings{}, GateFail, "1 case regressed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := newScenario()
+			s := reporttest.New()
 			tc.cases(s)
-			s.in.Gate = tc.settings
-			got := Compare(s.in).Gate
+			s.In.Gate = tc.settings
+			got := Compare(s.In).Gate
 			if got.Result != tc.result || !strings.Contains(got.Reason, tc.reason) {
 				t.Errorf("%s: %s\nwant %s: …%s…", got.Result, got.Reason, tc.result, tc.reason)
 			}
@@ -99,31 +101,31 @@ func TestGate(t *testing.T) {
 }
 
 func TestGateInvalidDefinition(t *testing.T) {
-	got := Compare(invalidDefinitions().in).Gate
+	got := Compare(reporttest.InvalidDefinitions().In).Gate
 	if got.Result != GateUndetermined || !strings.Contains(got.Reason, "definition is invalid") {
 		t.Errorf("%s: %s", got.Result, got.Reason)
 	}
 }
 
 func TestNotices(t *testing.T) {
-	s := newScenario()
+	s := reporttest.New()
 	threshold := plan.Reason{Part: "threshold", File: "gavel.yaml", Message: "threshold changed"}
 	for i := range 3 {
-		row := s.add(fmt.Sprintf("math/1/%d", i), pass(1), pass(1), threshold)
+		row := s.Add(fmt.Sprintf("math/1/%d", i), pass(1), pass(1), threshold)
 		row.Base.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.7}}}
 		row.Head.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.5}}}
 	}
-	row := s.add("math/2/loose", pass(1), pass(1), definition)
+	row := s.Add("math/2/loose", pass(1), pass(1), definition)
 	row.Base.Evaluators = []schema.Evaluator{
 		{Name: "keyword", Rule: schema.Rule{Need: 0, Threshold: 0.5, Required: []string{"30 days"}}}, {Name: "tone"},
 	}
 	row.Head.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Need: 2, Threshold: 0.9}}}
-	s.add("math/3/removed", fail(0, ""), nil, definition)
-	s.add("math/3/green", pass(1), nil, definition)
-	s.add("math/3/skipped", fail(0, ""), skipped, definition)
-	s.add("math/3/invalid", fail(0, ""), nil, definition).Action = plan.Skip
-	s.in.Notices = []Notice{{Message: "first"}}
-	s.in.Config = ConfigChange{
+	s.Add("math/3/removed", fail(0, ""), nil, definition)
+	s.Add("math/3/green", pass(1), nil, definition)
+	s.Add("math/3/skipped", fail(0, ""), skipped, definition)
+	s.Add("math/3/invalid", fail(0, ""), nil, definition).Action = plan.Skip
+	s.In.Notices = []Notice{{Message: "first"}}
+	s.In.Config = ConfigChange{
 		File: "gavel.yaml", Files: []string{"gavel.yaml"}, DecidedBy: "base",
 		Base: &GateSettings{MinScore: number(0.8), MaxDrop: number(0.1), Required: []string{"a", "b"}},
 		Head: &GateSettings{FailOn: FailOnNever, MinScore: number(0.7), Required: []string{"a"}},
@@ -135,15 +137,15 @@ func TestNotices(t *testing.T) {
 		{File: "gavel.yaml", Message: "weakens the gate: min_score 0.8 → 0.7"},
 		{File: "gavel.yaml", Message: "weakens the gate: max_drop 0.1 → off"},
 		{File: "gavel.yaml", Message: "weakens the gate: b is no longer required"},
-		{File: file("math/3/removed"), Line: 1, Case: "math/3/removed", Message: "failed at base and is removed here", AtBase: true},
-		{File: file("math/3/skipped"), Line: 1, Case: "math/3/skipped", Message: "failed at base and is skipped here: enabled is false"},
-		{File: file("math/3/invalid"), Line: 1, Case: "math/3/invalid", Message: "failed at base and its definition is invalid here", AtBase: true},
+		{File: reporttest.File("math/3/removed"), Line: 1, Case: "math/3/removed", Message: "failed at base and is removed here", AtBase: true},
+		{File: reporttest.File("math/3/skipped"), Line: 1, Case: "math/3/skipped", Message: "failed at base and is skipped here: enabled is false"},
+		{File: reporttest.File("math/3/invalid"), Line: 1, Case: "math/3/invalid", Message: "failed at base and its definition is invalid here", AtBase: true},
 		{File: "gavel.yaml", Message: "lowers the threshold of keyword: 0.7 → 0.5 for 3 cases"},
-		{File: file("math/2/loose"), Line: 1, Case: "math/2/loose", Message: "lowers the matches that keyword needs: all → 2"},
-		{File: file("math/2/loose"), Line: 1, Case: "math/2/loose", Message: "no longer requires the criterion 30 days of keyword"},
-		{File: file("math/2/loose"), Line: 1, Case: "math/2/loose", Message: "drops the evaluator tone"},
+		{File: reporttest.File("math/2/loose"), Line: 1, Case: "math/2/loose", Message: "lowers the matches that keyword needs: all → 2"},
+		{File: reporttest.File("math/2/loose"), Line: 1, Case: "math/2/loose", Message: "no longer requires the criterion 30 days of keyword"},
+		{File: reporttest.File("math/2/loose"), Line: 1, Case: "math/2/loose", Message: "drops the evaluator tone"},
 	}
-	if diff := cmp.Diff(want, Compare(s.in).Notices); diff != "" {
+	if diff := cmp.Diff(want, Compare(s.In).Notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
 }

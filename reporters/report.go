@@ -1,8 +1,7 @@
 // Package reporters turns what a run found into reports.
 //
-// [Compare] sets head against base and gives a [Report]; [Markdown] renders
-// the comment of a pull request from it. Both are pure. The packages below
-// render the same Report for other readers or publish it.
+// [Compare] sets head against base and gives a [Report]. It is pure. The
+// packages below render the same Report, each for its readers, or publish it.
 package reporters
 
 import (

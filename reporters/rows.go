@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/markup"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
 // Sections are the rows that a reader wants to see, each row in one of them.
@@ -149,180 +146,6 @@ func moved(row *Row) bool {
 	return row.Score != nil && row.BaseScore != nil && math.Abs(*row.Score-*row.BaseScore) >= 0.005
 }
 
-// name is the key of a row, linked to its line at the commit that has it.
-func (c *comment) name(row *Row) string {
-	sha := c.o.HeadSHA
-	if row.Action == plan.Removed {
-		sha = c.o.BaseSHA
-	}
-	return markup.Link(markup.Text(row.Name(), 200), c.o.blob(sha, row.File, row.Line))
-}
-
-// blocking writes the table of what speaks against the change, and a fold for
-// each of its cases.
-func (c *comment) blocking() {
-	rows := c.rows.Blocking
-	shown := c.limit(len(rows))
-	if shown == 0 {
-		return
-	}
-	title := "Regressions"
-	switch {
-	case c.rows.Regressed == 0:
-		title = "Failing cases"
-	case c.rows.Failing > 0:
-		title = "Regressions and failing cases"
-	}
-	c.line("| | " + title + " |")
-	c.line("|--:|:--|")
-	for _, row := range rows[:shown] {
-		c.line("| " + numbers(row) + " | " + c.blockingCell(row) + " |")
-	}
-	c.rest(len(rows) - shown)
-	c.line("")
-	if c.level == full {
-		for _, row := range rows {
-			c.fold(row)
-		}
-	}
-}
-
-func (c *comment) blockingCell(row *Row) string {
-	label := ""
-	switch {
-	case row.Class != nil && *row.Class == New:
-		label = "new · "
-	case row.Class != nil && *row.Class == Unclear:
-		label = "not judged at base · "
-	}
-	cell := []string{verdictIcon(row.Verdict) + " " + label + c.name(row)}
-	if row.Reason != "" {
-		cell = append(cell, markup.Text(row.Reason, 240))
-	}
-	if why := c.why(row); why != "" {
-		cell = append(cell, "<sub>"+why+"</sub>")
-	}
-	return strings.Join(cell, " <br> ")
-}
-
-func verdictIcon(v *verdict.Verdict) string {
-	if v != nil && *v == verdict.Borderline {
-		return "🟡"
-	}
-	return "❌"
-}
-
-func (c *comment) why(row *Row) string { return markup.Text(Why(c.r, row), 260) }
-
-// numbers is the left cell of a blocking row: the difference, and both scores.
-func numbers(row *Row) string {
-	switch {
-	case row.Score == nil:
-		return ""
-	case row.BaseScore == nil:
-		return "**" + scoreOf(row) + "**"
-	}
-	return fmt.Sprintf("**%s** <br> <sub>%s&nbsp;→&nbsp;%s</sub>",
-		row.Change(), row.Shown(row.BaseScore), row.Shown(row.Score))
-}
-
-// rest ends a table with what it leaves out.
-func (c *comment) rest(n int) {
-	if n > 0 {
-		c.line("| | <sub>and " + phrase.Int(int64(n)) + " more</sub> |")
-	}
-}
-
-// A long list of what did not hurt is folded.
-const foldRows = 15
-
-func (c *comment) alsoChanged() {
-	rows := c.rows.Also
-	shown := c.limit(len(rows))
-	if shown > 0 {
-		title := "Also changed"
-		switch {
-		case !slices.ContainsFunc(rows, func(row *Row) bool { return Label(row) != "error" }):
-			title = "Not judged"
-		case !slices.ContainsFunc(rows, func(row *Row) bool { return Label(row) != "passed" }):
-			title = "Tried again or compared"
-		case len(c.rows.Blocking) == 0:
-			title = "Changed"
-		}
-		if shown > foldRows {
-			c.line("<details><summary>" + title + ": " + phrase.Count(len(rows), "case") + "</summary>")
-			c.line("")
-		}
-		c.line("| | " + title + " |")
-		c.line("|--:|:--|")
-		for _, row := range rows[:shown] {
-			left, right := c.alsoCells(row)
-			c.line("| " + left + " | " + right + " |")
-		}
-		c.rest(len(rows) - shown)
-		if shown > foldRows {
-			c.line("</details>")
-		}
-		c.line("")
-		for _, row := range rows[:shown] {
-			if row.Trial != nil && c.level == full {
-				c.fold(row)
-			}
-		}
-	}
-	if counts := c.counts(); counts != "" {
-		c.line(counts)
-		c.line("")
-	}
-}
-
-// counts names the classes by number where the rows are not shown, and always
-// the cases that fail as they did at base.
-func (c *comment) counts() string {
-	var parts []string
-	add := func(n int, noun string) {
-		if n > 0 {
-			parts = append(parts, phrase.Count(n, noun))
-		}
-	}
-	if c.level == countsOnly {
-		d := c.r.Diff
-		add(d.Unclear, "unclear case")
-		add(d.New, "new case")
-		add(d.Removed, "removed case")
-		add(d.Moved, "moved case")
-	}
-	if standing := c.rows.StandingText(); standing != "" {
-		parts = append(parts, standing)
-	}
-	return strings.Join(parts, " · ")
-}
-
-func (c *comment) alsoCells(row *Row) (left, right string) {
-	label := Label(row)
-	right = markup.Icon(label) + " " + label + " · " + c.name(row)
-	switch label {
-	case "improved":
-		return "**" + delta(row) + "**", right + c.small(c.why(row))
-	case "moved":
-		return "", right + " <sub>" + markup.Text(Remark(row), 220) + "</sub>"
-	case "removed":
-		return formerScore(row), right
-	case "new", "flaky", "unclear", "passed":
-		return delta(row), right + c.small(markup.Text(Remark(row), 240))
-	case "error", "skipped":
-		return formerScore(row), right + c.small(markup.Text(Remark(row), 240))
-	}
-	return delta(row), right + c.small(c.why(row))
-}
-
-func formerScore(row *Row) string {
-	if row.BaseScore == nil {
-		return ""
-	}
-	return "<sub>was&nbsp;" + row.Shown(row.BaseScore) + "</sub>"
-}
-
 // Label is the word for what happened to a row that does not block: improved,
 // unclear, flaky, new, removed, moved, error, skipped, passed, lower or higher.
 func Label(row *Row) string {
@@ -375,64 +198,9 @@ func Remark(row *Row) string {
 	return ""
 }
 
-func (c *comment) small(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " <br> <sub>" + s + "</sub>"
-}
-
-func delta(row *Row) string {
-	if row.Score == nil || row.BaseScore == nil {
-		return scoreOf(row)
-	}
-	return row.Change()
-}
-
-func scoreOf(row *Row) string {
-	if row.Score == nil {
-		return ""
-	}
-	if row.Ungated {
-		return row.Shown(row.Score) + " ungated"
-	}
-	return row.Shown(row.Score)
-}
-
 func deref(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
-}
-
-// planned writes what would run where nothing may yet.
-func (c *comment) planned() {
-	rows := c.rows.Planned
-	if len(rows) == 0 {
-		return
-	}
-	c.alert("NOTE", []string{"**Nothing was run:** " + markup.Text(c.r.NotRun, 300)})
-	shown := c.limit(len(rows))
-	if shown == 0 {
-		return
-	}
-	c.line("| | Would run |")
-	c.line("|--:|:--|")
-	for _, row := range rows[:shown] {
-		why := markup.Text(plan.Summarise(row.Reasons), 240)
-		c.line("| " + markup.Text(plannedWord(row.Action), 20) + " | " + c.name(row) + c.small(why) + " |")
-	}
-	c.rest(len(rows) - shown)
-	c.line("")
-}
-
-func plannedWord(a plan.Action) string {
-	switch a {
-	case plan.Rejudge:
-		return "judge"
-	case plan.Redecide:
-		return "decide"
-	}
-	return string(a)
 }

@@ -19,10 +19,10 @@ func (s *Sections) Headline(r *Report) string {
 			parts = append(parts, phrase.Count(n, noun))
 		}
 	}
-	add(invalidFiles(r.Problems), "invalid definition")
+	add(InvalidFiles(r.Problems), "invalid definition")
 	add(s.Regressed, "regression")
 	if r.Base == nil && s.Failing > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s %s", phrase.Int(int64(s.Failing)), phrase.Count(r.Summary.Cases, "case"), verb(s.Failing, "fails", "fail")))
+		parts = append(parts, fmt.Sprintf("%s of %s %s", phrase.Int(int64(s.Failing)), phrase.Count(r.Summary.Cases, "case"), phrase.Verb(s.Failing, "fails", "fail")))
 	} else {
 		add(s.Failing, "failing case")
 	}
@@ -34,7 +34,7 @@ func (s *Sections) Headline(r *Report) string {
 // headline falls back on the gate where no count says what happened.
 func (s *Sections) headline(r *Report, parts []string) string {
 	told := strings.Join(parts, ", ")
-	bad := r.Gate.Result != GatePass || invalidFiles(r.Problems) > 0 || len(s.Blocking) > 0 || r.Summary.Error > 0
+	bad := r.Gate.Result != GatePass || InvalidFiles(r.Problems) > 0 || len(s.Blocking) > 0 || r.Summary.Error > 0
 	switch {
 	case len(s.Planned) > 0:
 		return strings.Join(append(parts, phrase.Count(len(s.Planned), "case")+" would run"), ", ")
@@ -67,8 +67,9 @@ func (g Gate) String() string {
 	return "Gate " + word + ": " + g.Reason
 }
 
-// invalidFiles counts the files with an error.
-func invalidFiles(problems []schema.Problem) int {
+// InvalidFiles counts the files with an error, since a file with ten mistakes
+// is one definition that nobody can run.
+func InvalidFiles(problems []schema.Problem) int {
 	files := map[string]bool{}
 	for _, p := range problems {
 		if p.Severity == schema.Error {
@@ -76,16 +77,6 @@ func invalidFiles(problems []schema.Problem) int {
 		}
 	}
 	return len(files)
-}
-
-func warnings(problems []schema.Problem) int {
-	n := 0
-	for _, p := range problems {
-		if p.Severity == schema.Warning {
-			n++
-		}
-	}
-	return n
 }
 
 // Difference writes the delta of a diff that has one, with its interval: three
@@ -183,5 +174,5 @@ func (s *Sections) StandingText() string {
 	if s.Standing == 0 {
 		return ""
 	}
-	return phrase.Count(s.Standing, "case") + " " + verb(s.Standing, "fails as it", "fail as they") + " did at base"
+	return phrase.Count(s.Standing, "case") + " " + phrase.Verb(s.Standing, "fails as it", "fail as they") + " did at base"
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/examples"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
@@ -60,8 +60,8 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 		return err
 	}
 	file := filepath.Join(a.dir, controller.OwnFolder, "comment.md")
-	comment := reporters.Markdown(report, reporters.Options{RepositoryURL: "https://github.com/octo/demo"})
-	if err := os.WriteFile(file, []byte(comment), 0o644); err != nil {
+	text := comment.Markdown(report, comment.Options{RepositoryURL: "https://github.com/octo/demo"})
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	switch {
@@ -72,7 +72,7 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 		fmt.Fprintln(a.stdout)
 		err = terminal.Report(a.stdout, report, opts)
 	default:
-		_, err = fmt.Fprintf(a.stdout, "\nAnd this is the comment on the pull request:\n\n%s\n", comment)
+		_, err = fmt.Fprintf(a.stdout, "\nAnd this is the comment on the pull request:\n\n%s\n", text)
 	}
 	if err != nil {
 		return err

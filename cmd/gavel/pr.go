@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
@@ -171,7 +172,7 @@ func (a *app) tell(r *review.Review, report *reporters.Report, unpublished error
 			return err
 		}
 	} else if unpublished != nil {
-		fmt.Fprintln(a.stdout, text(reporters.MaxCommentBytes))
+		fmt.Fprintln(a.stdout, text(comment.MaxBytes))
 	}
 	fmt.Fprintf(a.stdout, "gate %s: %s\n", report.Gate.Result, report.Gate.Reason)
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/junit"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
@@ -135,7 +136,7 @@ func (a *app) writeReport(report *reporters.Report, f runFlags) error {
 		}
 	}
 	if f.markdown != "" {
-		text := reporters.Markdown(report, reporters.Options{})
+		text := comment.Markdown(report, comment.Options{})
 		if err := os.WriteFile(f.markdown, []byte(text), 0o644); err != nil {
 			return fmt.Errorf("write the comment: %w", err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
@@ -64,7 +65,7 @@ func (r *Review) postings(report *reporters.Report) []posting {
 	}
 	if r.number != 0 {
 		all = append(all, posting{
-			Repository: r.Repository, Number: r.number, Head: r.head, Comment: r.Text(report)(reporters.MaxCommentBytes),
+			Repository: r.Repository, Number: r.number, Head: r.head, Comment: r.Text(report)(comment.MaxBytes),
 			Verdict: string(report.Gate.Result), Fresh: r.fresh,
 		})
 	}
@@ -225,13 +226,13 @@ func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) err
 
 // Text renders the report as the comment, at any size.
 func (r *Review) Text(report *reporters.Report) github.Text {
-	opts := reporters.Options{
+	opts := comment.Options{
 		RepositoryURL: r.WebURL + "/" + r.Repository.String(),
 		HeadSHA:       r.head, RunURL: r.RunURL,
 	}
 	return func(maxBytes int) string {
 		opts.MaxBytes = maxBytes
-		return reporters.Markdown(report, opts)
+		return comment.Markdown(report, opts)
 	}
 }
 

@@ -13,12 +13,12 @@ import (
 
 	gh "github.com/google/go-github/v60/github"
 
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // sizes are tried from the first on, in bytes: the next is for a server that
 // calls the one before too long.
-var sizes = [...]int{reporters.MaxCommentBytes, 30_000, 10_000, 3_000}
+var sizes = [...]int{comment.MaxBytes, 30_000, 10_000, 3_000}
 
 const (
 	// maxPages bounds the search: 100 comments a page.

@@ -15,7 +15,7 @@ import (
 // an undetermined gate is error, which is not green either: so is a plan that
 // waits for approval.
 func StatusFor(r *reporters.Report) (validate, verdict Status) {
-	invalid := invalidFiles(r.Problems)
+	invalid := reporters.InvalidFiles(r.Problems)
 	validate = Status{Context: ContextValidate, State: Success, Description: validWords(r.Problems, invalid)}
 	verdict = Status{Context: ContextVerdict}
 	reason := phrase.Line(r.Gate.Reason)
@@ -55,18 +55,6 @@ func validWords(problems []schema.Problem, invalid int) string {
 		words += ", " + phrase.Count(warnings, "warning")
 	}
 	return words
-}
-
-// invalidFiles counts files, since a file with ten mistakes is one definition
-// that did not run.
-func invalidFiles(problems []schema.Problem) int {
-	files := map[string]bool{}
-	for _, p := range problems {
-		if p.Severity == schema.Error {
-			files[p.File] = true
-		}
-	}
-	return len(files)
 }
 
 // affected is how many cases had to be done again, in whole or in part.

@@ -24,6 +24,14 @@ func Count(n int, noun string) string {
 	return Int(int64(n)) + " " + noun + "s"
 }
 
+// Verb is one for a single thing and many for all other numbers.
+func Verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // Int writes n with a comma between the thousands.
 func Int(n int64) string {
 	digits := strconv.FormatInt(n, 10)

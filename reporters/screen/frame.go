@@ -52,7 +52,7 @@ func (m Model) head() []line {
 	}
 	changed := " nothing differs from base"
 	if b.Differing > 0 {
-		changed = " " + phrase.Count(b.Differing, "file") + " " + verb(b.Differing, "differs", "differ")
+		changed = " " + phrase.Count(b.Differing, "file") + " " + phrase.Verb(b.Differing, "differs", "differ")
 	}
 	if len(b.Changed) > 0 {
 		changed = " changed " + phrase.Line(terminal.Files(b.Changed, 2))
@@ -68,13 +68,6 @@ func (m Model) head() []line {
 		m.going(),
 		text(rule, strings.Repeat("─", m.width)),
 	}
-}
-
-func verb(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 func (m Model) state() line {

@@ -36,8 +36,9 @@ var rooms = []room{
 	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/evaluate/sandbox"}, reason: "a target answers and judges nothing"},
 	{dir: "controller/evaluate", sees: []string{"schema", "controller/verdict", "controller/target", "controller/evaluate/sandbox"}, reason: "an evaluator measures and decides nothing"},
 	{dir: "controller/ledger", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it stores what it is given and starts nothing"},
+	{dir: "reporters/comment", sees: []string{"schema", "controller/verdict", "controller/plan", "reporters"}, reason: "a comment is told from a report alone"},
 	{
-		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan"},
+		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan", "reporters/comment"},
 		reason: "a report is rendered from what was found, whoever found it",
 	},
 	{
@@ -59,7 +60,7 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/target", "controller/ledger", "reporters",
 	}, reason: "it tells what is stored of one case and runs nothing"},
 	{dir: "controller/review", sees: []string{
-		"schema", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
+		"schema", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters", "reporters/comment",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
 	{dir: "controller/serve", sees: []string{
 		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/review", "controller", "reporters",

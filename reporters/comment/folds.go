@@ -1,4 +1,4 @@
-package reporters
+package comment
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/tally"
@@ -13,7 +14,7 @@ import (
 )
 
 // fold shows how a verdict came about: the decisive turns and the criteria.
-func (c *comment) fold(row *Row) {
+func (c *comment) fold(row *reporters.Row) {
 	if row.Detail == nil && row.Trial == nil {
 		return
 	}
@@ -55,9 +56,9 @@ func (c *comment) turns(messages []schema.Message) {
 
 // criteria is a table of those that changed or were not fully met; the others
 // are numbers.
-func (c *comment) criteria(row *Row) {
+func (c *comment) criteria(row *reporters.Row) {
 	const most = 12
-	var shown []CriterionDiff
+	var shown []reporters.CriterionDiff
 	met, left, withBase := 0, 0, false
 	for _, cr := range row.Detail.Criteria {
 		switch {
@@ -73,7 +74,7 @@ func (c *comment) criteria(row *Row) {
 	if len(shown) == 0 {
 		return
 	}
-	scale := nativeScale(row.Dialect)
+	scale := row.NativeScale()
 	if withBase {
 		c.line("| criterion | base | head |")
 		c.line("|:--|--:|--:|")
@@ -106,16 +107,16 @@ func others(met, left int) string {
 		parts = append(parts, phrase.Int(int64(left))+" more")
 	}
 	if met > 0 {
-		parts = append(parts, phrase.Int(int64(met))+" "+verb(met, "other is", "others are")+" met")
+		parts = append(parts, phrase.Int(int64(met))+" "+phrase.Verb(met, "other is", "others are")+" met")
 	}
 	return strings.Join(parts, " · ")
 }
 
-func telling(cr CriterionDiff) bool {
+func telling(cr reporters.CriterionDiff) bool {
 	return cr.Head == nil || *cr.Head < 1 || cr.Base != nil && *cr.Base != *cr.Head
 }
 
-func worse(cr CriterionDiff) bool {
+func worse(cr reporters.CriterionDiff) bool {
 	return cr.Head != nil && cr.Base != nil && *cr.Head < *cr.Base
 }
 

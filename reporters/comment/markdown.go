@@ -1,17 +1,20 @@
-package reporters
+// Package comment renders a report as the comment of a pull request. It is
+// pure: it decides what is told and how much of it, and publishes nothing.
+package comment
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// MaxCommentBytes is the default of Options.MaxBytes. GitHub takes 65,536
+// MaxBytes is the default of Options.MaxBytes. GitHub takes 65,536
 // characters; the rest is room for what a server counts otherwise.
-const MaxCommentBytes = 60_000
+const MaxBytes = 60_000
 
 // Options say where a comment will stand.
 type Options struct {
@@ -26,7 +29,7 @@ type Options struct {
 	HeadSHA, BaseSHA string
 	// RunURL is the page of the full report; empty when there is none.
 	RunURL string
-	// MaxBytes limits the comment. Defaults to MaxCommentBytes.
+	// MaxBytes limits the comment. Defaults to MaxBytes.
 	MaxBytes int
 	// Note is said near the top: superseded by another head, a budget that was
 	// reached.
@@ -55,9 +58,9 @@ const (
 // of judgement, what must be known before a green gate is believed, then the
 // cases. Where the comment would grow past MaxBytes it is rendered again with
 // less, never cut. It is pure: equal reports give equal comments.
-func Markdown(r *Report, o Options) string {
+func Markdown(r *reporters.Report, o Options) string {
 	if o.MaxBytes == 0 {
-		o.MaxBytes = MaxCommentBytes
+		o.MaxBytes = MaxBytes
 	}
 	if o.HeadSHA == "" && r.Head != nil {
 		o.HeadSHA = *r.Head
@@ -65,7 +68,7 @@ func Markdown(r *Report, o Options) string {
 	if o.BaseSHA == "" && r.Base != nil {
 		o.BaseSHA = *r.Base
 	}
-	sorted := Arrange(r)
+	sorted := reporters.Arrange(r)
 	var out string
 	for l := full; l <= countsOnly; l++ {
 		c := comment{r: r, o: o, level: l, rows: sorted}
@@ -79,10 +82,10 @@ func Markdown(r *Report, o Options) string {
 
 // A comment is one rendering at one level.
 type comment struct {
-	r     *Report
+	r     *reporters.Report
 	o     Options
 	level level
-	rows  Sections
+	rows  reporters.Sections
 	b     strings.Builder
 }
 
@@ -131,11 +134,11 @@ func (c *comment) headline() string {
 	r := c.r
 	icon := "✅"
 	switch {
-	case invalidFiles(r.Problems) > 0 || r.Gate.Result == GateFail:
+	case reporters.InvalidFiles(r.Problems) > 0 || r.Gate.Result == reporters.GateFail:
 		icon = "❌"
-	case r.NotRun != "" && r.Gate.Result == GateUndetermined:
+	case r.NotRun != "" && r.Gate.Result == reporters.GateUndetermined:
 		icon = "⏸️"
-	case r.Gate.Result != GatePass || len(c.rows.Blocking) > 0:
+	case r.Gate.Result != reporters.GatePass || len(c.rows.Blocking) > 0:
 		icon = "⚠️"
 	}
 	return icon + " " + markup.Text(c.rows.Headline(r), 200)
@@ -147,13 +150,13 @@ func (c *comment) scoreLine() string {
 	switch d := r.Diff; {
 	case r.NotRun != "":
 	case d.Delta != nil && *d.Delta != 0:
-		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), Difference(d)))
+		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d)))
 	case d.Delta != nil:
 		parts = append(parts, "Score **"+phrase.Score(d.ScoreHead, 3)+"**, unchanged")
 	case r.Summary.Score != nil:
 		parts = append(parts, "Score **"+phrase.Score(r.Summary.Score, 3)+"**")
 	}
-	parts = append(parts, Effort(c.r), c.commits())
+	parts = append(parts, reporters.Effort(c.r), c.commits())
 	if page := markup.Address(c.o.RunURL); page != "" {
 		parts = append(parts, markup.Link("full report", page))
 	}
@@ -200,8 +203,8 @@ func (c *comment) problems() {
 	if len(bad) == 0 {
 		return
 	}
-	n := invalidFiles(bad)
-	out := []string{fmt.Sprintf("**%s %s invalid and %s not run**", phrase.Count(n, "definition"), verb(n, "is", "are"), was(n))}
+	n := reporters.InvalidFiles(bad)
+	out := []string{fmt.Sprintf("**%s %s invalid and %s not run**", phrase.Count(n, "definition"), phrase.Verb(n, "is", "are"), phrase.Verb(n, "was", "were"))}
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
 		where := markup.Link(markup.Text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
@@ -248,9 +251,19 @@ func (c *comment) notices() {
 	c.alert("WARNING", out)
 }
 
+func warnings(problems []schema.Problem) int {
+	n := 0
+	for _, p := range problems {
+		if p.Severity == schema.Warning {
+			n++
+		}
+	}
+	return n
+}
+
 func (c *comment) foot() string {
 	r := c.r
-	parts := []string{markup.Text(r.Gate.String(), 400), markup.Text(Cost(r), 200)}
+	parts := []string{markup.Text(r.Gate.String(), 400), markup.Text(reporters.Cost(r), 200)}
 	if n := warnings(r.Problems); n > 0 {
 		parts = append(parts, phrase.Count(n, "warning")+" in the definitions")
 	}

@@ -1,4 +1,4 @@
-package reporters
+package comment
 
 import (
 	"flag"
@@ -13,6 +13,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -25,12 +29,12 @@ func onForge() Options {
 
 // comments are the goldens: whole comments for a reviewer to read.
 func comments() map[string]func() string {
-	of := func(s *scenario, o Options) func() string {
-		return func() string { return Markdown(Compare(s.in), o) }
+	of := func(s *reporttest.Scenario, o Options) func() string {
+		return func() string { return Markdown(reporters.Compare(s.In), o) }
 	}
 	hostileOptions := onForge()
-	hostileOptions.Instance, hostileOptions.Note = hostileTexts[3], hostileTexts[5]
-	hostileOptions.Commands = []string{hostileTexts[0], hostileTexts[6]}
+	hostileOptions.Instance, hostileOptions.Note = reporttest.HostileTexts()[3], reporttest.HostileTexts()[5]
+	hostileOptions.Commands = []string{reporttest.HostileTexts()[0], reporttest.HostileTexts()[6]}
 	fork := onForge()
 	fork.RunURL, fork.Commands = "", []string{"/gavel approve 9f31c2e"}
 	superseded := onForge()
@@ -38,17 +42,17 @@ func comments() map[string]func() string {
 	small := onForge()
 	small.MaxBytes = 3000
 	return map[string]func() string{
-		"nothing_affected":   of(nothingAffected(), onForge()),
-		"first_run":          of(firstRun(), onForge()),
-		"regressions":        of(regressions(), onForge()),
-		"no_links":           of(regressions(), Options{}),
-		"invalid":            of(invalidDefinitions(), onForge()),
-		"changed_2000":       of(changedCases(2000), onForge()),
-		"changed_2000_small": of(changedCases(2000), small),
-		"errors":             of(errorsOnly(), superseded),
-		"moved_removed_new":  of(movedRemovedNew(), onForge()),
-		"waiting":            of(waiting(), fork),
-		"hostile":            of(hostile(hostileTexts), hostileOptions),
+		"nothing_affected":   of(reporttest.NothingAffected(), onForge()),
+		"first_run":          of(reporttest.FirstRun(), onForge()),
+		"regressions":        of(reporttest.Regressions(), onForge()),
+		"no_links":           of(reporttest.Regressions(), Options{}),
+		"invalid":            of(reporttest.InvalidDefinitions(), onForge()),
+		"changed_2000":       of(reporttest.ChangedCases(2000), onForge()),
+		"changed_2000_small": of(reporttest.ChangedCases(2000), small),
+		"errors":             of(reporttest.ErrorsOnly(), superseded),
+		"moved_removed_new":  of(reporttest.MovedRemovedNew(), onForge()),
+		"waiting":            of(reporttest.Waiting(), fork),
+		"hostile":            of(reporttest.Hostile(reporttest.HostileTexts()), hostileOptions),
 	}
 }
 
@@ -161,8 +165,8 @@ func holdsLine(t *testing.T, line string, columns int) int {
 // TestMarkdownLevels checks that a smaller limit gives a smaller rendering
 // that is whole, and that the last level fits what publishers fall back to.
 func TestMarkdownLevels(t *testing.T) {
-	for name, s := range map[string]*scenario{"plain": changedCases(2000), "hostile": hostile(hostileTexts)} {
-		r := Compare(s.in)
+	for name, s := range map[string]*reporttest.Scenario{"plain": reporttest.ChangedCases(2000), "hostile": reporttest.Hostile(reporttest.HostileTexts())} {
+		r := reporters.Compare(s.In)
 		for _, limit := range []int{60_000, 30_000, 10_000, 3_000} {
 			t.Run(fmt.Sprint(name, limit), func(t *testing.T) {
 				o := onForge()
@@ -194,32 +198,41 @@ var breakouts = []string{
 
 // FuzzMarkdown puts one text into every field of a report.
 func FuzzMarkdown(f *testing.F) {
-	for _, s := range slices.Concat(hostileTexts, breakouts) {
+	for _, s := range slices.Concat(reporttest.HostileTexts(), breakouts) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		o := onForge()
 		o.Instance, o.Note, o.Commands, o.RunURL = s, s, []string{s}, s
-		got := Markdown(Compare(hostile([]string{s, "plain", s}).in), o)
+		got := Markdown(reporters.Compare(reporttest.Hostile([]string{s, "plain", s}).In), o)
 		holds(t, got)
-		if len(got) > MaxCommentBytes {
+		if len(got) > MaxBytes {
 			t.Errorf("%d bytes", len(got))
 		}
 	})
 }
 
 func BenchmarkMarkdown2000(b *testing.B) {
-	r := Compare(changedCases(2000).in)
+	r := reporters.Compare(reporttest.ChangedCases(2000).In)
 	b.ReportAllocs()
 	for b.Loop() {
 		Markdown(r, onForge())
 	}
 }
 
-func BenchmarkCompare10000(b *testing.B) {
-	in := changedCases(10_000).in
-	b.ReportAllocs()
-	for b.Loop() {
-		Compare(in)
+// TestConversations folds the turns of a conversation beside their suites.
+func TestConversations(t *testing.T) {
+	s := reporttest.New()
+	for _, turn := range []string{"support/1/a", "support/1/b"} {
+		row := s.Add(turn, reporttest.Pass(1), reporttest.Pass(1), reporttest.Definition())
+		for _, c := range []*schema.Case{row.Head, row.Base} {
+			c.Dialect, c.Labels.Groups, c.Labels.Conversation = schema.DialectEvalcase, []string{"support"}, "refund"
+		}
+	}
+	text := Markdown(reporters.Compare(s.In), Options{})
+	for _, part := range []string{"<summary>By conversation</summary>", "| support: refund | ", "<summary>By suite</summary>"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the comment lacks %q:\n%s", part, text)
+		}
 	}
 }
