@@ -288,5 +288,5 @@ func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, er
 	if r.last.Base == nil || *r.last.Base != base || r.last.NotRun != r.notRun(problems, found) {
 		return false, nil
 	}
-	return r.last.NotRun != "" || r.last.Gate.Result != reporters.GateUndetermined, nil
+	return r.last.NotRun != "" || !open(r.last), nil
 }

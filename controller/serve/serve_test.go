@@ -103,6 +103,21 @@ func TestNothingNewWritesNothing(t *testing.T) {
 	}
 }
 
+// TestInvalidDefinitionsAreJudgedOnce: a hint makes them no better.
+func TestInvalidDefinitionsAreJudgedOnce(t *testing.T) {
+	w := newWorld(t)
+	w.push("broken")
+	w.start()
+	w.idle()
+	w.want("broken", "failure failure")
+	before, judged := len(w.forge.Writes()), w.judged
+	w.hint()
+	w.idle()
+	if more := w.forge.Writes()[before:]; len(more) > 0 || w.judged != judged {
+		t.Errorf("%d reports more, written %v", w.judged-judged, more)
+	}
+}
+
 // TestADeletedCommentIsMadeAnew.
 func TestADeletedCommentIsMadeAnew(t *testing.T) {
 	w := newWorld(t)

@@ -42,8 +42,8 @@ type world struct {
 	repo  *git.Repository
 	url   string
 	dir   string
-	// commits are main, one, two and later, each the child of the one before
-	// but two, which is of one like later is of two.
+	// commits are main, one, two, later and broken, each the child of the one
+	// before; the definition of broken is invalid.
 	commits map[string]string
 
 	agent  *agent
@@ -144,6 +144,7 @@ func newWorld(t *testing.T) *world {
 		{Branch: "one", Message: "one", At: at.Add(2 * time.Hour), Write: map[string][]byte{file: asks("one")}},
 		{Branch: "two", Message: "two", At: at.Add(3 * time.Hour), Write: map[string][]byte{file: asks("two")}},
 		{Branch: "later", Message: "later", At: at.Add(4 * time.Hour), Write: map[string][]byte{file: asks("later")}},
+		{Branch: "broken", Message: "broken", At: at.Add(5 * time.Hour), Write: map[string][]byte{file: []byte(`{"id": "hello"}`)}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func newWorld(t *testing.T) *world {
 	if w.repo, err = git.PlainOpen(source); err != nil {
 		t.Fatal(err)
 	}
-	for _, branch := range []string{"main", "one", "two", "later"} {
+	for _, branch := range []string{"main", "one", "two", "later", "broken"} {
 		ref, err := w.repo.Reference(plumbing.NewBranchReferenceName(branch), true)
 		if err != nil {
 			t.Fatal(err)

@@ -60,7 +60,7 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/target", "controller/ledger", "reporters",
 	}, reason: "it tells what is stored of one case and runs nothing"},
 	{dir: "controller/review", sees: []string{
-		"schema", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters", "reporters/comment",
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters", "reporters/comment",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
 	{dir: "controller/serve", sees: []string{
 		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/review", "controller", "reporters",

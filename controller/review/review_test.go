@@ -1,0 +1,157 @@
+package review_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema/cuefile"
+)
+
+func TestMain(m *testing.M) {
+	if cuefile.ServeChild() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// A desk is a repository with a forge and a ledger.
+type desk struct {
+	t     *testing.T
+	forge *forgetest.Forge
+	cfg   review.Config
+	dir   string
+	runs  int
+}
+
+// newDesk has the given commits, one upon the other, of which the last branch
+// is of every pull request.
+func newDesk(t *testing.T, changes ...gitrepo.Change) *desk {
+	t.Helper()
+	d := &desk{t: t, forge: forgetest.New(t), dir: t.TempDir()}
+	for i := range changes {
+		changes[i].Message, changes[i].At = fmt.Sprint("change ", i), time.Date(2026, 3, 2, 9+i, 0, 0, 0, time.UTC)
+	}
+	if err := gitrepo.Create(t.Context(), d.dir, changes); err != nil {
+		t.Fatal(err)
+	}
+	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := book.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	clock := &forgetest.Clock{}
+	client, err := forge.New(forge.Config{BaseURL: d.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.cfg = review.Config{
+		Client: client, Repository: forge.Repo{Owner: "octo", Name: "demo"}, Ledger: book, Fetch: d.fetch, Execute: d.execute,
+		ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false }, WebURL: "https://github.com",
+		Tell: func(line string) { t.Log(line) },
+	}
+	return d
+}
+
+// fetch gives main for the base branch and topic for every pull request.
+func (d *desk) fetch(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
+	repo, err := gitrepo.Open(d.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	commits := make([]string, len(refs))
+	for i, ref := range refs {
+		branch := "topic"
+		if ref == "refs/heads/main" {
+			branch = "main"
+		}
+		if commits[i], err = repo.Resolve(ctx, branch); err != nil {
+			return nil, nil, err
+		}
+	}
+	return repo, commits, nil
+}
+
+func (d *desk) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+	d.runs++
+	e.ID, e.Scrub = fmt.Sprint("run-", d.runs), func(s string) string { return s }
+	report, err := p.Execute(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return report, p.Store(ctx, e, report, p.Now())
+}
+
+// pull makes a pull request of topic.
+func (d *desk) pull(number int) {
+	d.t.Helper()
+	repo, commits, err := d.fetch(d.t.Context(), []string{"refs/heads/topic", "refs/heads/main"})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := repo.Close(); err != nil {
+		d.t.Fatal(err)
+	}
+	d.forge.AddPull(forgetest.Pull{Number: number, HeadSHA: commits[0], HeadRef: "topic", BaseSHA: commits[1]})
+}
+
+// review judges a pull request and gives what could not be published.
+func (d *desk) review(number int) error {
+	d.t.Helper()
+	r, err := review.New(d.cfg).Pull(d.t.Context(), number, "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	_, unpublished, err := r.Run(d.t.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return unpublished
+}
+
+// TestOwnOnly: where several reviews are under way at once, none publishes what
+// is another's.
+func TestOwnOnly(t *testing.T) {
+	for own, want := range map[bool]int{true: 0, false: 1} {
+		t.Run(fmt.Sprint(own), func(t *testing.T) {
+			d := newDesk(t, gitrepo.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
+				gitrepo.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
+			d.cfg.OwnOnly = own
+			d.pull(1)
+			d.pull(2)
+			d.forge.Inject(forgetest.Fault{Method: "POST", Path: "/issues/1/comments", Status: 500, Times: -1})
+			if err := d.review(1); err == nil {
+				t.Fatal("the forge took what it refuses")
+			}
+			d.forge.Heal()
+			if err := d.review(2); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(d.forge.Comments(1)); n != want {
+				t.Errorf("%d comments on the other pull request, want %d", n, want)
+			}
+			if err := review.New(d.cfg).Deliver(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, number := range []int{1, 2} {
+				if n := len(d.forge.Comments(number)); n != 1 {
+					t.Errorf("%d comments on pull request %d after all was delivered", n, number)
+				}
+			}
+		})
+	}
+}
