@@ -260,7 +260,8 @@ func TestUnknownPriceIsNull(t *testing.T) {
 }
 
 // TestGroups checks that a level is a weighted mean and that everything above
-// it is a plain one.
+// it is a plain one; the difference is over the cases judged on both sides, and
+// what came, went or is not known on one side moves it nowhere.
 func TestGroups(t *testing.T) {
 	s := reporttest.New()
 	s.Add("math/1/a", pass(1), pass(1), definition).Head.Weight = 3
@@ -268,10 +269,14 @@ func TestGroups(t *testing.T) {
 	s.Add("math/10/c", pass(1), pass(0.5), definition)
 	s.Add("math/2/d", pass(1), failed("timeout"), definition)
 	s.Add("sql/1/e", unknown, pass(0.25), definition)
+	s.Add("text/1/f", pass(0.5), pass(0.75), definition)
+	s.Add("text/1/g", nil, fail(0, ""), definition)
+	s.Add("text/1/h", pass(1), nil, definition)
 	type row struct {
-		path        string
-		cases       int
-		score, base float64
+		path         string
+		cases, pairs int
+		score, base  float64
+		delta        float64
 	}
 	none := -1.0
 	value := func(x *float64) float64 {
@@ -286,16 +291,18 @@ func TestGroups(t *testing.T) {
 		for _, p := range g.Path {
 			path += "/" + p
 		}
-		got = append(got, row{path, g.Cases, value(g.Score), value(g.Base)})
+		got = append(got, row{path, g.Cases, g.Pairs, value(g.Score), value(g.Base), value(g.Delta)})
 	}
 	want := []row{
-		{"", 5, 0.4375, none},
-		{"/math", 4, 0.625, 1},
-		{"/math/1", 2, 0.75, 1},
-		{"/math/2", 1, none, 1},
-		{"/math/10", 1, 0.5, 1},
-		{"/sql", 1, 0.25, none},
-		{"/sql/1", 1, 0.25, none},
+		{"", 7, 4, 1.25 / 3, 0.875, -0.0625},
+		{"/math", 4, 3, 0.625, 1, -0.375},
+		{"/math/1", 2, 2, 0.75, 1, -0.25},
+		{"/math/2", 1, 0, none, 1, none},
+		{"/math/10", 1, 1, 0.5, 1, -0.5},
+		{"/sql", 1, 0, 0.25, none, none},
+		{"/sql/1", 1, 0, 0.25, none, none},
+		{"/text", 2, 1, 0.375, 0.75, 0.25},
+		{"/text/1", 2, 1, 0.375, 0.75, 0.25},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)

@@ -35,9 +35,9 @@ func sums(pairs []pair, place func(*schema.Case) tally.Place) []tally.Group {
 		}
 		if c := p.plan.Base; active(c) {
 			t.Base(place(c), score(p.base), c.Weight)
-			if !judged(p.base) && judged(p.head) {
-				t.Unjudged(place(c))
-			}
+		}
+		if was, is := score(p.base), score(p.head); was != nil && is != nil && p.plan.Head != nil {
+			t.Pair(place(p.plan.Head), *is-*was, p.plan.Head.Weight)
 		}
 	}
 	return t.Groups()

@@ -1,7 +1,6 @@
 package comment
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,12 +132,16 @@ func (c *comment) groups() {
 	if c.level == countsOnly || c.r.NotRun != "" {
 		return
 	}
-	for _, t := range groupTables(c.r.Groups) {
-		c.groupTable(t)
+	tables := groupTables(c.r.Groups)
+	for _, t := range tables {
+		title := t.title()
+		if slices.ContainsFunc(tables, func(o groupTable) bool { return o.title() == title && o.dialect != t.dialect }) {
+			title += " (" + t.dialect + ")"
+		}
+		c.groupTable(title, t)
 	}
 	for _, t := range groupTables(tally.Flat(c.r.Conversations)) {
-		t.title = "By conversation"
-		c.groupTable(t)
+		c.groupTable("By conversation", t)
 	}
 }
 
@@ -163,10 +166,19 @@ func (c *comment) targets() {
 type groupTable struct {
 	dialect string
 	target  string
-	title   string // empty for the one of the dialect
 	columns []string
 	rows    []groupRow
 	total   *tally.Group
+	// pairs of the cases were judged on both sides.
+	pairs, cases int
+}
+
+// title says what a dialect calls its groups.
+func (t *groupTable) title() string {
+	if t.dialect == schema.DialectDomain {
+		return "By domain and level"
+	}
+	return "By suite"
 }
 
 type groupRow struct {
@@ -186,6 +198,7 @@ func groupTables(groups []tally.Group) []groupTable {
 			t.total = &groups[i]
 		case 1:
 			t.rows = append(t.rows, groupRow{group: g, cells: map[string]tally.Group{}})
+			t.pairs, t.cases = t.pairs+g.Pairs, t.cases+g.Cases
 		case 2:
 			name := g.Path[1]
 			t.rows[len(t.rows)-1].cells[name] = g
@@ -200,11 +213,7 @@ func groupTables(groups []tally.Group) []groupTable {
 	return out
 }
 
-func (c *comment) groupTable(t groupTable) {
-	title := cmp.Or(t.title, "By suite")
-	if t.dialect == schema.DialectDomain && t.title == "" {
-		title = "By domain and level"
-	}
+func (c *comment) groupTable(title string, t groupTable) {
 	if t.target != "" {
 		title += ": " + markup.Text(t.target, 80)
 	}
@@ -212,7 +221,7 @@ func (c *comment) groupTable(t groupTable) {
 	c.line("")
 	// What a phone shows first is the score; the levels may scroll.
 	head, align := "| | score |", "|:--|--:|"
-	if c.r.Base != nil {
+	if t.pairs > 0 {
 		head, align = head+" Δ |", align+"--:|"
 	}
 	for _, name := range t.columns {
@@ -223,28 +232,33 @@ func (c *comment) groupTable(t groupTable) {
 	c.line(align + "--:|")
 	shown := c.limit(len(t.rows))
 	for _, row := range t.rows[:shown] {
-		c.groupRow(markup.Text(row.group.Path[0], 80), row, t.columns)
+		c.line(t.line(markup.Text(row.group.Path[0], 80), row))
 	}
 	if rest := len(t.rows) - shown; rest > 0 {
 		c.line("| <sub>and " + phrase.Int(int64(rest)) + " more</sub> |")
 	}
 	if t.total != nil && len(t.rows) > 1 {
-		c.groupRow("**all**", groupRow{group: *t.total}, t.columns)
+		c.line(t.line("**all**", groupRow{group: *t.total}))
+	}
+	if t.pairs > 0 && t.pairs < t.cases {
+		c.line("")
+		c.line("<sub>Δ is over the " + phrase.Int(int64(t.pairs)) + " of " + phrase.Count(t.cases, "case") + " that were judged on both sides</sub>")
 	}
 	c.line("</details>")
 	c.line("")
 }
 
-func (c *comment) groupRow(name string, row groupRow, columns []string) {
+// line is one row of the table.
+func (t *groupTable) line(name string, row groupRow) string {
 	cells := []string{name, groupScore(row.group)}
-	switch d := groupDelta(row.group); {
-	case c.r.Base == nil:
+	switch d := row.group.Delta; {
+	case t.pairs == 0:
 	case d == nil:
 		cells = append(cells, "")
 	default:
 		cells = append(cells, bold(phrase.Short(phrase.Signed(*d, 2)), *d <= -0.005))
 	}
-	for _, col := range columns {
+	for _, col := range t.columns {
 		cell := ""
 		if g, ok := row.cells[col]; ok {
 			cell = groupScore(g)
@@ -252,19 +266,10 @@ func (c *comment) groupRow(name string, row groupRow, columns []string) {
 		cells = append(cells, cell)
 	}
 	cells = append(cells, phrase.Int(int64(row.group.Cases)))
-	c.line("| " + strings.Join(cells, " | ") + " |")
+	return "| " + strings.Join(cells, " | ") + " |"
 }
 
 // groupScore is bold where it fell by what can be seen.
 func groupScore(g tally.Group) string {
-	d := groupDelta(g)
-	return bold(phrase.Short(phrase.Score(g.Score, 2)), d != nil && *d <= -0.005)
-}
-
-func groupDelta(g tally.Group) *float64 {
-	if g.Score == nil || g.Base == nil {
-		return nil
-	}
-	d := *g.Score - *g.Base
-	return &d
+	return bold(phrase.Short(phrase.Score(g.Score, 2)), g.Delta != nil && *g.Delta <= -0.005)
 }

@@ -236,3 +236,32 @@ func TestConversations(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupTables holds that the tables of two dialects can be told apart, that
+// a difference says of which cases it speaks, and that none is shown where no
+// case was judged on both sides.
+func TestGroupTables(t *testing.T) {
+	s := reporttest.New()
+	for key, dialect := range map[string]string{"shop/1/a": schema.DialectEvalcase, "shop/1/b": schema.DialectEvalcase, "talk/1/c": schema.DialectTestcase} {
+		base := reporttest.Pass(1)
+		if key != "shop/1/a" {
+			base = nil
+		}
+		row := s.Add(key, base, reporttest.Pass(0.5), reporttest.Definition())
+		for _, c := range []*schema.Case{row.Head, row.Base} {
+			if c != nil {
+				c.Dialect, c.Labels.Groups = dialect, c.Labels.Groups[:1]
+			}
+		}
+	}
+	text := Markdown(reporters.Compare(s.In), Options{})
+	holds(t, text)
+	for _, part := range []string{
+		"<summary>By suite (evalcase)</summary>\n\n| | score | Δ | cases |\n|:--|--:|--:|--:|\n| shop | **.50** | **−.50** | 2 |\n\n<sub>Δ is over the 1 of 2 cases that were judged on both sides</sub>\n</details>",
+		"<summary>By suite (testcase)</summary>\n\n| | score | cases |\n|:--|--:|--:|\n| talk | .50 | 1 |\n</details>",
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the comment lacks\n%s\nin\n%s", part, text)
+		}
+	}
+}

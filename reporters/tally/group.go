@@ -15,11 +15,17 @@ type Group struct {
 	// Path is domain and level, domain, or empty for the whole dialect.
 	Path []string `json:"path"`
 	// Cases counts those at head, judged or not.
-	Cases int      `json:"cases"`
+	Cases int `json:"cases"`
+	// Score and Base are those of a side over all that was judged there. They
+	// need not speak of the same cases: one may be new, removed, in error on one
+	// side. Delta is therefore not their difference.
 	Score *float64 `json:"score"`
-	// Base is null where base was judged for a part of the group only, since
-	// the two scores would not speak of the same cases.
-	Base *float64 `json:"base"`
+	Base  *float64 `json:"base"`
+	// Pairs counts the cases that were judged on both sides, in the group that
+	// they have at head. Delta is summed up over these alone, and null where
+	// there are none.
+	Pairs int      `json:"pairs"`
+	Delta *float64 `json:"delta"`
 }
 
 // Flat gives groups the one name that their whole path makes.
@@ -41,7 +47,9 @@ type Place struct {
 // A Tree sums scores up along the labels of the cases: the innermost group is
 // Σ w·s / Σ w over its judged cases, every group above it the plain mean of
 // the groups in it, the empty path the mean of a dialect's outermost groups. A
-// case without labels is in no group. The zero Tree is empty.
+// difference is summed up likewise, over the cases judged on both sides with
+// the weights of head. A case without labels is in no group. The zero Tree is
+// empty.
 type Tree struct {
 	nodes map[string]*node
 	roots []*node
@@ -50,11 +58,9 @@ type Tree struct {
 // A node is one group; leaves hold means, the others their children.
 type node struct {
 	Place
-	cases      int
-	head, base Mean
-	// partial says that base was judged for fewer cases than head.
-	partial  bool
-	children []*node
+	cases, pairs      int
+	head, base, delta Mean
+	children          []*node
 }
 
 // Head counts a case of head; its score is nil where it was not judged.
@@ -73,10 +79,12 @@ func (t *Tree) Base(at Place, score *float64, weight float64) {
 	}
 }
 
-// Unjudged says of a case that head was judged for and base was not.
-func (t *Tree) Unjudged(at Place) {
+// Pair counts the difference of a case that was judged on both sides.
+func (t *Tree) Pair(at Place, delta, weight float64) {
 	if len(at.Path) > 0 {
-		t.leaf(at).partial = true
+		n := t.leaf(at)
+		n.pairs++
+		n.delta.Add(&delta, weight)
 	}
 }
 
@@ -116,22 +124,20 @@ func (t *Tree) Groups() []Group {
 func (n *node) walk(out *[]Group) Group {
 	i := len(*out)
 	*out = append(*out, Group{})
-	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Path, Cases: n.cases}
+	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Path, Cases: n.cases, Pairs: n.pairs}
 	if len(n.children) > 0 {
-		n.head, n.base = Mean{}, Mean{}
+		n.head, n.base, n.delta = Mean{}, Mean{}, Mean{}
 	}
 	slices.SortFunc(n.children, func(a, b *node) int { return CompareNatural(last(a.Path), last(b.Path)) })
 	for _, child := range n.children {
 		c := child.walk(out)
 		g.Cases += c.Cases
+		g.Pairs += c.Pairs
 		n.head.Add(c.Score, 1)
 		n.base.Add(c.Base, 1)
-		n.partial = n.partial || child.partial
+		n.delta.Add(c.Delta, 1)
 	}
-	g.Score = n.head.Value()
-	if !n.partial {
-		g.Base = n.base.Value()
-	}
+	g.Score, g.Base, g.Delta = n.head.Value(), n.base.Value(), n.delta.Value()
 	(*out)[i] = g
 	return g
 }

@@ -181,8 +181,8 @@ func (p *page) groups(groups []tally.Group) {
 		}
 		line := "  " + phrase.Pad(phrase.Fit(groupName(g), widest), widest) + "  " + phrase.Score(g.Score, 2)
 		p.WriteString(line)
-		if g.Base != nil && g.Score != nil {
-			p.WriteString(p.change(*g.Score - *g.Base))
+		if g.Delta != nil {
+			p.WriteString(p.change(*g.Delta))
 		}
 		p.WriteString("\n")
 	}
