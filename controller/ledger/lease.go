@@ -124,9 +124,7 @@ func (i *Interest) Lease(ctx context.Context, digest string) (*Lease, error) {
 	case taken:
 		return nil, ErrLeased
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.leases[lease.epoch] = lease
+	lease.keep()
 	return lease, nil
 }
 
@@ -185,6 +183,19 @@ func (x *Lease) drop() bool {
 	_, held := i.leases[x.epoch]
 	delete(i.leases, x.epoch)
 	return held
+}
+
+// keep takes back what drop did, for a lease that goes on unless it is lost.
+func (x *Lease) keep() {
+	select {
+	case <-x.lost:
+		return
+	default:
+	}
+	i := x.interest
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.leases[x.epoch] = x
 }
 
 // check demands that nobody took over. Without a lease there is nothing to

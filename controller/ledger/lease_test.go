@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -244,6 +245,83 @@ func hold(store string) {
 	}
 	fmt.Println("held")
 	select {}
+}
+
+// TestBeat has signs of life keep a lease for long after its time, and one tell
+// a holder that writes nothing that it lost another.
+func TestBeat(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "ledger.db")
+	synctest.Test(t, func(t *testing.T) {
+		one, other := &book{t: t, Ledger: open(t, store)}, &book{t: t}
+		var shift time.Duration
+		other.Ledger = openAt(t, ledger.Config{Path: store, Now: func() time.Time { return time.Now().Add(shift) }})
+		first, second := one.want(base, "e", "f"), other.want(base, "e", "f")
+		kept, lost := one.lease(first, "e"), one.lease(first, "f")
+		for range 100 {
+			time.Sleep(time.Second)
+			other.wantLeased(second, "e")
+		}
+		shift = 11 * time.Second
+		other.lease(second, "f")
+		shift = 0
+		time.Sleep(3100 * time.Millisecond)
+		synctest.Wait()
+		other.wantLeased(second, "e")
+		for lease, want := range map[*ledger.Lease]bool{kept: false, lost: true} {
+			select {
+			case <-lease.Lost():
+				if !want {
+					t.Error("a lease that nobody took over is lost")
+				}
+			default:
+				if want {
+					t.Error("a lease that another has is not lost")
+				}
+			}
+		}
+	})
+}
+
+// TestADecidedLeaseIsNotLost has signs of life come while the decision that
+// ends a lease is written.
+func TestADecidedLeaseIsNotLost(t *testing.T) {
+	k := &book{t: t, Ledger: open(t, filepath.Join(t.TempDir(), "ledger.db"))}
+	i := k.want(base)
+	var signs sync.WaitGroup
+	done := make(chan struct{})
+	for range 2 {
+		signs.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					ledger.Sign(i, ctxAfter)
+				}
+			}
+		})
+	}
+	for n := range 100 {
+		d := digestsOf(fmt.Sprint(n))
+		o := outcome(base, d, 0, "text")
+		o.Lease = k.lease(i, d.E)
+		k.save(o)
+		select {
+		case <-o.Lease.Lost():
+			t.Fatalf("lease %d is lost", n)
+		default:
+		}
+	}
+	close(done)
+	signs.Wait()
+	// One whose decision cannot be written goes on.
+	o := outcome(base, digestsOf("later"), 0, "text")
+	o.Lease, o.Executions = k.lease(i, o.Digests.E), nil
+	if err := k.Save(t.Context(), o); err == nil {
+		t.Fatal("a judgement of nothing was stored")
+	}
+	k.check(o.Lease.Release(t.Context()))
+	k.lease(i, o.Digests.E)
 }
 
 // TestLeaseRace has many want one lease at once.

@@ -75,11 +75,17 @@ var (
 // ErrLeaseLost.
 func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 	s, err := l.encode(o)
-	if err == nil {
-		err = l.submit(ctx, s.insert)
+	if err != nil {
+		return l.fault("store an outcome", err)
 	}
-	if err == nil && o.Decision != nil && o.Lease != nil {
-		o.Lease.drop()
+	if o.Decision == nil || o.Lease == nil {
+		return l.fault("store an outcome", l.submit(ctx, s.insert))
+	}
+	// Let go of before it ends, so that a sign of life that finds it ended does
+	// not take it for lost.
+	held := o.Lease.drop()
+	if err = l.submit(ctx, s.insert); err != nil && held {
+		o.Lease.keep()
 	}
 	return l.fault("store an outcome", err)
 }

@@ -17,6 +17,7 @@ var (
 	Repair          = repair
 	ErrReadOnlyDisk = syscall.EROFS
 	ErrDiskFull     = syscall.ENOSPC
+	Sign            = (*Interest).sign
 )
 
 // idle is a ledger whose writes nobody takes up.

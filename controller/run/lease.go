@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
 const (
@@ -35,15 +34,14 @@ func (r *runner) want(ctx context.Context, groups [][]int, jobs []Job) (end func
 // same cases halve them; in the end it is waited for, and then found stored.
 func (r *runner) judge(ctx context.Context, groups [][]int, jobs []Job, outcomes []Outcome) error {
 	var err error
-	spent := make([]verdict.Usage, len(jobs)) // under leases that were lost
 	for patient := false; len(groups) > 0 && ctx.Err() == nil && err == nil; patient = true {
 		groups, err = r.round(ctx, groups, func(ctx context.Context, i int) error {
-			out, err := r.job(ctx, jobs[i], patient)
-			spent[i] = spent[i].Add(out.Spent)
+			out, err := r.job(ctx, jobs[i], outcomes[i].Spent, patient)
 			if err == nil {
 				outcomes[i] = out
-				outcomes[i].Spent = spent[i]
 			}
+			// What was spent counts also where the lease was lost meanwhile.
+			outcomes[i].Spent = out.Spent
 			return err
 		})
 	}

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -30,7 +32,7 @@ func benches(tb testing.TB, n int) []*bench {
 				tb.Error(err)
 			}
 		})
-		out[i] = &bench{book: book, cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 8}}
+		out[i] = &bench{book: book, path: path, cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 8}}
 	}
 	return out
 }
@@ -65,6 +67,33 @@ func TestTwoRunsOfTheSameCasesCallOnce(t *testing.T) {
 	}
 	if spent != n {
 		t.Errorf("the runs say that they made %d calls", spent)
+	}
+}
+
+// TestWhatWasSpentUnderALostLeaseCounts has another run take over while a call
+// is under way, and the run cancelled before it comes back to the case.
+func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
+	b, a := benches(t, 1)[0], greeting("a")
+	late, err := ledger.Open(t.Context(), ledger.Config{Path: b.path, Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { late.Close() }) //nolint:errcheck // nobody needs it any more
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &script{}
+	s.answer = func(int, target.Request) (target.Reply, error) {
+		e := plan.Digest(a, plan.Environment{DefaultTarget: "bot"}).E
+		other, err := late.Want(t.Context(), ledger.Trust{Level: ledger.LevelOperator}, []string{e})
+		if err == nil {
+			_, err = other.Lease(t.Context(), e)
+			t.Cleanup(func() { other.End(context.WithoutCancel(t.Context())) }) //nolint:errcheck // nobody waits for it
+		}
+		cancel()
+		return says("hello"), err
+	}
+	out := b.run(ctx, t, s, a)[0]
+	if !out.Stopped || out.Spent.Calls != 1 {
+		t.Errorf("%+v", out)
 	}
 }
 

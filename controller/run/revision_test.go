@@ -39,13 +39,16 @@ func TestRevision(t *testing.T) {
 			b.revision = "new"
 			b.cfg = config.Target{Name: "bot", Provider: config.HTTP, Kind: config.Agent, Revision: tt.revision, WaitFor: tt.waitFor, Concurrency: 1}
 			began := b.clock
+			replied := 0
 			s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
 				reply := says("hello")
 				reply.Revision = "new"
+				replied++
 				if n >= len(tt.before) {
 					return reply, nil
 				}
 				if err, ok := tt.before[n].(error); ok {
+					replied--
 					return target.Reply{}, err
 				}
 				reply.Revision, _ = tt.before[n].(string)
@@ -53,6 +56,9 @@ func TestRevision(t *testing.T) {
 			}}
 			got := b.run(t.Context(), t, s, greeting("a"))[0]
 			revisionHolds(t, got, tt.want)
+			if got.Spent.Calls != replied {
+				t.Errorf("%d calls are counted, and %d were answered", got.Spent.Calls, replied)
+			}
 			if slept := b.clock.Sub(began); slept != tt.slept {
 				t.Errorf("waited %v, want %v", slept, tt.slept)
 			}

@@ -188,13 +188,16 @@ func (r *runner) observe(e Event) {
 	r.Observe(e)
 }
 
-// job judges one case. Its error is the ledger's, or ErrLeased where another
-// run is at work on the case.
-func (r *runner) job(ctx context.Context, job Job, patient bool) (Outcome, error) {
-	w := work{runner: r, job: job}
+// job judges one case, for which before was spent already. Its error is the
+// ledger's, or ErrLeased where another run is at work on the case; what was
+// spent is in the outcome in any case.
+func (r *runner) job(ctx context.Context, job Job, before verdict.Usage, patient bool) (Outcome, error) {
+	w := work{runner: r, job: job, spent: before}
+	none := stopped(job)
 	ctx, done, ok := r.Control.begin(ctx, &w)
 	if !ok {
-		return stopped(job), nil
+		none.Spent = before
+		return none, nil
 	}
 	defer done()
 	held, release, err := w.hold(ctx, patient)
@@ -203,13 +206,16 @@ func (r *runner) job(ctx context.Context, job Job, patient bool) (Outcome, error
 		out, err = w.judgeAll(held)
 		taken := lost(held, err)
 		if err = errors.Join(err, release()); taken {
-			return Outcome{Spent: w.soFar()}, ledger.ErrLeased
+			err = ledger.ErrLeased
 		}
 	}
-	if err != nil && ctx.Err() != nil {
-		// What was given up cannot be written; that is no fault of the ledger.
-		out, err = stopped(job), nil
-		out.Spent = w.soFar()
+	if err == nil {
+		return out, nil
 	}
-	return out, err
+	none.Spent = w.soFar()
+	if !errors.Is(err, ledger.ErrLeased) && ctx.Err() != nil {
+		// What was given up cannot be written; that is no fault of the ledger.
+		err = nil
+	}
+	return none, err
 }

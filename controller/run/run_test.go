@@ -61,6 +61,7 @@ func always(text string) func(int, target.Request) (target.Reply, error) {
 // A bench runs cases on one ledger and never really waits.
 type bench struct {
 	book  *ledger.Ledger
+	path  string // of the book, where several have it open
 	cfg   config.Target
 	slept []time.Duration
 

@@ -273,7 +273,9 @@ func (s *session) call(ctx context.Context, name string, req target.Request) (ta
 	for attempt := 1; ; attempt++ {
 		reply, late, err := s.once(ctx, name, req)
 		if err == nil {
-			err = s.checkRevision(t.Config, reply)
+			if err = s.checkRevision(t.Config, reply); err != nil {
+				s.spent = s.spent.Add(reply.Usage) // though it is of no use
+			}
 		}
 		var fault *target.Error
 		switch {
