@@ -1,7 +1,11 @@
 package controller
 
 import (
+	"fmt"
+	"maps"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -16,26 +20,131 @@ type Filter struct {
 	Levels       []string
 }
 
+// labels are what a Filter looks at besides keys, in the order of its fields.
+var labels = [...]struct {
+	name string
+	of   func(*schema.Case) []string
+}{
+	{"tag", func(c *schema.Case) []string { return c.Labels.Tags }},
+	{"difficulty", func(c *schema.Case) []string { return []string{c.Labels.Difficulty} }},
+	{"domain", func(c *schema.Case) []string { return group(c, 0) }},
+	{"level", func(c *schema.Case) []string { return group(c, 1) }},
+}
+
+// A Choice is a Filter at work. It remembers what the cases have that it was
+// asked about, to tell of names that none has. It is for one goroutine.
+type Choice struct {
+	keys   []string
+	wanted [len(labels)][]string
+	// had are the names that the cases have, hadKeys their keys.
+	had     [len(labels)]map[string]bool
+	hadKeys map[string]bool
+}
+
+// Choose puts the filter to work.
+func (f Filter) Choose() *Choice {
+	c := &Choice{keys: f.Keys, wanted: [...][]string{f.Tags, f.Difficulties, f.Domains, f.Levels}, hadKeys: map[string]bool{}}
+	for i := range c.had {
+		c.had[i] = map[string]bool{}
+	}
+	return c
+}
+
 // Func gives the filter as a function, nil when everything is admitted.
-func (f Filter) Func() func(*schema.Case) bool {
-	if len(f.Keys)+len(f.Tags)+len(f.Difficulties)+len(f.Domains)+len(f.Levels) == 0 {
+func (c *Choice) Func() func(*schema.Case) bool {
+	if len(c.keys)+len(slices.Concat(c.wanted[:]...)) == 0 {
 		return nil
 	}
-	return func(c *schema.Case) bool {
-		return matchesKey(f.Keys, c.Key) &&
-			sharesOne(f.Tags, c.Labels.Tags) &&
-			sharesOne(f.Difficulties, []string{c.Labels.Difficulty}) &&
-			sharesOne(f.Domains, group(c, 0)) &&
-			sharesOne(f.Levels, group(c, 1))
+	return func(kase *schema.Case) bool {
+		c.hadKeys[kase.Key] = true
+		admitted := len(c.keys) == 0 || slices.ContainsFunc(c.keys, func(glob string) bool { return matchesKey(glob, kase.Key) })
+		for i, label := range labels {
+			has := label.of(kase)
+			for _, name := range has {
+				c.had[i][name] = true
+			}
+			admitted = admitted && sharesOne(c.wanted[i], has)
+		}
+		return admitted
 	}
 }
 
+// Unmatched has a line for every name and glob that no case has of those that
+// the function was asked about, with what may be meant.
+func (c *Choice) Unmatched() []string {
+	var out []string
+	keys := slices.Sorted(maps.Keys(c.hadKeys))
+	for _, glob := range c.keys {
+		if !slices.ContainsFunc(keys, func(key string) bool { return matchesKey(glob, key) }) {
+			out = append(out, fmt.Sprintf("no case has a key like %q%s", glob, nearKey(glob, keys)))
+		}
+	}
+	for i, label := range labels {
+		known := slices.Sorted(maps.Keys(c.had[i]))
+		for _, name := range c.wanted[i] {
+			if !c.had[i][name] {
+				out = append(out, fmt.Sprintf("--%s: no case has the %s %q%s", label.name, label.name, name, nearName(name, known)))
+			}
+		}
+	}
+	return out
+}
+
 // matchesKey lets a glob also name the folder that a case lies in.
-func matchesKey(globs []string, key string) bool {
-	return len(globs) == 0 || slices.ContainsFunc(globs, func(glob string) bool {
-		glob = strings.TrimSuffix(glob, "/")
-		return schema.MatchGlob(glob, key) || schema.MatchGlob(glob+"/**", key)
-	})
+func matchesKey(glob, key string) bool {
+	glob = strings.TrimSuffix(glob, "/")
+	return schema.MatchGlob(glob, key) || schema.MatchGlob(glob+"/**", key)
+}
+
+// nearName ends a line with the name that is meant, or with what there is.
+func nearName(name string, known []string) string {
+	known = slices.DeleteFunc(known, func(s string) bool { return s == "" })
+	_, err := strconv.Atoi(name) // of levels none is near to another
+	if near := schema.DidYouMean(name, known); near != "" && err != nil {
+		return "; " + near
+	}
+	const most = 8
+	switch {
+	case len(known) == 0:
+		return "; none has any"
+	case len(known) > most:
+		return fmt.Sprintf("; there are %s and %d more", strings.Join(known[:most], ", "), len(known)-most)
+	}
+	return "; there are " + strings.Join(known, ", ")
+}
+
+// nearKey looks for a key, a file, a folder, or the last part of one, that is
+// near to what stands in a glob before its wildcards.
+func nearKey(glob string, keys []string) string {
+	literal := strings.TrimRight(glob, "*/")
+	meant := map[string]string{} // what may be written, by what is near to it
+	var folders []string
+	for _, key := range keys {
+		first, _, _ := strings.Cut(key, "/")
+		folders = append(folders, first)
+		file, local, isLocal := strings.Cut(key, "#")
+		if isLocal {
+			meant[key], meant[local] = key, key
+			key = file + "#*"
+		}
+		if !strings.Contains(glob, "#") {
+			meant[file], meant[path.Base(file)] = key, key
+		}
+		for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+			meant[dir], meant[path.Base(dir)] = dir, dir
+		}
+	}
+	near := meant[literal]
+	if near == "" {
+		near = meant[schema.Suggest(literal, slices.Collect(maps.Keys(meant)))]
+	}
+	if near == "" {
+		return nearName(glob, slices.Compact(folders))
+	}
+	if !strings.HasSuffix(near, "*") {
+		near += glob[len(literal):]
+	}
+	return fmt.Sprintf("; did you mean `%s`?", near)
 }
 
 func sharesOne(wanted, has []string) bool {

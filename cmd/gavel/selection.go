@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -54,6 +56,18 @@ func (s *selection) against(settings schema.Settings) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// checkStatuses refuses what is no status: unlike tags, there are three.
+func (s *selection) checkStatuses() error {
+	known := schema.Shapes()["#Testcase"].Fields["status"].Enum
+	for _, status := range s.statuses {
+		if !slices.Contains(known, status) {
+			hint := cmp.Or(schema.DidYouMean(status, known), "write one of "+strings.Join(known, ", "))
+			return usageError("--status %q is not known; %s", status, hint)
+		}
+	}
+	return nil
 }
 
 // filter is the part of the selection that leaves cases out.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -105,12 +106,16 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkStatuses(); err != nil {
+		return nil, err
+	}
 	targets, err := s.against(head.Config.Settings())
 	if err != nil {
 		return nil, err
 	}
+	choice := s.filter().Choose()
 	req := controller.Request{
-		Head: head, ConfigFile: a.configFile, Select: s.filter().Func(), Statuses: s.statuses, Targets: targets, All: s.all,
+		Head: head, ConfigFile: a.configFile, Select: choice.Func(), Statuses: s.statuses, Targets: targets, All: s.all,
 		Ledger: book, LookupEnv: a.lookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 	}
@@ -139,6 +144,12 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 		return nil, err
 	}
 	a.strictly(prepared.Problems)
+	for _, line := range choice.Unmatched() {
+		if a.strict {
+			return nil, usageError("%s", line)
+		}
+		fmt.Fprintln(a.stderr, "gavel:", line)
+	}
 	return prepared, nil
 }
 
