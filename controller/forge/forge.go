@@ -31,6 +31,11 @@ type Config struct {
 	BaseURL string
 	// Token is the credential. Defaults to none: public data, few requests.
 	Token Token
+	// Read gives the credential anew for each request, such as from a file that
+	// is replaced now and then. It takes the place of Token.
+	Read func() (Token, error)
+	// App is a GitHub App. It takes the place of Token and Read.
+	App *AppConfig
 	// Transport carries the requests. Defaults to a copy of
 	// [http.DefaultTransport].
 	Transport http.RoundTripper
@@ -48,6 +53,11 @@ type Config struct {
 	Random func() float64
 }
 
+const userAgent = "gavel"
+
+// isGitea tells by the base of an API whether it is Gitea's or Forgejo's.
+func isGitea(base *url.URL) bool { return strings.HasSuffix(base.Path, "/api/v1/") }
+
 // DefaultBaseURL is GitHub's public API.
 const DefaultBaseURL = "https://api.github.com"
 
@@ -55,7 +65,8 @@ const DefaultBaseURL = "https://api.github.com"
 // use. Two clients with one credential would write at the same time, which
 // GitHub punishes: share one.
 type Client struct {
-	rest *github.Client
+	rest      *github.Client
+	transport *transport
 }
 
 // New returns a Client. It sends nothing; an error means that the base URL is
@@ -65,11 +76,14 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	hc := &http.Client{Transport: newTransport(withDefaults(cfg), base), CheckRedirect: checkRedirect}
-	rest := github.NewClient(hc)
+	if cfg.App != nil && isGitea(base) {
+		return nil, errors.New("forge: Gitea and Forgejo have no GitHub Apps: use a token")
+	}
+	t := newTransport(withDefaults(cfg), base)
+	rest := github.NewClient(&http.Client{Transport: t, CheckRedirect: checkRedirect})
 	rest.BaseURL = base
-	rest.UserAgent = "gavel"
-	return &Client{rest: rest}, nil
+	rest.UserAgent = userAgent
+	return &Client{rest: rest, transport: t}, nil
 }
 
 // REST returns the typed client over this client's connection, credential and

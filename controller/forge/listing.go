@@ -111,9 +111,12 @@ func (r Repository) String() string {
 	return r.Repo.String() + " (" + strconv.FormatInt(r.ID, 10) + ")"
 }
 
-// Login is the account that the credential is of. The tokens of jobs and Apps
-// may not ask that.
+// Login is the account that the credential writes as. The token of a job may
+// not ask that.
 func (c *Client) Login(ctx context.Context) (string, error) {
+	if c.transport.app != nil {
+		return c.transport.app.name(ctx)
+	}
 	var wire wireUser
 	if err := c.get(ctx, "user", &wire); err != nil {
 		return "", Explain("read whose the credential is", "metadata: read", err)

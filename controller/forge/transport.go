@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,8 @@ const (
 	// writeGap is GitHub's rule for clients that write: one at a time, at least
 	// a second between two.
 	writeGap = time.Second
+	// mediaType is what the published description recommends.
+	mediaType = "application/vnd.github+json"
 	// minSecret keeps a very short token from eating the answers it occurs in.
 	minSecret = 8
 )
@@ -30,6 +33,11 @@ const (
 type transport struct {
 	cfg  Config
 	base *url.URL
+	// token gives the credential of a request about a repository; refused is
+	// one that the forge has just refused, so that another is wanted.
+	token func(ctx context.Context, repo Repo, refused Token) (Token, error)
+	app   *app // nil unless the credential is one
+	known *answers
 
 	// turn holds one token; who has taken it may write and owns lastWrite.
 	turn      chan struct{}
@@ -37,8 +45,17 @@ type transport struct {
 }
 
 func newTransport(cfg Config, base *url.URL) *transport {
-	t := &transport{cfg: cfg, base: base, turn: make(chan struct{}, 1)}
+	t := &transport{cfg: cfg, base: base, turn: make(chan struct{}, 1), known: newAnswers()}
 	t.turn <- struct{}{}
+	switch {
+	case cfg.App != nil:
+		t.app = newApp(*cfg.App, t)
+		t.token = t.app.token
+	case cfg.Read != nil:
+		t.token = (&reader{read: cfg.Read}).token
+	default:
+		t.token = func(context.Context, Repo, Token) (Token, error) { return cfg.Token, nil }
+	}
 	return t
 }
 
@@ -54,7 +71,9 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// RoundTrip sends req until it is answered, within the limits.
+// RoundTrip sends req until it is answered, within the limits. A credential
+// that is refused is asked for anew once: it may have expired on the way, or
+// been replaced.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := takeBody(req)
 	if err != nil {
@@ -64,8 +83,38 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Host != t.base.Host || req.URL.Scheme != t.base.Scheme {
 		return nil, fmt.Errorf("refused a redirect from %s to %s", t.base.Host, req.URL.Host)
 	}
+	repo := t.repository(req.URL.Path)
+	token, err := t.token(req.Context(), repo, "")
+	if err != nil {
+		return nil, err
+	}
+	resp, err := t.conditional(req, body, token)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return resp, err
+	}
+	next, err := t.token(req.Context(), repo, token)
+	if err != nil {
+		return nil, err
+	}
+	if next == token {
+		return resp, nil
+	}
+	return t.conditional(req, body, next)
+}
+
+// repository is the one that a path is about, zero for none.
+func (t *transport) repository(path string) Repo {
+	parts := strings.Split(strings.TrimPrefix(path, t.base.Path), "/")
+	if len(parts) < 3 || parts[0] != "repos" {
+		return Repo{}
+	}
+	return Repo{Owner: parts[1], Name: parts[2]}
+}
+
+// send sends a request, a write when it is its turn.
+func (t *transport) send(req *http.Request, body []byte, token Token) (*http.Response, error) {
 	if !isWrite(req.Method) {
-		return t.persist(req, body)
+		return t.persist(req, body, token)
 	}
 	ctx := req.Context()
 	select {
@@ -80,7 +129,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	return t.persist(req, body)
+	return t.persist(req, body, token)
 }
 
 func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
@@ -93,20 +142,32 @@ func takeBody(req *http.Request) ([]byte, error) {
 	return io.ReadAll(req.Body)
 }
 
+// isRepeatable tells whether doing it twice is the same as once. After what is
+// not, the caller has to look first: annotations of a check run are added by a
+// PATCH, each time again. A second token of an App does no harm.
+func isRepeatable(req *http.Request) bool {
+	switch req.Method {
+	case http.MethodPost:
+		return strings.HasSuffix(req.URL.Path, "/access_tokens")
+	case http.MethodPatch:
+		return !strings.Contains(req.URL.Path, "/check-runs/")
+	}
+	return true
+}
+
 // persist repeats one request. A limit is waited for with every method, since
-// nothing was done; a lost or broken answer only where doing it twice is the
-// same as once. After a POST the caller has to look first.
-func (t *transport) persist(req *http.Request, body []byte) (*http.Response, error) {
+// nothing was done; a lost or broken answer only where it [isRepeatable].
+func (t *transport) persist(req *http.Request, body []byte, token Token) (*http.Response, error) {
 	ctx := req.Context()
 	var waited time.Duration
 	for attempt := 1; ; attempt++ {
-		resp, err := t.attempt(req, body)
+		resp, err := t.attempt(req, body, token)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		limited := err == nil && isLimited(resp)
 		broken := err != nil || resp.StatusCode >= 500
-		if !limited && (!broken || req.Method == http.MethodPost) {
+		if !limited && (!broken || !isRepeatable(req)) {
 			return settle(resp), err
 		}
 		delay := t.delay(resp, attempt)
@@ -136,7 +197,7 @@ func settle(resp *http.Response) *http.Response {
 
 // attempt sends the request once and reads the whole answer. What it returns
 // holds no token, not even where the forge echoes it.
-func (t *transport) attempt(req *http.Request, body []byte) (*http.Response, error) {
+func (t *transport) attempt(req *http.Request, body []byte, token Token) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), t.cfg.Timeout)
 	defer cancel()
 	out := req.Clone(ctx)
@@ -144,8 +205,13 @@ func (t *transport) attempt(req *http.Request, body []byte) (*http.Response, err
 		out.Body = io.NopCloser(bytes.NewReader(body))
 		out.ContentLength = int64(len(body))
 	}
-	if t.cfg.Token != "" {
-		out.Header.Set("Authorization", "Bearer "+string(t.cfg.Token))
+	// go-github names older and preview versions of this media type, which mean
+	// the same now.
+	if out.Header.Get("Accept") != "" {
+		out.Header.Set("Accept", mediaType)
+	}
+	if token != "" {
+		out.Header.Set("Authorization", "Bearer "+string(token))
 	}
 	resp, err := t.cfg.Transport.RoundTrip(out)
 	if err != nil {
@@ -159,7 +225,7 @@ func (t *transport) attempt(req *http.Request, body []byte) (*http.Response, err
 	if len(data) > maxBody {
 		return nil, fmt.Errorf("the answer is larger than %d MiB", maxBody>>20)
 	}
-	if secret := []byte(t.cfg.Token); len(secret) >= minSecret {
+	if secret := []byte(token); len(secret) >= minSecret {
 		data = bytes.ReplaceAll(data, secret, []byte(redacted))
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(data))

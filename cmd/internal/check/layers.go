@@ -86,6 +86,7 @@ var libraries = []confined{
 	{"cuelang.org/go", []string{"schema"}, "what CUE keeps in its contexts and hides in its errors is known in one place"},
 	{"github.com/go-git", []string{"controller/gitrepo"}, "nothing else may check out, follow a link or lock a store"},
 	{"github.com/google/go-github", []string{"controller/forge", "reporters/github"}, "its traps with limits and payloads are handled there"},
+	{"github.com/golang-jwt/jwt", []string{"controller/forge"}, "who speaks as an App is decided in one place"},
 	{"modernc.org/sqlite", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"database/sql", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"github.com/fsnotify", []string{"controller/watch"}, "its events are hints, and only there are they taken for no more"},

@@ -36,6 +36,13 @@ func (f *Forge) routes() http.Handler {
 			repo + "/issues/{first}/{second}":                   f.issue,
 			"GET " + repo + "/commits/{sha}/status":             f.combinedStatus,
 			"POST " + repo + "/statuses/{sha}":                  f.createStatus,
+			"GET " + repo + "/commits/{sha}/check-runs":         f.listChecks,
+			"POST " + repo + "/check-runs":                      f.createCheck,
+			"PATCH " + repo + "/check-runs/{id}":                f.updateCheck,
+			"GET " + repo + "/installation":                     f.signed(f.getInstallation),
+			"GET " + base + "/app":                              f.signed(getApp),
+
+			"POST " + base + "/app/installations/{installation}/access_tokens": f.signed(f.createToken),
 		} {
 			mux.HandleFunc(pattern, f.locked(handle))
 		}
@@ -84,7 +91,7 @@ func (f *Forge) user(login string) any {
 func (f *Forge) getUser(w http.ResponseWriter, r *http.Request) {
 	login := r.PathValue("login")
 	if login == "" {
-		login = caller(r)
+		login = f.caller(r)
 	}
 	reply(w, http.StatusOK, f.user(login))
 }
@@ -260,7 +267,7 @@ func (f *Forge) createComment(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if body, ok := text(w, r); ok {
-		reply(w, http.StatusCreated, f.commentJSON(r, f.addComment(n, caller(r), body)))
+		reply(w, http.StatusCreated, f.commentJSON(r, f.addComment(n, f.caller(r), body)))
 	}
 }
 

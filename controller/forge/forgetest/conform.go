@@ -1,8 +1,10 @@
 package forgetest
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -19,8 +21,10 @@ import (
 // package and version that it names (`npm pack @octokit/openapi`; MIT): of
 // generated/api.github.com.deref.json, for each operationId that the file
 // lists, `parameters` with name, in, required and schema, and of
-// requestBody.content["application/json"].schema `required` and `properties`;
-// of every schema type, format, enum, maxLength, minimum, maximum and nullable.
+// requestBody.content["application/json"].schema `required`, `properties` and
+// `anyOf`; of every schema type, format, enum, maxLength, minimum, maximum and
+// nullable, and of lists and objects what is in them. bodyOptional stands where
+// requestBody is not `required`.
 // An operation that is new here is added in the same way.
 //
 //go:embed testdata/github-rest.json
@@ -31,11 +35,13 @@ type description struct {
 }
 
 type operation struct {
-	Name       string      `json:"operation"`
-	Method     string      `json:"method"`
-	Path       string      `json:"path"`
-	Parameters []parameter `json:"parameters"`
-	Body       *bodySchema `json:"body"`
+	Name       string       `json:"operation"`
+	Method     string       `json:"method"`
+	Path       string       `json:"path"`
+	Parameters []parameter  `json:"parameters"`
+	Body       *valueSchema `json:"body"`
+	// BodyOptional says that the request may come without one.
+	BodyOptional bool `json:"bodyOptional"`
 }
 
 type parameter struct {
@@ -43,11 +49,6 @@ type parameter struct {
 	In       string      `json:"in"`
 	Required bool        `json:"required"`
 	Schema   valueSchema `json:"schema"`
-}
-
-type bodySchema struct {
-	Required   []string               `json:"required"`
-	Properties map[string]valueSchema `json:"properties"`
 }
 
 type valueSchema struct {
@@ -58,6 +59,14 @@ type valueSchema struct {
 	Minimum   *float64 `json:"minimum"`
 	Maximum   *float64 `json:"maximum"`
 	Nullable  bool     `json:"nullable"`
+
+	MaxItems int          `json:"maxItems"`
+	Items    *valueSchema `json:"items"`
+
+	Required   []string               `json:"required"`
+	Properties map[string]valueSchema `json:"properties"`
+	// AnyOf are further demands, one of which has to be met.
+	AnyOf []valueSchema `json:"anyOf"`
 }
 
 var published = sync.OnceValues(func() (description, error) {
@@ -68,11 +77,43 @@ var published = sync.OnceValues(func() (description, error) {
 
 // Conforms tells what of r is not as GitHub's REST description has it: an
 // unknown operation, query parameter or body field, a missing one, a wrong
-// type, or a value that is not among those listed.
+// type, a value that is not among those listed, or an odd header.
 func Conforms(r Request) error {
+	op, values, err := operationOf(r)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(op.checkParameters(values, r.Query), op.checkBody(r.Body), checkHeader(r))
+}
+
+// Operation is the name of what r asks for in GitHub's REST description, such
+// as checks/create; empty for none that is in use.
+func Operation(r Request) string {
+	op, _, err := operationOf(r)
+	if err != nil {
+		return ""
+	}
+	return op.Name
+}
+
+// Operations are the names of those in use.
+func Operations() []string {
 	d, err := published()
 	if err != nil {
-		return fmt.Errorf("read testdata/github-rest.json: %w", err)
+		panic(err) // it is embedded
+	}
+	var names []string
+	for _, op := range d.Operations {
+		names = append(names, op.Name)
+	}
+	return names
+}
+
+// operationOf finds what a request asks for, and the values in its path.
+func operationOf(r Request) (operation, map[string]string, error) {
+	d, err := published()
+	if err != nil {
+		return operation{}, nil, fmt.Errorf("read testdata/github-rest.json: %w", err)
 	}
 	path := r.Path
 	for _, base := range []string{"/api/v3", gitea} {
@@ -80,15 +121,33 @@ func Conforms(r Request) error {
 	}
 	for _, op := range d.Operations {
 		values, ok := match(op.Path, path)
-		if !ok || op.Method != r.Method {
-			continue
+		if ok && op.Method == r.Method {
+			return op, values, nil
 		}
-		if err := op.checkParameters(values, r.Query); err != nil {
-			return err
-		}
-		return op.checkBody(r.Body)
 	}
-	return fmt.Errorf("no operation in use has this method and path")
+	return operation{}, nil, errors.New("no operation in use has this method and path")
+}
+
+// checkHeader holds a request against what GitHub asks of every one. Those that
+// were made up without headers are left alone.
+func checkHeader(r Request) error {
+	if r.Header == nil {
+		return nil
+	}
+	want := map[string][]string{
+		"Accept":               {"application/vnd.github+json"},
+		"X-Github-Api-Version": {"2022-11-28", ""},
+		"User-Agent":           {"gavel"},
+	}
+	if len(r.Body) > 0 {
+		want["Content-Type"] = []string{"application/json"}
+	}
+	for name, values := range want {
+		if got := r.Header.Get(name); !slices.Contains(values, got) {
+			return fmt.Errorf("header %s is %q, want %q", name, got, values[0])
+		}
+	}
+	return nil
 }
 
 // match holds a path against a template and returns the values of its names.
@@ -143,22 +202,59 @@ func (op operation) checkBody(data []byte) error {
 		}
 		return nil
 	}
+	if op.BodyOptional && len(data) == 0 {
+		return nil
+	}
 	var body map[string]any
 	if err := json.Unmarshal(data, &body); err != nil {
 		return fmt.Errorf("%s: body: %w", op.Name, err)
 	}
-	for _, name := range op.Body.Required {
+	if err := op.Body.checkObject("body field ", body); err != nil {
+		return fmt.Errorf("%s: %w", op.Name, err)
+	}
+	if len(op.Body.AnyOf) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, demand := range op.Body.AnyOf {
+		err := demand.meets(body)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return fmt.Errorf("%s: %w", op.Name, errors.Join(errs...))
+}
+
+// meets checks the fields that a demand names, and no other.
+func (s valueSchema) meets(body map[string]any) error {
+	for _, name := range s.Required {
 		if _, ok := body[name]; !ok {
-			return fmt.Errorf("%s: body field %s is missing", op.Name, name)
+			return fmt.Errorf("body field %s is missing", name)
 		}
 	}
-	for name, value := range body {
-		s, ok := op.Body.Properties[name]
-		if !ok {
-			return fmt.Errorf("%s: unknown body field %s", op.Name, name)
+	for name, demand := range s.Properties {
+		if text, ok := body[name].(string); ok && !slices.Contains(demand.Enum, text) {
+			return fmt.Errorf("body field %s is %q", name, text)
 		}
-		if err := s.check(value); err != nil {
-			return fmt.Errorf("%s: body field %s: %w", op.Name, name, err)
+	}
+	return nil
+}
+
+// checkObject checks fields; what names them in errors.
+func (s valueSchema) checkObject(what string, object map[string]any) error {
+	for _, name := range s.Required {
+		if _, ok := object[name]; !ok {
+			return fmt.Errorf("%s%s is missing", what, name)
+		}
+	}
+	for name, value := range object {
+		field, ok := s.Properties[name]
+		if !ok && len(s.Properties) > 0 {
+			return fmt.Errorf("unknown %s%s", what, name)
+		}
+		if err := field.check(value); ok && err != nil {
+			return fmt.Errorf("%s%s: %w", what, name, err)
 		}
 	}
 	return nil
@@ -196,8 +292,28 @@ func (s valueSchema) check(value any) error {
 		if s.Type == "boolean" {
 			return nil
 		}
+	case map[string]any:
+		if s.Type == "object" {
+			return s.checkObject("", v)
+		}
+	case []any:
+		if s.Type == "array" {
+			return s.checkItems(v)
+		}
 	}
 	return fmt.Errorf("%v is no %s", value, s.Type)
+}
+
+func (s valueSchema) checkItems(list []any) error {
+	if s.MaxItems > 0 && len(list) > s.MaxItems {
+		return fmt.Errorf("%d items, more than %d", len(list), s.MaxItems)
+	}
+	for i, item := range list {
+		if err := s.Items.check(item); err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
+		}
+	}
+	return nil
 }
 
 func (s valueSchema) checkString(v string) error {

@@ -1,13 +1,20 @@
 package forgetest
 
 import (
+	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 )
 
 func TestConforms(t *testing.T) {
-	const status = "/repos/octo/demo/statuses/abc"
+	const status, checks = "/repos/octo/demo/statuses/abc", "/repos/octo/demo/check-runs"
+	const output = `{"title":"x","summary":"y","annotations":[%s]}`
+	const annotation = `{"path":"a.json","start_line":1,"end_line":1,"annotation_level":"failure","message":"m"}`
+	check := func(annotations string) string {
+		return `{"name":"n","head_sha":"abc","output":` + fmt.Sprintf(output, annotations) + `}`
+	}
 	tests := []struct {
 		name, method, path, query, body string
 		// want is a part of the error, "" for none.
@@ -30,6 +37,13 @@ func TestConforms(t *testing.T) {
 		{name: "unknown field", method: "POST", path: status, body: `{"state":"success","url":"x"}`, want: "unknown body field url"},
 		{name: "bad enum", method: "POST", path: status, body: `{"state":"green"}`, want: "none of error, failure, pending, success"},
 		{name: "wrong type", method: "POST", path: status, body: `{"state":"success","context":1}`, want: "no string"},
+		{name: "annotations", method: "POST", path: checks, body: check(annotation)},
+		{name: "too many annotations", method: "POST", path: checks, body: check(strings.Repeat(annotation+",", 50) + annotation), want: "more than 50"},
+		{name: "wrong type within", method: "POST", path: checks, body: check(strings.Replace(annotation, ":1", `:"1"`, 1)), want: "item 0: start_line"},
+		{name: "unknown field within", method: "POST", path: checks, body: check(strings.Replace(annotation, "message", "text", 1)), want: "message is missing"},
+		{name: "completed without a conclusion", method: "PATCH", path: checks + "/1", body: `{"status":"completed"}`, want: "conclusion is missing"},
+		{name: "a conclusion completes", method: "PATCH", path: checks + "/1", body: `{"conclusion":"success"}`},
+		{name: "token without a body", method: "POST", path: "/app/installations/7/access_tokens"},
 		{name: "null where not allowed", method: "POST", path: status, body: `{"state":null}`, want: "no string"},
 	}
 	for _, tt := range tests {
@@ -46,6 +60,19 @@ func TestConforms(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestHeadersConform only looks at those of requests that came with some.
+func TestHeadersConform(t *testing.T) {
+	good := http.Header{"Accept": {"application/vnd.github+json"}, "User-Agent": {"gavel"}, "X-Github-Api-Version": {"2022-11-28"}}
+	for name, want := range map[string]string{"": "", "Accept": "Accept is", "User-Agent": "User-Agent is", "X-Github-Api-Version": ""} {
+		header := good.Clone()
+		header.Del(name)
+		err := Conforms(Request{Method: "GET", Path: "/user", Header: header})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("without %s: %v, want %q", name, err, want)
+		}
 	}
 }
 

@@ -11,9 +11,12 @@ package forgetest
 
 import (
 	"bytes"
+	"crypto/rsa"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,6 +24,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Repository is the only one that exists here; forges ignore case.
@@ -44,6 +48,9 @@ type account struct {
 	// app accounts are refused at GET /user.
 	app      bool
 	readOnly bool
+	// id and permissions are an App's; nil permissions are all.
+	id          int64
+	permissions map[string]string
 }
 
 var accounts = map[string]account{
@@ -115,6 +122,9 @@ type Forge struct {
 	// CloneURL is where the forge says that git finds the repository. It is set
 	// before the first request.
 	CloneURL string
+	// Clock is the forge's time, which its answers tell. Defaults to the real
+	// one. It is set before the first request.
+	Clock func() time.Time
 
 	// mu guards the fields below.
 	mu          sync.Mutex
@@ -127,6 +137,11 @@ type Forge struct {
 	faults      []*fault
 	lastID      int64
 	changes     int // of pull requests
+	checks      []CheckRun
+	apps        map[int64]App
+	keys        map[int64]*rsa.PublicKey
+	tokens      map[string]minted
+	given       []string // tokens, in the order in which Apps got them
 }
 
 // New starts a forge that ends with the test.
@@ -136,6 +151,9 @@ func New(tb testing.TB) *Forge {
 		pulls:       map[int]Pull{},
 		permissions: map[string]string{"maintainer": "admin"},
 		lastID:      1000,
+		apps:        map[int64]App{},
+		keys:        map[int64]*rsa.PublicKey{},
+		tokens:      map[string]minted{},
 	}
 	server := httptest.NewServer(f.handler())
 	f.URL = server.URL
@@ -275,10 +293,13 @@ func (f *Forge) handler() http.Handler {
 			Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Body: body, Header: r.Header.Clone(),
 		})
 		f.mu.Unlock()
+		if f.Clock != nil {
+			w.Header().Set("Date", f.Clock().UTC().Format(http.TimeFormat))
+		}
 		w.Header().Set("X-Ratelimit-Limit", "5000")
 		w.Header().Set("X-Ratelimit-Remaining", "4999")
 		w.Header().Set("X-Ratelimit-Reset", resetFar)
-		authenticated := f.authenticate(api)
+		authenticated := f.authenticate(tagged(api))
 		if hit := f.hit(r); hit != nil {
 			hit.serve(w, r, authenticated)
 			return
@@ -287,14 +308,41 @@ func (f *Forge) handler() http.Handler {
 	})
 }
 
+// tagged gives every answer to a read its ETag, and says so where it is what
+// the caller has.
+func tagged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			next.ServeHTTP(w, r)
+			return
+		}
+		said := httptest.NewRecorder()
+		next.ServeHTTP(said, r)
+		maps.Copy(w.Header(), said.Header())
+		if said.Code == http.StatusOK && w.Header().Get("ETag") == "" {
+			w.Header().Set("ETag", fmt.Sprintf(`W/"%x"`, sha256.Sum256(said.Body.Bytes())))
+		}
+		if tag := w.Header().Get("ETag"); tag != "" && r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.WriteHeader(said.Code)
+		_, _ = w.Write(said.Body.Bytes())
+	})
+}
+
 func (f *Forge) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who, known := accounts[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		f.mu.Lock()
+		who, known := f.known(bearer(r))
+		f.mu.Unlock()
 		isRead := r.Method == http.MethodGet
 		switch {
+		case isAppPath(r.URL.Path):
+			next.ServeHTTP(w, r)
 		case !known:
 			refuse(w, http.StatusUnauthorized, "Bad credentials")
-		case who.readOnly && !isRead, who.app && strings.HasSuffix(r.URL.Path, "/user"):
+		case who.readOnly && !isRead, who.app && strings.HasSuffix(r.URL.Path, "/user"), !who.may(r):
 			refuse(w, http.StatusForbidden, "Resource not accessible by integration")
 		default:
 			next.ServeHTTP(w, r)
@@ -302,8 +350,9 @@ func (f *Forge) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-func caller(r *http.Request) string {
-	return accounts[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")].login
+func (f *Forge) caller(r *http.Request) string {
+	who, _ := f.known(bearer(r))
+	return who.login
 }
 
 func refuse(w http.ResponseWriter, status int, message string) {

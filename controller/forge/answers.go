@@ -1,0 +1,100 @@
+package forge
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"sync"
+)
+
+const (
+	// maxKept bounds the bodies of the answers that are kept, all together.
+	maxKept = 32 << 20
+	// maxKeptBody is the longest that is kept.
+	maxKeptBody = 4 << 20
+)
+
+// answers keeps what reads were answered with and its ETag. A forge that knows
+// of no change says so for free: such an answer counts for no limit.
+type answers struct {
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	byURL map[string]answer
+	order []string // of the URLs, the oldest first
+	size  int
+}
+
+type answer struct {
+	tag    string
+	header http.Header
+	body   []byte
+}
+
+func newAnswers() *answers { return &answers{byURL: map[string]answer{}} }
+
+func (a *answers) get(url string) (answer, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known, ok := a.byURL[url]
+	return known, ok
+}
+
+// put keeps an answer, and as many of the last ones as there is room for.
+func (a *answers) put(url string, now answer) {
+	if now.tag == "" || len(now.body) > maxKeptBody {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before, ok := a.byURL[url]
+	if !ok {
+		a.order = append(a.order, url)
+	}
+	a.byURL[url] = now
+	a.size += len(now.body) - len(before.body)
+	for a.size > maxKept {
+		oldest := a.order[0]
+		a.order = a.order[1:]
+		a.size -= len(a.byURL[oldest].body)
+		delete(a.byURL, oldest)
+	}
+}
+
+// conditional sends a request. A read that was answered before asks for what
+// changed since, and is answered with the same where that is nothing. A caller
+// with an ETag of its own is left to it.
+func (t *transport) conditional(req *http.Request, body []byte, token Token) (*http.Response, error) {
+	if req.Method != http.MethodGet || req.Header.Get("If-None-Match") != "" {
+		return t.send(req, body, token)
+	}
+	url := req.URL.String()
+	known, ok := t.known.get(url)
+	if ok {
+		asked := req.Clone(req.Context())
+		asked.Header.Set("If-None-Match", known.tag)
+		req = asked
+	}
+	resp, err := t.send(req, body, token)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case ok && resp.StatusCode == http.StatusNotModified:
+		// What the forge says of its limits is news, whatever the body is.
+		for name, values := range known.header {
+			if _, news := resp.Header[name]; !news {
+				resp.Header[name] = values
+			}
+		}
+		resp.StatusCode, resp.Status = http.StatusOK, "200 OK"
+		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(known.body)), int64(len(known.body))
+	case resp.StatusCode == http.StatusOK:
+		data, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return nil, err
+		}
+		resp.Body = io.NopCloser(bytes.NewReader(data))
+		t.known.put(url, answer{resp.Header.Get("ETag"), resp.Header.Clone(), data})
+	}
+	return resp, nil
+}

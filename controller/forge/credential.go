@@ -1,0 +1,42 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// reader is a credential that is read anew for each request.
+type reader struct {
+	read func() (Token, error)
+
+	mu   sync.Mutex
+	last Token // guarded by mu
+}
+
+// token keeps the last one while there is none to be read: a file that is
+// replaced is away or empty for a moment.
+func (r *reader) token(context.Context, Repo, Token) (Token, error) {
+	token, err := r.read()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil && token != "" {
+		r.last = token
+	}
+	switch {
+	case r.last != "":
+	case err != nil:
+		return "", fmt.Errorf("read the token: %w", err)
+	default:
+		return "", errors.New("read the token: it is empty")
+	}
+	return r.last, nil
+}
+
+// GitToken is the credential for git over http and https, as the password of
+// any user. refused is one that the remote has just refused, so that another is
+// wanted; "" otherwise.
+func (c *Client) GitToken(ctx context.Context, repo Repo, refused Token) (Token, error) {
+	return c.transport.token(ctx, repo, refused)
+}

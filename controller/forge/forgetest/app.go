@@ -1,0 +1,207 @@
+package forgetest
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// An App is a GitHub App that is installed in [Repository].
+type App struct {
+	ID int64
+	// Slug is the name in the login slug[bot].
+	Slug         string
+	Installation int64
+	// Permissions are what it may do, such as checks: write.
+	Permissions map[string]string
+}
+
+// tokenLife is how long the token of an installation is good.
+const tokenLife = time.Hour
+
+// keyBits is the least that the signature takes: tests make many keys.
+const keyBits = 2048
+
+// AddApp installs an App, or changes what the one with its id may do, and gives
+// the private key in PEM.
+func (f *Forge) AddApp(tb testing.TB, app App) string {
+	tb.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, keyBits)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.apps[app.ID] = app
+	f.keys[app.ID] = &key.PublicKey
+	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+}
+
+// Permit changes what an App may do.
+func (f *Forge) Permit(id int64, permissions map[string]string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	app := f.apps[id]
+	app.Permissions = permissions
+	f.apps[id] = app
+}
+
+// Revoke makes all tokens of Apps worthless, as their hour would.
+func (f *Forge) Revoke() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.tokens)
+}
+
+// Knows tells whether a token is good now, for a git server beside the forge.
+func (f *Forge) Knows(token string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, ok := f.known(token)
+	return ok
+}
+
+// Tokens are those that Apps were given, in that order.
+func (f *Forge) Tokens() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.given)
+}
+
+// A minted token is one of an App.
+type minted struct {
+	app   int64
+	until time.Time
+}
+
+// now is the forge's own time.
+func (f *Forge) now() time.Time {
+	if f.Clock != nil {
+		return f.Clock()
+	}
+	return time.Now()
+}
+
+// known is who a token belongs to. Only who holds the lock calls it.
+func (f *Forge) known(token string) (account, bool) {
+	if who, ok := accounts[token]; ok {
+		return who, true
+	}
+	t, ok := f.tokens[token]
+	if !ok || !f.now().Before(t.until) {
+		return account{}, false
+	}
+	app := f.apps[t.app]
+	return account{login: app.Slug + "[bot]", app: true, id: app.ID, permissions: app.Permissions}, true
+}
+
+// asApp reads who signed a request, or says what is wrong with that as GitHub
+// does.
+func (f *Forge) asApp(r *http.Request) (App, string) {
+	var claims jwt.RegisteredClaims
+	var app App
+	_, err := jwt.ParseWithClaims(bearer(r), &claims, func(*jwt.Token) (any, error) {
+		id, err := strconv.ParseInt(claims.Issuer, 10, 64)
+		app = f.apps[id]
+		if err != nil || f.keys[id] == nil {
+			return nil, fmt.Errorf("no App %q", claims.Issuer)
+		}
+		return f.keys[id], nil
+	}, jwt.WithoutClaimsValidation(), jwt.WithValidMethods([]string{"RS256"}))
+	now := f.now()
+	switch {
+	case err != nil:
+		return app, "A JSON web token could not be decoded"
+	case claims.IssuedAt == nil || claims.IssuedAt.After(now):
+		return app, "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued"
+	case claims.ExpiresAt == nil || !claims.ExpiresAt.After(now):
+		return app, "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires"
+	case claims.ExpiresAt.After(now.Add(10 * time.Minute)):
+		return app, "'Expiration time' claim ('exp') is too far in the future"
+	}
+	return app, ""
+}
+
+// signed answers as an App only.
+func (f *Forge) signed(next func(w http.ResponseWriter, r *http.Request, app App)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		app, wrong := f.asApp(r)
+		if wrong != "" {
+			refuse(w, http.StatusUnauthorized, wrong)
+			return
+		}
+		next(w, r, app)
+	}
+}
+
+func getApp(w http.ResponseWriter, _ *http.Request, app App) {
+	reply(w, http.StatusOK, map[string]any{"id": app.ID, "slug": app.Slug, "name": app.Slug})
+}
+
+func (f *Forge) getInstallation(w http.ResponseWriter, _ *http.Request, app App) {
+	if app.Installation == 0 {
+		notFound(w)
+		return
+	}
+	reply(w, http.StatusOK, map[string]any{"id": app.Installation, "app_id": app.ID, "app_slug": app.Slug, "permissions": app.Permissions})
+}
+
+func (f *Forge) createToken(w http.ResponseWriter, r *http.Request, app App) {
+	if int64(number(r, "installation")) != app.Installation {
+		notFound(w)
+		return
+	}
+	token, until := fmt.Sprintf("ghs_test_%016d_of_an_app", len(f.given)+1), f.now().Add(tokenLife)
+	f.tokens[token] = minted{app.ID, until}
+	f.given = append(f.given, token)
+	reply(w, http.StatusCreated, map[string]any{
+		"token": token, "expires_at": until.UTC().Format(time.RFC3339), "permissions": app.Permissions, "repository_selection": "selected",
+	})
+}
+
+// isAppPath tells whether a path is the App's own, where a signature counts
+// and no token.
+func isAppPath(path string) bool {
+	return strings.HasSuffix(path, "/app") || strings.Contains(path, "/app/installations/") || strings.HasSuffix(path, "/installation")
+}
+
+// needs is the permission that a request takes, and at which level.
+func needs(r *http.Request) (permission, level string) {
+	level = "read"
+	if r.Method != http.MethodGet {
+		level = "write"
+	}
+	for part, name := range map[string]string{
+		"/check-runs": "checks", "/statuses/": "statuses", "/status": "statuses", "/issues/": "pull_requests", "/pulls": "pull_requests",
+	} {
+		if strings.Contains(r.URL.Path, part) {
+			return name, level
+		}
+	}
+	return "metadata", "read"
+}
+
+// may tells whether an account may do what a request asks for. Only an App has
+// a list of permissions, and metadata can always be read.
+func (a account) may(r *http.Request) bool {
+	permission, level := needs(r)
+	if a.permissions == nil || permission == "metadata" {
+		return true
+	}
+	has := a.permissions[permission]
+	return has == "write" || has == level
+}
+
+func bearer(r *http.Request) string {
+	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+}
