@@ -1,5 +1,6 @@
 // Package examples holds small repositories that show how tests are written,
-// and the pull request that gavel demo judges.
+// one for each dialect and one with all of them and a pull request, which gavel
+// demo judges.
 //
 // The recorded replies in them were written by hand: no model was asked.
 package examples
@@ -7,40 +8,33 @@ package examples
 import (
 	"embed"
 	"io/fs"
-	"strings"
-
-	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// domain is the repository of the domain dialect, below the folder domain.
-//
-//go:embed all:domain
-var domain embed.FS
+//go:embed all:mixed
+var mixed embed.FS
 
-// domainChange is the demo's pull request on top of it, as a txtar archive; a
-// file that is empty there is removed.
-//
-//go:embed pull_requests/domain.txtar
-var domainChange []byte
+// Mixed gives the files of the repository with all dialects by their paths, and
+// those that the pull request to it writes.
+func Mixed() (base, change map[string][]byte, err error) {
+	if base, err = files("mixed/main"); err != nil {
+		return nil, nil, err
+	}
+	change, err = files("mixed/pull")
+	return base, change, err
+}
 
-// Domain gives the files of the repository of the domain dialect by their
-// paths, and what the demo's pull request writes on top of them; nil removes a
-// file.
-func Domain() (base, change map[string][]byte, err error) {
-	base, change = map[string][]byte{}, map[string][]byte{}
-	err = fs.WalkDir(domain, "domain", func(name string, d fs.DirEntry, err error) error {
+func files(dir string) (map[string][]byte, error) {
+	root, err := fs.Sub(mixed, dir)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]byte{}
+	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := domain.ReadFile(name)
-		base[strings.TrimPrefix(name, "domain/")] = data
+		out[name], err = fs.ReadFile(root, name)
 		return err
 	})
-	for _, f := range txtar.Parse(domainChange).Files {
-		change[f.Name] = f.Data
-		if len(f.Data) == 0 {
-			change[f.Name] = nil
-		}
-	}
-	return base, change, err
+	return out, err
 }

@@ -13,17 +13,20 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/examples"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
 func (a *app) demoCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Judge a small pull request against recorded replies, without any setup",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
 	}
+	a.sandbox.bind(cmd)
+	return cmd
 }
 
 // demo makes a repository with a pull request, plans, runs and reports it. The
@@ -41,8 +44,13 @@ func (a *app) demo(ctx context.Context) error {
 	return b.withLedger(ctx, b.showDemo)
 }
 
-// showDemo judges the pull request and prints what it gets.
+// showDemo judges main, as it was when it was merged, and then the pull
+// request, and prints what that gets.
 func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+	before, err := a.demoMain(ctx, w, book)
+	if err != nil {
+		return err
+	}
 	prepared, err := a.demoPlan(ctx, w, book)
 	if err != nil {
 		return err
@@ -50,17 +58,18 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	_, isTerminal := terminal.Screen(a.stdout)
 	opts := terminal.For(a.stdout, a.lookupEnv)
 	if !a.json {
-		fmt.Fprintf(a.stdout, "A pull request edits a prompt and a shared system prompt, breaks a file, changes\na description, adds, moves and removes a case. This is what has to be judged again:\n\n")
+		a.tellMain(before)
+		fmt.Fprint(a.stdout, demoStory)
 		if err := terminal.Plan(a.stdout, prepared.Plan, opts); err != nil {
 			return err
 		}
 	}
-	report, err := a.execute(ctx, prepared, "", controller.Execution{Repository: "octo/demo", PullRequest: 1})
+	report, err := a.execute(ctx, prepared, "", controller.Execution{Repository: demoName, PullRequest: 1})
 	if err != nil {
 		return err
 	}
 	file := filepath.Join(a.dir, controller.OwnFolder, "comment.md")
-	text := comment.Markdown(report, comment.Options{RepositoryURL: "https://github.com/octo/demo"})
+	text := comment.Markdown(report, comment.Options{})
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -81,9 +90,29 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	return err
 }
 
+const (
+	demoName  = "octo/demo"
+	demoStory = `A pull request edits a system prompt that three cases share, lowers a threshold,
+demands more in a rubric, adds a case and removes one. This is what that affects:
+
+`
+)
+
+// tellMain sums up what was judged on main, and why something was not.
+func (a *app) tellMain(r *reporters.Report) {
+	s := r.Summary
+	fmt.Fprintf(a.stdout, "On main, %d cases in four dialects are judged: %d pass, %d fail, %d calls.\n", s.Cases, s.Pass, s.Fail, s.Calls)
+	for _, row := range r.Cases {
+		if row.Error != nil {
+			fmt.Fprintf(a.stdout, "%s was not judged: %s\n", row.Name(), *row.Error)
+		}
+	}
+	fmt.Fprintln(a.stdout)
+}
+
 // demoRepository commits the example on main and the pull request on a branch.
 func demoRepository(ctx context.Context, dir string) error {
-	base, change, err := examples.Domain()
+	base, change, err := examples.Mixed()
 	if err != nil {
 		return err
 	}
@@ -93,6 +122,26 @@ func demoRepository(ctx context.Context, dir string) error {
 		{Message: "shop assistant with its tests", Write: base, At: start},
 		{Branch: "friendlier-support", Message: "friendlier support", Write: change, At: start.Add(24 * time.Hour)},
 	})
+}
+
+// demoMain judges all cases of main.
+func (a *app) demoMain(ctx context.Context, w *workspace, book *ledger.Ledger) (*reporters.Report, error) {
+	main, err := w.repo.Resolve(ctx, "main")
+	if err != nil {
+		return nil, err
+	}
+	state, err := a.at(w, main, nil)
+	if err != nil {
+		return nil, err
+	}
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	prepared, err := controller.Prepare(ctx, controller.Request{
+		Head: state, ConfigFile: a.configFile, Ledger: book, LookupEnv: a.lookupEnv, HeadTrust: operator,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a.execute(ctx, prepared, "", controller.Execution{Repository: demoName})
 }
 
 // demoPlan plans the branch against main, both as commits.

@@ -5,16 +5,21 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
+	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
@@ -67,76 +72,174 @@ func gavel(t *testing.T, dir string, args ...string) (stdout, stderr string, cod
 	return out.String(), errs.String(), code
 }
 
-// demoFolder makes the demo's repository and checks its branch out: main, or
-// the pull request.
+// demoFolder makes the demo's repository, with the pull request checked out.
 func demoFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := demoRepository(context.Background(), dir); err != nil {
+	if err := demoRepository(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-// TestDemo compares the plan that the demo prints with testdata/demo.txt and
-// looks for the verdicts in the comment, whose form the reporters' goldens hold.
+// mainOf is a repository with its branch main checked out.
+func mainOf(t *testing.T, dir string) string {
+	t.Helper()
+	main := filepath.Join(t.TempDir(), "main")
+	if _, err := git.PlainClone(main, false, &git.CloneOptions{URL: dir, ReferenceName: plumbing.Main}); err != nil {
+		t.Fatal(err)
+	}
+	return main
+}
+
+// TestDemo compares all that the demo prints with testdata/demo.txt, and the
+// comment in it with the README's.
 func TestDemo(t *testing.T) {
 	if *update {
-		record(t)
+		dir := demoFolder(t)
+		recordSides(t, "mixed/main", side{mainOf(t, dir), "mixed_main.yaml"}, side{dir, "mixed_pull.yaml"})
+	}
+	if isolated, err := condition("isolated"); err != nil || !isolated {
+		t.Skip("programs cannot be isolated here")
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	stdout, stderr, code := gavel(t, t.TempDir(), "demo")
 	if code != exitPass || stderr != "" {
 		t.Fatalf("exit code %d, stderr %s", code, stderr)
 	}
-	plan, comment, ok := strings.Cut(stdout, "\nAnd this is the comment on the pull request:\n\n")
-	if !ok {
-		t.Fatalf("no comment:\n%s", stdout)
+	stdout = regexp.MustCompile(`(calls), \d+ ms`).ReplaceAllString(stdout, "$1, 20 ms")
+	told, end, ok := strings.Cut(stdout, "\n\nrepository ")
+	_, text, found := strings.Cut(told, comment.Marker("default")+"\n")
+	if !ok || !found || !strings.Contains(end, "gavel explain support/level_1/test_refund_window") {
+		t.Fatalf("the demo prints %s", stdout)
 	}
-	golden(t, "demo.txt", plan)
-	if !strings.HasPrefix(comment, "<!-- gavel:report instance=default -->\n") {
-		t.Errorf("the comment begins with %.80q", comment)
+	golden(t, "demo.txt", told)
+	inReadme(t, text)
+
+	// What its last lines suggest can be done.
+	path, _, _ := strings.Cut(strings.TrimSpace(end), "\n")
+	again := runExample(t, path, "--base", "main")
+	if again.Summary.Calls != 0 || again.Diff.Regressions != 2 {
+		t.Errorf("the same by hand makes %d calls and finds %+v", again.Summary.Calls, again.Diff)
+	}
+	if stdout, stderr, code = gavel(t, path, "explain", "support/level_1/test_refund_window"); code != exitPass || !strings.Contains(stdout, "60 days") {
+		t.Errorf("explain: exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// TestDemoWithoutASandbox has a machine that cannot isolate programs: sockets
+// have no room for the name of its folder of temporary files. The case that a
+// program judges is refused, and the rest is as ever.
+func TestDemoWithoutASandbox(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	stdout, stderr, code := gavel(t, t.TempDir(), "demo")
+	if code != exitPass || stderr != "" {
+		t.Fatalf("exit code %d, stderr %s", code, stderr)
 	}
 	for _, want := range []string{
-		"1 invalid definition, 1 regression, 2 improvements", "0.625 → 0.750", "5 of 12 cases rerun",
-		"did you mean &#96;expected&#96;?", "take it back within 60 days", "Gate failed: 1 case regressed",
+		"8 cases in four dialects are judged: 5 pass, 2 fail, 16 calls",
+		"invoices#total was not judged: programs cannot be isolated on this machine",
+		"2 regressions, 2 improvements", "10 calls",
 	} {
-		if !strings.Contains(comment, want) {
-			t.Errorf("the comment does not say %q:\n%s", want, comment)
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the demo does not say %q:\n%s", want, stdout)
 		}
 	}
 }
 
-// record makes the recordings from the replies that were written by hand, for
-// both sides of the pull request.
-func record(t *testing.T) {
-	recordings, err := filepath.Abs("../../examples/domain/recordings")
+// TestMixedExample runs the example with all dialects, and the pull request to
+// it, against its recordings.
+func TestMixedExample(t *testing.T) {
+	if isolated, err := condition("isolated"); err != nil || !isolated {
+		t.Skip("programs cannot be isolated here")
+	}
+	dir := demoFolder(t)
+	want := map[string]string{
+		"invoices#reminder":                   "pass 1.00 of 1 Friendly and complete.",
+		"invoices#thanks":                     "pass 1.00 of 1 Thanks.",
+		"invoices#total":                      "pass 1.00 of 1 The answer names 59.30.",
+		"mails/delay":                         "fail 7.70 of 10 Open about the reason; the new date is missing.",
+		"returns#gives-a-wheel-back":          "pass 4.71 of 5 A quick and correct return.",
+		"support/level_1/test_order_status":   "pass 1.00 of 1 1 of 1 expected tool calls were made",
+		"support/level_1/test_refund_window":  "pass 1.00 of 1 all 1 keywords were found",
+		"support/level_2/test_angry_customer": "fail 0.50 of 1 Polite, but without an apology or a date.",
+	}
+	if diff := cmp.Diff(want, verdicts(runExample(t, mainOf(t, dir)))); diff != "" {
+		t.Errorf("main (-want +got):\n%s", diff)
+	}
+	delete(want, "invoices#thanks")
+	maps.Copy(want, map[string]string{
+		"invoices#reminder":                   "borderline 0.67 of 1 date: No date is named.",
+		"mails/delay":                         "pass 7.70 of 10 Open about the reason; the new date is missing.",
+		"returns#asks-for-a-spare-key":        "pass 5.00 of 5 In the right order.",
+		"support/level_1/test_refund_window":  `fail 0.00 of 1 the reply contains the forbidden "60 days"; 0 of 1 keywords were found; missing: "30 days"`,
+		"support/level_2/test_angry_customer": "pass 1.00 of 1 Apologises and names the day of the refund.",
+	})
+	if diff := cmp.Diff(want, judgedOnly(runExample(t, dir, "--base", "main", "--all"))); diff != "" {
+		t.Errorf("the pull request (-want +got):\n%s", diff)
+	}
+}
+
+// inReadme compares the README's picture with the comment.
+func inReadme(t *testing.T, want string) {
+	t.Helper()
+	const file, begin, end = "../../README.md", "<!-- the comment of gavel demo, held by a test -->\n\n", "\n<!-- end -->"
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"assistant.jsonl", "judge.jsonl"} {
-		if err := os.Remove(filepath.Join(recordings, name)); err != nil && !os.IsNotExist(err) {
+	before, rest, found := strings.Cut(string(data), begin)
+	got, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s has no place for the comment", file)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("the README shows another comment (-want +got); regenerate with -update:\n%s", diff)
+	}
+}
+
+// A side is the folder of one state of an example and the file with what its
+// models say.
+type side struct{ folder, replies string }
+
+// recordSides makes the recordings of an example from the replies that were
+// written by hand.
+func recordSides(t *testing.T, name string, sides ...side) {
+	t.Helper()
+	recordings, err := filepath.Abs(filepath.Join("../../examples", name, "recordings"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := filepath.Glob(filepath.Join(recordings, "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range old {
+		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
 	}
-	dir := demoFolder(t)
-	main := t.TempDir()
-	if err := os.CopyFS(main, os.DirFS("../../examples/domain")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(main, ".git"), os.DirFS(filepath.Join(dir, ".git"))); err != nil {
-		t.Fatal(err)
-	}
-	for folder, replies := range map[string]string{main: "base.yaml", dir: "head.yaml"} {
-		data, err := os.ReadFile(filepath.Join("../../examples/replies", replies))
+	for _, s := range sides {
+		data, err := os.ReadFile(filepath.Join("../../examples/replies", s.replies))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, "by-hand.yaml"), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(s.folder, "by-hand.yaml"), data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if stdout, stderr, code := gavel(t, folder, "run", "--config", "by-hand.yaml", "--record="+recordings); code > exitUsage {
-			t.Fatalf("record with %s: exit code %d\n%s\n%s", replies, code, stdout, stderr)
+		ledger := filepath.Join(t.TempDir(), "ledger.db")
+		if stdout, stderr, code := gavel(t, s.folder, "run", "--config", "by-hand.yaml", "--ledger", ledger, "--record="+recordings); code > exitUsage {
+			t.Fatalf("record with %s: exit code %d\n%s\n%s", s.replies, code, stdout, stderr)
 		}
 	}
 	t.Log("the recordings are new: run the test again without -update")
@@ -159,34 +262,5 @@ func golden(t *testing.T, name, got string) {
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("-want +got; regenerate with -update:\n%s", diff)
-	}
-}
-
-// TestDemoRepositoryWorksByHand does what the demo's last line suggests: a
-// second run makes no call, and one changed byte of a reply changes a verdict.
-func TestDemoRepositoryWorksByHand(t *testing.T) {
-	dir := demoFolder(t)
-	if _, stderr, code := gavel(t, dir, "run"); code != exitUsage {
-		t.Fatalf("exit code %d, want %d for the invalid definition: %s", code, exitUsage, stderr)
-	}
-	stdout, _, _ := gavel(t, dir, "run")
-	if !strings.Contains(stdout, "\n0 calls") {
-		t.Errorf("the second run made calls:\n%s", stdout)
-	}
-	file := filepath.Join(dir, "recordings", "assistant.jsonl")
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := bytes.Replace(data, []byte(`is 540.\n540"`), []byte(`is 540.\n541"`), 1)
-	if bytes.Equal(data, changed) {
-		t.Fatal("the reply to change is not there")
-	}
-	if err := os.WriteFile(file, changed, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	plan, _, _ := gavel(t, dir, "plan")
-	if got := strings.Count(plan, "run      "); got != 1 || !strings.Contains(plan, "math/level_2/test_discount") {
-		t.Errorf("a changed reply reruns %d cases:\n%s", got, plan)
 	}
 }

@@ -30,7 +30,7 @@ type job struct {
 
 func newJob(t *testing.T, pull forgetest.Pull, token string) *job {
 	t.Helper()
-	origin := demoFolder(t)
+	origin := shopFolder(t)
 	repo, err := git.PlainOpen(origin)
 	if err != nil {
 		t.Fatal(err)

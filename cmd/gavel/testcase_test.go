@@ -17,10 +17,9 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 )
 
-// example makes a git repository of a folder of examples.
-func example(t *testing.T, name string) string {
+// exampleFiles are the files of a folder of examples.
+func exampleFiles(t *testing.T, name string) map[string][]byte {
 	t.Helper()
-	dir := t.TempDir()
 	files := map[string][]byte{".gitignore": []byte(".gavel/\n")}
 	root := os.DirFS(filepath.Join("../../examples", name))
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
@@ -33,41 +32,24 @@ func example(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := gitrepo.Change{Message: "tests", Write: files, At: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
+	return files
+}
+
+// example makes a git repository of a folder of examples.
+func example(t *testing.T, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	first := gitrepo.Change{Message: "tests", Write: exampleFiles(t, name), At: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
 	if err := gitrepo.Create(t.Context(), dir, []gitrepo.Change{first}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-// recordExample makes the recordings of an example from the replies that were
-// written by hand.
+// recordExample makes the recordings of an example that has one state.
 func recordExample(t *testing.T, name string) {
 	t.Helper()
-	recordings, err := filepath.Abs(filepath.Join("../../examples", name, "recordings"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := filepath.Glob(filepath.Join(recordings, "*.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range old {
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
-	}
-	dir := example(t, name)
-	replies, err := os.ReadFile(filepath.Join("../../examples/replies", name+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "gavel.yaml"), replies, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if stdout, stderr, code := gavel(t, dir, "run", "--record="+recordings); code > exitUsage {
-		t.Fatalf("record: exit code %d\n%s\n%s", code, stdout, stderr)
-	}
+	recordSides(t, name, side{example(t, name), name + ".yaml"})
 }
 
 // runExample judges an example and gives its report.
