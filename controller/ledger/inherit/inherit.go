@@ -1,0 +1,125 @@
+// Package inherit gives one ledger what another knows.
+//
+// It is for jobs that each have a copy of what was known when they began:
+// [From] adds to the copy of a pull request what base has learned since.
+package inherit
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver that ledgers are kept with
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+)
+
+// From adds to the ledger at path what the ledger at base has that serves
+// everybody; what a pull request wrote there stays there. Where path has
+// samples of a case already, its own count, since a verdict must not rest on
+// samples of two. Neither may be in use. A ledger that is made here has the
+// secret of base, without which the same credential would look like another.
+//
+// It gives the number of samples. Where there is no ledger at base, or it is
+// the one at path, nothing is done.
+func From(ctx context.Context, path, base string) (taken int64, err error) {
+	at, err := os.Stat(base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("inherit from %s: %w", base, err)
+	}
+	if own, err := os.Stat(path); err == nil && os.SameFile(own, at) {
+		return 0, nil
+	}
+	secret, err := update(ctx, ledger.Config{Path: base})
+	if err != nil {
+		return 0, err
+	}
+	if _, err = update(ctx, ledger.Config{Path: path, Rand: bytes.NewReader(secret)}); err != nil {
+		return 0, err
+	}
+	if taken, err = add(ctx, path, base); err != nil {
+		return 0, fmt.Errorf("inherit from %s: %w", base, err)
+	}
+	return taken, nil
+}
+
+// update makes both have the tables that are read and written here.
+func update(ctx context.Context, cfg ledger.Config) (secret []byte, err error) {
+	book, err := ledger.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return book.Secret(), book.Close()
+}
+
+func add(ctx context.Context, path, base string) (taken int64, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return 0, err
+	}
+	if base, err = filepath.Abs(base); err != nil {
+		return 0, err
+	}
+	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: "_pragma=foreign_keys(1)"}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	// What is attached belongs to one connection.
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(ctx, "ATTACH DATABASE ? AS base", base); err != nil {
+		return 0, err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	for _, text := range steps {
+		done, err := tx.ExecContext(ctx, text)
+		if err != nil {
+			return 0, errors.Join(err, tx.Rollback())
+		}
+		if text == samples {
+			if taken, err = done.RowsAffected(); err != nil {
+				return 0, errors.Join(err, tx.Rollback())
+			}
+		}
+	}
+	return taken, tx.Commit()
+}
+
+// samples copies those of the executions that are new. What rests on them is
+// found by their digest and ordinal, for their ids are others here.
+const samples = `INSERT INTO samples (e, ordinal, ns, level, duration, created)
+	SELECT e, ordinal, ns, level, duration, created FROM base.samples WHERE ns = '' AND e IN fresh`
+
+// steps stand in the order in which everything rests on what is there.
+var steps = []string{
+	`CREATE TEMP TABLE fresh AS SELECT DISTINCT e FROM base.samples
+		WHERE ns = '' AND e NOT IN (SELECT e FROM main.samples WHERE ns = '')`,
+	samples,
+	`INSERT INTO transcripts (sample, body) SELECT here.id, t.body ` + joined + `JOIN base.transcripts t ON t.sample = there.id`,
+	`INSERT INTO judgements (j, sample, ns, level, body, created)
+		SELECT j.j, here.id, j.ns, j.level, j.body, j.created ` + joined + `JOIN base.judgements j ON j.sample = there.id AND j.ns = ''`,
+	`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created)
+		SELECT d, last, ns, level, e, j, verdict, score, samples, body, oldest, created FROM base.verdicts
+		WHERE ns = '' AND e IN fresh ON CONFLICT DO NOTHING`,
+	// Calls are read in their order, so that those of two runs must not mix.
+	`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
+		SELECT digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created FROM base.calls
+		WHERE ns = '' AND digest NOT IN (SELECT digest FROM main.calls WHERE ns = '')`,
+	`DROP TABLE fresh`,
+}
+
+const joined = `FROM base.samples there JOIN main.samples here ON here.e = there.e AND here.ordinal = there.ordinal AND here.ns = ''
+	` + `AND there.ns = '' AND there.e IN fresh `

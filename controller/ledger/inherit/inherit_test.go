@@ -1,0 +1,199 @@
+package inherit_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/inherit"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+var (
+	base  = ledger.Trust{Level: ledger.LevelBase, Repository: "o/r"}
+	seven = ledger.Trust{Level: ledger.LevelPull, Repository: "o/r", PullRequest: 7}
+	eight = ledger.Trust{Level: ledger.LevelPull, Repository: "o/r", PullRequest: 8}
+)
+
+func digests(name string) plan.Digests {
+	return plan.Digests{E: "e-" + name, J: "j-" + name, D: "d-" + name}
+}
+
+// An entry is a case that was judged, with text as its reply and reason.
+type entry struct {
+	trust      ledger.Trust
+	name, text string
+	ordinal    int
+}
+
+// file makes a ledger of entries.
+func file(t *testing.T, entries ...entry) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	book := open(t, path)
+	for _, e := range entries {
+		score, d := 1.0, digests(e.name)
+		err := book.Save(t.Context(), ledger.Outcome{
+			Trust: e.trust, Digests: d,
+			Executions: []ledger.Execution{{Ordinal: e.ordinal, Transcript: verdict.Transcript{
+				Messages: []schema.Message{{Role: schema.RoleAssistant, Content: e.text}},
+			}}},
+			Samples: []ledger.Judgement{{Sample: verdict.Sample{Ordinal: e.ordinal, Measurements: []verdict.Measurement{{Evaluator: "main", Reason: e.text}}}}},
+			Decision: &ledger.Decision{
+				Result: verdict.Result{Verdict: verdict.Pass, Score: &score, Samples: 1, Reason: e.text}, Samples: 1,
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seq, reply := range []string{`"first"`, `"second"`} {
+			err := book.SaveCall(t.Context(), e.trust, ledger.Call{
+				Key:           ledger.CallKey{Digest: d.E, Ordinal: e.ordinal, Seq: seq, Role: "target"},
+				RequestDigest: "r", Request: []byte(`{}`), Reply: []byte(reply),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	closed(t, book)
+	return path
+}
+
+func open(t *testing.T, path string) *ledger.Ledger {
+	t.Helper()
+	book, err := ledger.Open(t.Context(), ledger.Config{Path: path, Now: func() time.Time { return time.Unix(1, 0) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return book
+}
+
+func closed(t *testing.T, book *ledger.Ledger) {
+	t.Helper()
+	if err := book.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seen is what a reader is given of cases, by name: the replies, reasons of the
+// judgements and of the verdict, and how many calls there are.
+func seen(t *testing.T, path string, trust ledger.Trust, names ...string) map[string][]any {
+	t.Helper()
+	book := open(t, path)
+	defer closed(t, book)
+	out := map[string][]any{}
+	scope := ledger.Scope{Trust: trust}
+	for _, name := range names {
+		d := digests(name)
+		executions, _, err := book.Executions(t.Context(), scope, d.E)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range executions {
+			out[name] = append(out[name], x.Transcript.Final())
+		}
+		judgements, err := book.Judgements(t.Context(), scope, d.J)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range judgements {
+			out[name] = append(out[name], j.Sample.Measurements[0].Reason)
+		}
+		decided, err := book.Decided(t.Context(), scope, []string{d.D})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, ok := decided[d.D]; ok {
+			out[name] = append(out[name], x.Result.Reason)
+		}
+		calls, err := book.Calls(t.Context(), scope, d.E, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = append(out[name], len(calls))
+	}
+	v, err := book.Verify(t.Context(), func(string, []verdict.Sample) (verdict.Result, bool) { return verdict.Result{}, false })
+	if err != nil || len(v.Faults) > 0 {
+		t.Errorf("verified with %v: %+v", err, v.Faults)
+	}
+	return out
+}
+
+// TestFrom adds what base learned to what a pull request has.
+func TestFrom(t *testing.T) {
+	of := file(t,
+		entry{base, "known", "base said later", 0}, entry{base, "known", "base said twice", 1},
+		entry{base, "new", "base said", 0}, entry{base, "mine", "base said", 0},
+		entry{eight, "other", "eight said", 0}, entry{eight, "new", "eight said", 0})
+	own := file(t, entry{base, "known", "base said", 0}, entry{seven, "mine", "seven said", 0})
+	taken, err := inherit.From(t.Context(), own, of)
+	if err != nil || taken != 2 {
+		t.Fatalf("%d samples, %v", taken, err)
+	}
+	for trust, want := range map[ledger.Trust]map[string][]any{
+		seven: {
+			"known": {"base said", "base said", "base said", 2}, "new": {"base said", "base said", "base said", 2},
+			"mine": {"seven said", "seven said", "seven said", 2}, "other": {0},
+		},
+		base: {
+			"known": {"base said", "base said", "base said", 2}, "new": {"base said", "base said", "base said", 2},
+			"mine": {"base said", "base said", "base said", 2}, "other": {0},
+		},
+		eight: {"new": {"base said", "base said", "base said", 2}, "other": {0}},
+	} {
+		names := []string{}
+		for name := range want {
+			names = append(names, name)
+		}
+		if diff := cmp.Diff(want, seen(t, own, trust, names...)); diff != "" {
+			t.Errorf("seen by %+v (-want +got):\n%s", trust, diff)
+		}
+	}
+	if taken, err := inherit.From(t.Context(), own, of); err != nil || taken != 0 {
+		t.Errorf("%d samples the second time, %v", taken, err)
+	}
+}
+
+// TestFromIntoNothing makes a ledger that knows credentials by the same digest.
+func TestFromIntoNothing(t *testing.T) {
+	of, own := file(t, entry{base, "new", "base said", 0}), filepath.Join(t.TempDir(), "own", "ledger.db")
+	if taken, err := inherit.From(t.Context(), own, of); err != nil || taken != 1 {
+		t.Fatalf("%d samples, %v", taken, err)
+	}
+	a, b := open(t, of), open(t, own)
+	defer closed(t, a)
+	defer closed(t, b)
+	if diff := cmp.Diff(a.Secret(), b.Secret()); diff != "" {
+		t.Errorf("the secret is another (-want +got):\n%s", diff)
+	}
+}
+
+func TestFromNothing(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "ledger.db")
+	if _, err := inherit.From(t.Context(), own, own+".base"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(own); err == nil {
+		t.Error("a ledger was made although there was nothing to take over")
+	}
+	own = file(t, entry{base, "known", "base said", 0})
+	if taken, err := inherit.From(t.Context(), own, own); err != nil || taken != 0 {
+		t.Errorf("from itself: %d samples, %v", taken, err)
+	}
+	if err := os.WriteFile(own+".base", []byte("damaged by whoever wrote it, and long enough to be looked at as a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inherit.From(t.Context(), own, own+".base"); err == nil {
+		t.Error("a damaged ledger was taken over from")
+	}
+	if diff := cmp.Diff(map[string][]any{"known": {"base said", "base said", "base said", 2}}, seen(t, own, base, "known")); diff != "" {
+		t.Errorf("after a damaged one (-want +got):\n%s", diff)
+	}
+}
