@@ -1,9 +1,7 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -11,22 +9,15 @@ import (
 	"unicode/utf8"
 
 	"cuelang.org/go/cue/ast"
-	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
-	cuejson "cuelang.org/go/encoding/json"
 
 	"github.com/gavel-evals/gavel/schema/shape"
+	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
-const (
-	// MaxFile is how many bytes a definition may have.
-	MaxFile = 256 << 10
-	// MaxDepth is how deep values may be nested.
-	MaxDepth = 64
-	// maxNodes bounds the values of a document with its aliases expanded.
-	maxNodes = 100_000
-)
+// MaxFile is how many bytes a definition may have.
+const MaxFile = 256 << 10
 
 // A Document is a parsed file: a value whose every part knows its place.
 type Document struct {
@@ -70,20 +61,30 @@ const (
 // read gives problems and no document. Size, depth, duplicate keys, encoding
 // and the number of YAML documents are checked here, before any schema.
 func Parse(file string, data []byte) (*Document, []Problem) {
-	if p := checkBytes(file, data); p != nil {
-		return nil, []Problem{*p}
+	if most := Limit(file); len(data) > most {
+		return nil, []Problem{tooLarge(Position{file, 1, 1}, "the file", int64(len(data)), int64(most))}
 	}
-	switch path.Ext(file) {
-	case ".jsonl":
+	if path.Ext(file) == ".jsonl" {
 		return parseLines(file, data)
-	case ".cue":
-		return parseCUE(file, data)
 	}
-	expr, problem := extract(file, data)
-	if problem != nil {
-		return nil, []Problem{*problem}
+	return parse(data, places{file: file, lines: strings.Split(string(data), "\n")})
+}
+
+// parse reads a text, which may be one of several lines of a file.
+func parse(data []byte, text places) (*Document, []Problem) {
+	expr, mistakes := syntax.Read(text.file, data)
+	if len(mistakes) > 0 {
+		var problems []Problem
+		for _, m := range mistakes {
+			at := Position{text.file, m.Line, m.Column}
+			if at.Line > 0 {
+				at.Line += text.first
+			}
+			problems = append(problems, Problem{at, Error, m.Rule, m.Message, m.Hint})
+		}
+		return nil, SortProblems(problems)
 	}
-	return build(expr, places{file: file, lines: strings.Split(string(data), "\n")})
+	return build(expr, text)
 }
 
 // build makes a document of what a parser read.
@@ -94,122 +95,6 @@ func build(expr ast.Expr, text places) (*Document, []Problem) {
 		return nil, SortProblems(b.problems)
 	}
 	return &Document{File: text.file, root: root, expr: expr, text: text}, nil
-}
-
-func checkBytes(file string, data []byte) *Problem {
-	whole := func(rule, message, hint string) *Problem {
-		return &Problem{Position{file, 1, 1}, Error, rule, message, hint}
-	}
-	switch {
-	case len(data) > Limit(file):
-		p := tooLarge(Position{file, 1, 1}, "the file", int64(len(data)), int64(Limit(file)))
-		return &p
-	case len(bytes.TrimSpace(data)) == 0:
-		return whole("empty-file", "the file is empty", "write a definition or remove the file")
-	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
-		return whole("byte-order-mark", "the file begins with a byte order mark", "save it as UTF-8 without BOM")
-	}
-	for n, line := range bytes.Split(data, []byte("\n")) {
-		if !utf8.Valid(line) {
-			return &Problem{Position{file, n + 1, 1 + validPrefix(line)}, Error, "invalid-utf8", "the line is not valid UTF-8", "save the file as UTF-8"}
-		}
-		if i := bytes.IndexByte(line, 0); i >= 0 {
-			return &Problem{Position{file, n + 1, 1 + utf8.RuneCount(line[:i])}, Error, "nul", "the line holds a NUL character", "remove it"}
-		}
-	}
-	return nil
-}
-
-// validPrefix counts the code points before the first invalid byte.
-func validPrefix(line []byte) int {
-	n := 0
-	for len(line) > 0 {
-		r, size := utf8.DecodeRune(line)
-		if r == utf8.RuneError && size == 1 {
-			break
-		}
-		line = line[size:]
-		n++
-	}
-	return n
-}
-
-func extract(file string, data []byte) (ast.Expr, *Problem) {
-	switch path.Ext(file) {
-	case ".json":
-		return extractJSON(file, data)
-	case ".yaml", ".yml":
-		return extractYAML(file, data)
-	}
-	return nil, &Problem{Position{File: file}, Error, "file-type", "files of this type are not read", "use .json, .yaml, .yml, .jsonl or .cue"}
-}
-
-// extractJSON lets the CUE parser see only what is JSON and not too deep: it
-// reads far more than JSON, and recurses as deep as the text goes.
-func extractJSON(file string, data []byte) (ast.Expr, *Problem) {
-	if at := tooDeep(data); at >= 0 {
-		return nil, &Problem{placeOf(file, data, at), Error, "too-deep", fmt.Sprintf("values are nested more than %d deep", MaxDepth), "flatten the file"}
-	}
-	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
-		return nil, syntaxProblem(file, data, err)
-	}
-	expr, err := cuejson.Extract(file, data)
-	if err != nil {
-		return nil, syntaxProblem(file, data, err)
-	}
-	return expr, nil
-}
-
-// tooDeep gives the offset of the bracket that nests JSON too deeply, or -1.
-func tooDeep(data []byte) int {
-	depth, inString := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '[' || c == '{':
-			if depth++; depth > MaxDepth+1 {
-				return i
-			}
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return -1
-}
-
-// placeOf gives the place of a byte.
-func placeOf(file string, data []byte, offset int) Position {
-	before := data[:min(max(offset, 0), len(data))]
-	return Position{
-		File: file, Line: 1 + bytes.Count(before, []byte("\n")),
-		Column: 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]),
-	}
-}
-
-// syntaxProblem turns a parser's error into a problem with a place.
-func syntaxProblem(file string, data []byte, err error) *Problem {
-	p := Problem{Position: Position{file, 1, 1}, Severity: Error, Rule: "syntax", Message: err.Error()}
-	var syntax *json.SyntaxError
-	if path.Ext(file) == ".json" && errors.As(json.Unmarshal(data, new(any)), &syntax) {
-		p.Position = placeOf(file, data, int(syntax.Offset)-1)
-		p.Message = "not valid JSON: " + syntax.Error()
-		p.Hint = "look for a missing comma, quote or bracket before this place"
-		return &p
-	}
-	var cueErr cueerrors.Error
-	if errors.As(err, &cueErr) {
-		if pos := cueErr.Position(); pos.IsValid() {
-			p.Line, p.Column = pos.Line(), max(pos.Column(), 1)
-		}
-		format, args := cueErr.Msg()
-		p.Message = fmt.Sprintf(format, args...)
-	}
-	p.Message = strings.TrimPrefix(p.Message, file+":")
-	return &p
 }
 
 // places is the text that a parser read. It maps the parser's places, which
@@ -259,12 +144,12 @@ func (b *builder) node(expr ast.Expr, depth int) *node {
 	n := &node{pos: b.position(expr.Pos()), kind: nullNode, scalar: "null"}
 	b.nodes++
 	switch {
-	case depth > MaxDepth:
-		b.fail(expr.Pos(), "too-deep", fmt.Sprintf("values are nested more than %d deep", MaxDepth), "flatten the file")
+	case depth > syntax.MaxDepth:
+		b.fail(expr.Pos(), "too-deep", fmt.Sprintf("values are nested more than %d deep", syntax.MaxDepth), "flatten the file")
 		return n
-	case b.nodes > maxNodes:
-		if b.nodes == maxNodes+1 {
-			b.fail(expr.Pos(), "too-many-values", fmt.Sprintf("the file holds more than %d values, aliases expanded", maxNodes), "use fewer aliases")
+	case b.nodes > syntax.MaxValues:
+		if b.nodes == syntax.MaxValues+1 {
+			b.fail(expr.Pos(), "too-many-values", fmt.Sprintf("the file holds more than %d values, aliases expanded", syntax.MaxValues), "use fewer aliases")
 		}
 		return n
 	}

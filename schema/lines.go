@@ -3,7 +3,6 @@ package schema
 import (
 	"bytes"
 	"path"
-	"strings"
 
 	"cuelang.org/go/cue/ast"
 )
@@ -38,6 +37,9 @@ func parseLines(file string, data []byte) (*Document, []Problem) {
 			doc.root.items = append(doc.root.items, item.root)
 		}
 	}
+	if len(problems)+len(doc.lines) == 0 {
+		return parse(data, places{file: file}) // which says what is wrong with an empty file
+	}
 	if len(problems) > 0 {
 		return nil, SortProblems(problems)
 	}
@@ -48,14 +50,7 @@ func parseLine(line []byte, text places) (*Document, []Problem) {
 	if len(line) > MaxFile {
 		return nil, []Problem{tooLarge(Position{text.file, text.first + 1, 1}, "the line", int64(len(line)), MaxFile)}
 	}
-	// The parser tells JSON by the name of the file.
-	expr, problem := extractJSON(strings.TrimSuffix(text.file, "l"), line)
-	if problem != nil {
-		problem.File = text.file
-		problem.Line += text.first
-		return nil, []Problem{*problem}
-	}
-	return build(expr, text)
+	return parse(line, text)
 }
 
 // Items is how many items the list at the path has; 0 where there is no list.

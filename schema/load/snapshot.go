@@ -189,7 +189,9 @@ func (s *Snapshot) Problems() []schema.Problem {
 // Unchecked notes that definitions may name targets and that the settings,
 // which the file configures, have none to hold the names against.
 func (s *Snapshot) Unchecked(settings schema.Settings, config string) []schema.Problem {
-	mayName := func(r record) bool { return r.dialect == schema.DialectPromptval || r.dialect == schema.DialectEvalcase }
+	mayName := func(r record) bool {
+		return r.dialect == schema.DialectPromptval || r.dialect == schema.DialectEvalcase
+	}
 	if settings.Targets != nil || !slices.ContainsFunc(s.records, mayName) {
 		return nil
 	}

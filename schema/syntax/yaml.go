@@ -1,4 +1,4 @@
-package schema
+package syntax
 
 import (
 	"bytes"
@@ -15,49 +15,48 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-func extractYAML(file string, data []byte) (ast.Expr, *Problem) {
-	if p := checkYAML(file, data); p != nil {
-		return nil, p
+func readYAML(file string, data []byte) (ast.Expr, *Mistake) {
+	if m := checkYAML(data); m != nil {
+		return nil, m
 	}
 	dec := cueyaml.NewDecoder(file, bytes.NewReader(data))
 	expr, err := dec.Extract()
 	if err != nil {
-		return nil, yamlProblem(file, data, err)
+		return nil, yamlMistake(file, data, err)
 	}
 	second, err := dec.Extract()
 	switch {
 	case errors.Is(err, io.EOF):
 		return expr, nil
 	case err != nil:
-		return nil, yamlProblem(file, data, err)
+		return nil, yamlMistake(file, data, err)
 	}
 	pos := second.Pos()
-	return nil, &Problem{Position{file, max(pos.Line(), 1), max(pos.Column(), 1)}, Error, "two-documents",
-		"the file holds more than one YAML document", "put each into a file of its own"}
+	return nil, &Mistake{max(pos.Line(), 1), max(pos.Column(), 1), "two-documents", "the file holds more than one YAML document", "put each into a file of its own"}
 }
 
 // checkYAML finds what the extraction answers badly, slowly or not at all:
 // tabs that indent, endless nesting, and aliases that grow beyond all bounds.
-func checkYAML(file string, data []byte) *Problem {
+func checkYAML(data []byte) *Mistake {
 	for n, line := range strings.Split(string(data), "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		if i := strings.IndexByte(indent, '\t'); i >= 0 && strings.TrimSpace(line) != "" {
-			return &Problem{Position{file, n + 1, i + 1}, Error, "yaml-tab", "YAML is not indented with tabs", "use spaces"}
+			return &Mistake{n + 1, i + 1, "yaml-tab", "YAML is not indented with tabs", "use spaces"}
 		}
 		if len(indent) > 4*MaxDepth || strings.Count(line, "[")+strings.Count(line, "{") > 16*MaxDepth {
-			return &Problem{Position{file, n + 1, 1}, Error, "too-deep", "the line is nested too deeply", fmt.Sprintf("values may be nested %d deep", MaxDepth)}
+			return &Mistake{n + 1, 1, "too-deep", "the line is nested too deeply", fmt.Sprintf("values may be nested %d deep", MaxDepth)}
 		}
 	}
 	if bytes.IndexByte(data, '&') < 0 || bytes.IndexByte(data, '*') < 0 {
 		return nil
 	}
-	return checkAliases(file, data)
+	return checkAliases(data)
 }
 
 // checkAliases works out how large every document becomes with its aliases
 // expanded, without expanding them: the extraction would do so without a
 // limit, and recurse for ever into an anchor that is merged into itself.
-func checkAliases(file string, data []byte) *Problem {
+func checkAliases(data []byte) *Mistake {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node
@@ -66,14 +65,11 @@ func checkAliases(file string, data []byte) *Problem {
 		}
 		e := expansion{sizes: map[*yaml.Node]int{}}
 		e.size(&doc)
-		at := Position{File: file}
 		if e.loop != nil {
-			at.Line, at.Column = e.loop.Line, e.loop.Column
-			return &Problem{at, Error, "alias-loop", fmt.Sprintf("the anchor %q contains itself", e.loop.Value), "write the value out"}
+			return &Mistake{e.loop.Line, e.loop.Column, "alias-loop", fmt.Sprintf("the anchor %q contains itself", e.loop.Value), "write the value out"}
 		}
 		if e.first != nil {
-			at.Line, at.Column = e.first.Line, e.first.Column
-			return &Problem{at, Error, "too-many-values", fmt.Sprintf("the file holds more than %d values, aliases expanded", maxNodes), "use fewer aliases"}
+			return &Mistake{e.first.Line, e.first.Column, "too-many-values", fmt.Sprintf("the file holds more than %d values, aliases expanded", MaxValues), "use fewer aliases"}
 		}
 	}
 }
@@ -92,7 +88,7 @@ func (e *expansion) size(n *yaml.Node) int {
 	e.sizes[n] = 0
 	size := 1
 	for _, c := range n.Content {
-		size = min(size+e.size(c), maxNodes+1)
+		size = min(size+e.size(c), MaxValues+1)
 	}
 	if n.Kind == yaml.AliasNode {
 		size += e.size(n.Alias)
@@ -100,8 +96,8 @@ func (e *expansion) size(n *yaml.Node) int {
 			e.loop = n
 		}
 	}
-	size = min(size, maxNodes+1)
-	if size > maxNodes && e.first == nil {
+	size = min(size, MaxValues+1)
+	if size > MaxValues && e.first == nil {
 		e.first = n
 	}
 	e.sizes[n] = size
@@ -111,20 +107,20 @@ func (e *expansion) size(n *yaml.Node) int {
 // yamlLine is how the extraction begins the message of a syntax error.
 var yamlLine = regexp.MustCompile(`^([0-9]+): `)
 
-// yamlProblem turns an error of the extraction into a problem. It names a line
+// yamlMistake turns an error of the extraction into a mistake. It names a line
 // in most cases and no column.
-func yamlProblem(file string, data []byte, err error) *Problem {
-	p := syntaxProblem(file, data, err)
-	p.Message = strings.TrimSpace(strings.TrimPrefix(p.Message, file+":"))
-	if m := yamlLine.FindStringSubmatch(p.Message); m != nil {
-		p.Message = p.Message[len(m[0]):]
-		if line, err := strconv.Atoi(m[1]); err == nil {
-			p.Line, p.Column = line, indentOf(data, line)
+func yamlMistake(file string, data []byte, err error) *Mistake {
+	m := parserMistake(file, err)
+	m.Message = strings.TrimSpace(m.Message)
+	if found := yamlLine.FindStringSubmatch(m.Message); found != nil {
+		m.Message = m.Message[len(found[0]):]
+		if line, err := strconv.Atoi(found[1]); err == nil {
+			m.Line, m.Column = line, indentOf(data, line)
 		}
 	}
-	p.Message = "not valid YAML: " + p.Message
-	p.Hint = "look for a missing colon, quote or bracket, or an indentation that is off, in or before this line"
-	return p
+	m.Message = "not valid YAML: " + m.Message
+	m.Hint = "look for a missing colon, quote or bracket, or an indentation that is off, in or before this line"
+	return m
 }
 
 // indentOf gives the column of the first letter of a line.

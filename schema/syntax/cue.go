@@ -1,8 +1,6 @@
-package schema
+package syntax
 
 import (
-	"context"
-	"errors"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
@@ -12,29 +10,14 @@ import (
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
-// parseCUE evaluates a .cue file and takes its value as if it had been written
-// out at the places where its parts stand.
-func parseCUE(file string, data []byte) (*Document, []Problem) {
-	// Parsing has no context, and needs none: an evaluation has an end.
-	value, err := cuefile.Evaluate(context.Background(), file, data)
-	var wrong cuefile.Problems
-	switch {
-	case errors.As(err, &wrong):
-		var problems []Problem
-		for _, p := range wrong {
-			at := Position{file, p.At.Line, p.At.Column}
-			problems = append(problems, Problem{at, Error, p.Rule, p.Message, p.Hint})
-		}
-		return nil, SortProblems(problems)
-	case err != nil:
-		return nil, []Problem{{Position{file, 1, 1}, Error, "unreadable", "the file cannot be evaluated: " + err.Error(), "try again, or write it as JSON or YAML"}}
-	}
+// writeOut makes of a value what the parser would have read.
+func writeOut(v *cuefile.Value, file string, data []byte) ast.Expr {
 	w := written{token.NewFile(file, -1, len(data))}
 	w.SetLinesForContent(data)
-	return build(w.expr(value), places{file: file, lines: strings.Split(string(data), "\n")})
+	return w.expr(v)
 }
 
-// written makes of values what the parser would have read.
+// written knows the places of a file.
 type written struct{ *token.File }
 
 func (w written) at(p cuefile.Pos) token.Pos { return w.Pos(p.Offset, token.NoRelPos) }

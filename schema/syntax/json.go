@@ -1,0 +1,60 @@
+package syntax
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"cuelang.org/go/cue/ast"
+	cuejson "cuelang.org/go/encoding/json"
+)
+
+// readJSON lets the CUE parser see only what is JSON and not too deep: it
+// reads far more than JSON, and recurses as deep as the text goes.
+func readJSON(file string, data []byte) (ast.Expr, *Mistake) {
+	if at := tooDeep(data); at >= 0 {
+		return nil, placed(data, at, Mistake{Rule: "too-deep", Message: fmt.Sprintf("values are nested more than %d deep", MaxDepth), Hint: "flatten the file"})
+	}
+	var syntax *json.SyntaxError
+	if errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
+		return nil, placed(data, int(syntax.Offset)-1, Mistake{
+			Rule: "syntax", Message: "not valid JSON: " + syntax.Error(), Hint: "look for a missing comma, quote or bracket before this place",
+		})
+	}
+	expr, err := cuejson.Extract(file, data)
+	if err != nil {
+		return nil, parserMistake(file, err)
+	}
+	return expr, nil
+}
+
+// tooDeep gives the offset of the bracket that nests JSON too deeply, or -1.
+func tooDeep(data []byte) int {
+	depth, inString := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '[' || c == '{':
+			if depth++; depth > MaxDepth+1 {
+				return i
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return -1
+}
+
+// placed gives a mistake the place of a byte.
+func placed(data []byte, offset int, m Mistake) *Mistake {
+	before := data[:min(max(offset, 0), len(data))]
+	m.Line = 1 + bytes.Count(before, []byte("\n"))
+	m.Column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return &m
+}

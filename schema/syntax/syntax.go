@@ -1,0 +1,127 @@
+// Package syntax reads the text of a file as a tree of values, each with its
+// place. What takes long, grows beyond bounds or reaches outside of the file
+// is refused before the parsers see it: they have no limits of their own.
+//
+// Most callers want package schema, which makes documents of the trees.
+package syntax
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"cuelang.org/go/cue/ast"
+	cueerrors "cuelang.org/go/cue/errors"
+
+	"github.com/gavel-evals/gavel/schema/cuefile"
+)
+
+const (
+	// MaxDepth is how deep values may be nested.
+	MaxDepth = 64
+	// MaxValues bounds the values of a file with its aliases expanded.
+	MaxValues = 100_000
+)
+
+// A Mistake says why a text cannot be read.
+type Mistake struct {
+	// Line and Column count from 1, columns in code points. They are 0 where
+	// the whole file is meant.
+	Line, Column int
+	// Rule is a stable kebab-case name; Hint says what to write instead.
+	Rule, Message, Hint string
+}
+
+// Read gives the value that stands in a .json, .yaml, .yml or .cue file, or in
+// a line of a .jsonl file. Places in the tree count bytes.
+func Read(file string, data []byte) (ast.Expr, []Mistake) {
+	if m := checkText(data); m != nil {
+		return nil, []Mistake{*m}
+	}
+	var expr ast.Expr
+	var m *Mistake
+	switch path.Ext(file) {
+	case ".json", ".jsonl":
+		expr, m = readJSON(file, data)
+	case ".yaml", ".yml":
+		expr, m = readYAML(file, data)
+	case ".cue":
+		return readCUE(file, data)
+	default:
+		m = &Mistake{0, 0, "file-type", "files of this type are not read", "use .json, .yaml, .yml, .jsonl or .cue"}
+	}
+	if m != nil {
+		return nil, []Mistake{*m}
+	}
+	return expr, nil
+}
+
+func checkText(data []byte) *Mistake {
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		return &Mistake{1, 1, "empty-file", "the file is empty", "write a definition or remove the file"}
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
+		return &Mistake{1, 1, "byte-order-mark", "the file begins with a byte order mark", "save it as UTF-8 without BOM"}
+	}
+	for n, line := range bytes.Split(data, []byte("\n")) {
+		if !utf8.Valid(line) {
+			return &Mistake{n + 1, 1 + validPrefix(line), "invalid-utf8", "the line is not valid UTF-8", "save the file as UTF-8"}
+		}
+		if i := bytes.IndexByte(line, 0); i >= 0 {
+			return &Mistake{n + 1, 1 + utf8.RuneCount(line[:i]), "nul", "the line holds a NUL character", "remove it"}
+		}
+	}
+	return nil
+}
+
+// validPrefix counts the code points before the first invalid byte.
+func validPrefix(line []byte) int {
+	n := 0
+	for len(line) > 0 {
+		r, size := utf8.DecodeRune(line)
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		line = line[size:]
+		n++
+	}
+	return n
+}
+
+// readCUE evaluates a .cue file and takes its value as if it had been written
+// out at the places where its parts stand.
+func readCUE(file string, data []byte) (ast.Expr, []Mistake) {
+	// Parsing has no context, and needs none: an evaluation has an end.
+	value, err := cuefile.Evaluate(context.Background(), file, data)
+	var wrong cuefile.Problems
+	switch {
+	case errors.As(err, &wrong):
+		var mistakes []Mistake
+		for _, p := range wrong {
+			mistakes = append(mistakes, Mistake{p.At.Line, p.At.Column, p.Rule, p.Message, p.Hint})
+		}
+		return nil, mistakes
+	case err != nil:
+		return nil, []Mistake{{1, 1, "unreadable", "the file cannot be evaluated: " + err.Error(), "try again, or write it as JSON or YAML"}}
+	}
+	return writeOut(value, file, data), nil
+}
+
+// parserMistake is what a parser of CUE's says, with its place.
+func parserMistake(file string, err error) *Mistake {
+	m := Mistake{Line: 1, Column: 1, Rule: "syntax", Message: err.Error()}
+	var cueErr cueerrors.Error
+	if errors.As(err, &cueErr) {
+		if pos := cueErr.Position(); pos.IsValid() {
+			m.Line, m.Column = pos.Line(), max(pos.Column(), 1)
+		}
+		format, args := cueErr.Msg()
+		m.Message = fmt.Sprintf(format, args...)
+	}
+	m.Message = strings.TrimPrefix(m.Message, file+":")
+	return &m
+}
