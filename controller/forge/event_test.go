@@ -51,7 +51,7 @@ func writeEvent(t testing.TB, payload string) string {
 func TestReadEvent(t *testing.T) {
 	demo := Repo{"octo", "demo"}
 	pull := Pull{
-		Number: 7, Repo: demo, HeadSHA: sha1, HeadRef: "feature/x", HeadRepo: demo, BaseSHA: sha2, BaseRef: "main",
+		Number: 7, Repo: demo, RepoID: 1, HeadSHA: sha1, HeadRef: "feature/x", HeadRepo: demo, BaseSHA: sha2, BaseRef: "main",
 		Author: "mona", Open: true, Draft: true, Private: true,
 	}
 	fork, gone, renamed := pull, pull, pull

@@ -45,7 +45,7 @@ func newClient(t *testing.T, base string, clock *forgetest.Clock) *forge.Client 
 
 func TestPull(t *testing.T) {
 	same := forge.Pull{
-		Number: 7, Repo: demo, HeadSHA: headSHA, HeadRef: "prompts", HeadRepo: demo,
+		Number: 7, Repo: demo, RepoID: 1, HeadSHA: headSHA, HeadRef: "prompts", HeadRepo: demo,
 		BaseSHA: baseSHA, BaseRef: "main", Author: "maintainer", Open: true,
 	}
 	fork, gone, closed := same, same, same

@@ -10,8 +10,10 @@ import (
 // A Pull is what a pull request is at one moment.
 type Pull struct {
 	Number int
-	// Repo is where the pull request stands.
-	Repo Repo
+	// Repo is where the pull request stands, and RepoID its id, 0 where the
+	// forge does not tell it.
+	Repo   Repo
+	RepoID int64
 	// HeadSHA and BaseSHA are full commit ids in lower-case hex. BaseSHA is the
 	// tip of the base branch as the forge knows it, not the merge base.
 	HeadSHA string
@@ -77,7 +79,7 @@ func (w wirePull) pull() (Pull, error) {
 	if p.Repo, err = ParseRepo(w.Base.Repo.FullName); err != nil {
 		return Pull{}, fmt.Errorf("pull_request.base.repo.full_name: %w", err)
 	}
-	p.Private = w.Base.Repo.Private
+	p.RepoID, p.Private = w.Base.Repo.ID, w.Base.Repo.Private
 	if w.Head.Repo != nil {
 		if p.HeadRepo, err = ParseRepo(w.Head.Repo.FullName); err != nil {
 			return Pull{}, fmt.Errorf("pull_request.head.repo.full_name: %w", err)

@@ -33,6 +33,8 @@ type Hint struct {
 	Repository int64
 	// Number is a pull request's, 0 where the event concerns a branch.
 	Number int
+	// Comment is true where all that happened is that somebody wrote one.
+	Comment bool
 	// Branch was pushed to or is about to be merged into; without refs/heads/.
 	Branch string
 }
@@ -207,7 +209,10 @@ func parseHint(event string, body []byte) (Hint, error) {
 		if wire.Issue == nil || len(wire.Issue.PullRequest) == 0 || string(wire.Issue.PullRequest) == "null" {
 			return Hint{}, errors.New("the comment is on no pull request")
 		}
-		hint.Number = wire.Issue.Number
+		if wire.Action == "edited" {
+			return Hint{}, errors.New("a comment that is edited asks for nothing")
+		}
+		hint.Number, hint.Comment = wire.Issue.Number, wire.Action == "created"
 	case "check_run":
 		if wire.Action != "rerequested" || wire.CheckRun == nil || len(wire.CheckRun.PullRequests) == 0 {
 			return Hint{}, errors.New("the check run asks for nothing")

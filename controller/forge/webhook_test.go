@@ -92,8 +92,9 @@ func TestHints(t *testing.T) {
 		want        Hint
 	}{
 		{"pull_request", `{"action": "opened", "number": 7, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
+		{"issue_comment", `{"action": "deleted", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
 		{"pull_request", `{"action": "synchronized", "pull_request": {"number": 7, "head": {"repo": null}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
-		{"issue_comment", `{"action": "created", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
+		{"issue_comment", `{"action": "created", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7, Comment: true}},
 		{"check_run", `{"action": "rerequested", "check_run": {"pull_requests": [{"number": 7}]}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
 		{"push", `{"ref": "refs/heads/main", ` + ofDemo + `}`, Hint{Repository: 1, Branch: "main"}},
 		{"merge_group", `{"merge_group": {"base_ref": "refs/heads/main"}, ` + ofDemo + `}`, Hint{Repository: 1, Branch: "main"}},
@@ -128,6 +129,7 @@ func TestUselessDeliveries(t *testing.T) {
 		"a negative id":        {"pull_request", `{"number": 7, "repository": {"id": -1}}`},
 		"no number":            {"pull_request", `{` + ofDemo + `}`},
 		"a negative number":    {"pull_request", `{"number": -7, ` + ofDemo + `}`},
+		"an edited comment":    {"issue_comment", `{"action": "edited", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`},
 		"a comment on issues":  {"issue_comment", `{"issue": {"number": 7, "pull_request": null}, ` + ofDemo + `}`},
 		"a finished check run": {"check_run", `{"action": "completed", "check_run": {"pull_requests": [{"number": 7}]}, ` + ofDemo + `}`},
 		"a hostile branch":     {"push", `{"ref": "refs/heads/--upload-pack=x", ` + ofDemo + `}`},

@@ -63,6 +63,8 @@ func conformance(t *testing.T, b backend) {
 		"export":             testExport,
 		"spending":           testSpending,
 		"spending at once":   testSpendingAtOnce,
+		"commands":           testCommands,
+		"heads":              testHeads,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,6 +22,9 @@ var exports = []string{
 	`SELECT json_object('type', 'run', 'id', id, 'repository', repository, 'pull_request', pull_request, 'base', base, 'head', head,
 		'started', ` + isoTime("started") + `, 'finished', ` + isoTime("finished") + `, 'report', json(CAST(body AS TEXT)))
 		FROM runs JOIN reports ON run = id ORDER BY started, id`,
+	`SELECT json_object('type', 'command', 'repository', repository, 'pull_request', pull_request, 'comment', comment, 'login', login,
+		'account', account, 'verb', verb, 'argument', argument, 'cases', json(cases), 'head', head, 'refused', refused,
+		'written', ` + isoTime("written") + `, 'taken', ` + isoTime("taken") + `) FROM commands ORDER BY taken, comment`,
 }
 
 // isoTime is a time of the tables as text.
@@ -30,7 +33,7 @@ func isoTime(column string) string {
 }
 
 // Export hands out every entry as a JSON object whose type is sample,
-// judgement, verdict, call or run, all as of one moment. The secret is not
+// judgement, verdict, call, run or command, all as of one moment. The secret is not
 // among them.
 func (l *Ledger) Export(ctx context.Context, do func(json.RawMessage) error) (err error) {
 	defer func() { err = l.fault("export", err) }()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -33,7 +34,9 @@ func (f *Forge) routes() http.Handler {
 			"GET " + repo + "/pulls":                            f.listPulls,
 			"GET " + repo + "/pulls/{number}":                   f.getPull,
 			"GET " + repo + "/collaborators/{login}/permission": f.getPermission,
+			"GET " + repo + "/issues/comments":                  f.recentComments,
 			repo + "/issues/{first}/{second}":                   f.issue,
+			"POST " + repo + "/issues/comments/{id}/reactions":  f.react,
 			"GET " + repo + "/commits/{sha}/status":             f.combinedStatus,
 			"POST " + repo + "/statuses/{sha}":                  f.createStatus,
 			"GET " + repo + "/commits/{sha}/check-runs":         f.listChecks,
@@ -172,7 +175,7 @@ func (f *Forge) getPermission(w http.ResponseWriter, r *http.Request) {
 func (f *Forge) commentJSON(r *http.Request, c Comment) map[string]any {
 	base := "http://" + r.Host + "/repos/" + Repository
 	return map[string]any{
-		"id": c.ID, "body": c.Body, "user": f.user(c.Login),
+		"id": c.ID, "body": c.Body, "user": f.user(c.Login), "created_at": f.times[c.ID].created, "updated_at": f.times[c.ID].updated,
 		"url":       fmt.Sprintf("%s/issues/comments/%d", base, c.ID),
 		"issue_url": fmt.Sprintf("%s/issues/%d", base, c.Number),
 		"html_url":  fmt.Sprintf("http://%s/%s/pull/%d#issuecomment-%d", r.Host, Repository, c.Number, c.ID),
@@ -204,11 +207,57 @@ func (f *Forge) listComments(w http.ResponseWriter, r *http.Request) {
 		notFound(w)
 		return
 	}
+	reply(w, http.StatusOK, page(w, r, f.since(r, f.commentsOf(n))))
+}
+
+// since gives the comments that the query asks for.
+func (f *Forge) since(r *http.Request, comments []Comment) []any {
+	from, _ := time.Parse(time.RFC3339, r.URL.Query().Get("since")) // zero without one
 	values := []any{}
-	for _, c := range f.commentsOf(n) {
-		values = append(values, f.commentJSON(r, c))
+	for _, c := range comments {
+		if !f.times[c.ID].updated.Before(from) {
+			values = append(values, f.commentJSON(r, c))
+		}
 	}
-	reply(w, http.StatusOK, page(w, r, values))
+	return values
+}
+
+// recentComments lists those of all pull requests, the newest first, with an
+// ETag. Gitea knows no order but that of writing.
+func (f *Forge) recentComments(w http.ResponseWriter, r *http.Request) {
+	tag := fmt.Sprintf("%q", fmt.Sprint("talk ", f.talk))
+	w.Header().Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	comments := slices.Clone(f.comments)
+	if !isGitea(r) {
+		slices.SortStableFunc(comments, func(a, b Comment) int { return f.times[b.ID].updated.Compare(f.times[a.ID].updated) })
+	}
+	reply(w, http.StatusOK, page(w, r, f.since(r, comments)))
+}
+
+// react adds a reaction, once for an account and content as forges do.
+func (f *Forge) react(w http.ResponseWriter, r *http.Request) {
+	var in struct{ Content string }
+	i := slices.IndexFunc(f.comments, func(c Comment) bool { return c.ID == int64(number(r, "id")) })
+	if i < 0 {
+		notFound(w)
+		return
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Content == "" {
+		invalid(w, "Reaction", "content is missing")
+		return
+	}
+	status, mine := http.StatusCreated, f.caller(r)+": "+in.Content
+	all := strings.Split(f.comments[i].Reactions, ", ")
+	if slices.Contains(all, mine) {
+		status = http.StatusOK
+	} else {
+		f.comments[i].Reactions = strings.TrimPrefix(f.comments[i].Reactions+", "+mine, ", ")
+	}
+	reply(w, status, map[string]any{"id": i, "content": in.Content, "user": f.user(f.caller(r))})
 }
 
 // page cuts a list as GitHub does and links to the rest. Gitea sends all.
@@ -290,8 +339,7 @@ func (f *Forge) oneComment(w http.ResponseWriter, r *http.Request) {
 		if !ok {
 			return
 		}
-		f.comments[i].Body = body
-		f.comments[i].Edits++
+		f.edit(i, body)
 	}
 	reply(w, http.StatusOK, f.commentJSON(r, f.comments[i]))
 }

@@ -85,7 +85,12 @@ type Comment struct {
 	Body   string
 	// Edits counts how often it was changed.
 	Edits int
+	// Reactions are login: content, in the order in which they were given.
+	Reactions string
 }
+
+// times are when a comment was written and changed.
+type times struct{ created, updated time.Time }
 
 // A Status is one that was written, the same context possibly many times.
 type Status struct {
@@ -119,6 +124,9 @@ type Forge struct {
 	// Enterprise; with /api/v1 it is Gitea, which ignores paging and says
 	// `status` where GitHub says `state`.
 	URL string
+	// Now is when comments are written. Defaults to [time.Now]; it is set before
+	// the first of them.
+	Now func() time.Time
 	// CloneURL is where the forge says that git finds the repository. It is set
 	// before the first request.
 	CloneURL string
@@ -130,6 +138,7 @@ type Forge struct {
 	mu          sync.Mutex
 	pulls       map[int]Pull
 	comments    []Comment
+	times       map[int64]times // of comments, by id
 	statuses    []Status
 	users       []string
 	permissions map[string]string
@@ -142,6 +151,7 @@ type Forge struct {
 	keys        map[int64]*rsa.PublicKey
 	tokens      map[string]minted
 	given       []string // tokens, in the order in which Apps got them
+	talk        int      // changes of comments
 }
 
 // New starts a forge that ends with the test.
@@ -149,11 +159,13 @@ func New(tb testing.TB) *Forge {
 	tb.Helper()
 	f := &Forge{
 		pulls:       map[int]Pull{},
+		times:       map[int64]times{},
 		permissions: map[string]string{"maintainer": "admin"},
 		lastID:      1000,
 		apps:        map[int64]App{},
 		keys:        map[int64]*rsa.PublicKey{},
 		tokens:      map[string]minted{},
+		Now:         time.Now,
 	}
 	server := httptest.NewServer(f.handler())
 	f.URL = server.URL
@@ -203,9 +215,32 @@ func (f *Forge) AddComment(number int, login, body string) int64 {
 
 func (f *Forge) addComment(number int, login, body string) Comment {
 	f.lastID++
+	now := f.Now().UTC().Truncate(time.Second)
 	c := Comment{ID: f.lastID, Number: number, Login: login, Body: body}
 	f.comments = append(f.comments, c)
+	f.times[c.ID] = times{now, now}
+	f.talk++
 	return c
+}
+
+// EditComment changes what a comment says, a minute after it was written.
+func (f *Forge) EditComment(id int64, body string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.comments {
+		if f.comments[i].ID == id {
+			f.edit(i, body)
+		}
+	}
+}
+
+func (f *Forge) edit(i int, body string) {
+	c := &f.comments[i]
+	c.Body = body
+	c.Edits++
+	created := f.times[c.ID].created
+	f.times[c.ID] = times{created, created.Add(time.Minute)}
+	f.talk++
 }
 
 // DeleteComment removes a comment, as somebody with a browser would.

@@ -1,0 +1,127 @@
+package forge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Comment is one that stands on a pull request.
+type Comment struct {
+	ID int64
+	// Number is that of the pull request or issue.
+	Number int
+	// Author is the login, "" for a deleted account; AuthorID survives renames.
+	Author   string
+	AuthorID int64
+	// Bot is true for an account that is no person's.
+	Bot  bool
+	Body string
+	// Created and Updated are the forge's times, in whole seconds.
+	Created, Updated time.Time
+}
+
+// Edited reports whether the comment says something else than it did.
+func (c Comment) Edited() bool { return c.Updated.After(c.Created) }
+
+type wireComment struct {
+	ID      int64     `json:"id"`
+	Body    string    `json:"body"`
+	Created time.Time `json:"created_at"`
+	Updated time.Time `json:"updated_at"`
+	User    struct {
+		wireUser
+		ID   int64  `json:"id"`
+		Type string `json:"type"`
+	} `json:"user"`
+	// Gitea fills in one of the two, GitHub always the first.
+	IssueURL string `json:"issue_url"`
+	PullURL  string `json:"pull_request_url"`
+}
+
+func (w wireComment) comment() Comment {
+	number, _ := strconv.Atoi(path.Base(cmp.Or(w.PullURL, w.IssueURL))) // 0 is no pull request
+	return Comment{
+		ID: w.ID, Number: number, Author: w.User.Login, AuthorID: w.User.ID, Body: w.Body,
+		Bot:     w.User.Type == "Bot" || strings.HasSuffix(w.User.Login, "[bot]"),
+		Created: w.Created, Updated: w.Updated,
+	}
+}
+
+// maxComments bounds what is read of a pull request, and of a repository at
+// once.
+const maxComments = 10_000
+
+// Comments lists what was written on a pull request since a time, the zero time
+// for all of it, by id.
+func (c *Client) Comments(ctx context.Context, repo Repo, number int, since time.Time) ([]Comment, error) {
+	op := fmt.Sprintf("list the comments of %s#%d", repo, number)
+	found, _, err := c.comments(ctx, repo, fmt.Sprintf("issues/%d/comments?%s", number, sinceQuery(since)), "")
+	for i := range found {
+		found[i].Number = number // whatever else the forge calls it
+	}
+	return found, Explain(op, "pull-requests: read", err)
+}
+
+// RecentComments lists what was written anywhere in the repository since a
+// time, by id. tag is what the last call with the same time gave, or empty;
+// with it a forge that knows of nothing new answers for free, and the error is
+// [ErrUnchanged].
+func (c *Client) RecentComments(ctx context.Context, repo Repo, since time.Time, tag string) ([]Comment, string, error) {
+	found, now, err := c.comments(ctx, repo, "issues/comments?sort=updated&direction=desc&"+sinceQuery(since), tag)
+	if err == ErrUnchanged {
+		return nil, tag, err
+	}
+	return found, now, Explain("list the comments of "+repo.String(), "pull-requests: read", err)
+}
+
+func sinceQuery(since time.Time) string {
+	if since.IsZero() {
+		return "per_page=100"
+	}
+	return "per_page=100&since=" + url.QueryEscape(since.UTC().Format(time.RFC3339))
+}
+
+func (c *Client) comments(ctx context.Context, repo Repo, query, tag string) (found []Comment, now string, err error) {
+	if err := repo.check(); err != nil {
+		return nil, "", err
+	}
+	for page := 1; page != 0 && len(found) < maxComments; {
+		req, err := c.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s&page=%d", repo.Owner, repo.Name, query, page), nil)
+		if err != nil {
+			return nil, "", err
+		}
+		if page == 1 && tag != "" {
+			req.Header.Set("If-None-Match", tag)
+		}
+		var wire []wireComment
+		resp, err := c.rest.Do(ctx, req, &wire)
+		if notModified(resp) {
+			return nil, tag, ErrUnchanged
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		if page == 1 {
+			now = resp.Header.Get("ETag")
+		}
+		for _, w := range wire {
+			found = append(found, w.comment())
+		}
+		// A forge that ignores paging names no next page.
+		next := resp.NextPage
+		if next <= page {
+			break
+		}
+		page = next
+	}
+	slices.SortFunc(found, func(a, b Comment) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(found, func(a, b Comment) bool { return a.ID == b.ID }), now, nil
+}

@@ -1,0 +1,103 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+)
+
+// A Command is what somebody wrote in a comment on a pull request, and what
+// became of it.
+type Command struct {
+	// Repository names it by its forge and its id there.
+	Repository  string
+	PullRequest int
+	// Comment is the id of the comment, which is obeyed once.
+	Comment int64
+	Login   string
+	Account int64
+	// Verb and Argument are what was asked for, Cases the keys that it is about.
+	Verb, Argument string
+	Cases          []string
+	// Head is the commit that it is about.
+	Head string
+	// Refused says why it is not obeyed; empty where it is.
+	Refused string
+	// Written is the forge's time. Taken is ours and filled in, like Answered,
+	// which says that the forge was told.
+	Written, Taken time.Time
+	Answered       bool
+}
+
+// TakeCommand stores a command that was not taken before. Of several that take
+// the same comment one gets true.
+func (l *Ledger) TakeCommand(ctx context.Context, c Command) (isFirst bool, err error) {
+	cases, err := json.Marshal(c.Cases)
+	if err != nil {
+		return false, l.fault("store a command", err)
+	}
+	err = l.submit(ctx, func(t *tx) error {
+		n, err := t.change(`INSERT INTO commands (repository, pull_request, comment, login, account, verb, argument, cases, head, refused, written, taken)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			c.Repository, c.PullRequest, c.Comment, c.Login, c.Account, c.Verb, c.Argument, string(cases), c.Head, c.Refused,
+			c.Written.UnixMilli(), l.now().UnixMilli())
+		isFirst = n == 1
+		return err
+	})
+	return isFirst, l.fault("store a command", err)
+}
+
+// AnswerCommand notes that the forge was told what became of a comment.
+func (l *Ledger) AnswerCommand(ctx context.Context, repository string, comment int64) error {
+	return l.fault("note an answer", l.submit(ctx, func(t *tx) error {
+		return t.exec("UPDATE commands SET answered = ? WHERE repository = ? AND comment = ?", l.now().UnixMilli(), repository, comment)
+	}))
+}
+
+// Commands are those of a pull request, in the order in which they were
+// written.
+func (l *Ledger) Commands(ctx context.Context, repository string, number int) ([]Command, error) {
+	var found []Command
+	err := l.each(ctx, func(rows *sql.Rows) error {
+		c := Command{Repository: repository, PullRequest: number}
+		var cases []byte
+		var written, taken int64
+		err := rows.Scan(&c.Comment, &c.Login, &c.Account, &c.Verb, &c.Argument, &cases, &c.Head, &c.Refused, &written, &taken, &c.Answered)
+		if err != nil {
+			return err
+		}
+		c.Written, c.Taken = time.UnixMilli(written).UTC(), time.UnixMilli(taken).UTC()
+		found = append(found, c)
+		return json.Unmarshal(cases, &found[len(found)-1].Cases)
+	}, `SELECT comment, login, account, verb, argument, cases, head, refused, written, taken, answered IS NOT NULL
+		FROM commands WHERE repository = ? AND pull_request = ? ORDER BY comment`, repository, number)
+	return found, l.fault("read the commands", err)
+}
+
+// SeeHead notes that a commit is the head of a pull request, and gives all that
+// were, with the time at which each was first seen.
+func (l *Ledger) SeeHead(ctx context.Context, repository string, number int, head string) (map[string]time.Time, error) {
+	heads := map[string]time.Time{}
+	read := func() error {
+		return l.each(ctx, func(rows *sql.Rows) error {
+			var sha string
+			var seen int64
+			err := rows.Scan(&sha, &seen)
+			heads[sha] = time.UnixMilli(seen).UTC()
+			return err
+		}, "SELECT head, seen FROM heads WHERE repository = ? AND pull_request = ?", repository, number)
+	}
+	err := read()
+	if _, known := heads[head]; err != nil || known {
+		return heads, l.fault("read the heads", err)
+	}
+	err = l.submit(ctx, func(t *tx) error {
+		return t.exec("INSERT INTO heads (repository, pull_request, head, seen) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			repository, number, head, l.now().UnixMilli())
+	})
+	if err == nil {
+		err = read()
+	}
+	return heads, l.fault("note a head", err)
+}
