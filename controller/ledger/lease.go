@@ -55,7 +55,7 @@ func (l *Ledger) Want(ctx context.Context, trust Trust, digests []string) (*Inte
 		return nil, l.fault("begin a run", err)
 	}
 	i := &Interest{ledger: l, trust: trust, leases: map[int64]*Lease{}}
-	i.run, i.slot = l.lives.begin()
+	i.run, i.slot = l.lives.Begin()
 	err = l.submit(ctx, func(t *tx) error {
 		if err := l.sweep(t); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (l *Ledger) Want(ctx context.Context, trust Trust, digests []string) (*Inte
 		return t.exec("INSERT INTO wanted (run, digest) SELECT DISTINCT ?, value FROM json_each(?)", i.run, string(list))
 	})
 	if err != nil {
-		l.lives.end(i.slot)
+		l.lives.End(i.slot)
 		return nil, l.fault("begin a run", err)
 	}
 	beating, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -80,7 +80,7 @@ func (l *Ledger) Want(ctx context.Context, trust Trust, digests []string) (*Inte
 func (i *Interest) End(ctx context.Context) error {
 	i.cancel()
 	i.beats.Wait()
-	defer i.ledger.lives.end(i.slot)
+	defer i.ledger.lives.End(i.slot)
 	return i.ledger.fault("end a run", i.ledger.submit(ctx, func(t *tx) error {
 		return errors.Join(t.exec("DELETE FROM leases WHERE owner = ?", i.run), leave(t, i.run))
 	}))
@@ -155,7 +155,7 @@ func (i *Interest) Leased(ctx context.Context, digest string) (bool, error) {
 	err := l.each(ctx, func(rows *sql.Rows) error {
 		var owner string
 		err := rows.Scan(&owner)
-		there = there || err == nil && l.lives.alive(owner)
+		there = there || err == nil && l.lives.Alive(owner)
 		return err
 	}, "SELECT owner FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?",
 		digest, i.trust.namespace(), now.UnixMilli(), now.Add(leaseTime).UnixMilli())

@@ -22,6 +22,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/lives"
 )
 
 // A Config says where the ledger is.
@@ -45,7 +47,7 @@ type Ledger struct {
 	db     *sql.DB
 	now    func() time.Time
 	secret []byte
-	lives  lives
+	lives  *lives.Lives
 
 	mu    sync.Mutex
 	reads map[string]*sql.Stmt // by text; guarded by mu
@@ -76,7 +78,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if err != nil {
 		return nil, l.fault("open", err)
 	}
-	l.lives = lives{path: path + "-runs", slots: map[int64]bool{}}
+	l.lives = lives.New(path + "-runs")
 	if l.db, err = sql.Open("sqlite", dsn(path, cfg.Wait)); err != nil {
 		return nil, l.fault("open", err)
 	}
@@ -98,7 +100,7 @@ func (l *Ledger) start(conn *sql.Conn) {
 	go func() { ended <- l.writer(conn) }()
 	l.close = sync.OnceValue(func() error {
 		close(l.stop)
-		return l.fault("close", errors.Join(<-ended, l.db.Close(), l.lives.close()))
+		return l.fault("close", errors.Join(<-ended, l.db.Close(), l.lives.Close()))
 	})
 }
 

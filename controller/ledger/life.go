@@ -2,16 +2,10 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"maps"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 )
 
@@ -72,10 +66,10 @@ func (l *Ledger) sweep(t *tx) error {
 		return err
 	}
 	for run, signed := range runs {
-		if l.lives.mine(run) {
+		if l.lives.Mine(run) {
 			continue
 		}
-		if !l.lives.alive(run) {
+		if !l.lives.Alive(run) {
 			if err := t.exec("DELETE FROM leases WHERE owner = ?", run); err != nil {
 				return err
 			}
@@ -93,100 +87,4 @@ func (l *Ledger) sweep(t *tx) error {
 // leave takes a run out of those under way.
 func leave(t *tx, run string) error {
 	return errors.Join(t.exec("DELETE FROM wanted WHERE run = ?", run), t.exec("DELETE FROM underway WHERE run = ?", run))
-}
-
-// lives tell which runs on this machine are alive. Every run locks a byte of
-// one file, its slot, for as long as it lives, and the system lets go of the
-// lock with the process. Where there are no such locks the slot is 0, and a
-// run that was killed is waited for until its leases end.
-type lives struct {
-	path string
-
-	mu sync.Mutex
-	// file is opened when it is needed; slots are those of this process. Both
-	// are guarded by mu.
-	file  *os.File
-	slots map[int64]bool
-}
-
-// begin names a new run and locks its slot.
-func (v *lives) begin() (run string, slot int64) {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // it never fails
-	slot = int64(binary.BigEndian.Uint64(random[:])>>2) + 1
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.open() != nil || lockByte(v.file, slot) != nil {
-		slot = 0
-	}
-	run = strconv.FormatInt(slot, 36) + "-" + rand.Text()
-	if slot != 0 {
-		v.slots[slot] = true
-	}
-	return run, slot
-}
-
-func (v *lives) open() error {
-	if v.file != nil {
-		return nil
-	}
-	var err error
-	v.file, err = os.OpenFile(v.path, os.O_RDWR|os.O_CREATE, 0o600)
-	return err
-}
-
-// openFile gives the file, or nil where it cannot be had.
-func (v *lives) openFile() *os.File {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.open() != nil {
-		return nil
-	}
-	return v.file
-}
-
-// end lets go of a slot.
-func (v *lives) end(slot int64) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.slots[slot] {
-		unlockByte(v.file, slot)
-		delete(v.slots, slot)
-	}
-}
-
-// mine reports whether a run is one of this process and has not ended.
-func (v *lives) mine(run string) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.slots[slotOf(run)]
-}
-
-// alive reports whether a run lives, or may live as far as anybody can tell.
-func (v *lives) alive(run string) bool {
-	slot := slotOf(run)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if slot == 0 || v.slots[slot] || v.open() != nil {
-		return true
-	}
-	return byteLocked(v.file, slot)
-}
-
-func slotOf(run string) int64 {
-	text, _, _ := strings.Cut(run, "-")
-	slot, err := strconv.ParseInt(text, 36, 64)
-	if err != nil {
-		return 0
-	}
-	return slot
-}
-
-func (v *lives) close() error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.file == nil {
-		return nil
-	}
-	return v.file.Close()
 }

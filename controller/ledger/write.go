@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/gavel-evals/gavel/controller/ledger/lives"
 )
 
 // maxBatch bounds how many writes share one transaction, and with it how long
@@ -19,7 +21,7 @@ type write struct {
 // A tx is the transaction that changes are made in. A cancelled caller does
 // not end it, for it serves others too.
 type tx struct {
-	turn  turn
+	turn  lives.Turn
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt // by text, kept from one transaction to the next
 }
@@ -49,7 +51,7 @@ func (l *Ledger) submit(ctx context.Context, do func(*tx) error) error {
 // transaction is flushed to disk go into the next together, so that they share
 // its flush. It ends when the ledger is closed, with what went wrong then.
 func (l *Ledger) writer(conn *sql.Conn) error {
-	t := &tx{turn: turn{&l.lives}, conn: conn, stmts: map[string]*sql.Stmt{}}
+	t := &tx{turn: l.lives.Turn(), conn: conn, stmts: map[string]*sql.Stmt{}}
 	for {
 		select {
 		case w := <-l.writes:
@@ -92,7 +94,7 @@ func (t *tx) commit(batch []write) {
 // transact makes all changes or none. failed reports that a change was at
 // fault rather than the transaction.
 func (t *tx) transact(batch []write) (failed bool, err error) {
-	defer t.turn.take()()
+	defer t.turn.Take()()
 	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return false, err
 	}

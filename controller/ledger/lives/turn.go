@@ -1,4 +1,4 @@
-package ledger
+package lives
 
 import "time"
 
@@ -12,16 +12,19 @@ const (
 	turnWait = 250 * time.Millisecond
 )
 
-// A turn lets the writers of several processes write by turns. SQLite itself
+// A Turn lets the writers of several processes write by turns. SQLite itself
 // lets a writer that has much to write begin again and again before another
 // comes to it, which may then wait for so long that its leases end.
-type turn struct{ lives *lives }
+type Turn struct{ lives *Lives }
 
-// take waits until it is the caller's turn, and gives what to call when it is
+// Turn is that of the writers of one ledger.
+func (v *Lives) Turn() Turn { return Turn{v} }
+
+// Take waits until it is the caller's turn, and gives what to call when it is
 // over. Who writes is known by one lock, and who is next by another, which the
 // next one holds until it writes. Who waits for too long goes ahead: SQLite
 // sees to it that nobody else writes then.
-func (t turn) take() (release func()) {
+func (t Turn) Take() (release func()) {
 	f := t.lives.openFile()
 	if f == nil {
 		return func() {}

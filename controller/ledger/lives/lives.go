@@ -1,0 +1,114 @@
+// Package lives tells which runs and which writers on this machine are alive,
+// by locks that the system lets go with their process.
+package lives
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Lives tell which runs on this machine are alive. Every run locks a byte of
+// one file, its slot, for as long as it lives, and the system lets go of the
+// lock with the process. Where there are no such locks the slot is 0, and a
+// run that was killed is waited for until its leases end. They are safe for
+// concurrent use.
+type Lives struct {
+	path string
+
+	mu sync.Mutex
+	// file is opened when it is needed; slots are those of this process. Both
+	// are guarded by mu.
+	file  *os.File
+	slots map[int64]bool
+}
+
+// New returns those who share the file at path, which is made when the first
+// run begins.
+func New(path string) *Lives { return &Lives{path: path, slots: map[int64]bool{}} }
+
+// Begin names a new run and locks its slot.
+func (v *Lives) Begin() (run string, slot int64) {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	slot = int64(binary.BigEndian.Uint64(random[:])>>2) + 1
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.open() != nil || lockByte(v.file, slot) != nil {
+		slot = 0
+	}
+	run = strconv.FormatInt(slot, 36) + "-" + rand.Text()
+	if slot != 0 {
+		v.slots[slot] = true
+	}
+	return run, slot
+}
+
+func (v *Lives) open() error {
+	if v.file != nil {
+		return nil
+	}
+	var err error
+	v.file, err = os.OpenFile(v.path, os.O_RDWR|os.O_CREATE, 0o600)
+	return err
+}
+
+// openFile gives the file, or nil where it cannot be had.
+func (v *Lives) openFile() *os.File {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.open() != nil {
+		return nil
+	}
+	return v.file
+}
+
+// End lets go of a slot.
+func (v *Lives) End(slot int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.slots[slot] {
+		unlockByte(v.file, slot)
+		delete(v.slots, slot)
+	}
+}
+
+// Mine reports whether a run is one of this process and has not ended.
+func (v *Lives) Mine(run string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.slots[slotOf(run)]
+}
+
+// Alive reports whether a run lives, or may live as far as anybody can tell.
+func (v *Lives) Alive(run string) bool {
+	slot := slotOf(run)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if slot == 0 || v.slots[slot] || v.open() != nil {
+		return true
+	}
+	return byteLocked(v.file, slot)
+}
+
+func slotOf(run string) int64 {
+	text, _, _ := strings.Cut(run, "-")
+	slot, err := strconv.ParseInt(text, 36, 64)
+	if err != nil {
+		return 0
+	}
+	return slot
+}
+
+// Close lets go of every slot.
+func (v *Lives) Close() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.file == nil {
+		return nil
+	}
+	return v.file.Close()
+}
