@@ -124,6 +124,9 @@ func testLostLease(t *testing.T, b backend) {
 	if err := write(lease); !errors.Is(err, ledger.ErrLeaseLost) {
 		t.Errorf("a call after the lease was lost: %v", err)
 	}
+	if err := one.DropCalls(t.Context(), base, ledger.CallKey{Digest: d.E}, lease); !errors.Is(err, ledger.ErrLeaseLost) {
+		t.Errorf("dropping calls after the lease was lost: %v", err)
+	}
 	select {
 	case <-lease.Lost():
 	default:

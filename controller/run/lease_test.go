@@ -80,9 +80,9 @@ func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
 	}
 	t.Cleanup(func() { late.Close() }) //nolint:errcheck // nobody needs it any more
 	ctx, cancel := context.WithCancel(t.Context())
+	e := plan.Digest(a, plan.Environment{DefaultTarget: "bot"}).E
 	s := &script{}
 	s.answer = func(int, target.Request) (target.Reply, error) {
-		e := plan.Digest(a, plan.Environment{DefaultTarget: "bot"}).E
 		other, err := late.Want(t.Context(), ledger.Trust{Level: ledger.LevelOperator}, []string{e})
 		if err == nil {
 			_, err = other.Lease(t.Context(), e)
@@ -94,6 +94,11 @@ func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
 	out := b.run(ctx, t, s, a)[0]
 	if !out.Stopped || out.Spent.Calls != 1 {
 		t.Errorf("%+v", out)
+	}
+	// What it heard is not written among the calls of the other.
+	calls, err := b.book.Calls(t.Context(), ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, e, 0)
+	if err != nil || len(calls) > 0 {
+		t.Errorf("%d calls, %v", len(calls), err)
 	}
 }
 

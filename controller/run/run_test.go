@@ -392,6 +392,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 	b := newBench(t)
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	c := greeting("a")
+	c.Drive.Messages[0].Content += ", whose word is hunter2"
 	digests := plan.Digest(c, plan.Environment{})
 	tells := func(int, target.Request) (target.Reply, error) {
 		reply := says("hello hunter2")
@@ -414,7 +415,8 @@ func TestSecretsAreNotKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := string(stored[0].Reply) + fmt.Sprint(executions); strings.Contains(all, "hunter2") {
+	transcript := executions[0].Transcript
+	if all := string(stored[0].Request) + string(stored[0].Reply) + fmt.Sprint(transcript.Messages[len(c.Drive.Messages):]); strings.Contains(all, "hunter2") {
 		t.Errorf("kept %s", all)
 	}
 }

@@ -1,0 +1,123 @@
+package run_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// TestTheFirstCallThatDiffersDropsTheRest resumes a conversation whose journal
+// has another request in the middle than the one that is due: what stands before
+// it is read, and nothing behind it, nor is that kept.
+func TestTheFirstCallThatDiffersDropsTheRest(t *testing.T) {
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	for name, differ := range map[string]func(*ledger.Call){
+		"another request": func(c *ledger.Call) { c.RequestDigest = "another" },
+		"another role":    func(c *ledger.Call) { c.Key.Role = "judge" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, nil)
+			turns, lines := 3, 9 // before the agent fails, and before the user is done
+			s.agent.answer = func(_ int, req target.Request) (target.Reply, error) {
+				if req.Turn == turns {
+					return target.Reply{}, &target.Error{Target: "bot", Message: "gone"}
+				}
+				return says(fmt.Sprint("turn ", req.Turn)), nil
+			}
+			s.user.answer = func(_ int, req target.Request) (target.Reply, error) {
+				return says(line("More", len(req.Messages) > 2*lines)), nil
+			}
+			c := simulated("Hi")
+			scope, e := ledger.Scope{Trust: operator}, plan.Digest(c, s.environment()).E
+			journal := func(want int) []ledger.Call {
+				t.Helper()
+				calls, err := s.book.Calls(t.Context(), scope, e, 0)
+				if err != nil || len(calls) != want {
+					t.Fatalf("%d calls are stored, want %d (%v)", len(calls), want, err)
+				}
+				return calls
+			}
+			s.hold(t, c)
+			call := journal(6)[1]
+			differ(&call)
+			if err := s.book.SaveCall(t.Context(), operator, call); err != nil {
+				t.Fatal(err)
+			}
+			turns, lines = 9, 2
+			out := s.hold(t, c)
+			if want := "user: Hi\nassistant: turn 0\nuser: More\nassistant: turn 1\nuser: More"; spoken(out) != want || out.Spent.Calls != 3 || out.Made.Calls != 4 {
+				t.Errorf("%d calls of %d: %s", out.Spent.Calls, out.Made.Calls, spoken(out))
+			}
+			if now := journal(4)[1]; now.RequestDigest == "another" || now.Key.Role != string(schema.Simulator) {
+				t.Errorf("what differed is still there: %+v", now.Key)
+			}
+		})
+	}
+}
+
+// TestDelimitersCannotBeGuessed has each call of a judge have its own, which
+// follows from the call and from the ledger's secret alone.
+func TestDelimitersCannotBeGuessed(t *testing.T) {
+	c := greeting("a")
+	c.Policy.Iterations = 2
+	c.Evaluators = []schema.Evaluator{{Name: "judge", Weight: 1, Spec: evaluator.LLMJudge{}}}
+	down := true
+	said := func() []string {
+		s := newStage(t, []target.Reply{says("A"), says("A")})
+		s.roles[schema.Judge] = "player"
+		s.user.answer = func(n int, _ target.Request) (target.Reply, error) {
+			switch {
+			case down:
+				return target.Reply{}, &target.Error{Target: "player", Message: "gone"}
+			case n < 4:
+				return says("mumble"), nil // and asked again
+			}
+			return says(`{"score": 1}`), nil
+		}
+		down = true
+		s.hold(t, c)
+		before := delimiters(s.user.asked)
+		s.user.asked, down = nil, false
+		s.hold(t, c)
+		after := delimiters(s.user.asked)
+		slices.Sort(after)
+		if after[0] == "" || len(after) < 4 || len(slices.Compact(slices.Clone(after))) != len(after) {
+			t.Fatalf("the delimiters are %q", after)
+		}
+		for _, one := range before {
+			if !slices.Contains(after, one) {
+				t.Errorf("the call that did not get through had %s, and now %q", one, after)
+			}
+		}
+		return after
+	}
+	one, other := said(), said()
+	for _, d := range one {
+		if slices.Contains(other, d) {
+			t.Errorf("two ledgers have the delimiter %s", d)
+		}
+	}
+}
+
+var marked = regexp.MustCompile(`\b[0-9a-f]{24}\b`)
+
+// delimiters are the first of every request.
+func delimiters(asked []target.Request) []string {
+	var out []string
+	for _, req := range asked {
+		var text strings.Builder
+		for _, m := range req.Messages {
+			text.WriteString(m.Content)
+		}
+		out = append(out, marked.FindString(text.String()))
+	}
+	return out
+}
