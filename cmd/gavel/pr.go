@@ -119,7 +119,7 @@ func (a *app) reviewer(here *gitrepo.Repository, book *ledger.Ledger, repo forge
 		// A job's shallow checkout does not have the history of both sides.
 		Fetch: func(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
 			return here.Fetch(ctx, gitrepo.Source{
-				Refs: refs, Token: func() string { return a.env("GITHUB_TOKEN") },
+				Refs: refs, Token: gitrepo.Constant(a.env("GITHUB_TOKEN")),
 				Store: filepath.Join(here.Root(), controller.OwnFolder, "objects.git"),
 			})
 		},

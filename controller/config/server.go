@@ -53,7 +53,9 @@ type Webhook struct {
 type Credential struct {
 	Token Secret
 	AppID int64
-	Key   Secret
+	// Installation is 0 where the forge is asked for the one in a repository.
+	Installation int64
+	Key          Secret
 }
 
 // A Repository is one that the server keeps true.
@@ -108,6 +110,7 @@ type serverForm struct {
 		TokenEnv  string `json:"token_env"`
 		TokenFile string `json:"token_file"`
 		AppID     int64  `json:"app_id"`
+		Install   int64  `json:"installation_id"`
 		KeyEnv    string `json:"private_key_env"`
 		KeyFile   string `json:"private_key_file"`
 	} `json:"credentials"`
@@ -184,7 +187,7 @@ func (f serverForm) server() *Server {
 		s.Webhook = &Webhook{cmp.Or(w.Path, "/hooks"), Secret{w.SecretEnv, w.SecretFile}, Secret{w.PreviousEnv, w.PreviousFile}}
 	}
 	for name, c := range f.Credentials {
-		s.Credentials[name] = Credential{Secret{c.TokenEnv, c.TokenFile}, c.AppID, Secret{c.KeyEnv, c.KeyFile}}
+		s.Credentials[name] = Credential{Secret{c.TokenEnv, c.TokenFile}, c.AppID, c.Install, Secret{c.KeyEnv, c.KeyFile}}
 	}
 	for _, r := range f.Repositories {
 		repo := Repository{
@@ -252,7 +255,7 @@ func (k *serverChecker) secret(s Secret, name string, where ...any) {
 
 func (k *serverChecker) credential(name string, c Credential) {
 	at := []any{"credentials", name}
-	switch app := c.AppID != 0 || c.Key != (Secret{}); {
+	switch app := c.AppID != 0 || c.Installation != 0 || c.Key != (Secret{}); {
 	case app && c.Token != (Secret{}):
 		k.fail("ambiguous-field", fmt.Sprintf("the credential %q is a token and an App", name), "make two of them", at...)
 	case app && c.AppID == 0:
@@ -279,7 +282,13 @@ func (k *serverChecker) repository(i int, schedule string) {
 	}
 	k.url(r.Forge, at("forge")...)
 	k.cloned(r.URL, at("url")...)
-	if _, ok := k.server.Credentials[r.Credential]; !ok && r.Credential != "" {
+	credential, ok := k.server.Credentials[r.Credential]
+	switch app := credential.AppID != 0; {
+	case app && r.Name == "":
+		k.fail("missing-field", "an App speaks about repositories by their name", "add name: owner/name", "repositories", i)
+	case app && strings.HasSuffix(r.Forge, "/api/v1"):
+		k.fail("wrong-value", "Gitea and Forgejo have no GitHub Apps", "name a credential with token_env or token_file", at("credential")...)
+	case !ok && r.Credential != "":
 		known := slices.Sorted(maps.Keys(k.server.Credentials))
 		k.fail("unknown-credential", fmt.Sprintf("there is no credential %q", r.Credential), cmp.Or(schema.DidYouMean(r.Credential, known), "add it under credentials"), at("credential")...)
 	}

@@ -18,7 +18,7 @@ ledger: /srv/ledger.db
 webhook: {path: /github, secret_env: HOOK, previous_secret_file: /run/secrets/old}
 credentials:
   bot: {token_env: GITHUB_TOKEN}
-  app: {app_id: 5, private_key_file: /run/secrets/app.pem}
+  app: {app_id: 5, installation_id: 7, private_key_file: /run/secrets/app.pem}
 repositories:
   - {name: octo/demo, credential: app, branches: [main, v1], schedule: "0 3 * * *", drift_issue: 12, config: ci/gavel.yaml}
   - {name: octo/forgejo, forge: "https://git.example/api/v1/", credential: bot}
@@ -39,7 +39,7 @@ func TestParseServer(t *testing.T) {
 		Listen: "0.0.0.0:9000", Data: "/srv/gavel", Ledger: "/srv/ledger.db",
 		Webhook: &Webhook{Path: "/github", Secret: Secret{Env: "HOOK"}, Previous: Secret{File: "/run/secrets/old"}},
 		Credentials: map[string]Credential{
-			"bot": {Token: Secret{Env: "GITHUB_TOKEN"}}, "app": {AppID: 5, Key: Secret{File: "/run/secrets/app.pem"}},
+			"bot": {Token: Secret{Env: "GITHUB_TOKEN"}}, "app": {AppID: 5, Installation: 7, Key: Secret{File: "/run/secrets/app.pem"}},
 		},
 		Repositories: []Repository{
 			{Name: "octo/demo", Forge: DefaultForge, Credential: "app", Branches: []string{"main", "v1"}, DriftIssue: 12, Config: "ci/gavel.yaml"},
@@ -96,6 +96,9 @@ func TestServerProblems(t *testing.T) {
 		{with("credentials: {bot: {token_env: A, app_id: 5}}"), "2:15 ambiguous-field", "two of them"},
 		{with("credentials: {bot: {app_id: 5}}"), "2:15 missing-field", "private_key_env"},
 		{with("credentials: {bot: {private_key_env: A}}"), "2:15 missing-field", "app_id"},
+		{with("credentials: {bot: {token_env: A, installation_id: 5}}"), "2:15 ambiguous-field", "two of them"},
+		{"version: 1\ncredentials: {app: {app_id: 5, private_key_env: A}}\nrepositories: [{url: \"https://x/y\", credential: app}]\n", "3:16 missing-field", "owner/name"},
+		{"version: 1\ncredentials: {app: {app_id: 5, private_key_env: A}}\nrepositories: [{name: o/d, forge: \"https://x/api/v1/\", credential: app}]\n", "3:56 wrong-value", "token_env"},
 		{with("trust: {forks: always}"), "2:16 wrong-value", "approve, plan, never"},
 		{with("trust: {sandbox: {accept: none}}"), "2:27 wrong-value", "isolated"},
 		{with("bots: [renovate]"), "2:8 wrong-type", "number"},

@@ -13,7 +13,6 @@ import (
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/transport"
-	"github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
 // A Source says what to fetch.
@@ -23,7 +22,7 @@ type Source struct {
 	// Token gives the credential for an http or https remote; nil for none.
 	// It is a function so that no print of a Source shows it. It is not sent
 	// over an unencrypted connection, except to this machine.
-	Token func() string
+	Token Credential
 	// Store is the folder of the bare repository that Fetch keeps beside a
 	// shallow clone. It is made where it is missing, and worth keeping: the
 	// next fetch then brings only what is new.
@@ -122,25 +121,26 @@ func refSpecs(refs []string) ([]config.RefSpec, error) {
 func (r *Repository) fetch(ctx context.Context, from remote, src Source, specs []config.RefSpec) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	opts := &git.FetchOptions{RefSpecs: specs, Tags: git.NoTags, Force: true}
-	token := ""
-	if src.Token != nil && from.private() {
-		token = src.Token()
-		// The forges take a token as the password of any user.
-		opts.Auth = &http.BasicAuth{Username: "x-access-token", Password: token}
-	}
 	origin := git.NewRemote(r.store, &config.RemoteConfig{Name: git.DefaultRemoteName, URLs: []string{from.url}})
-	err := origin.FetchContext(ctx, opts)
-	if err == nil || errors.Is(err, git.NoErrAlreadyUpToDate) {
-		return nil
+	err := src.Token.with(ctx, from, func(auth transport.AuthMethod) error {
+		err := origin.FetchContext(ctx, &git.FetchOptions{RefSpecs: specs, Tags: git.NoTags, Force: true, Auth: auth})
+		if errors.Is(err, git.NoErrAlreadyUpToDate) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("fetching from %s: %w", from.show, err)
 	}
-	return fmt.Errorf("fetching from %s: %w", from.show, explain(ctx, err, from, token))
+	return nil
 }
 
 // explain says what may be done about an error of a fetch, and takes
-// credentials out of it.
+// credentials out of it; nil stays nil.
 func explain(ctx context.Context, err error, from remote, token string) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return errors.New("no answer within the time limit")
 	case ctx.Err() != nil:

@@ -132,7 +132,7 @@ func TestFetchIntoACompleteClone(t *testing.T) {
 	up, base, main, pull := upstream(t)
 	clone := newBuilder(t)
 	clone.origin(serve(t, up, true))
-	full, commits, err := clone.open().Fetch(t.Context(), Source{Refs: pullRefs, Token: func() string { return testToken }})
+	full, commits, err := clone.open().Fetch(t.Context(), Source{Refs: pullRefs, Token: Constant(testToken)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,16 +151,15 @@ func TestFetchIntoACompleteClone(t *testing.T) {
 func TestFetchErrors(t *testing.T) {
 	up, _, _, _ := upstream(t)
 	locked := serve(t, up, true)
-	with := func(token string) func() string { return func() string { return token } }
 	for _, test := range []struct {
 		name, url string
 		src       Source
 		want      string
 	}{
 		{"no credential", locked, Source{Refs: pullRefs}, "none was given"},
-		{"wrong credential", locked, Source{Refs: pullRefs, Token: with("wr0ng")}, "refuses the credential"},
+		{"wrong credential", locked, Source{Refs: pullRefs, Token: Constant("wr0ng")}, "refuses the credential"},
 		{"wrong credential in the url", strings.Replace(locked, "//", "//me:wr0ng@", 1), Source{Refs: pullRefs}, "none was given"},
-		{"missing ref", locked, Source{Refs: []string{"refs/pull/8/head"}, Token: with(testToken)}, `"refs/pull/8/head" is not there`},
+		{"missing ref", locked, Source{Refs: []string{"refs/pull/8/head"}, Token: Constant(testToken)}, `"refs/pull/8/head" is not there`},
 		{"short name", locked, Source{Refs: []string{"main"}}, "not a full name"},
 		{"option", locked, Source{Refs: []string{"--exec=x"}}, "dash"},
 		{"wildcard", locked, Source{Refs: []string{"refs/heads/*"}}, "characters"},

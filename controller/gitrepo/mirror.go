@@ -21,7 +21,7 @@ type MirrorConfig struct {
 	// URL is where it is cloned from: http, https, ssh, or a path.
 	URL string
 	// Token gives the credential for http and https; nil for none.
-	Token func() string
+	Token Credential
 	// Timeout bounds one fetch. Defaults to 5 minutes.
 	Timeout time.Duration
 }

@@ -1,6 +1,8 @@
 package gitrepo
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +12,7 @@ import (
 
 func newMirror(t *testing.T, url string) *Mirror {
 	t.Helper()
-	m, err := NewMirror(MirrorConfig{Dir: filepath.Join(t.TempDir(), "clones", "r.git"), URL: url, Token: func() string { return testToken }})
+	m, err := NewMirror(MirrorConfig{Dir: filepath.Join(t.TempDir(), "clones", "r.git"), URL: url, Token: Constant(testToken)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +114,7 @@ func TestMirrorKeepsWhatItHas(t *testing.T) {
 	if _, _, err := m.Fetch(t.Context(), "refs/pull/8/head"); err == nil || !strings.Contains(err.Error(), "is not there") {
 		t.Errorf("a ref that is not there: %v", err)
 	}
-	m.cfg.Token = func() string { return "wr0ng" }
+	m.cfg.Token = Constant("wr0ng")
 	if _, _, err := m.Fetch(t.Context(), pullRefs...); err == nil || !strings.Contains(err.Error(), "refuses the credential") {
 		t.Errorf("a wrong credential: %v", err)
 	}
@@ -131,15 +133,46 @@ func TestMirrorRefusesAddresses(t *testing.T) {
 
 func TestReach(t *testing.T) {
 	up, _, _, _ := upstream(t)
-	cfg := MirrorConfig{URL: serve(t, up, true), Token: func() string { return testToken }}
+	cfg := MirrorConfig{URL: serve(t, up, true), Token: Constant(testToken)}
 	if err := Reach(t.Context(), cfg, "refs/heads/main"); err != nil {
 		t.Error(err)
 	}
 	if err := Reach(t.Context(), cfg, "refs/heads/none"); err == nil || !strings.Contains(err.Error(), "has no refs/heads/none") {
 		t.Errorf("a branch that is not there: %v", err)
 	}
-	cfg.Token = func() string { return "wr0ng" }
+	cfg.Token = Constant("wr0ng")
 	if err := Reach(t.Context(), cfg, "refs/heads/main"); err == nil || !strings.Contains(err.Error(), "refuses the credential") {
 		t.Errorf("a wrong credential: %v", err)
+	}
+}
+
+// TestACredentialThatEnded is asked for anew, once.
+func TestACredentialThatEnded(t *testing.T) {
+	up, _, main, pull := upstream(t)
+	m := newMirror(t, serve(t, up, true))
+	var asked []string
+	ended := func(next string) Credential {
+		return func(_ context.Context, refused string) (string, error) {
+			asked = append(asked, refused)
+			if refused == "" {
+				return "wr0ng", nil
+			}
+			return next, nil
+		}
+	}
+	m.cfg.Token = ended(testToken)
+	m.holdsPull(t, main, pull)
+	if err := Reach(t.Context(), m.cfg, "refs/heads/main"); err != nil {
+		t.Error(err)
+	}
+	asked = nil
+	m.cfg.Token = ended("wr0ng too")
+	_, _, err := m.Fetch(t.Context(), pullRefs...)
+	if err == nil || !strings.Contains(err.Error(), "refuses the credential") || len(asked) != 2 {
+		t.Errorf("got %v after the credentials %q", err, asked)
+	}
+	m.cfg.Token = func(context.Context, string) (string, error) { return "", errors.New("the App is not installed") }
+	if _, _, err := m.Fetch(t.Context(), pullRefs...); err == nil || !strings.Contains(err.Error(), "the App is not installed") {
+		t.Errorf("got %v", err)
 	}
 }

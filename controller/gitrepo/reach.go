@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/transport/http"
+	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
@@ -19,15 +19,15 @@ func Reach(ctx context.Context, cfg MirrorConfig, ref string) error {
 	if err != nil {
 		return err
 	}
-	opts, token := &git.ListOptions{}, ""
-	if cfg.Token != nil && m.from.private() {
-		token = cfg.Token()
-		opts.Auth = &http.BasicAuth{Username: "x-access-token", Password: token}
-	}
 	origin := git.NewRemote(memory.NewStorage(), &config.RemoteConfig{Name: git.DefaultRemoteName, URLs: []string{m.from.url}})
-	refs, err := origin.ListContext(ctx, opts)
+	var refs []*plumbing.Reference
+	err = cfg.Token.with(ctx, m.from, func(auth transport.AuthMethod) error {
+		var err error
+		refs, err = origin.ListContext(ctx, &git.ListOptions{Auth: auth})
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("reading the refs of %s: %w", m.from.show, explain(ctx, err, m.from, token))
+		return fmt.Errorf("reading the refs of %s: %w", m.from.show, err)
 	}
 	if !slices.ContainsFunc(refs, func(r *plumbing.Reference) bool { return r.Name().String() == ref }) {
 		return fmt.Errorf("%s has no %s", m.from.show, ref)

@@ -47,7 +47,7 @@ type Repository struct {
 	// URL is where it is cloned from. Defaults to what the forge says.
 	URL string
 	// Token gives the credential for the clone; nil for none.
-	Token func() string
+	Token gitrepo.Credential
 	// Branches are base branches. Default to the default branch of the forge.
 	Branches []string
 	// ConfigFile is the path of gavel.yaml.

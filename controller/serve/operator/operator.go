@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -18,7 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// An Operator reads one file's repositories. It is for one goroutine.
+// An Operator reads one file's repositories. It is safe for concurrent use.
 type Operator struct {
 	File      *config.Server
 	LookupEnv func(name string) (string, bool)
@@ -28,13 +30,23 @@ type Operator struct {
 	Now  func() time.Time
 	Wait func(ctx context.Context, d time.Duration) error
 
-	secrets []string
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	secrets map[string][]string      // by whose they are, the newest last
 	clients map[string]*forge.Client // by forge and credential
 }
 
+const (
+	// short secrets stand in ordinary words.
+	short = 8
+	// remembered bounds how many of each are known: the tokens of an App end
+	// after an hour. A private key has some thirty lines.
+	remembered = 100
+)
+
 // Secret reads a secret from where it is; what says whose it is. From then on
-// [Operator.Redact] knows it.
-func (o *Operator) Secret(what string, from config.Secret) (string, error) {
+// [Operator.Redact] knows it. It may be called at any time.
+func (o *Operator) Secret(what string, from config.Secret) (forge.Token, error) {
 	value, where := "", "the variable "+from.Env
 	if from.File != "" {
 		where = "the file " + from.File
@@ -49,15 +61,33 @@ func (o *Operator) Secret(what string, from config.Secret) (string, error) {
 	if value = strings.TrimSpace(value); value == "" {
 		return "", fmt.Errorf("%s: %s holds nothing", what, where)
 	}
-	o.secrets = append(o.secrets, value)
-	return value, nil
+	o.learn(what, forge.Token(value))
+	return forge.Token(value), nil
+}
+
+// learn keeps a secret, and each line of a key, so that none of them is shown.
+func (o *Operator) learn(what string, secret forge.Token) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	known := o.secrets[what]
+	for line := range strings.Lines(strings.ReplaceAll(string(secret), `\n`, "\n")) {
+		line = strings.TrimSpace(line)
+		if len(line) >= short && !strings.HasPrefix(line, "-----") && !slices.Contains(known, line) {
+			known = append(known, line)
+		}
+	}
+	if o.secrets == nil {
+		o.secrets = map[string][]string{}
+	}
+	o.secrets[what] = known[max(0, len(known)-remembered):]
 }
 
 // Redact takes the secrets that were read out of a text.
 func (o *Operator) Redact(text string) string {
-	const short = 8 // shorter ones stand in ordinary words
-	for _, value := range o.secrets {
-		if len(value) >= short {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, values := range o.secrets {
+		for _, value := range values {
 			text = strings.ReplaceAll(text, value, "[redacted]")
 		}
 	}
@@ -86,19 +116,20 @@ func (o *Operator) Repository(r config.Repository) (serve.Repository, error) {
 	if r.Schedule != nil || r.DriftIssue != 0 {
 		return out, errors.New("schedule and drift_issue: gavel serve runs nothing by the clock; remove them, and run gavel run --all in a job of your own")
 	}
-	token := ""
+	c := o.File.Credentials[r.Credential]
+	// What is missing is told at once, and not when it is needed.
 	if r.Credential != "" {
-		c := o.File.Credentials[r.Credential]
-		if c.AppID != 0 {
-			return out, fmt.Errorf("credential %s is a GitHub App, and gavel serve takes tokens: write token_env or token_file", r.Credential)
-		}
-		var err error
-		if token, err = o.Secret("credential "+r.Credential, c.Token); err != nil {
+		if _, err := o.Secret("credential "+r.Credential, cmp.Or(c.Token, c.Key)); err != nil {
 			return out, err
 		}
-		out.Token = func() string { return token }
 	}
 	if r.Name == "" {
+		if r.Credential != "" {
+			out.Token = func(context.Context, string) (string, error) {
+				token, err := o.Secret("credential "+r.Credential, c.Token)
+				return string(token), err
+			}
+		}
 		return out, nil
 	}
 	var err error
@@ -106,20 +137,41 @@ func (o *Operator) Repository(r config.Repository) (serve.Repository, error) {
 		return out, err
 	}
 	out.WebURL = forge.WebURL(r.Forge)
-	out.Client, err = o.client(r.Forge, r.Credential, forge.Token(token))
-	return out, err
+	if out.Client, err = o.client(r.Forge, r.Credential); err != nil {
+		return out, err
+	}
+	if r.Credential != "" {
+		out.Token = func(ctx context.Context, refused string) (string, error) {
+			token, err := out.Client.GitToken(ctx, out.Name, forge.Token(refused))
+			return string(token), err
+		}
+	}
+	return out, nil
 }
 
 // client is the one of a forge and a credential: two would write at the same
 // time.
-func (o *Operator) client(base, credential string, token forge.Token) (*forge.Client, error) {
+func (o *Operator) client(base, credential string) (*forge.Client, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	id := base + " " + credential
 	if c := o.clients[id]; c != nil {
 		return c, nil
 	}
-	c, err := forge.New(forge.Config{
-		BaseURL: base, Token: token, Now: o.Now, Wait: o.Wait, Transport: o.Transport(cmp.Or(credential, "none")),
-	})
+	cfg := forge.Config{BaseURL: base, Now: o.Now, Wait: o.Wait, Transport: o.Transport(cmp.Or(credential, "none"))}
+	given := o.File.Credentials[credential]
+	what := "credential " + credential
+	switch {
+	case given.AppID != 0:
+		cfg.App = &forge.AppConfig{
+			ID: given.AppID, Installation: given.Installation,
+			Learned: func(token forge.Token) { o.learn(what+", installation", token) },
+			Key:     func() (forge.Token, error) { return o.Secret(what, given.Key) },
+		}
+	case credential != "":
+		cfg.Read = func() (forge.Token, error) { return o.Secret(what, given.Token) }
+	}
+	c, err := forge.New(cfg)
 	if err != nil {
 		return nil, err
 	}
