@@ -237,7 +237,7 @@ func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {
 	case p.plan.Action == plan.Removed:
 		return nil, nil
 	case p.plan.Head == nil:
-		return &skipped, reasonText(p, "the definition is invalid")
+		return nil, reasonText(p, "the definition is invalid")
 	case p.plan.Action == plan.Skip || p.plan.Head.Skip != "":
 		return &skipped, nil
 	case p.head != nil && p.head.Unrun != "":
@@ -282,10 +282,8 @@ func (in *Input) classify(p pair) *Class {
 		return is(Failed)
 	case !active(row.Base):
 		return is(New)
-	case p.head == nil && p.wanted():
-		return nil
 	case p.head == nil:
-		return is(Unchanged)
+		return nil // there is nothing to compare
 	case !judged(p.base):
 		return is(Unclear)
 	}

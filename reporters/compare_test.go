@@ -119,6 +119,39 @@ func TestClassOfTheSameDigest(t *testing.T) {
 	}
 }
 
+// TestCounts holds that every case is counted by its verdict or by why it has
+// none: an invalid definition is not judged, and what nothing affects and nobody
+// judged is neither called unchanged nor counted as judged.
+func TestCounts(t *testing.T) {
+	r := Compare(reporttest.FreshLedger().In)
+	for _, row := range r.Cases {
+		switch {
+		case row.Invalid():
+			if row.Verdict != nil || row.Class == nil || *row.Class != Failed || text(row.Error) == "" {
+				t.Errorf("invalid %s: verdict %v, class %v, error %q", row.Key, row.Verdict, row.Class, text(row.Error))
+			}
+		case row.Verdict == nil:
+			if row.Action != plan.Reuse || row.Class != nil || row.Error != nil {
+				t.Errorf("unaffected %s: action %s, class %v, error %q", row.Key, row.Action, row.Class, text(row.Error))
+			}
+		}
+	}
+	s := r.Summary
+	if s.Error != 1 || s.Skipped != 0 || s.Reused != 12 || s.NoVerdict != 11 {
+		t.Errorf("%d in error, %d skipped, %d reused of which %d have no verdict", s.Error, s.Skipped, s.Reused, s.NoVerdict)
+	}
+	if sum := s.Pass + s.Borderline + s.Fail + s.Error + s.Skipped + s.NoVerdict; sum != s.Cases {
+		t.Errorf("%d of %d cases are counted: %+v", sum, s.Cases, s)
+	}
+	sections := Arrange(r)
+	if got, want := sections.Headline(r), "1 invalid definition, 1 regression"; got != want {
+		t.Errorf("headline %q, want %q", got, want)
+	}
+	if got := r.Gate; !strings.Contains(got.Reason, "1 case regressed") || r.ExitCode() != 2 {
+		t.Errorf("gate %+v, exit %d", got, r.ExitCode())
+	}
+}
+
 // TestWithoutBase checks that nothing is classed and that unknown numbers are
 // null in JSON.
 func TestWithoutBase(t *testing.T) {
@@ -170,7 +203,7 @@ func golden(t *testing.T, name, got string) {
 // testdata. The packages below render them in their tests.
 func TestReportGolden(t *testing.T) {
 	for name, s := range map[string]*reporttest.Scenario{
-		"first_run": reporttest.FirstRun(), "regressions": reporttest.Regressions(), "errors": reporttest.ErrorsOnly(), "invalid": reporttest.InvalidDefinitions(),
+		"first_run": reporttest.FirstRun(), "regressions": reporttest.Regressions(), "errors": reporttest.ErrorsOnly(), "invalid": reporttest.InvalidDefinitions(), "fresh_ledger": reporttest.FreshLedger(),
 		"moved_removed_new": reporttest.MovedRemovedNew(), "waiting": reporttest.Waiting(), "hostile": reporttest.Hostile(reporttest.HostileTexts()),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -118,7 +118,7 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 			current++
 		}
 		switch row := r.Cases[i]; {
-		case p.plan.Head == nil && row.Verdict != nil:
+		case row.Invalid():
 			invalid++
 		case row.Error == nil:
 		case row.Verdict == nil:
@@ -148,7 +148,7 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 func because(rows []Row) string {
 	why := ""
 	for _, row := range rows {
-		if row.Verdict != nil || row.Error == nil {
+		if row.Verdict != nil || row.Error == nil || row.Invalid() {
 			continue
 		}
 		_, budget, ok := strings.Cut(*row.Error, "not run: ")

@@ -102,8 +102,9 @@ type Row struct {
 	Native      *Native          `json:"native"`
 	BaseVerdict *verdict.Verdict `json:"base_verdict"`
 	BaseScore   *float64         `json:"base_score"`
-	// Class is null without a base, for a case that is skipped here but was
-	// not at base, and for a case that was planned but not meant to run yet.
+	// Class is null where nothing was compared: without a base, for a case that
+	// is skipped here but was not at base, for one that was planned but not meant
+	// to run yet, and for one that nothing affects and nobody has judged.
 	Class      *Class        `json:"class"`
 	MovedFrom  *string       `json:"moved_from"`
 	Samples    int           `json:"samples"`
@@ -138,6 +139,10 @@ func (row *Row) Name() string {
 	return row.Key
 }
 
+// Invalid reports whether the definition that the case had at base cannot be
+// read any more, so that nobody can judge it.
+func (row *Row) Invalid() bool { return row.Action == plan.Skip && row.Error != nil }
+
 // Native is the score as the dialect writes it: value of scale.
 type Native struct {
 	Value float64 `json:"value"`
@@ -166,14 +171,19 @@ type Summary struct {
 	Pass       int `json:"pass"`
 	Borderline int `json:"borderline"`
 	Fail       int `json:"fail"`
-	Error      int `json:"error"`
-	Skipped    int `json:"skipped"`
+	// Error counts those that were wanted and have no judgement, those with an
+	// invalid definition among them.
+	Error   int `json:"error"`
+	Skipped int `json:"skipped"`
 	// Ungated counts those that pass because no threshold is set.
-	Ungated   int      `json:"ungated,omitempty"`
-	Run       int      `json:"run"`
-	Rejudged  int      `json:"rejudged"`
-	Redecided int      `json:"redecided"`
-	Reused    int      `json:"reused"`
+	Ungated   int `json:"ungated,omitempty"`
+	Run       int `json:"run"`
+	Rejudged  int `json:"rejudged"`
+	Redecided int `json:"redecided"`
+	Reused    int `json:"reused"`
+	// NoVerdict counts those of Reused of which nothing is stored: cases that
+	// nothing affects and that nobody has judged here.
+	NoVerdict int      `json:"no_verdict,omitempty"`
 	Removed   int      `json:"removed"`
 	Calls     int      `json:"calls"`
 	Tokens    int64    `json:"tokens"`

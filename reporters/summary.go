@@ -18,6 +18,9 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		}
 		s.Cases++
 		countVerdict(&s, row)
+		if row.Action == plan.Reuse && row.Verdict == nil {
+			s.NoVerdict++
+		}
 		total.Add(row.Score, row.Weight)
 		spent = spent.Add(pairs[i].spent())
 		if o := pairs[i].head; o != nil && o.Reused {
@@ -55,7 +58,7 @@ func countAction(s *Summary, action plan.Action) {
 	}
 }
 
-// countVerdict counts a case that was wanted and not run as an error, as the
+// countVerdict counts a case that was wanted and not judged as an error, as the
 // gate does.
 func countVerdict(s *Summary, row Row) {
 	if row.Verdict == nil {

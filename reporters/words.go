@@ -26,7 +26,7 @@ func (s *Sections) Headline(r *Report) string {
 	} else {
 		add(s.Failing, "failing case")
 	}
-	add(r.Summary.Error, "error")
+	add(Errors(r), "error")
 	add(r.Diff.Improvements, "improvement")
 	return s.headline(r, parts)
 }
@@ -50,6 +50,18 @@ func (s *Sections) headline(r *Report, parts []string) string {
 		return "No regressions, " + told
 	}
 	return "No regressions"
+}
+
+// Errors counts the cases without a judgement whose definitions are valid: the
+// others are spoken of as invalid definitions.
+func Errors(r *Report) int {
+	n := r.Summary.Error
+	for i := range r.Cases {
+		if r.Cases[i].Invalid() {
+			n--
+		}
+	}
+	return n
 }
 
 // Affected counts the cases that had to be judged in this run.
@@ -159,11 +171,11 @@ func Cost(r *Report) string {
 }
 
 // Why gives the plan's reasons for a row in one line: "rerun: system prompt
-// changed in support/domain.json". Empty for a new case and where
-// there is no base to have changed.
+// changed in support/domain.json". Empty for a new case, for an
+// invalid definition, whose error says it, and where there is no base.
 func Why(r *Report, row *Row) string {
 	said := plan.Summarise(row.Reasons)
-	if said == "" || r.Base == nil || row.Class != nil && *row.Class == New {
+	if said == "" || r.Base == nil || row.Invalid() || row.Class != nil && *row.Class == New {
 		return ""
 	}
 	return actionWord(r, row.Action) + ": " + said

@@ -24,7 +24,11 @@ func (x Case) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, phrase.OutOf(x.Decision.Score, x.scale), phrase.Line(x.Decision.Reason))
 		writeTrial(&b, x)
 	}
-	fmt.Fprintf(&b, "  plan: %s", x.Action)
+	action := string(x.Action)
+	if x.Action == plan.Reuse && x.Decision == nil {
+		action = "unaffected"
+	}
+	fmt.Fprintf(&b, "  plan: %s", action)
 	if len(x.Reasons) > 0 {
 		fmt.Fprintf(&b, ", %s", plan.Summarise(x.Reasons))
 	}

@@ -63,7 +63,7 @@ func (r *results) planned(report *reporters.Report, problems []schema.Problem) {
 		next := &board.Row{Row: row, Due: due}
 		old := before[row.Key]
 		switch {
-		case row.Error != nil && row.Verdict != nil && *row.Verdict == verdict.Skipped && old != nil && old.Verdict != nil:
+		case row.Invalid() && old != nil && old.Verdict != nil:
 			next = kept(old)
 		case due && old != nil && old.Verdict != nil && *old.Verdict != verdict.Skipped:
 			next.Verdict, next.Score, next.Reason, next.Native = old.Verdict, old.Score, old.Reason, old.Native

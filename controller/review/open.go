@@ -3,7 +3,6 @@ package review
 import (
 	"slices"
 
-	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 )
 
@@ -12,7 +11,6 @@ import (
 // Definitions that are invalid stay so until the next commit.
 func open(report *reporters.Report) bool {
 	return report.Gate.Result == reporters.GateUndetermined && slices.ContainsFunc(report.Cases, func(row reporters.Row) bool {
-		unjudged := row.Error != nil && (row.Verdict == nil || *row.Verdict == verdict.Error)
-		return unjudged || row.Class != nil && *row.Class == reporters.Unclear
+		return row.Error != nil && !row.Invalid() || row.Class != nil && *row.Class == reporters.Unclear
 	})
 }

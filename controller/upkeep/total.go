@@ -60,7 +60,7 @@ func Total(ctx context.Context, book *ledger.Ledger) (Totals, error) {
 		}
 		s := report.Summary
 		out.Judged += s.Run + s.Rejudged + s.Redecided
-		out.Reused += s.Reused
+		out.Reused += s.Reused - s.NoVerdict
 		out.Spent.add(s.Calls, s.CostUSD)
 		out.Saved.add(report.Saved.Calls, report.Saved.CostUSD)
 		return nil

@@ -45,6 +45,7 @@ func comments() map[string]func() string {
 		"nothing_affected":   of(reporttest.NothingAffected(), onForge()),
 		"first_run":          of(reporttest.FirstRun(), onForge()),
 		"regressions":        of(reporttest.Regressions(), onForge()),
+		"fresh_ledger":       of(reporttest.FreshLedger(), onForge()),
 		"no_links":           of(reporttest.Regressions(), Options{}),
 		"invalid":            of(reporttest.InvalidDefinitions(), onForge()),
 		"changed_2000":       of(reporttest.ChangedCases(2000), onForge()),

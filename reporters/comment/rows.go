@@ -140,7 +140,7 @@ func (c *comment) alsoChanged() {
 }
 
 // counts names the classes by number where the rows are not shown, and always
-// the cases that fail as they did at base.
+// the cases that fail as they did at base and those that nobody has judged.
 func (c *comment) counts() string {
 	var parts []string
 	add := func(n int, noun string) {
@@ -157,6 +157,9 @@ func (c *comment) counts() string {
 	}
 	if standing := c.rows.StandingText(); standing != "" {
 		parts = append(parts, standing)
+	}
+	if n := c.r.Summary.NoVerdict; n > 0 {
+		parts = append(parts, phrase.Count(n, "unaffected case")+" "+phrase.Verb(n, "has", "have")+" no stored verdict")
 	}
 	return strings.Join(parts, " · ")
 }

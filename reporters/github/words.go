@@ -71,8 +71,8 @@ func changeWords(r *reporters.Report) string {
 		return ""
 	case r.Base == nil:
 		words := fmt.Sprintf("%s of %s pass", phrase.Int(int64(s.Pass)), phrase.Count(s.Cases, "case"))
-		if s.Error > 0 {
-			words += ", " + phrase.Count(s.Error, "error")
+		if n := reporters.Errors(r); n > 0 {
+			words += ", " + phrase.Count(n, "error")
 		}
 		return words
 	}
@@ -83,7 +83,7 @@ func changeWords(r *reporters.Report) string {
 		}
 	}
 	add(d.Regressions, "regression")
-	add(s.Error, "error")
+	add(reporters.Errors(r), "error")
 	add(d.Improvements, "improvement")
 	add(d.Unclear, "unclear case")
 	add(d.New, "new case")

@@ -128,7 +128,7 @@ func (s *suite) add(r *reporters.Report, row *reporters.Row) {
 		c.Error = &detail{Message: phrase.Line(*row.Error), Type: "error", Text: explanation(r, row)}
 	case row.Verdict == nil, *row.Verdict == verdict.Skipped:
 		s.Skipped++
-		c.Skipped = &detail{Message: phrase.Line(plan.Summarise(row.Reasons))}
+		c.Skipped = &detail{Message: phrase.Line(unjudged(row))}
 	case *row.Verdict == verdict.Fail:
 		s.Failures++
 		kind := "fail"
@@ -138,6 +138,14 @@ func (s *suite) add(r *reporters.Report, row *reporters.Row) {
 		c.Failure = &detail{Message: phrase.Line(row.Reason), Type: kind, Text: explanation(r, row)}
 	}
 	s.Cases = append(s.Cases, c)
+}
+
+// unjudged says why there is no verdict although nothing went wrong.
+func unjudged(row *reporters.Row) string {
+	if row.Action == plan.Reuse && len(row.Reasons) == 0 {
+		return "unaffected, and no verdict is stored"
+	}
+	return plan.Summarise(row.Reasons)
 }
 
 // explanation is what a CI system shows below the message: the score, why the

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGolden writes the reports of the package above as XML.
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"regressions", "errors", "invalid", "moved_removed_new", "waiting", "hostile"} {
+	for _, name := range []string{"regressions", "errors", "invalid", "moved_removed_new", "waiting", "hostile", "fresh_ledger"} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := os.ReadFile(filepath.Join("..", "testdata", name+".json"))
 			if err != nil {
@@ -36,6 +36,9 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			conforms(t, b.Bytes())
+			if r.NotRun == "" {
+				countsAs(t, b.Bytes(), r.Summary)
+			}
 			path := filepath.Join("testdata", name+".xml")
 			if *update {
 				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
@@ -50,6 +53,38 @@ func TestGolden(t *testing.T) {
 				t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", path, diff)
 			}
 		})
+	}
+}
+
+// countsAs holds that the cases are counted as in the report. Problems are no
+// cases and stand in a suite of their own.
+func countsAs(t *testing.T, text []byte, s reporters.Summary) {
+	t.Helper()
+	type counts struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
+		Skipped  int `xml:"skipped,attr"`
+	}
+	var all struct {
+		Suites []struct {
+			Name string `xml:"name,attr"`
+			counts
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	var got counts
+	for _, one := range all.Suites {
+		if one.Name != "definitions" {
+			got.Tests, got.Failures = got.Tests+one.Tests, got.Failures+one.Failures
+			got.Errors, got.Skipped = got.Errors+one.Errors, got.Skipped+one.Skipped
+		}
+	}
+	want := counts{s.Cases, s.Fail, s.Error, s.Skipped + s.NoVerdict}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the counts differ from the report (-report +XML):\n%s", diff)
 	}
 }
 

@@ -120,6 +120,15 @@ func (s *Scenario) Same(level string, n int, score float64) {
 	}
 }
 
+// Unjudged adds n cases of a level that nothing affects and nobody has judged.
+func (s *Scenario) Unjudged(level string, n int) {
+	first := len(s.In.Plan.Rows)
+	s.Same(level, n, 0)
+	for _, row := range s.In.Plan.Rows[first:] {
+		delete(s.In.Base, row.Key)
+	}
+}
+
 // Move adds a case whose key alone changed.
 func (s *Scenario) Move(from, to string, was *Side) {
 	row := s.Add(to, was, was, plan.Reason{Part: "moved", File: File(to), Message: "moved from " + from})
@@ -216,13 +225,9 @@ func Regressions() *Scenario {
 func InvalidDefinitions() *Scenario {
 	s := New()
 	s.Same("math/1", 6, 1)
-	row := s.Add("math/2/ratio", Pass(1), nil, plan.Reason{Part: "invalid", File: File("math/2/ratio"), Message: "the definition is invalid"})
-	row.Action = plan.Skip
-	s.In.Problems = []schema.Problem{
-		{
-			Position: schema.Position{File: File("math/2/ratio"), Line: 7, Column: 5}, Severity: schema.Error,
-			Rule: "unknown-field", Message: `unknown field "expcted"`, Hint: `did you mean "expected"?`,
-		},
+	s.invalidate("math/2/ratio", `unknown field "expcted"`)
+	s.In.Problems[0].Hint = `did you mean "expected"?`
+	s.In.Problems = append(s.In.Problems, []schema.Problem{
 		{
 			Position: schema.Position{File: File("math/2/ratio"), Line: 9, Column: 15}, Severity: schema.Error,
 			Rule: "type", Message: `timeout_ms is a string, wanted a number`, Hint: `write 30000`,
@@ -232,7 +237,27 @@ func InvalidDefinitions() *Scenario {
 			Rule: "missing-file", Message: `domain.json is missing`,
 		},
 		{Position: schema.Position{File: File("math/1/case_001"), Line: 3, Column: 3}, Severity: schema.Warning, Rule: "extra-key", Message: `extra key "owner"`},
-	}
+	}...)
+	return s
+}
+
+// invalidate adds a case that passed at base and that nobody can read at head.
+func (s *Scenario) invalidate(key, problem string) {
+	s.Add(key, Pass(1), nil, plan.Reason{Part: "invalid", File: File(key), Message: "the definition is invalid"}).Action = plan.Skip
+	s.In.Problems = append(s.In.Problems, schema.Problem{
+		Position: schema.Position{File: File(key), Line: 7, Column: 5}, Severity: schema.Error, Rule: "unknown-field", Message: problem,
+	})
+}
+
+// FreshLedger has cases that nobody has judged before, and an invalid definition.
+func FreshLedger() *Scenario {
+	s := New()
+	s.Unjudged("math/1", 9)
+	s.Same("sql/1", 1, 0.9)
+	base, head := Refund()
+	s.Add("support/3/refund_window", base, head, prompt("test_definitions/support/domain.json"))
+	s.Unjudged("talk/1", 2)
+	s.invalidate("talk/2/capital", "unknown field")
 	return s
 }
 

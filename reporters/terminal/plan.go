@@ -12,7 +12,7 @@ import (
 // Plan writes each affected case with the reason, and one number for the rest.
 func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	p := newPage(o)
-	counts := map[plan.Action]int{}
+	counts := map[string]int{}
 	rest := pl.Rest
 	for _, row := range pl.Rows {
 		if row.Unaffected() {
@@ -22,7 +22,7 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 			}
 			continue
 		}
-		counts[row.Action]++
+		counts[planWord(row)]++
 		action := margin{fmt.Sprintf("%-9s", planWord(row)), actionColor(row.Action)}
 		key := row.Key
 		if (row.Head != nil && row.Head.Beside) || (row.Base != nil && row.Base.Beside) {
@@ -39,11 +39,11 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 		action plan.Action
 		word   string
 	}{
-		{plan.Run, "run"}, {plan.Rejudge, "judge again"}, {plan.Redecide, "decide again"},
-		{plan.Reuse, "reuse"}, {plan.Skip, "skip"}, {plan.Removed, "drop"},
+		{plan.Run, "to run"}, {plan.Rejudge, "to judge again"}, {plan.Redecide, "to decide again"},
+		{plan.Reuse, "to reuse"}, {moved, "moved"}, {plan.Skip, "to skip"}, {plan.Removed, "to drop"},
 	} {
-		if n := counts[total.action]; n > 0 {
-			parts = append(parts, phrase.Int(int64(n))+" to "+total.word)
+		if n := counts[string(total.action)]; n > 0 {
+			parts = append(parts, phrase.Int(int64(n))+" "+total.word)
 		}
 	}
 	if len(parts) == 0 {
@@ -57,9 +57,13 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	return p.writeTo(w)
 }
 
+// moved stands for reuse where it is the key that changed: of such a case
+// nothing need be stored.
+const moved = "moved"
+
 func planWord(row plan.Row) string {
 	if row.MovedFrom != "" {
-		return "moved"
+		return moved
 	}
 	return string(row.Action)
 }

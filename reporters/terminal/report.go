@@ -33,9 +33,7 @@ func Report(w io.Writer, r *reporters.Report, o Options) error {
 		p.row(entry{"·", yellow, "to " + string(row.Action), row}, keys)
 		p.note(plan.Summarise(row.Reasons), dim)
 	}
-	if standing := s.StandingText(); standing != "" {
-		p.paragraph(margin{}, standing, dim)
-	}
+	p.paragraph(margin{}, s.StandingText(), dim)
 	if p.Len() > 0 {
 		p.WriteString("\n")
 	}
@@ -237,10 +235,11 @@ func (p *page) summary(r *reporters.Report) {
 	s := r.Summary
 	fmt.Fprintf(p, "%s: %s passed, %s failed", phrase.Count(s.Cases, "case"), phrase.Int(int64(s.Pass)), phrase.Int(int64(s.Fail)))
 	p.counts(", ", []count{{s.Borderline, "borderline"}, {s.Error, "not judged"}, {s.Skipped, "skipped"}, {s.Ungated, "without a threshold"}})
+	known := s.Reused - s.NoVerdict
 	if r.NotRun != "" {
-		p.counts(" · ", []count{{s.Run, "to run"}, {s.Rejudged, "to rejudge"}, {s.Redecided, "to redecide"}, {s.Reused, "known"}})
+		p.counts(" · ", []count{{s.Run, "to run"}, {s.Rejudged, "to rejudge"}, {s.Redecided, "to redecide"}, {known, "known"}, {s.NoVerdict, "unaffected"}})
 	} else {
-		p.counts(" · ", []count{{s.Run, "run"}, {s.Rejudged, "rejudged"}, {s.Redecided, "redecided"}, {s.Reused, "reused"}})
+		p.counts(" · ", []count{{s.Run, "run"}, {s.Rejudged, "rejudged"}, {s.Redecided, "redecided"}, {known, "reused"}, {s.NoVerdict, "unaffected"}})
 	}
 	p.WriteString("\n")
 	switch d := r.Diff; {

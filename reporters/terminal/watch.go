@@ -153,6 +153,10 @@ func Word(row *board.Row) string {
 		return change
 	case row.Class != nil && *row.Class == reporters.Regression:
 		return string(*row.Class)
+	case row.Invalid():
+		return "invalid"
+	case row.Verdict == nil && row.Action == plan.Reuse:
+		return "unaffected"
 	case row.Verdict == nil:
 		return string(row.Action)
 	}

@@ -124,9 +124,10 @@ func (m *Metrics) Judged(r *reporters.Report) {
 	m.saved.Add(float64(r.Saved.Calls))
 	anew := s.Run + s.Rejudged + s.Redecided
 	m.judged.Add(float64(anew))
-	m.reused.Add(float64(s.Reused))
-	if all := anew + s.Reused; all > 0 {
-		m.reuse.Set(float64(s.Reused) / float64(all))
+	reused := s.Reused - s.NoVerdict
+	m.reused.Add(float64(reused))
+	if all := anew + reused; all > 0 {
+		m.reuse.Set(float64(reused) / float64(all))
 	}
 }
 
