@@ -72,7 +72,7 @@ func TestDomainExample(t *testing.T) {
 	maps.Copy(want, map[string]string{
 		// math/level_1/test_total is as it was when it was called test_sum.
 		"math/level_2/test_discount":          `pass 1.00 of 1 the answer is "540"`,
-		"math/level_2/test_ratio":             "skipped the definition is invalid in test_definitions/math/level_2/test_ratio.json ",
+		"math/level_2/test_ratio":             "the definition is invalid in test_definitions/math/level_2/test_ratio.json ",
 		"sql/level_2/test_never_sold":         "pass 1.00 of 1 all 4 checks of the statement hold",
 		"support/level_1/test_refund_window":  `fail 0.00 of 1 the reply contains the forbidden "60 days"; 0 of 1 keywords were found; missing: "30 days"`,
 		"support/level_2/test_angry_customer": "pass 1.00 of 1 Apologises and names the day of the refund.",
