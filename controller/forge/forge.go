@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/go-github/v60/github"
@@ -34,6 +35,9 @@ type Config struct {
 	// Read gives the credential anew for each request, such as from a file that
 	// is replaced now and then. It takes the place of Token.
 	Read func() (Token, error)
+	// Job says that the credential is the token of a CI job, which may make
+	// check runs and may not ask who it is.
+	Job bool
 	// App is a GitHub App. It takes the place of Token and Read.
 	App *AppConfig
 	// Transport carries the requests. Defaults to a copy of
@@ -67,6 +71,9 @@ const DefaultBaseURL = "https://api.github.com"
 type Client struct {
 	rest      *github.Client
 	transport *transport
+
+	mu       sync.Mutex
+	noChecks map[string]time.Time // when check runs were refused, by repository; guarded by mu
 }
 
 // New returns a Client. It sends nothing; an error means that the base URL is
@@ -83,7 +90,7 @@ func New(cfg Config) (*Client, error) {
 	rest := github.NewClient(&http.Client{Transport: t, CheckRedirect: checkRedirect})
 	rest.BaseURL = base
 	rest.UserAgent = userAgent
-	return &Client{rest: rest, transport: t}, nil
+	return &Client{rest: rest, transport: t, noChecks: map[string]time.Time{}}, nil
 }
 
 // REST returns the typed client over this client's connection, credential and

@@ -1,0 +1,120 @@
+package github
+
+import (
+	"fmt"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/markup"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Conclusions of a check run. A neutral one would pass where one is required,
+// so that it is none of them.
+const (
+	Succeeded      = "success"
+	Failed         = "failure"
+	ActionRequired = "action_required"
+)
+
+const (
+	// maxAnnotations is what people look through, and some ten requests.
+	maxAnnotations = 500
+	maxMessage     = 2000
+)
+
+// CheckFor says a report in a check run: its conclusion is as green as the
+// status of the verdict, and problems, regressions and errors stand at the lines
+// of the definitions. What was rerun, and at what cost, is left out, so that the
+// same result says the same.
+func CheckFor(r *reporters.Report) Check {
+	validate, decided := StatusFor(r)
+	c := Check{Conclusion: Failed}
+	first := phrase.Line(r.Gate.Reason)
+	switch invalid := reporters.InvalidFiles(r.Problems); {
+	case invalid > 0:
+		first = phrase.Count(invalid, "invalid definition")
+	case decided.State == Success:
+		c.Conclusion = Succeeded
+	case decided.State == Error && r.NotRun != "":
+		c.Conclusion, first = ActionRequired, phrase.Line(r.NotRun)
+	}
+	c.Title = fit(maxDescription, first, scoreWords(r))
+	c.Annotations = annotations(r)
+	c.Summary = fmt.Sprintf("%s\n\nGate: %s\n", markup.Text(validate.Description, maxMessage), markup.Text(r.Gate.Reason, maxMessage))
+	if more := len(c.Annotations) - maxAnnotations; more > 0 {
+		c.Annotations = c.Annotations[:maxAnnotations]
+		c.Summary += fmt.Sprintf("\n%s not shown at its line.\n", phrase.Count(more, "further remark"))
+	}
+	return c
+}
+
+// annotations are those of a report, what is wrong in the definitions first.
+func annotations(r *reporters.Report) []Annotation {
+	var all []Annotation
+	for _, kind := range []struct {
+		severity schema.Severity
+		level    Level
+	}{{schema.Error, LevelFailure}, {schema.Warning, LevelWarning}} {
+		for _, p := range r.Problems {
+			if p.Severity == kind.severity && p.File != "" {
+				all = append(all, ofProblem(p, kind.level))
+			}
+		}
+	}
+	for i := range r.Cases {
+		if a, ok := ofCase(&r.Cases[i]); ok {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+func ofProblem(p schema.Problem, level Level) Annotation {
+	message := p.Message
+	if p.Hint != "" {
+		message += "\n" + p.Hint
+	}
+	return Annotation{
+		Path: p.File, Line: max(p.Line, 1), Column: p.Column, Level: level,
+		Title: p.Rule, Message: phrase.Clip(phrase.Clean(message), maxMessage),
+	}
+}
+
+// ofCase is what stands at a case that got worse, or that nothing is known of.
+// One that failed before is no news.
+func ofCase(row *reporters.Row) (Annotation, bool) {
+	if row.File == "" || row.Class == nil {
+		return Annotation{}, false
+	}
+	a := Annotation{Path: row.File, Line: max(row.Line, 1), Level: LevelFailure}
+	words := row.Reason
+	switch *row.Class {
+	case reporters.Regression:
+		a.Title = "regression"
+	case reporters.Failed:
+		a.Title = "not judged"
+		if row.Error != nil {
+			words = *row.Error
+		}
+	case reporters.New:
+		if row.Verdict == nil || *row.Verdict != verdict.Fail {
+			return Annotation{}, false
+		}
+		a.Title = "new case that fails"
+	case reporters.Flaky:
+		a.Title, a.Level = "flaky", LevelWarning
+	default:
+		return Annotation{}, false
+	}
+	a.Message = row.Name()
+	if row.BaseScore != nil && row.Score != nil {
+		a.Message += fmt.Sprintf(": %s → %s", phrase.Score(row.BaseScore, 3), phrase.Score(row.Score, 3))
+	}
+	if words != "" {
+		a.Message += "\n" + words
+	}
+	a.Message = phrase.Clip(phrase.Clean(a.Message), maxMessage)
+	return a, true
+}

@@ -1,0 +1,218 @@
+package github_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// manyAnnotations is a check run with n of them.
+func manyAnnotations(n int) github.Check {
+	c := github.Check{Conclusion: github.Failed, Title: "broken", Summary: "much"}
+	for i := range n {
+		c.Annotations = append(c.Annotations, github.Annotation{
+			Path: "test_definitions/a.json", Line: i + 1, Column: i % 2, Level: github.LevelFailure, Title: "rule", Message: fmt.Sprint("mistake ", i),
+		})
+	}
+	return c
+}
+
+// oneCheck demands one check run with all annotations in their order.
+func oneCheck(t *testing.T, f *forgetest.Forge, want github.Check) forgetest.CheckRun {
+	t.Helper()
+	runs := f.CheckRuns(sha)
+	if len(runs) != 1 {
+		t.Fatalf("%d check runs, want 1", len(runs))
+	}
+	run := runs[0]
+	if run.Name != "gavel/report" || run.Status != "completed" || run.Conclusion != want.Conclusion || run.Output.Title != want.Title {
+		t.Errorf("got %+v", run)
+	}
+	var lines []int
+	for _, a := range run.Output.Annotations {
+		lines = append(lines, a.StartLine)
+	}
+	if len(lines) != len(want.Annotations) {
+		t.Errorf("%d annotations, want %d", len(lines), len(want.Annotations))
+	}
+	for i, line := range lines {
+		if line != i+1 {
+			t.Errorf("annotation %d stands at line %d", i, line)
+		}
+	}
+	return run
+}
+
+// TestSetCheck writes 50 annotations with each request, and the same once.
+func TestSetCheck(t *testing.T) {
+	for n, want := range map[int][]int{0: {0}, 50: {50}, 51: {50, 1}, 120: {50, 50, 20}} {
+		f := newForge(t)
+		p := publisher(t, f.URL, forgetest.TokenActions, nil)
+		c := manyAnnotations(n)
+		for range 2 {
+			if err := p.SetCheck(t.Context(), sha, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(want, oneCheck(t, f, c).Requests); diff != "" {
+			t.Errorf("%d annotations, requests -want +got:\n%s", n, diff)
+		}
+	}
+}
+
+// TestCheckAfterACrash or a lost answer at each request: there is one check run,
+// and no annotation stands twice or is missing.
+func TestCheckAfterACrash(t *testing.T) {
+	for name, fault := range map[string]forgetest.Fault{
+		"lost":           {Apply: true, Cut: true},
+		"500 after it":   {Apply: true, Status: 502},
+		"500 before it":  {Status: 500},
+		"gone for good":  {Cut: true, Times: -1},
+		"limit":          {Status: 429, Header: map[string]string{"Retry-After": "3600"}},
+		"applied, ended": {Apply: true, Status: 500, Times: 3},
+	} {
+		for skip := range 3 { // the writes of a check run with 120
+			t.Run(fmt.Sprint(name, " at ", skip), func(t *testing.T) {
+				f := newForge(t)
+				c := manyAnnotations(120)
+				method := http.MethodPatch
+				after := skip - 1
+				if skip == 0 {
+					method, after = http.MethodPost, 0
+				}
+				fault := fault.On(method, "/check-runs")
+				fault.Skip = after
+				f.Inject(fault)
+				// An error is what a crash leaves behind, too.
+				_ = publisher(t, f.URL, forgetest.TokenActions, nil).SetCheck(t.Context(), sha, c)
+				f.Heal()
+				if err := publisher(t, f.URL, forgetest.TokenActions, nil).SetCheck(t.Context(), sha, c); err != nil {
+					t.Fatal(err)
+				}
+				oneCheck(t, f, c)
+			})
+		}
+	}
+}
+
+// TestCheckThatSaysSomethingElse is another one, and the newest counts.
+func TestCheckThatSaysSomethingElse(t *testing.T) {
+	f := newForge(t)
+	p := publisher(t, f.URL, forgetest.TokenActions, nil)
+	bad, good := manyAnnotations(3), github.Check{Conclusion: github.Succeeded, Title: "fine", Summary: "fine"}
+	for _, c := range []github.Check{bad, good, good, bad, bad} {
+		if err := p.SetCheck(t.Context(), sha, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, run := range f.CheckRuns(sha) {
+		got = append(got, run.Conclusion)
+	}
+	if diff := cmp.Diff([]string{"failure", "success", "failure"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	// Another pull request with the same head has its own.
+	other := publisher(t, f.URL, forgetest.TokenActions, func(cfg *github.Config) { cfg.Number = 8 })
+	if err := other.SetCheck(t.Context(), sha, bad); err != nil || len(f.CheckRuns(sha)) != 4 {
+		t.Errorf("%v, %d check runs", err, len(f.CheckRuns(sha)))
+	}
+}
+
+// TestCheckAgain completes the one there is once more.
+func TestCheckAgain(t *testing.T) {
+	f := newForge(t)
+	p := publisher(t, f.URL, forgetest.TokenActions, nil)
+	c := manyAnnotations(60)
+	for _, again := range []bool{false, true} {
+		c.Again = again
+		if err := p.SetCheck(t.Context(), sha, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]int{50, 10, 0}, oneCheck(t, f, c).Requests); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestCheckRefused names the permission.
+func TestCheckRefused(t *testing.T) {
+	f := newForge(t)
+	err := publisher(t, f.URL, forgetest.TokenUser, nil).SetCheck(t.Context(), sha, manyAnnotations(1))
+	if err == nil || !strings.Contains(err.Error(), "checks: write") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCheckFor(t *testing.T) {
+	at := func(file string, line, column int) schema.Position {
+		return schema.Position{File: file, Line: line, Column: column}
+	}
+	fail, regression, same := verdict.Fail, reporters.Regression, reporters.Unchanged
+	added, flaky, failed, gone := reporters.New, reporters.Flaky, reporters.Failed, reporters.Gone
+	before, after, broken := 0.9, 0.4, "the agent is at\x1b[31m another commit"
+	r := &reporters.Report{
+		Gate: reporters.Gate{Result: reporters.GateFail, Reason: "2 cases regressed, says @everybody"},
+		Diff: reporters.Diff{ScoreBase: &before, ScoreHead: &after},
+		Problems: []schema.Problem{
+			{Position: at("b.yaml", 3, 5), Severity: schema.Warning, Rule: "unused", Message: "nothing uses it"},
+			{Position: at("a.json", 0, 0), Severity: schema.Note, Rule: "note"},
+			{Position: at("", 0, 0), Severity: schema.Warning, Rule: "nowhere"},
+		},
+		Cases: []reporters.Row{
+			{Key: "k/regressed", File: "k.json", Line: 4, Class: &regression, BaseScore: &before, Score: &after, Reason: "too rude"},
+			{Key: "k/same", File: "k.json", Line: 9, Class: &same, Verdict: &fail},
+			{Key: "k/new", File: "k.json", Line: 12, Class: &added, Verdict: &fail},
+			{Key: "k/new and good", File: "k.json", Line: 14, Class: &added},
+			{Key: "k/flaky", File: "k.json", Line: 16, Class: &flaky},
+			{Key: "k/error", File: "k.json", Class: &failed, Error: &broken},
+			{Key: "k/gone", File: "k.json", Line: 2, Class: &gone},
+			{Key: "k/skipped", File: "k.json", Line: 2},
+		},
+	}
+	c := github.CheckFor(r)
+	want := []github.Annotation{
+		{Path: "b.yaml", Line: 3, Column: 5, Level: "warning", Title: "unused", Message: "nothing uses it"},
+		{Path: "k.json", Line: 4, Level: "failure", Title: "regression", Message: "k/regressed: 0.900 → 0.400\ntoo rude"},
+		{Path: "k.json", Line: 12, Level: "failure", Title: "new case that fails", Message: "k/new"},
+		{Path: "k.json", Line: 16, Level: "warning", Title: "flaky", Message: "k/flaky"},
+		{Path: "k.json", Line: 1, Level: "failure", Title: "not judged", Message: "k/error\nthe agent is at␛[31m another commit"},
+	}
+	if diff := cmp.Diff(want, c.Annotations); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if c.Conclusion != "failure" || c.Title != "2 cases regressed, says @everybody · score 0.900 → 0.400" || strings.Contains(c.Summary, "@everybody") {
+		t.Errorf("got %+v", c)
+	}
+	for name, tt := range map[string]struct {
+		change func(*reporters.Report)
+		want   string
+	}{
+		"pass":         {func(r *reporters.Report) { r.Gate.Result = reporters.GatePass }, "success"},
+		"invalid":      {func(r *reporters.Report) { r.Gate.Result, r.Problems[0].Severity = reporters.GatePass, schema.Error }, "failure"},
+		"undetermined": {func(r *reporters.Report) { r.Gate.Result = reporters.GateUndetermined }, "failure"},
+		"waiting":      {func(r *reporters.Report) { r.Gate.Result, r.NotRun = reporters.GateUndetermined, "waits for approval" }, "action_required"},
+	} {
+		changed := *r
+		changed.Problems = append([]schema.Problem{}, r.Problems...)
+		tt.change(&changed)
+		if got := github.CheckFor(&changed).Conclusion; got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	for range 600 {
+		r.Problems = append(r.Problems, r.Problems[0])
+	}
+	if c := github.CheckFor(r); len(c.Annotations) != 500 || !strings.Contains(c.Summary, "105 further remarks") {
+		t.Errorf("%d annotations: %s", len(c.Annotations), c.Summary)
+	}
+}
