@@ -151,7 +151,7 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 		}
 		return errors.New("the remote refuses the credential; it must be allowed to read contents")
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return errors.New("there is no such repository, or the credential may not see it")
+		return ErrNoRemote
 	}
 	if missing, ok := errors.AsType[git.NoMatchingRefSpecError](err); ok {
 		return errors.New(strings.TrimPrefix(missing.Error(), "couldn't find remote ref ") + " is not there")

@@ -37,6 +37,9 @@ var (
 	ErrBare = errors.New("the repository is bare and has no working tree")
 	// ErrShallow says that the history that is needed was not cloned.
 	ErrShallow = errors.New("the clone is shallow")
+	// ErrNoRemote says that what is to be fetched from does not exist, or is
+	// hidden from the credential.
+	ErrNoRemote = errors.New("there is no such repository, or the credential may not see it")
 )
 
 const gitDirName = ".git"

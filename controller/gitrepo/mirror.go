@@ -28,7 +28,8 @@ type MirrorConfig struct {
 
 // A Mirror is a bare clone that a server keeps. It holds the refs that were
 // asked for and nothing is ever checked out of it. One that vanished or was
-// corrupted is cloned anew. Fetches of one Mirror must not overlap.
+// corrupted is cloned anew. Fetches of one Mirror must not overlap. A folder of
+// this machine is not cloned but read where it is.
 type Mirror struct {
 	cfg  MirrorConfig
 	from remote
@@ -48,6 +49,9 @@ func NewMirror(cfg MirrorConfig) (*Mirror, error) {
 func (m *Mirror) Fetch(ctx context.Context, refs ...string) (*Repository, []string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.cfg.Timeout, fetchTimeout))
 	defer cancel()
+	if m.from.scheme == fileScheme {
+		return m.fetchHere(ctx, refs)
+	}
 	specs, err := refSpecs(refs)
 	if err != nil {
 		return nil, nil, fmt.Errorf("fetching from %s: %w", m.from.show, err)

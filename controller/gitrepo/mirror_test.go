@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/go-git/go-git/v5"
 )
 
 func newMirror(t *testing.T, url string) *Mirror {
@@ -174,5 +178,56 @@ func TestACredentialThatEnded(t *testing.T) {
 	m.cfg.Token = func(context.Context, string) (string, error) { return "", errors.New("the App is not installed") }
 	if _, _, err := m.Fetch(t.Context(), pullRefs...); err == nil || !strings.Contains(err.Error(), "the App is not installed") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestBranches lists those that there are now.
+func TestBranches(t *testing.T) {
+	up, base, main, _ := upstream(t)
+	for name, url := range map[string]string{"http": serve(t, up, true), "folder": up.dir} {
+		m := newMirror(t, url)
+		up.ref("refs/heads/queue/one", base)
+		tips, err := m.Branches(t.Context())
+		if err != nil || len(tips) != 2 || tips["main"] != main || tips["queue/one"] != base {
+			t.Errorf("%s: branches %v, %v", name, tips, err)
+		}
+		if _, err := os.Stat(m.cfg.Dir); err == nil {
+			t.Errorf("%s: a clone was made", name)
+		}
+	}
+	empty := t.TempDir()
+	if _, err := git.PlainInit(empty, true); err != nil {
+		t.Fatal(err)
+	}
+	if tips, err := newMirror(t, empty).Branches(t.Context()); err != nil || len(tips) != 0 {
+		t.Errorf("an empty one: %v, %v", tips, err)
+	}
+	gone := httptest.NewServer(http.NotFoundHandler())
+	defer gone.Close()
+	for _, url := range []string{gone.URL + "/a/b.git", filepath.Join(up.dir, "none")} {
+		if _, err := newMirror(t, url).Branches(t.Context()); !errors.Is(err, ErrNoRemote) {
+			t.Errorf("%s is gone: %v", url, err)
+		}
+	}
+}
+
+// TestMirrorOfAFolder reads it where it is.
+func TestMirrorOfAFolder(t *testing.T) {
+	up, _, main, pull := upstream(t)
+	m := newMirror(t, up.dir)
+	m.holdsPull(t, main, pull)
+	if _, err := os.Stat(m.cfg.Dir); err == nil {
+		t.Error("a clone was made")
+	}
+	if _, _, err := m.Fetch(t.Context(), "refs/heads/none"); err == nil || !strings.Contains(err.Error(), "refs/heads/none") {
+		t.Errorf("a branch that is not there: %v", err)
+	}
+	// A folder inside of the repository is none.
+	inner := filepath.Join(up.dir, "inner")
+	if err := os.Mkdir(inner, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := newMirror(t, inner).Fetch(t.Context(), "refs/heads/main"); !errors.Is(err, ErrNoRemote) {
+		t.Errorf("a folder without a repository: %v", err)
 	}
 }

@@ -1,9 +1,11 @@
 package gitrepo
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
@@ -19,18 +21,61 @@ func Reach(ctx context.Context, cfg MirrorConfig, ref string) error {
 	if err != nil {
 		return err
 	}
-	origin := git.NewRemote(memory.NewStorage(), &config.RemoteConfig{Name: git.DefaultRemoteName, URLs: []string{m.from.url}})
-	var refs []*plumbing.Reference
-	err = cfg.Token.with(ctx, m.from, func(auth transport.AuthMethod) error {
-		var err error
-		refs, err = origin.ListContext(ctx, &git.ListOptions{Auth: auth})
-		return err
-	})
+	refs, err := m.refs(ctx)
 	if err != nil {
-		return fmt.Errorf("reading the refs of %s: %w", m.from.show, err)
+		return err
 	}
-	if !slices.ContainsFunc(refs, func(r *plumbing.Reference) bool { return r.Name().String() == ref }) {
+	if _, there := refs[ref]; !there {
 		return fmt.Errorf("%s has no %s", m.from.show, ref)
 	}
 	return nil
+}
+
+// branchRefs is where branches are.
+const branchRefs = "refs/heads/"
+
+// Branches asks which branches there are now, and fetches nothing. It gives
+// their commits by their names, which are without refs/heads/.
+func (m *Mirror) Branches(ctx context.Context) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.cfg.Timeout, fetchTimeout))
+	defer cancel()
+	refs, err := m.refs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tips := map[string]string{}
+	for ref, commit := range refs {
+		if name, ok := strings.CutPrefix(ref, branchRefs); ok {
+			tips[name] = commit
+		}
+	}
+	return tips, nil
+}
+
+// refs asks for all refs that lead to an object.
+func (m *Mirror) refs(ctx context.Context) (map[string]string, error) {
+	var list []*plumbing.Reference
+	var err error
+	if m.from.scheme == fileScheme {
+		list, err = m.refsHere()
+	} else {
+		origin := git.NewRemote(memory.NewStorage(), &config.RemoteConfig{Name: git.DefaultRemoteName, URLs: []string{m.from.url}})
+		err = m.cfg.Token.with(ctx, m.from, func(auth transport.AuthMethod) error {
+			var err error
+			if list, err = origin.ListContext(ctx, &git.ListOptions{Auth: auth}); errors.Is(err, transport.ErrEmptyRemoteRepository) {
+				return nil
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the refs of %s: %w", m.from.show, err)
+	}
+	refs := make(map[string]string, len(list))
+	for _, ref := range list {
+		if !ref.Hash().IsZero() {
+			refs[ref.Name().String()] = ref.Hash().String()
+		}
+	}
+	return refs, nil
 }

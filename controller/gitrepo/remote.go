@@ -10,6 +10,9 @@ import (
 	"github.com/go-git/go-git/v5"
 )
 
+// fileScheme is that of a folder on this machine.
+const fileScheme = "file"
+
 // A remote is where a repository was cloned from, in a form that is safe to
 // connect to.
 type remote struct {
@@ -67,7 +70,7 @@ func parseRemote(raw, root string) (remote, error) {
 	case !filepath.IsAbs(raw):
 		raw = filepath.Join(root, raw)
 	}
-	return remote{scheme: "file", url: raw, show: raw, path: trimPath(filepath.ToSlash(raw))}, nil
+	return remote{scheme: fileScheme, url: raw, show: raw, path: trimPath(filepath.ToSlash(raw))}, nil
 }
 
 func parseURL(raw string) (remote, error) {
@@ -88,7 +91,7 @@ func parseURL(raw string) (remote, error) {
 		if at.host == "" || strings.HasPrefix(at.host, "-") {
 			return remote{}, fmt.Errorf("remote %s names no host", at.show)
 		}
-	case "file":
+	case fileScheme:
 		at.host = ""
 	default:
 		return remote{}, refused(u.Scheme)

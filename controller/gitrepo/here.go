@@ -1,0 +1,61 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// What a mirror of a folder is made of lies on this machine: it is read where it
+// is. Nothing is written there, and git itself need not be installed.
+
+// open opens the repository that a mirror is of.
+func (m *Mirror) open() (*Repository, error) {
+	dir := strings.TrimPrefix(m.from.url, "file://")
+	// Open would take one above for it where this one is gone.
+	if found, err := look(dir); err != nil || found.git == "" {
+		return nil, errors.Join(ErrNoRemote, err)
+	}
+	return Open(dir)
+}
+
+// fetchHere gives what [Mirror.Fetch] does.
+func (m *Mirror) fetchHere(ctx context.Context, refs []string) (*Repository, []string, error) {
+	if _, err := refSpecs(refs); err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", m.from.show, err)
+	}
+	repo, err := m.open()
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", m.from.show, err)
+	}
+	commits := make([]string, len(refs))
+	for i, ref := range refs {
+		if commits[i], err = repo.Resolve(ctx, ref); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("reading %s: %w", m.from.show, err), repo.Close())
+		}
+	}
+	return repo, commits, nil
+}
+
+func (m *Mirror) refsHere() ([]*plumbing.Reference, error) {
+	repo, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	defer repo.Close()
+	repo.mu.Lock()
+	defer repo.mu.Unlock()
+	refs, err := repo.store.IterReferences()
+	if err != nil {
+		return nil, err
+	}
+	var list []*plumbing.Reference
+	err = refs.ForEach(func(ref *plumbing.Reference) error {
+		list = append(list, ref)
+		return nil
+	})
+	return list, err
+}
