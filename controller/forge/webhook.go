@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -37,6 +38,8 @@ type Hint struct {
 	Comment bool
 	// Branch was pushed to or is about to be merged into; without refs/heads/.
 	Branch string
+	// Head is the branch of a merge group, see [Queued]; empty for other events.
+	Head string
 }
 
 // A WebhookConfig says who may send and who takes the hints.
@@ -175,6 +178,7 @@ type wireHint struct {
 	} `json:"issue"`
 	MergeGroup *struct {
 		BaseRef string `json:"base_ref"`
+		HeadRef string `json:"head_ref"`
 	} `json:"merge_group"`
 	CheckRun *struct {
 		PullRequests []struct {
@@ -220,7 +224,11 @@ func parseHint(event string, body []byte) (Hint, error) {
 		hint.Number = wire.CheckRun.PullRequests[0].Number
 	case EventMergeGroup:
 		if wire.MergeGroup != nil {
-			hint.Branch = branch(wire.MergeGroup.BaseRef)
+			hint.Branch, hint.Head = branch(wire.MergeGroup.BaseRef), branch(wire.MergeGroup.HeadRef)
+		}
+		// Only what nobody else can push to is trusted as a group.
+		if _, ok := Queued(hint.Head); !ok {
+			return Hint{}, errors.New("merge_group.head_ref names no merge group")
 		}
 	case EventPush:
 		hint.Branch = branch(wire.Ref)
@@ -228,7 +236,7 @@ func parseHint(event string, body []byte) (Hint, error) {
 		return Hint{}, fmt.Errorf("the event %.50q is not known", event)
 	}
 	if hint.Branch != "" {
-		return hint, checkRef("ref", hint.Branch)
+		return hint, errors.Join(checkRef("ref", hint.Branch), checkRef("head_ref", cmp.Or(hint.Head, hint.Branch)))
 	}
 	if hint.Number <= 0 {
 		return Hint{}, errors.New("neither a pull request nor a branch is named")

@@ -97,7 +97,8 @@ func TestHints(t *testing.T) {
 		{"issue_comment", `{"action": "created", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7, Comment: true}},
 		{"check_run", `{"action": "rerequested", "check_run": {"pull_requests": [{"number": 7}]}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
 		{"push", `{"ref": "refs/heads/main", ` + ofDemo + `}`, Hint{Repository: 1, Branch: "main"}},
-		{"merge_group", `{"merge_group": {"base_ref": "refs/heads/main"}, ` + ofDemo + `}`, Hint{Repository: 1, Branch: "main"}},
+		{"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7"}, ` + ofDemo + `}`,
+			Hint{Repository: 1, Branch: "main", Head: "gh-readonly-queue/main/pr-7"}},
 		{"installation", `{"action": "deleted"}`, Hint{}},
 		{"installation_repositories", `{"action": "added"}`, Hint{}},
 	} {
@@ -132,6 +133,8 @@ func TestUselessDeliveries(t *testing.T) {
 		"an edited comment":    {"issue_comment", `{"action": "edited", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`},
 		"a comment on issues":  {"issue_comment", `{"issue": {"number": 7, "pull_request": null}, ` + ofDemo + `}`},
 		"a finished check run": {"check_run", `{"action": "completed", "check_run": {"pull_requests": [{"number": 7}]}, ` + ofDemo + `}`},
+		"no merge group":       {"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/topic"}, ` + ofDemo + `}`},
+		"a hostile group":      {"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7 --x"}, ` + ofDemo + `}`},
 		"a hostile branch":     {"push", `{"ref": "refs/heads/--upload-pack=x", ` + ofDemo + `}`},
 		"a branch with an end": {"push", `{"ref": "refs/heads/a\u0000b", ` + ofDemo + `}`},
 	} {

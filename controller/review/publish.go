@@ -63,7 +63,7 @@ func (r *Review) postings(report *reporters.Report) []posting {
 		{Repository: r.Repository, Head: r.head, Status: &validate},
 		{Repository: r.Repository, Head: r.head, Status: &verdict},
 	}
-	if r.number != 0 {
+	if r.number != 0 && !r.queued {
 		all = append(all, posting{
 			Repository: r.Repository, Number: r.number, Head: r.head, Comment: r.Text(report)(comment.MaxBytes),
 			Verdict: string(report.Gate.Result), Fresh: r.fresh,

@@ -96,8 +96,11 @@ type Review struct {
 	// refs are fetched: where head and base are found.
 	refs []string
 	// base is a commit or one of refs; head is compared with the merge base.
-	base   string
-	number int // 0 for a merge queue and a push
+	base string
+	// number is the pull request in whose name it is judged, 0 for a push. That
+	// of a merge group gets no comment.
+	number int
+	queued bool
 	// level is what samples of head are stored under.
 	level ledger.Level
 	trust forge.Trust
@@ -149,7 +152,9 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 	}
 	switch {
 	case event.Name == forge.EventMergeGroup:
-		out.base, out.merged = event.BaseSHA, true
+		// What its pull request has paid for serves the group, too.
+		group, _ := forge.Queued(event.HeadRef)
+		out.base, out.merged, out.number, out.queued = event.BaseSHA, true, group.Number, true
 	case event.BaseRef == event.HeadRef:
 		out.base, out.level, out.merged = event.BaseSHA, ledger.LevelBase, true
 	case event.BaseRef != "":

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,13 +47,16 @@ func (r *repository) fetch(ctx context.Context, refs []string) (*gitrepo.Reposit
 	return r.mirror.Fetch(ctx, refs...)
 }
 
-// tip is the commit of a branch.
+// tip is the commit of a branch, empty where there is none.
 func (r *repository) tip(ctx context.Context, branch string) (string, error) {
-	repo, commits, err := r.fetch(ctx, []string{"refs/heads/" + branch})
-	if err != nil {
-		return "", err
-	}
-	return commits[0], repo.Close()
+	tips, err := r.mirror.Branches(ctx)
+	return tips[branch], err
+}
+
+// follows reports whether a branch is one that is judged.
+func (r *repository) follows(branch string) bool {
+	_, queued := forge.Queued(branch)
+	return slices.Contains(r.branches, branch) || queued && r.Client != nil
 }
 
 // watch polls a repository until ctx ends. What a delivery did not tell is
@@ -105,9 +110,10 @@ func (s *Server) pollPulls(ctx context.Context, repo *repository) error {
 			s.loop.Add(Key{Repository: repo.id, Pull: p.Number})
 		}
 	}
-	for number := range repo.pulls {
-		if _, open := now[number]; !open {
-			s.loop.Add(Key{Repository: repo.id, Pull: number})
+	// What runs for one that is closed is of no use any more.
+	for key := range s.underWay(repo.id) {
+		if _, open := now[key.Pull]; key.Pull != 0 && !open {
+			s.loop.Add(key)
 		}
 	}
 	repo.pulls, repo.tag = now, tag
@@ -115,46 +121,28 @@ func (s *Server) pollPulls(ctx context.Context, repo *repository) error {
 }
 
 func (s *Server) pollBranches(ctx context.Context, repo *repository) error {
-	var errs []error
-	for _, branch := range repo.branches {
-		tip, err := repo.tip(ctx, branch)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
+	tips, err := repo.mirror.Branches(ctx)
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(tips, func(branch, _ string) bool { return !repo.follows(branch) })
+	for branch, tip := range tips {
 		if repo.tips[branch] != tip {
-			repo.tips[branch] = tip
 			s.loop.Add(Key{Repository: repo.id, Branch: branch})
 		}
 	}
+	repo.tips = tips
+	// What runs for a branch that is gone is of no use any more.
+	for key := range s.underWay(repo.id) {
+		if key.Pull == 0 && tips[key.Branch] == "" {
+			s.loop.Add(key)
+		}
+	}
+	var errs []error
+	for _, branch := range repo.branches {
+		if tips[branch] == "" {
+			errs = append(errs, fmt.Errorf("%s has no branch %s", repo.name, branch))
+		}
+	}
 	return errors.Join(errs...)
-}
-
-// branch is the review of the tip of a base branch, nil where that has nothing
-// before it. It is compared with the last commit that was judged below it, else
-// with its parent.
-func (s *Server) branch(ctx context.Context, repo *repository, name string) (*review.Review, error) {
-	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name})
-	if err != nil {
-		return nil, err
-	}
-	defer git.Close()
-	tip := commits[0]
-	base := ""
-	for _, before := range s.memory.before(repo.name.String(), tip) {
-		// One that is not there any more was pushed away.
-		if common, err := git.MergeBase(ctx, before, tip); err == nil && common == before && before != tip {
-			base = before
-			break
-		}
-	}
-	if base == "" {
-		if base, err = git.Resolve(ctx, tip+"~1"); err != nil {
-			s.cfg.Observer.Tell(repo.name.String(), fmt.Sprintf("%s at %.7s is the first commit: there is nothing to compare with", name, tip))
-			return nil, ctx.Err()
-		}
-	}
-	return repo.reviewer.Commit(forge.Event{
-		Name: forge.EventPush, Repo: repo.name, HeadSHA: tip, BaseSHA: base, HeadRef: name, BaseRef: name,
-	})
 }

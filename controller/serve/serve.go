@@ -15,7 +15,6 @@ import (
 	"math/rand/v2"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,12 +29,19 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 )
 
-// A Key names what is kept true: a pull request, or a branch where Pull is 0.
-// The repository is its id, which survives renames.
+// A Key names what is kept true: a pull request, or, where Pull is 0, a base
+// branch or that of a merge group. The repository is its id, which survives
+// renames.
 type Key struct {
 	Repository int64
 	Pull       int
 	Branch     string
+}
+
+// number is the pull request in whose name a key is judged, 0 for none.
+func (k Key) number() int {
+	group, _ := forge.Queued(k.Branch)
+	return max(k.Pull, group.Number)
 }
 
 // A Repository is one that is looked after.
@@ -177,7 +183,9 @@ func (s *Server) Take(h forge.Hint) error {
 		s.cfg.Observer.Tell("", fmt.Sprintf("a delivery is of repository %d, which is not listed", h.Repository))
 	case h.Number != 0:
 		s.loop.Add(Key{Repository: h.Repository, Pull: h.Number})
-	case slices.Contains(repo.branches, h.Branch):
+	case h.Head != "":
+		s.loop.Add(Key{Repository: h.Repository, Branch: h.Head})
+	case repo.follows(h.Branch):
 		s.loop.Add(Key{Repository: h.Repository, Branch: h.Branch})
 	}
 	return nil
@@ -234,7 +242,7 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	stop := context.AfterFunc(ctx, func() { cancel(&review.Abandoned{Reason: s.why(ctx, key)}) })
 	defer stop()
 	report, unpublished, err := r.Run(inner)
-	if report != nil && s.memory.add(key.Pull, r.Repository.String(), report) {
+	if report != nil && s.memory.add(key.number(), r.Repository.String(), report) {
 		s.cfg.Observer.Judged(report)
 	}
 	var abandoned *review.Abandoned
@@ -296,8 +304,11 @@ func (s *Server) passed(ctx context.Context, key Key, sha string) (string, error
 	repo := s.repos[key.Repository]
 	if key.Pull == 0 {
 		tip, err := repo.tip(ctx, key.Branch)
-		if err != nil || tip == sha {
+		switch {
+		case err != nil || tip == sha:
 			return "", err
+		case tip == "":
+			return "the branch is gone", nil
 		}
 		return superseded(tip), nil
 	}

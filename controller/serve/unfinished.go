@@ -78,12 +78,12 @@ func (s *Server) sweep(ctx context.Context, repo *repository) error {
 	}
 	var errs []error
 	for _, h := range heads {
-		if s.underWay(h) {
+		if s.underWay(repo.id)[h.key()] == h.SHA {
 			continue
 		}
 		reason, err := s.passed(ctx, h.key(), h.SHA)
 		if err == nil && reason != "" {
-			if err = repo.reviewer.Settle(ctx, h.Pull, h.SHA, reason); err == nil {
+			if err = repo.reviewer.Settle(ctx, h.key().number(), h.SHA, reason); err == nil {
 				err = s.open.remove(h)
 			}
 		}
@@ -92,8 +92,15 @@ func (s *Server) sweep(ctx context.Context, repo *repository) error {
 	return errors.Join(errs...)
 }
 
-func (s *Server) underWay(h head) bool {
+// underWay gives the heads of a repository that are judged now.
+func (s *Server) underWay(repository int64) map[Key]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.heads[h.key()] == h.SHA
+	heads := map[Key]string{}
+	for key, head := range s.heads {
+		if key.Repository == repository {
+			heads[key] = head
+		}
+	}
+	return heads
 }

@@ -42,8 +42,8 @@ type world struct {
 	repo  *git.Repository
 	url   string
 	dir   string
-	// commits are main, one, two, later and broken, each the child of the one
-	// before; the definition of broken is invalid.
+	// commits are main, one, two, later, broken and group, each the child of the
+	// one before. The definition of broken is invalid; group asks what one does.
 	commits map[string]string
 
 	agent  *agent
@@ -145,6 +145,7 @@ func newWorld(t *testing.T) *world {
 		{Branch: "two", Message: "two", At: at.Add(3 * time.Hour), Write: map[string][]byte{file: asks("two")}},
 		{Branch: "later", Message: "later", At: at.Add(4 * time.Hour), Write: map[string][]byte{file: asks("later")}},
 		{Branch: "broken", Message: "broken", At: at.Add(5 * time.Hour), Write: map[string][]byte{file: []byte(`{"id": "hello"}`)}},
+		{Branch: "group", Message: "group", At: at.Add(6 * time.Hour), Write: map[string][]byte{file: asks("one")}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +153,7 @@ func newWorld(t *testing.T) *world {
 	if w.repo, err = git.PlainOpen(source); err != nil {
 		t.Fatal(err)
 	}
-	for _, branch := range []string{"main", "one", "two", "later", "broken"} {
+	for _, branch := range []string{"main", "one", "two", "later", "broken", "group"} {
 		ref, err := w.repo.Reference(plumbing.NewBranchReferenceName(branch), true)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +168,7 @@ func newWorld(t *testing.T) *world {
 // move puts a ref to a commit.
 func (w *world) move(ref, commit string) {
 	w.t.Helper()
-	if err := w.repo.Storer.SetReference(plumbing.NewHashReference(plumbing.ReferenceName(ref), plumbing.NewHash(w.commits[commit]))); err != nil {
+	if err := w.repo.Storer.SetReference(plumbing.NewHashReference(refName(ref), plumbing.NewHash(w.commits[commit]))); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -342,3 +343,5 @@ func (w *world) want(commit, states string) {
 		w.t.Logf("log:\n%s", strings.Join(w.lines, "\n"))
 	}
 }
+
+func refName(ref string) plumbing.ReferenceName { return plumbing.ReferenceName(ref) }

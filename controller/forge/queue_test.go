@@ -1,0 +1,27 @@
+package forge
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestQueued(t *testing.T) {
+	sha := strings.Repeat("a1", 20)
+	for branch, want := range map[string]Group{
+		"gh-readonly-queue/main/pr-7-" + sha:         {"main", 7, sha},
+		"gh-readonly-queue/release/2.1/pr-12-" + sha: {"release/2.1", 12, sha},
+		"gh-readonly-queue/main/pr-7":                {"main", 7, ""},
+		"gh-readonly-queue/main/pr-7-main":           {"main", 7, ""},
+		"gh-readonly-queue/main/pr--7":               {"main", 0, ""},
+		"gh-readonly-queue/main/batch":               {"main", 0, ""},
+	} {
+		if got, ok := Queued(branch); !ok || got != want {
+			t.Errorf("%s is %+v, %v; want %+v", branch, got, ok, want)
+		}
+	}
+	for _, branch := range []string{"main", "gh-readonly-queue", "gh-readonly-queue/", "gh-readonly-queue/main", "gh-readonly-queue//pr-7", "my/gh-readonly-queue/main/pr-7"} {
+		if got, ok := Queued(branch); ok {
+			t.Errorf("%s is a merge group: %+v", branch, got)
+		}
+	}
+}

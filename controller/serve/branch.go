@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/review"
+)
+
+// branch is the review of the tip of a branch, nil where there is none.
+func (s *Server) branch(ctx context.Context, repo *repository, name string) (*review.Review, error) {
+	tip, err := repo.tip(ctx, name)
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	if group, ok := forge.Queued(name); ok {
+		return s.group(ctx, repo, name, group)
+	}
+	return s.base(ctx, repo, name)
+}
+
+// base is the review of the tip of a base branch, nil where that has nothing
+// before it. It is compared with the last commit that was judged below it, else
+// with its parent.
+func (s *Server) base(ctx context.Context, repo *repository, name string) (*review.Review, error) {
+	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name})
+	if err != nil {
+		return nil, err
+	}
+	defer git.Close()
+	tip, base := commits[0], ""
+	for _, before := range s.memory.before(repo.name.String(), tip) {
+		// One that is not there any more was pushed away.
+		if below(ctx, git, before, tip) {
+			base = before
+			break
+		}
+	}
+	if base == "" {
+		if base, err = git.Resolve(ctx, tip+"~1"); err != nil {
+			s.cfg.Observer.Tell(repo.name.String(), fmt.Sprintf("%s at %.7s is the first commit: there is nothing to compare with", name, tip))
+			return nil, ctx.Err()
+		}
+	}
+	return repo.reviewer.Commit(forge.Event{
+		Name: forge.EventPush, Repo: repo.name, HeadSHA: tip, BaseSHA: base, HeadRef: name, BaseRef: name,
+	})
+}
+
+// below reports whether one commit is in the history of another.
+func below(ctx context.Context, git *gitrepo.Repository, commit, head string) bool {
+	common, err := git.MergeBase(ctx, commit, head)
+	return err == nil && common == commit && commit != head
+}
+
+// group is the review of a merge group. It is compared with what it stands upon
+// in the queue, so that a group that stands upon another is told its own changes.
+func (s *Server) group(ctx context.Context, repo *repository, name string, group forge.Group) (*review.Review, error) {
+	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name, "refs/heads/" + group.Base})
+	if err != nil {
+		return nil, err
+	}
+	defer git.Close()
+	tip, base := commits[0], group.BaseSHA
+	if base == "" || !below(ctx, git, base, tip) {
+		// One that was merged meanwhile is in its base branch.
+		if base = commits[1]; !below(ctx, git, tip, base) && base != tip {
+			base, err = git.MergeBase(ctx, base, tip)
+		} else {
+			base, err = git.Resolve(ctx, tip+"~1")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return repo.reviewer.Commit(forge.Event{
+		Name: forge.EventMergeGroup, Repo: repo.name, HeadSHA: tip, BaseSHA: base, HeadRef: name, BaseRef: group.Base,
+	})
+}

@@ -1,0 +1,89 @@
+package serve_test
+
+import (
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+)
+
+// queue puts a commit into the merge queue, in the name of pull request 1.
+func (w *world) queue(commit string) (branch string) {
+	w.t.Helper()
+	branch = "gh-readonly-queue/main/pr-1-" + w.commits["main"]
+	w.move("refs/heads/"+branch, commit)
+	return branch
+}
+
+func (w *world) drop(branch string) {
+	w.t.Helper()
+	if err := w.repo.Storer.RemoveReference(refName("refs/heads/" + branch)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// hintQueue tells of a merge group as the forge does.
+func (w *world) hintQueue(branch string) {
+	w.t.Helper()
+	if err := w.server.Take(forge.Hint{Repository: 1, Branch: "main", Head: branch, Event: forge.EventMergeGroup}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestAMergeGroup gets statuses and no comment, and pays for nothing that its
+// pull request has.
+func TestAMergeGroup(t *testing.T) {
+	for name, tell := range map[string]func(*world, string){
+		"hint": (*world).hintQueue,
+		"lost": func(w *world, _ string) { w.poll() },
+		"restart": func(w *world, _ string) {
+			w.end()
+			w.start()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.push("one")
+			w.start()
+			w.idle()
+			comment, asked := w.forge.Comments(1)[0], len(w.agent.asked)
+			tell(w, w.queue("group"))
+			w.idle()
+			if got := w.states("group"); got != "success success" || w.says("group") == "no affected cases" {
+				t.Errorf("the states of the group are %q, it says %q", got, w.says("group"))
+			}
+			if again := w.forge.Comments(1)[0]; again != comment {
+				t.Errorf("the comment was\n%+v\nand is\n%+v", comment, again)
+			}
+			if more := w.agent.asked[asked:]; len(more) != 0 {
+				t.Errorf("asked %q, which the pull request knows", more)
+			}
+			w.want("one", "success success")
+		})
+	}
+}
+
+// TestAGroupThatIsGone is not waited for, and what runs for it ends.
+func TestAGroupThatIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.idle()
+	release := w.agent.block()
+	branch := w.queue("later")
+	w.hintQueue(branch)
+	<-w.agent.held
+	if got := w.states("later"); got != "pending pending" {
+		t.Errorf("the states are %q while it is under way", got)
+	}
+	w.drop(branch)
+	w.poll()
+	w.idle()
+	release()
+	if w.states("later") != "error error" || w.says("later") != "the branch is gone" {
+		t.Errorf("it is %q and says %q", w.states("later"), w.says("later"))
+	}
+	w.hintQueue(branch) // late
+	w.idle()
+	if w.states("later") != "error error" {
+		t.Errorf("it is %q after a late hint", w.states("later"))
+	}
+}
