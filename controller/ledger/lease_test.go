@@ -264,6 +264,9 @@ func TestBeat(t *testing.T) {
 			time.Sleep(time.Second)
 			other.wantLeased(second, "e")
 		}
+		if wanted, err := second.Drop(t.Context(), "e"); err != nil || !wanted {
+			t.Errorf("wanted by a run that gives signs of life: %v, %v", wanted, err)
+		}
 		shift = 11 * time.Second
 		other.lease(second, "f")
 		shift = 0
