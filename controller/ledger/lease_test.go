@@ -197,6 +197,13 @@ func testWanted(t *testing.T, b backend) {
 	fourth := other.want(base, "x")
 	one.check(third.End(t.Context()))
 	drop(fourth, "x", false)
+	// Nor one that gave no sign of life for too long, though it may be alive.
+	one.want(base, "y")
+	fifth := other.want(base, "y")
+	other.now = epoch.Add(9 * time.Second)
+	drop(fifth, "y", true)
+	other.now = epoch.Add(11 * time.Second)
+	drop(fifth, "y", false)
 }
 
 // testDeadRun starts runs that are killed, and does not wait for them.

@@ -1,12 +1,18 @@
 package run_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -103,5 +109,84 @@ func TestATimeoutIsSpent(t *testing.T) {
 	b.run(t.Context(), t, refuses, greeting("a"))
 	if out = b.run(t.Context(), t, s, greeting("b")); out[0].Result.Verdict != verdict.Pass {
 		t.Errorf("%+v", out)
+	}
+}
+
+// TestWhatCallsUnderWayLeaveOverIsWaitedFor has a second call wait for what the
+// first does not take of what was reserved for it.
+func TestWhatCallsUnderWayLeaveOverIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.cfg.Concurrency = 2
+		b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("600")}
+		limit := int64(1000)
+		b.budget.Tokens = &limit
+		s := &script{}
+		s.answer = func(n int, req target.Request) (target.Reply, error) {
+			synctest.Wait() // until the other waits, too
+			return costs(10, 10)(n, req)
+		}
+		out := b.run(t.Context(), t, s, greetings("a", "b")...)
+		if n := unrun(t, out, ""); n != 0 || len(s.asked) != 2 {
+			t.Errorf("%d cases were not run, %d calls", n, len(s.asked))
+		}
+	})
+}
+
+// TestRunsShareBudgets has what several runs spend together reach the limits of
+// a pull request and of a day, whichever day it is where they run.
+func TestRunsShareBudgets(t *testing.T) {
+	b := newBench(t)
+	b.clock = time.Date(2026, 1, 2, 23, 0, 0, 0, time.FixedZone("", -5*60*60)) // the third in UTC
+	two, five := int64(2), int64(5)
+	b.budget = config.Budget{PullRequest: config.Limits{Calls: &two}, Day: config.Limits{Calls: &five}}
+	const spentPull, spentDay = "not run: the budget of 2 calls for pull request o/r#%d is used up", "not run: the budget of 5 calls for o/r on 2026-01-03 is used up"
+	n := 0
+	for _, tt := range []struct {
+		pull, cases, asked int
+		want               string
+	}{
+		{7, 1, 1, ""},
+		{7, 2, 1, fmt.Sprintf(spentPull, 7)},
+		{8, 2, 2, ""},
+		{9, 2, 1, spentDay},
+		{0, 1, 0, spentDay},
+	} {
+		b.pull = tt.pull
+		var cases []*schema.Case
+		for range tt.cases {
+			n++
+			cases = append(cases, greeting(fmt.Sprint(n)))
+		}
+		s := &script{answer: always("hello")}
+		out := b.run(t.Context(), t, s, cases...)
+		if left := unrun(t, out, tt.want); len(s.asked) != tt.asked || left != tt.cases-tt.asked {
+			t.Errorf("pull request %d: %d calls for %d cases, %d not run", tt.pull, len(s.asked), tt.cases, left)
+		}
+	}
+	b.clock = b.clock.Add(24 * time.Hour)
+	s := &script{answer: always("hello")}
+	if out := b.run(t.Context(), t, s, greeting("tomorrow")); out[0].Unrun != "" {
+		t.Errorf("the next day: %+v", out[0])
+	}
+}
+
+// TestACancelledRunSettles has a run cancelled when a reply comes: what it took
+// is on the accounts, and not what was reserved.
+func TestACancelledRunSettles(t *testing.T) {
+	b := newBench(t)
+	b.clock = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	limit := int64(100_000)
+	b.budget.Day.Tokens = &limit
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &script{answer: func(n int, req target.Request) (target.Reply, error) {
+		cancel()
+		return costs(30, 12)(n, req)
+	}}
+	b.run(ctx, t, s, greeting("a"))
+	accounts, err := b.book.Accounts(t.Context())
+	want := []ledger.Balance{{Name: "o/r on 2026-01-02", Amount: ledger.Amount{Calls: 1, Tokens: 42}}}
+	if diff := cmp.Diff(want, accounts); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
