@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -60,7 +59,7 @@ func prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *ver
 	return finding{[]verdict.Criterion{c}, straight.analysis}, nil
 }
 
-// What the judge answers.
+// These are what the judge answers.
 const first, second, tie = "first", "second", "tie"
 
 // A preference is a reply of the judge that was read.
@@ -71,18 +70,10 @@ type outputs struct{ input, first, second string }
 
 func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, d *ask.Dialogue) (preference, error) {
 	reply := ask.Object(map[string]any{"analysis": ask.Kind("string"), "better": ask.OneOf([]string{first, second, tie})})
-	req := target.Request{
-		System:   ask.JudgeSystem,
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: comparisonQuestion(spec, shown)}},
-		Format:   &target.Format{Name: "preference", Schema: json.RawMessage(ask.OneLine(reply))},
-	}
-	var p preference
-	err := d.Until(ctx, schema.Judge, req, func(reply string) error {
-		var err error
-		p, err = readPreference(reply)
-		return err
-	})
-	return p, err
+	return ask.Put(ctx, d, ask.Question{
+		Text:   comparisonQuestion(spec, shown),
+		Format: &target.Format{Name: "preference", Schema: json.RawMessage(ask.OneLine(reply))},
+	}, readPreference)
 }
 
 // comparisonQuestion is the judge's whole prompt. Whoever changes a word counts

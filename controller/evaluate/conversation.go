@@ -11,9 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/evaluate/wording"
-	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -44,16 +42,11 @@ func conversation(ctx context.Context, spec evaluator.Conversation, in Input, d 
 	if err != nil {
 		return finding{}, err
 	}
-	req := target.Request{
-		System:   conversationSystem,
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: conversationQuestion(spec, tr, calls)}},
-		Format:   conversationFormat(spec, calls),
+	question := ask.Question{
+		System: conversationSystem, Text: conversationQuestion(spec, tr, calls), Format: conversationFormat(spec, calls),
 	}
-	var j conversationJudgement
-	err = d.Until(ctx, schema.Judge, req, func(reply string) error {
-		var err error
-		j, err = readConversation(reply, spec, len(tr.Messages), len(calls.doubts))
-		return err
+	j, err := ask.Put(ctx, d, question, func(reply string) (conversationJudgement, error) {
+		return readConversation(reply, spec, len(tr.Messages), len(calls.doubts))
 	})
 	if err != nil {
 		return finding{}, err

@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -29,18 +28,10 @@ func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *ask.Dia
 	if len(spec.Criteria) == 0 {
 		return finding{}, errors.New("the rubric has no criteria")
 	}
-	req := target.Request{
-		System:   ask.JudgeSystem,
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: criteriaQuestion(spec, in)}},
-		Format:   criteriaFormat(spec.Criteria),
-	}
-	var f finding
-	err := d.Until(ctx, schema.Judge, req, func(reply string) error {
-		var err error
-		f, err = readCriteria(reply, spec.Criteria)
-		return err
+	question := ask.Question{Text: criteriaQuestion(spec, in), Format: criteriaFormat(spec.Criteria)}
+	return ask.Put(ctx, d, question, func(reply string) (finding, error) {
+		return readCriteria(reply, spec.Criteria)
 	})
-	return f, err
 }
 
 // criteriaQuestion shows the judge the output before it says what to do with

@@ -22,29 +22,24 @@ var extractFormat = target.Format{
 // not see the expected answer, which would bias it. The result is nil when the
 // reply holds no answer.
 func extract(ctx context.Context, in Input, d *ask.Dialogue, wanted string) (*string, error) {
-	var answer *string
-	req := target.Request{
-		System: extractSystem,
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: ask.IsData + "\n\n" +
+	question := ask.Question{
+		Role: schema.Extractor, System: extractSystem, Format: &extractFormat,
+		Text: ask.IsData + "\n\n" +
 			ask.Block("QUESTION", in.question()) + "\n\n" +
 			ask.Block("REPLY", in.Transcript.Final()) + "\n\n" +
 			"Find the final answer that REPLY gives to QUESTION: " + wanted + "\n" +
 			`Reply with one JSON object {"answer": …} whose value is that answer as a string, ` +
 			"or null if REPLY gives none. Write nothing else.",
-		}},
-		Format: &extractFormat,
 	}
-	err := d.Until(ctx, schema.Extractor, req, func(reply string) error {
+	return ask.Put(ctx, d, question, func(reply string) (*string, error) {
 		var got map[string]*string
 		if err := ask.StrictJSON(reply, &got); err != nil {
-			return err
+			return nil, err
 		}
-		a, ok := got["answer"]
+		answer, ok := got["answer"]
 		if !ok {
-			return errors.New(`it has no key "answer"`)
+			return nil, errors.New(`it has no key "answer"`)
 		}
-		answer = a
-		return nil
+		return answer, nil
 	})
-	return answer, err
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -38,13 +37,9 @@ func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *ask.Dialogu
 	if math.IsNaN(spec.MaxScore) || math.IsInf(spec.MaxScore, 0) || spec.MaxScore < 0 {
 		return finding{}, fmt.Errorf("config.max_score %v is no positive number", spec.MaxScore)
 	}
-	req := target.Request{
-		System:   ask.JudgeSystem,
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: fillTemplate(spec, in)}},
-	}
-	read := readJudgement
+	question, read := ask.Question{Text: fillTemplate(spec, in)}, readJudgement
 	if spec.Pattern == "" {
-		req.Format = &judgeFormat
+		question.Format = &judgeFormat
 	} else {
 		re, err := compile(spec.Pattern)
 		if err != nil {
@@ -52,20 +47,14 @@ func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *ask.Dialogu
 		}
 		read = func(reply string) (judgement, error) { return matchJudgement(re, reply) }
 	}
-	var score float64
-	var j judgement
-	err := d.Until(ctx, schema.Judge, req, func(reply string) error {
-		var err error
-		if j, err = read(reply); err != nil {
-			return err
+	return ask.Put(ctx, d, question, func(reply string) (finding, error) {
+		j, err := read(reply)
+		if err != nil {
+			return finding{}, err
 		}
-		score, err = scale(j.value, spec.MaxScore)
-		return err
+		score, err := scale(j.value, spec.MaxScore)
+		return finding{[]verdict.Criterion{{ID: "judge", Score: score, Note: j.reason}}, j.reason}, err
 	})
-	if err != nil {
-		return finding{}, err
-	}
-	return finding{[]verdict.Criterion{{ID: "judge", Score: score, Note: j.reason}}, j.reason}, nil
 }
 
 // fillTemplate is the judge's whole prompt. The values go in at once, so that

@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -24,18 +23,10 @@ func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *ask.Dia
 	reply := ask.Object(map[string]any{
 		"analysis": ask.Kind("string"), "grade": ask.OneOf(gradeWords()), "pass": ask.Kind("boolean"),
 	})
-	req := target.Request{
-		System:   ask.JudgeSystem,
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: semanticQuestion(spec, in)}},
-		Format:   &target.Format{Name: "judgement", Schema: json.RawMessage(ask.OneLine(reply))},
-	}
-	var f finding
-	err := d.Until(ctx, schema.Judge, req, func(reply string) error {
-		var err error
-		f, err = readSemantic(reply)
-		return err
-	})
-	return f, err
+	return ask.Put(ctx, d, ask.Question{
+		Text:   semanticQuestion(spec, in),
+		Format: &target.Format{Name: "judgement", Schema: json.RawMessage(ask.OneLine(reply))},
+	}, readSemantic)
 }
 
 // semanticQuestion is the judge's whole prompt. Whoever changes a word counts

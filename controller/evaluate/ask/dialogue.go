@@ -3,6 +3,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,8 +29,8 @@ const (
 // retries transport errors; evaluators repeat only replies that do not parse.
 type Ask func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error)
 
-// JudgeSystem is the system prompt of a judge.
-const JudgeSystem = "You judge the reply of another system by the instructions of the person who tests it. You are given all there is to know; you have no tools."
+// judgeSystem is the system prompt of a judge.
+const judgeSystem = "You judge the reply of another system by the instructions of the person who tests it. You are given all there is to know; you have no tools."
 
 // A Dialogue is the exchange of one measurement with a model.
 type Dialogue struct {
@@ -40,9 +41,37 @@ type Dialogue struct {
 	Asked, Answered string
 }
 
-// Until is [Ask.Until] at temperature 0, since a judgement is no matter of
+// A Question is put to a model in one message.
+type Question struct {
+	// Role is who is asked. Defaults to the judge, with the system prompt that
+	// judges have.
+	Role   schema.Role
+	System string
+	Text   string
+	// Format is the form of the answer; nil leaves it free.
+	Format *target.Format
+}
+
+// Put asks until read takes the reply, as [Ask.Until] does, and gives what it
+// made of it.
+func Put[T any](ctx context.Context, d *Dialogue, q Question, read func(reply string) (T, error)) (T, error) {
+	req := target.Request{
+		System:   cmp.Or(q.System, judgeSystem),
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: q.Text}},
+		Format:   q.Format,
+	}
+	var answer T
+	err := d.until(ctx, cmp.Or(q.Role, schema.Judge), req, func(reply string) error {
+		var err error
+		answer, err = read(reply)
+		return err
+	})
+	return answer, err
+}
+
+// until is [Ask.Until] at temperature 0, since a judgement is no matter of
 // chance, with the last exchange and the usage kept.
-func (d *Dialogue) Until(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
+func (d *Dialogue) until(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
 	var zero float64
 	req.Temperature = &zero
 	ask := Ask(func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -28,18 +27,7 @@ func LLMJudge(ctx context.Context, spec evaluator.LLMJudge, in Input, results st
 	if err != nil {
 		return Finding{}, err
 	}
-	req := target.Request{
-		System:   ask.JudgeSystem,
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: question}},
-		Format:   &judgeFormat,
-	}
-	var f Finding
-	err = in.Until(ctx, judge(spec.Target), req, func(reply string) error {
-		var err error
-		f, err = readJudgement(reply)
-		return err
-	})
-	return f, err
+	return ask.Put(ctx, in.Dialogue, ask.Question{Role: judge(spec.Target), Text: question, Format: &judgeFormat}, readJudgement)
 }
 
 var judgeFormat = target.Format{

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -33,18 +32,10 @@ func Rubrics(ctx context.Context, spec evaluator.Rubrics, in Input) (Finding, er
 	if len(spec.Criteria) == 0 {
 		return Finding{}, errors.New("there are no criteria")
 	}
-	req := target.Request{
-		System:   ask.JudgeSystem,
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: rubricQuestion(spec, in)}},
-		Format:   rubricFormat(spec.Criteria),
-	}
-	var f Finding
-	err := in.Until(ctx, judge(spec.Target), req, func(reply string) error {
-		var err error
-		f, err = readRubrics(reply, spec.Criteria)
-		return err
+	question := ask.Question{Role: judge(spec.Target), Text: rubricQuestion(spec, in), Format: rubricFormat(spec.Criteria)}
+	return ask.Put(ctx, in.Dialogue, question, func(reply string) (Finding, error) {
+		return readRubrics(reply, spec.Criteria)
 	})
-	return f, err
 }
 
 // rubricQuestion shows the judge the conversation before it says what to do
