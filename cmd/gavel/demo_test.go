@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() {
 		return
 	}
-	testscript.Main(m, map[string]func(){"gavel": main})
+	testscript.Main(m, map[string]func(){"gavel": main, "gavel-in-a-job": inAJob})
 }
 
 // TestScripts runs the command line as its users do. Every script shows one

@@ -13,39 +13,97 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/inherit"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
+// prFlags are the flags of pr.
+type prFlags struct {
+	repo       string
+	number     int
+	baseLedger string
+	cacheKeys  bool
+}
+
 func (a *app) prCommand() *cobra.Command {
-	var repo string
-	var number int
+	var f prFlags
 	cmd := &cobra.Command{
 		Use:   "pr",
 		Short: "Judge a pull request and publish the verdicts on it",
 		Long: `Judge a pull request and publish the verdicts on it: one comment, two statuses,
 and where the token may not write, the summary of the job and the exit code.
 
-In a job of GitHub Actions everything is read from the environment. Elsewhere
-name the pull request and put a token into GITHUB_TOKEN.`,
+In a job of GitHub Actions the event is read from the environment: pull_request,
+pull_request_target, merge_group or push. Elsewhere name the pull request and
+put a token into GITHUB_TOKEN. It needs contents: read, pull-requests: write and
+statuses: write.
+
+The repository here is only asked for its remote origin. Both sides are fetched
+with their history and nothing is checked out, so that a shallow clone will do,
+and so will one that is empty. From a fork nothing is run.
+
+Where the disk dies with the job, keep the ledger in a cache under the names
+that --cache-keys prints. examples/workflow/gavel.yml is a workflow that does.`,
 		Args: noArgs,
 		Example: `  gavel pr
+  gavel pr --ledger own/ledger.db --base-ledger base/ledger.db
   GITHUB_TOKEN=… gavel pr --repo octo/demo --pr 7`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.pullRequest(cmd.Context(), repo, number)
+			if f.cacheKeys {
+				return a.cacheKeys()
+			}
+			return a.pullRequest(cmd.Context(), f)
 		},
 	}
 	a.sandbox.bind(cmd)
-	cmd.Flags().StringVar(&repo, "repo", "", "repository as owner/name, such as octo/demo (default: that of the event)")
-	cmd.Flags().IntVar(&number, "pr", 0, "number of the pull request, such as 7 (default: that of the event)")
+	flags := cmd.Flags()
+	flags.StringVar(&f.repo, "repo", "", "repository as owner/name, such as octo/demo (default: that of the event)")
+	flags.IntVar(&f.number, "pr", 0, "number of the pull request, such as 7 (default: that of the event)")
+	flags.StringVar(&f.baseLedger, "base-ledger", "", "ledger from which is taken over what base knows, such as base/ledger.db; it may be missing")
+	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the names under which the ledgers of the event are kept in a cache, a line each")
 	return cmd
 }
 
+// cacheKeys prints what the next steps of a job need to know.
+func (a *app) cacheKeys() error {
+	event, _, err := a.subject("", 0)
+	if err != nil {
+		return err
+	}
+	keys := event.CacheKeys(a.env("GITHUB_RUN_ID") + "-" + a.env("GITHUB_RUN_ATTEMPT"))
+	if a.json {
+		return a.print(keys)
+	}
+	_, err = fmt.Fprint(a.stdout, keys.Env())
+	return err
+}
+
+// inherit adds what base knows to the ledger. That it cannot be read costs
+// only calls.
+func (a *app) inherit(ctx context.Context, w *workspace, from string) error {
+	if from == "" {
+		return nil
+	}
+	path, err := a.ledgerPath(ctx, w)
+	if err != nil {
+		return err
+	}
+	taken, err := inherit.From(ctx, path, from)
+	if err != nil {
+		fmt.Fprintf(a.stderr, "gavel: nothing is taken over from base: %v\n", err)
+	} else if taken > 0 {
+		fmt.Fprintf(a.stderr, "gavel: %s taken over from base\n", phrase.Count(int(taken), "sample"))
+	}
+	return nil
+}
+
 // pullRequest reviews what the flags or the event name.
-func (a *app) pullRequest(ctx context.Context, name string, number int) error {
-	event, repo, err := a.subject(name, number)
+func (a *app) pullRequest(ctx context.Context, f prFlags) error {
+	event, repo, err := a.subject(f.repo, f.number)
 	if err != nil {
 		return err
 	}
@@ -56,7 +114,11 @@ func (a *app) pullRequest(ctx context.Context, name string, number int) error {
 	defer here.Close()
 	// The ledger comes before anything is fetched, since a folder that the
 	// checkout brought along is refused.
-	book, err := a.openLedger(ctx, &workspace{repo: here})
+	w := &workspace{repo: here}
+	if err := a.inherit(ctx, w, f.baseLedger); err != nil {
+		return err
+	}
+	book, err := a.openLedger(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -66,11 +128,11 @@ func (a *app) pullRequest(ctx context.Context, name string, number int) error {
 		return err
 	}
 	if event.Pull != nil {
-		number = event.Pull.Number
+		f.number = event.Pull.Number
 	}
 	var r *review.Review
-	if number != 0 {
-		r, err = reviewer.Pull(ctx, number, event.Name)
+	if f.number != 0 {
+		r, err = reviewer.Pull(ctx, f.number, event.Name)
 	} else {
 		r, err = reviewer.Commit(event)
 	}

@@ -166,17 +166,19 @@ func (a *app) mergeBase(ctx context.Context, w *workspace, ref string) (string, 
 }
 
 func (a *app) openLedger(ctx context.Context, w *workspace) (*ledger.Ledger, error) {
-	if a.ledgerFile != "" {
-		return ledger.Open(ctx, ledger.Config{Path: a.ledgerFile})
-	}
-	return openOwnLedger(ctx, w.repo)
-}
-
-// openOwnLedger opens the ledger in the repository's own folder.
-func openOwnLedger(ctx context.Context, repo *gitrepo.Repository) (*ledger.Ledger, error) {
-	dir, err := controller.MakeOwnFolder(ctx, repo)
+	path, err := a.ledgerPath(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	return ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
+	return ledger.Open(ctx, ledger.Config{Path: path})
+}
+
+// ledgerPath is where the ledger is: in the repository's own folder, unless
+// another file was named.
+func (a *app) ledgerPath(ctx context.Context, w *workspace) (string, error) {
+	if a.ledgerFile != "" {
+		return a.ledgerFile, nil
+	}
+	dir, err := controller.MakeOwnFolder(ctx, w.repo)
+	return filepath.Join(dir, "ledger.db"), err
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strings"
 )
 
 // CacheKeys are the names under which the jobs of a repository keep ledgers
@@ -14,12 +13,14 @@ import (
 type CacheKeys struct {
 	// Base begins the names of the ledgers of the base branch, of which the
 	// newest is wanted.
-	Base string
+	Base string `json:"base"`
 	// Own begins those of the pull request; empty where there is none.
-	Own string
+	Own string `json:"own"`
 	// Save is what the job's ledger is saved as; empty where nothing is judged
 	// that would serve a later job.
-	Save string
+	Save string `json:"save"`
+	// Folder is base or own: the one that the job's ledger is in.
+	Folder string `json:"folder"`
 }
 
 // CacheKeys names the ledgers of the job that an event started. run tells this
@@ -29,7 +30,7 @@ func (e Event) CacheKeys(run string) CacheKeys {
 	// A digest, because a name may hold what a cache refuses, and because one
 	// name may begin with another.
 	sum := sha256.Sum256([]byte(e.BaseRef))
-	k := CacheKeys{Base: "gavel-base-" + hex.EncodeToString(sum[:8]) + "-"}
+	k := CacheKeys{Base: "gavel-base-" + hex.EncodeToString(sum[:8]) + "-", Folder: "own"}
 	switch {
 	case e.Pull != nil:
 		k.Own = fmt.Sprintf("gavel-pull-%d-", e.Pull.Number)
@@ -37,17 +38,12 @@ func (e Event) CacheKeys(run string) CacheKeys {
 			k.Save = k.Own + run
 		}
 	case e.Name == EventPush && e.HeadRef == e.BaseRef:
-		k.Save = k.Base + run
+		k.Save, k.Folder = k.Base+run, "base"
 	}
 	return k
 }
 
-// Env gives the keys as a job's steps hand values on, a line each, with the
-// folder that the ledger to be saved is in: base or own.
+// Env gives the keys as a job's steps hand values on, a line each.
 func (k CacheKeys) Env() string {
-	folder := "own"
-	if k.Save != "" && strings.HasPrefix(k.Save, k.Base) {
-		folder = "base"
-	}
-	return fmt.Sprintf("base=%s\nown=%s\nsave=%s\nfolder=%s\n", k.Base, k.Own, k.Save, folder)
+	return fmt.Sprintf("base=%s\nown=%s\nsave=%s\nfolder=%s\n", k.Base, k.Own, k.Save, k.Folder)
 }

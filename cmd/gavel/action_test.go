@@ -1,0 +1,509 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+// A project is a repository on a forge, with a model that counts what it is
+// asked, and with the cache of its jobs.
+type project struct {
+	t      *testing.T
+	forge  *forgetest.Forge
+	folder string // of the repository
+	server string // of git
+	token  string // of its jobs
+	inputs map[string]string
+	cache  *cache
+	runs   int
+
+	mu    sync.Mutex
+	asked []string // guarded by mu
+}
+
+// A head whose prompt has this word is answered wrongly.
+const wrong = "sourly"
+
+func newProject(t *testing.T) *project {
+	t.Helper()
+	p := &project{t: t, forge: forgetest.New(t), folder: t.TempDir(), token: forgetest.TokenActions, cache: &cache{}}
+	model := httptest.NewServer(http.HandlerFunc(p.answer))
+	t.Cleanup(model.Close)
+	p.serve()
+	p.forge.SetPermission("maintainer", "write")
+	p.git("init", "-q", "-b", "main")
+	p.commit(map[string]string{
+		"gavel.yaml": fmt.Sprintf(`
+version: 1
+default_target: bot
+targets: {bot: {provider: openai, model: small, base_url: %s/v1}}
+`, model.URL),
+		"test_definitions/talk/domain.json": `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
+	})
+	p.commit(map[string]string{casePath("hello"): caseOf("hello", "kindly"), casePath("thanks"): caseOf("thanks", "kindly")})
+	return p
+}
+
+// serve has git ask for the token of the jobs.
+func (p *project) serve() {
+	p.server = strings.TrimSuffix(gittest.Serve(p.t, p.folder, p.token), "/gavel-evals/gavel.git")
+}
+
+func casePath(id string) string { return "test_definitions/talk/level_1/" + id + ".json" }
+
+// caseOf is a case that is put in a certain way.
+func caseOf(id, way string) string {
+	return fmt.Sprintf(`{"id": %[1]q, "name": "a case", "prompt": "%[1]s, %[2]s", "expected": {"keywords": ["yes"]}}`, id, way)
+}
+
+func (p *project) answer(w http.ResponseWriter, r *http.Request) {
+	var req struct{ Messages []struct{ Content string } }
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil || len(req.Messages) == 0 {
+		http.Error(w, "no question", http.StatusBadRequest)
+		return
+	}
+	question := req.Messages[len(req.Messages)-1].Content
+	p.mu.Lock()
+	p.asked = append(p.asked, question)
+	p.mu.Unlock()
+	reply := "yes"
+	if strings.Contains(question, wrong) {
+		reply = "no"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"model": "small", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": %q}}], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}`, reply)
+}
+
+// calls are the questions since the last time, sorted.
+func (p *project) calls() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	asked := slices.Sorted(slices.Values(p.asked))
+	p.asked = nil
+	return asked
+}
+
+func (p *project) git(args ...string) string {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), "git", args...)
+	cmd.Dir = p.folder
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=Gavel", "GIT_AUTHOR_EMAIL=gavel@localhost", "GIT_COMMITTER_NAME=Gavel", "GIT_COMMITTER_EMAIL=gavel@localhost")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commit writes files on the branch that is checked out.
+func (p *project) commit(files map[string]string) string {
+	p.t.Helper()
+	for name, text := range files {
+		file := filepath.Join(p.folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "change")
+	return p.git("rev-parse", "HEAD")
+}
+
+// pull makes or moves the pull request 1 to what is checked out.
+func (p *project) pull(of forgetest.Pull) {
+	p.t.Helper()
+	of.Number, of.HeadSHA, of.BaseSHA = 1, p.git("rev-parse", "HEAD"), p.git("rev-parse", "main")
+	of.HeadRef = "topic"
+	p.forge.AddPull(of)
+	p.git("update-ref", "refs/pull/1/head", "HEAD")
+}
+
+// pullJob is a job for pull request 1 as it is now.
+func (p *project) pullJob(event string, of forgetest.Pull) *machine {
+	p.t.Helper()
+	id, repo := 1, "octo/demo"
+	if of.HeadRepo != "" {
+		id, repo = 2, of.HeadRepo
+	}
+	scope := "refs/pull/1/merge"
+	if event == "pull_request_target" {
+		scope = defaultScope
+	}
+	return p.job(event, scope, payload(`"action": "synchronize", "number": 1, "pull_request": {"number": 1, "state": "open", "user": {"login": "maintainer", "id": 5},
+		"head": {"sha": %q, "ref": "topic", "repo": {"id": %d, "full_name": %q}},
+		"base": {"sha": %q, "ref": "main", "repo": {"id": 1, "full_name": "octo/demo"}}}`,
+		p.git("rev-parse", "refs/pull/1/head"), id, repo, p.git("rev-parse", "main")))
+}
+
+// pushJob is a job for what was pushed to main after a commit.
+func (p *project) pushJob(before string) *machine {
+	p.t.Helper()
+	return p.job("push", defaultScope, payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, before, p.git("rev-parse", "main")))
+}
+
+// job runs the action on a machine of its own, for an event.
+func (p *project) job(event, scope, payload string) *machine {
+	p.t.Helper()
+	p.runs++
+	file := filepath.Join(p.t.TempDir(), "event.json")
+	if err := os.WriteFile(file, []byte(payload), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	m := &machine{t: p.t, inputs: p.inputs, cache: p.cache, scope: scope, readOnly: event == "pull_request_target", env: map[string]string{
+		"GITHUB_EVENT_NAME": event, "GITHUB_EVENT_PATH": file, "GITHUB_REPOSITORY": "octo/demo", "GITHUB_SERVER_URL": p.server,
+		"GITHUB_API_URL": p.forge.URL, "GITHUB_RUN_ID": fmt.Sprint(100 + p.runs), "GITHUB_RUN_ATTEMPT": "1",
+		"GITHUB_STEP_SUMMARY": filepath.Join(p.t.TempDir(), "summary.md"), "TOKEN": p.token,
+	}}
+	m.run(readAction(p.t))
+	return m
+}
+
+// wants compares a job with what it should have done.
+func (p *project) wants(m *machine, what string, code int, calls ...string) {
+	p.t.Helper()
+	if m.failed != code {
+		p.t.Errorf("%s: exit code %d, want %d\n%s", what, m.failed, code, &m.log)
+	}
+	if diff := cmp.Diff(calls, p.calls()); diff != "" {
+		p.t.Errorf("%s: calls (-want +got):\n%s%s", what, diff, &m.log)
+	}
+}
+
+// verdict is the last state of gavel/verdict on a commit.
+func (p *project) verdict(sha string) string {
+	last := ""
+	for _, s := range p.forge.Statuses(sha) {
+		if s.Context == "gavel/verdict" {
+			last = s.State
+		}
+	}
+	return last
+}
+
+// TestTheSecondJobMakesNoCall although all that it has of the first one is the
+// cache, and although the gate of that failed.
+func TestTheSecondJobMakesNoCall(t *testing.T) {
+	p := newProject(t)
+	p.git("checkout", "-q", "-b", "topic")
+	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
+	p.pull(forgetest.Pull{})
+	first := p.pullJob("pull_request", forgetest.Pull{})
+	p.wants(first, "the first job", exitGate, "hello, kindly", "hello, "+wrong)
+	summary, err := os.ReadFile(first.env["GITHUB_STEP_SUMMARY"])
+	if err != nil || !strings.Contains(string(summary), "1 regression") {
+		t.Errorf("the summary: %v\n%s", err, summary)
+	}
+	second := p.pullJob("pull_request", forgetest.Pull{})
+	p.wants(second, "the second job", exitGate)
+	if comments := p.forge.Comments(1); len(comments) != 1 || !strings.Contains(comments[0].Body, "1 regression") {
+		t.Errorf("comments %+v", comments)
+	}
+	if state := p.verdict(head); state != "failure" {
+		t.Errorf("the verdict is %q", state)
+	}
+	if diff := cmp.Diff([]string{"gavel-pull-1-101-1"}, second.restored); diff != "" {
+		t.Errorf("restored (-want +got):\n%s", diff)
+	}
+}
+
+// TestPullRequestsBeginWithWhatBaseKnows, and learn what it pays for later.
+func TestPullRequestsBeginWithWhatBaseKnows(t *testing.T) {
+	p := newProject(t)
+	p.wants(p.pushJob(p.git("rev-parse", "main~1")), "a push", exitPass, "hello, kindly", "thanks, kindly")
+
+	p.git("checkout", "-q", "-b", "topic")
+	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
+	p.pull(forgetest.Pull{})
+	p.wants(p.pullJob("pull_request", forgetest.Pull{}), "a pull request", exitPass, "hello, briefly")
+
+	p.git("checkout", "-q", "main")
+	before := p.git("rev-parse", "main")
+	p.commit(map[string]string{casePath("thanks"): caseOf("thanks", "warmly")})
+	p.wants(p.pushJob(before), "another push", exitPass, "thanks, warmly")
+
+	p.git("checkout", "-q", "topic")
+	p.git("merge", "-q", "main")
+	p.commit(map[string]string{casePath("thanks"): caseOf("thanks", "coolly")})
+	p.pull(forgetest.Pull{})
+	m := p.pullJob("pull_request", forgetest.Pull{})
+	p.wants(m, "after it took over main", exitPass, "thanks, coolly")
+	if !strings.Contains(m.log.String(), "taken over from base") {
+		t.Errorf("it does not say so:\n%s", &m.log)
+	}
+}
+
+// TestAHeadNeverServesBase has base judge anew what the pull request was judged
+// with (abuse 20), and another pull request, too.
+func TestAHeadNeverServesBase(t *testing.T) {
+	p := newProject(t)
+	p.git("checkout", "-q", "-b", "topic")
+	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
+	p.pull(forgetest.Pull{})
+	p.wants(p.pullJob("pull_request", forgetest.Pull{}), "the pull request", exitPass, "hello, briefly", "hello, kindly")
+
+	// Even where the forge would let base have it.
+	for i := range p.cache.entries {
+		p.cache.entries[i].scope = defaultScope
+	}
+	p.git("checkout", "-q", "main")
+	before := p.git("rev-parse", "main")
+	p.git("merge", "-q", "--ff-only", "topic")
+	m := p.pushJob(before)
+	p.wants(m, "the push after the merge", exitPass, "hello, briefly", "hello, kindly")
+	if len(m.restored) > 0 {
+		t.Errorf("base restored %v", m.restored)
+	}
+	if len(m.saved) != 1 || !strings.HasPrefix(m.saved[0], "gavel-base-") {
+		t.Errorf("base saved %v", m.saved)
+	}
+}
+
+// TestAForkIsOnlyLookedAt by pull_request_target: nothing of it is on the disk
+// but git's own objects, nobody is asked, and nothing is saved.
+func TestAForkIsOnlyLookedAt(t *testing.T) {
+	p := newProject(t)
+	p.git("checkout", "-q", "-b", "topic")
+	const mark = "whatever-a-stranger-wrote"
+	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", mark), "run.sh": "echo " + mark + "\n"})
+	fork := forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}
+	p.pull(fork)
+	m := p.pullJob("pull_request_target", fork)
+	p.wants(m, "a fork", exitGate)
+	if files := m.holds("echo " + mark); len(files) > 0 {
+		t.Errorf("the head is on the disk: %v", files)
+	}
+	if comments := p.forge.Comments(1); len(comments) != 1 || !strings.Contains(comments[0].Body, "comes from the fork stranger/demo") {
+		t.Errorf("comments %+v", comments)
+	}
+	if state := p.verdict(head); state != "error" {
+		t.Errorf("the verdict is %q", state)
+	}
+	if len(m.saved) > 0 {
+		t.Errorf("it saved %v", m.saved)
+	}
+}
+
+// TestAMergeQueue has its commit judged with what base knows.
+func TestAMergeQueue(t *testing.T) {
+	p := newProject(t)
+	p.pushJob(p.git("rev-parse", "main~1"))
+	p.calls()
+	const queue = "gh-readonly-queue/main/pr-1"
+	p.git("checkout", "-q", "-b", queue)
+	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
+	m := p.job("merge_group", "refs/heads/"+queue, payload(`"action": "checks_requested", "merge_group": {"head_sha": %q, "head_ref": "refs/heads/%s",
+		"base_sha": %q, "base_ref": "refs/heads/main"}`, head, queue, p.git("rev-parse", "main")))
+	p.wants(m, "a merge queue", exitPass, "hello, briefly")
+	if state := p.verdict(head); state != "success" {
+		t.Errorf("the verdict is %q", state)
+	}
+}
+
+// TestATokenThatOnlyReads leaves the summary and the exit code.
+func TestATokenThatOnlyReads(t *testing.T) {
+	p := newProject(t)
+	p.token = forgetest.TokenFork
+	p.serve()
+	p.git("checkout", "-q", "-b", "topic")
+	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
+	p.pull(forgetest.Pull{})
+	m := p.pullJob("pull_request", forgetest.Pull{})
+	p.wants(m, "a token that only reads", exitGate, "hello, kindly", "hello, "+wrong)
+	summary, err := os.ReadFile(m.env["GITHUB_STEP_SUMMARY"])
+	if err != nil || !strings.Contains(string(summary), "1 regression") {
+		t.Errorf("the summary: %v\n%s", err, summary)
+	}
+	if len(p.forge.Comments(1)) > 0 {
+		t.Errorf("comments %+v", p.forge.Comments(1))
+	}
+}
+
+// TestWithoutTheCache saves nothing and restores nothing but the program.
+func TestWithoutTheCache(t *testing.T) {
+	p := newProject(t)
+	before := p.git("rev-parse", "main~1")
+	p.pushJob(before)
+	p.calls()
+	p.inputs = map[string]string{"cache": "false"}
+	m := p.pushJob(before)
+	p.wants(m, "without the cache", exitPass, "hello, kindly", "thanks, kindly")
+	if len(m.restored)+len(m.saved) > 0 {
+		t.Errorf("restored %v, saved %v", m.restored, m.saved)
+	}
+}
+
+// TestInputsAreNoPrograms whatever stands in them, and in the names of branches
+// (abuse 9).
+func TestInputsAreNoPrograms(t *testing.T) {
+	p := newProject(t)
+	const hostile = "x\"; touch \"$RUNNER_TEMP/pwned\"; $(touch $RUNNER_TEMP/pwned) `touch $RUNNER_TEMP/pwned`\n touch $RUNNER_TEMP/pwned #"
+	jobs := []*machine{p.job("push", defaultScope, payload(`"ref": %q, "before": %q, "after": %q`,
+		"refs/heads/"+hostile, p.git("rev-parse", "main~1"), p.git("rev-parse", "main")))}
+	for name := range readAction(t).Inputs {
+		p.inputs = map[string]string{name: hostile}
+		jobs = append(jobs, p.pushJob(p.git("rev-parse", "main~1")))
+	}
+	for _, m := range jobs {
+		if _, err := os.Stat(filepath.Join(m.temp, "pwned")); err == nil {
+			t.Errorf("with %v: what came from outside was run", m.inputs)
+		}
+	}
+	if jobs[0].failed == 0 {
+		t.Error("a branch with such a name is judged")
+	}
+}
+
+// TestAShallowCheckout has neither the merge base nor the head: both are
+// fetched.
+func TestAShallowCheckout(t *testing.T) {
+	p := newProject(t)
+	p.git("checkout", "-q", "-b", "topic")
+	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
+	p.pull(forgetest.Pull{})
+	p.git("checkout", "-q", "main")
+	p.commit(map[string]string{casePath("thanks"): caseOf("thanks", "warmly")})
+	p.pull(forgetest.Pull{HeadSHA: p.git("rev-parse", "topic")})
+	p.git("update-ref", "refs/pull/1/head", "topic")
+	p.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: p.git("rev-parse", "topic"), BaseSHA: p.git("rev-parse", "main"), HeadRef: "topic"})
+
+	checkout := filepath.Join(t.TempDir(), "checkout")
+	p.git("clone", "-q", "--depth", "1", "--branch", "main", "file://"+p.folder, checkout)
+	p.git("-C", checkout, "remote", "set-url", "origin", p.server+"/octo/demo")
+	j := &job{checkout: checkout, env: map[string]string{"GITHUB_API_URL": p.forge.URL, "GITHUB_TOKEN": forgetest.TokenActions, "GITHUB_ACTIONS": "true"}}
+	_, stderr, code := j.call(t, "pr", "--repo", "octo/demo", "--pr", "1")
+	if code != exitPass {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if diff := cmp.Diff([]string{"hello, briefly", "hello, kindly"}, p.calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// workflowFiles are all that a runner of GitHub reads of this project, and the
+// example that is copied.
+func workflowFiles(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, pattern := range []string{"../../.github/workflows/*.yml", "../../.github/actions/*/action.yml", "../../examples/workflow/*.yml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[strings.TrimPrefix(file, "../../")] = string(data)
+		}
+	}
+	return texts
+}
+
+// A workflow is what is read of the files here.
+type workflow struct {
+	On          map[string]any
+	Permissions map[string]string
+	Jobs        map[string]struct {
+		Permissions map[string]string
+		Steps       []step
+	}
+	Runs struct{ Steps []step }
+}
+
+// TestWorkflows holds what makes a workflow safe: scripts without expressions
+// (abuse 9), actions of others by commit, no checkout of what a stranger wrote,
+// and no permission that is not needed.
+func TestWorkflows(t *testing.T) {
+	pinned := regexp.MustCompile(`^actions/[a-z/-]+@[0-9a-f]{40}$`)
+	granted := map[string]map[string]string{
+		".github/workflows/ci.yml": {"contents": "read"},
+		"examples/workflow/gavel.yml": {
+			"contents": "read", "pull-requests": "write", "statuses": "write",
+		},
+	}
+	for file, text := range workflowFiles(t) {
+		var w workflow
+		if err := yaml.Unmarshal([]byte(text), &w); err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		steps, permissions := w.Runs.Steps, map[string]string{}
+		maps.Copy(permissions, w.Permissions)
+		for _, job := range w.Jobs {
+			steps = append(steps, job.Steps...)
+			maps.Copy(permissions, job.Permissions)
+		}
+		if diff := cmp.Diff(granted[file], permissions); diff != "" && len(w.Jobs) > 0 {
+			t.Errorf("%s: permissions (-want +got):\n%s", file, diff)
+		}
+		if len(w.Jobs) > 0 && w.Permissions == nil {
+			t.Errorf("%s: what is not granted is not refused", file)
+		}
+		for _, s := range steps {
+			if expression.MatchString(s.Run) {
+				t.Errorf("%s: an expression stands in a script:\n%s", file, s.Run)
+			}
+			if s.Uses != "" && !pinned.MatchString(s.Uses) && !strings.HasPrefix(s.Uses, "gavel-evals/gavel/") {
+				t.Errorf("%s: %s is no commit", file, s.Uses)
+			}
+			if _, target := w.On["pull_request_target"]; target && strings.HasPrefix(s.Uses, "actions/checkout") {
+				t.Errorf("%s checks out in a job of pull_request_target", file)
+			}
+		}
+	}
+}
+
+// TestTheWorkflowOfThisProject runs what a change has to pass.
+func TestTheWorkflowOfThisProject(t *testing.T) {
+	var w workflow
+	if err := yaml.Unmarshal([]byte(workflowFiles(t)[".github/workflows/ci.yml"]), &w); err != nil {
+		t.Fatal(err)
+	}
+	steps := w.Jobs["check"].Steps
+	if len(steps) == 0 || steps[len(steps)-1].Run != ".ci/run" {
+		t.Errorf("the last step is %+v", steps)
+	}
+	info, err := os.Stat("../../.ci/run")
+	if err != nil || info.Mode()&0o100 == 0 {
+		t.Errorf(".ci/run is no program: %v", err)
+	}
+}
+
+// TestTheExampleUsesTheAction as it is: its inputs exist.
+func TestTheExampleUsesTheAction(t *testing.T) {
+	text := workflowFiles(t)["examples/workflow/gavel.yml"]
+	if !strings.Contains(text, "uses: gavel-evals/gavel/.github/actions/gavel@") {
+		t.Error("the action is not used")
+	}
+	_, with, _ := strings.Cut(text, "# with:\n")
+	inputs := readAction(t).Inputs
+	found := regexp.MustCompile(`(?m)^ +#   ([a-z]+):`).FindAllStringSubmatch(with, -1)
+	for _, name := range found {
+		if _, ok := inputs[name[1]]; !ok {
+			t.Errorf("the action has no input %q", name[1])
+		}
+	}
+	if len(found) != len(inputs)-1 { // the token has a default that fits
+		t.Errorf("%d inputs are shown, and there are %d", len(found), len(inputs))
+	}
+}
