@@ -40,6 +40,10 @@ type Hint struct {
 	Branch string
 	// Head is the branch of a merge group, see [Queued]; empty for other events.
 	Head string
+	// Rerequested is the commit whose check run somebody asked for anew; empty for
+	// other events. Forges name no Number for the pull request of a fork, and no
+	// Branch where there is none.
+	Rerequested string
 }
 
 // A WebhookConfig says who may send and who takes the hints.
@@ -181,12 +185,12 @@ type wireHint struct {
 		HeadRef string `json:"head_ref"`
 	} `json:"merge_group"`
 	CheckRun *struct {
-		PullRequests []struct {
-			Number int `json:"number"`
-		} `json:"pull_requests"`
+		wireSuite
+		Suite wireSuite `json:"check_suite"`
 	} `json:"check_run"`
-	Ref    string `json:"ref"`
-	Action string `json:"action"`
+	CheckSuite *wireSuite `json:"check_suite"`
+	Ref        string     `json:"ref"`
+	Action     string     `json:"action"`
 }
 
 // parseHint says where an event happened. An error means that it is of no use.
@@ -217,11 +221,8 @@ func parseHint(event string, body []byte) (Hint, error) {
 			return Hint{}, errors.New("a comment that is edited asks for nothing")
 		}
 		hint.Number, hint.Comment = wire.Issue.Number, wire.Action == "created"
-	case "check_run":
-		if wire.Action != "rerequested" || wire.CheckRun == nil || len(wire.CheckRun.PullRequests) == 0 {
-			return Hint{}, errors.New("the check run asks for nothing")
-		}
-		hint.Number = wire.CheckRun.PullRequests[0].Number
+	case "check_run", "check_suite":
+		return wire.rerequested(hint)
 	case EventMergeGroup:
 		if wire.MergeGroup != nil {
 			hint.Branch, hint.Head = branch(wire.MergeGroup.BaseRef), branch(wire.MergeGroup.HeadRef)

@@ -83,6 +83,9 @@ func (h *hooked) deliver(t testing.TB, event, body string, change func(*http.Req
 	return resp.StatusCode
 }
 
+// asked is a commit whose check run somebody wants anew.
+const asked = "1111111111111111111111111111111111111111"
+
 const ofDemo = `"repository": {"id": 1, "full_name": "octo/demo"}`
 
 // TestHints reads where each event happened and nothing else of it.
@@ -95,7 +98,14 @@ func TestHints(t *testing.T) {
 		{"issue_comment", `{"action": "deleted", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
 		{"pull_request", `{"action": "synchronized", "pull_request": {"number": 7, "head": {"repo": null}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
 		{"issue_comment", `{"action": "created", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7, Comment: true}},
-		{"check_run", `{"action": "rerequested", "check_run": {"pull_requests": [{"number": 7}]}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
+		{"check_run", `{"action": "rerequested", "check_run": {"head_sha": "` + asked + `", "pull_requests": [{"number": 7}]}, ` + ofDemo + `}`,
+			Hint{Repository: 1, Number: 7, Rerequested: asked}},
+		{"check_run", `{"action": "rerequested", "check_run": {"head_sha": "` + asked + `", "pull_requests": [], "check_suite": {"head_branch": "main"}}, ` + ofDemo + `}`,
+			Hint{Repository: 1, Branch: "main", Rerequested: asked}},
+		{"check_run", `{"action": "rerequested", "check_run": {"head_sha": "` + asked + `", "check_suite": {"head_branch": "-x"}}, ` + ofDemo + `}`,
+			Hint{Repository: 1, Rerequested: asked}},
+		{"check_suite", `{"action": "rerequested", "check_suite": {"head_sha": "` + asked + `", "head_branch": null}, ` + ofDemo + `}`,
+			Hint{Repository: 1, Rerequested: asked}},
 		{"push", `{"ref": "refs/heads/main", ` + ofDemo + `}`, Hint{Repository: 1, Branch: "main"}},
 		{"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7"}, ` + ofDemo + `}`,
 			Hint{Repository: 1, Branch: "main", Head: "gh-readonly-queue/main/pr-7"}},
@@ -119,24 +129,26 @@ func TestHints(t *testing.T) {
 // blocks the others, and nobody is disturbed.
 func TestUselessDeliveries(t *testing.T) {
 	for name, tt := range map[string]struct{ event, body string }{
-		"an unknown event":     {"star", `{` + ofDemo + `}`},
-		"no event":             {"", `{` + ofDemo + `}`},
-		"no JSON":              {"push", `{`},
-		"null":                 {"push", `null`},
-		"a list":               {"push", `[]`},
-		"no repository":        {"push", `{"ref": "refs/heads/main"}`},
-		"a null repository":    {"pull_request", `{"number": 7, "repository": null}`},
-		"an odd id":            {"pull_request", `{"number": 7, "repository": {"id": "1"}}`},
-		"a negative id":        {"pull_request", `{"number": 7, "repository": {"id": -1}}`},
-		"no number":            {"pull_request", `{` + ofDemo + `}`},
-		"a negative number":    {"pull_request", `{"number": -7, ` + ofDemo + `}`},
-		"an edited comment":    {"issue_comment", `{"action": "edited", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`},
-		"a comment on issues":  {"issue_comment", `{"issue": {"number": 7, "pull_request": null}, ` + ofDemo + `}`},
-		"a finished check run": {"check_run", `{"action": "completed", "check_run": {"pull_requests": [{"number": 7}]}, ` + ofDemo + `}`},
-		"no merge group":       {"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/topic"}, ` + ofDemo + `}`},
-		"a hostile group":      {"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7 --x"}, ` + ofDemo + `}`},
-		"a hostile branch":     {"push", `{"ref": "refs/heads/--upload-pack=x", ` + ofDemo + `}`},
-		"a branch with an end": {"push", `{"ref": "refs/heads/a\u0000b", ` + ofDemo + `}`},
+		"an unknown event":       {"star", `{` + ofDemo + `}`},
+		"no event":               {"", `{` + ofDemo + `}`},
+		"no JSON":                {"push", `{`},
+		"null":                   {"push", `null`},
+		"a list":                 {"push", `[]`},
+		"no repository":          {"push", `{"ref": "refs/heads/main"}`},
+		"a null repository":      {"pull_request", `{"number": 7, "repository": null}`},
+		"an odd id":              {"pull_request", `{"number": 7, "repository": {"id": "1"}}`},
+		"a negative id":          {"pull_request", `{"number": 7, "repository": {"id": -1}}`},
+		"no number":              {"pull_request", `{` + ofDemo + `}`},
+		"a negative number":      {"pull_request", `{"number": -7, ` + ofDemo + `}`},
+		"an edited comment":      {"issue_comment", `{"action": "edited", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`},
+		"a comment on issues":    {"issue_comment", `{"issue": {"number": 7, "pull_request": null}, ` + ofDemo + `}`},
+		"a finished check run":   {"check_run", `{"action": "completed", "check_run": {"pull_requests": [{"number": 7}]}, ` + ofDemo + `}`},
+		"a check run of nothing": {"check_run", `{"action": "rerequested", "check_run": {"head_sha": "main"}, ` + ofDemo + `}`},
+		"no check run":           {"check_run", `{"action": "rerequested", ` + ofDemo + `}`},
+		"no merge group":         {"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/topic"}, ` + ofDemo + `}`},
+		"a hostile group":        {"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7 --x"}, ` + ofDemo + `}`},
+		"a hostile branch":       {"push", `{"ref": "refs/heads/--upload-pack=x", ` + ofDemo + `}`},
+		"a branch with an end":   {"push", `{"ref": "refs/heads/a\u0000b", ` + ofDemo + `}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHooked(t)

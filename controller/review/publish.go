@@ -17,14 +17,15 @@ import (
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
-// A posting is one thing that stands on the forge: a status, or the comment of
-// a pull request. It is stored as the body of an item of the outbox, so that a
+// A posting is one thing that stands on the forge: a status, a check run, or the
+// comment of a pull request. It is stored as the body of an item of the outbox, so that a
 // later process can write what an earlier one could not.
 type posting struct {
 	Repository forge.Repo     `json:"repository"`
 	Number     int            `json:"number,omitempty"`
 	Head       string         `json:"head"`
 	Status     *github.Status `json:"status,omitempty"`
+	Check      *github.Check  `json:"check,omitempty"`
 	Comment    string         `json:"comment,omitempty"`
 	// Verdict is what the gate said. A comment that is made anew for every
 	// verdict stays the same until it changes.
@@ -40,11 +41,16 @@ type receipt struct {
 
 // destination names the place on the forge.
 func (p posting) destination() string {
-	if p.Status != nil {
+	switch {
+	case p.Status != nil:
 		return fmt.Sprintf("status %s %s %s", p.Repository, p.Head, p.Status.Context)
+	case p.Check != nil:
+		return fmt.Sprintf("check %s#%d %s", p.Repository, p.Number, p.Head)
 	}
 	return fmt.Sprintf("comment %s#%d", p.Repository, p.Number)
 }
+
+func (p posting) isComment() bool { return p.Status == nil && p.Check == nil }
 
 func (p posting) item() (ledger.OutboxItem, error) {
 	body, err := json.Marshal(p)
@@ -56,7 +62,7 @@ func (p posting) item() (ledger.OutboxItem, error) {
 }
 
 // postings are what a report puts on the forge.
-func (r *Review) postings(report *reporters.Report) []posting {
+func (r *Review) postings(ctx context.Context, report *reporters.Report) []posting {
 	validate, verdict := github.StatusFor(report)
 	validate.TargetURL, verdict.TargetURL = r.RunURL, r.RunURL
 	all := []posting{
@@ -69,16 +75,20 @@ func (r *Review) postings(report *reporters.Report) []posting {
 			Verdict: string(report.Gate.Result), Fresh: r.fresh,
 		})
 	}
+	if r.Client.CanCheck(ctx, r.Repository) {
+		check := r.checkRun(report)
+		all = append(all, posting{Repository: r.Repository, Number: r.number, Head: r.head, Check: &check})
+	}
 	return all
 }
 
 // outbox is stored with the report.
-func (r *Review) outbox(report *reporters.Report) ([]ledger.OutboxItem, error) {
+func (r *Review) outbox(ctx context.Context, report *reporters.Report) ([]ledger.OutboxItem, error) {
 	if r.Client == nil {
 		return nil, nil
 	}
 	var items []ledger.OutboxItem
-	for _, p := range r.postings(report) {
+	for _, p := range r.postings(ctx, report) {
 		item, err := p.item()
 		if err != nil {
 			return nil, err
@@ -104,8 +114,8 @@ func (r *Review) publish(ctx context.Context, report *reporters.Report, wanted b
 		waiting[item.Destination] = item
 	}
 	var errs []error
-	for _, p := range r.postings(report) {
-		if p.Status == nil && !wanted {
+	for _, p := range r.postings(ctx, report) {
+		if p.isComment() && !wanted {
 			continue
 		}
 		// What stands in the outbox no more was written before; somebody may
@@ -156,11 +166,16 @@ func shortened(p posting, maxBytes int) string {
 // post writes one posting and crosses it off the outbox, if it stands there.
 func (r *Review) post(ctx context.Context, p posting, item ledger.OutboxItem, text github.Text) error {
 	var note []byte
-	if p.Status != nil {
+	switch {
+	case p.Status != nil:
 		if err := r.publisher(p.Number, 0).SetStatus(ctx, p.Head, *p.Status); err != nil {
 			return err
 		}
-	} else {
+	case p.Check != nil:
+		if err := r.check(ctx, p); err != nil {
+			return err
+		}
+	default:
 		now, err := r.comment(ctx, p, text)
 		if err != nil {
 			return err

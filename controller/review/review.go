@@ -111,6 +111,8 @@ type Review struct {
 	fresh bool
 	// closed is a pull request that is not open.
 	closed bool
+	// again completes the check run anew, see [Review.Rerequested].
+	again bool
 	// last is what is stored of head.
 	last *reporters.Report
 }
@@ -257,7 +259,7 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 			if why := abandoned(ctx); why != "" {
 				return nil, errors.New(why)
 			}
-			return r.outbox(report)
+			return r.outbox(ctx, report)
 		},
 	}
 	if err := r.configuration(prepared, &e); err != nil {

@@ -103,6 +103,7 @@ type Server struct {
 	memory *memory
 	open   unfinished
 	polled atomic.Int32 // repositories that were polled once
+	again  sync.Map     // of keys whose check run somebody asked for
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -181,6 +182,8 @@ func (s *Server) Take(h forge.Hint) error {
 	switch {
 	case repo == nil:
 		s.cfg.Observer.Tell("", fmt.Sprintf("a delivery is of repository %d, which is not listed", h.Repository))
+	case h.Rerequested != "":
+		s.rerequested(repo, h)
 	case h.Number != 0:
 		s.loop.Add(Key{Repository: h.Repository, Pull: h.Number})
 	case h.Head != "":
@@ -214,7 +217,10 @@ func (s *Server) reconcile(ctx context.Context, key Key) error {
 	if err != nil || r == nil {
 		return next(err)
 	}
-	return next(s.run(ctx, key, r))
+	done := s.answer(key, r)
+	err = s.run(ctx, key, r)
+	done(err)
+	return next(err)
 }
 
 // review is what a key asks for now, nil for nothing.

@@ -49,6 +49,7 @@ type world struct {
 	agent  *agent
 	server *serve.Server
 	forks  string
+	app    *forge.AppConfig // the credential, where it is not a user's token
 	end    func()
 	polled chan string
 	mu     sync.Mutex
@@ -190,7 +191,7 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	clock := &forgetest.Clock{}
-	client, err := forge.New(forge.Config{BaseURL: w.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+	client, err := forge.New(forge.Config{BaseURL: w.forge.URL, Token: forgetest.TokenUser, App: w.app, Now: clock.Now, Wait: clock.Wait})
 	if err != nil {
 		w.t.Fatal(err)
 	}

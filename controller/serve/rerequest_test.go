@@ -1,0 +1,125 @@
+package serve_test
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+)
+
+// permissions are all that the server asks of an App.
+var permissions = map[string]string{
+	"metadata": "read", "contents": "read", "pull_requests": "write", "statuses": "write", "checks": "write",
+}
+
+const appID = 5
+
+// newAppWorld is a world whose server is a GitHub App.
+func newAppWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	key := w.forge.AddApp(t, forgetest.App{ID: appID, Slug: "gavel-judge", Installation: 77, Permissions: permissions})
+	w.app = &forge.AppConfig{ID: appID, Key: func() (forge.Token, error) { return forge.Token(key), nil }}
+	return w
+}
+
+// check tells the check runs of a commit, how each ended and how often it was
+// written.
+func (w *world) check(commit string) string {
+	var said []string
+	for _, run := range w.forge.CheckRuns(w.commits[commit]) {
+		said = append(said, fmt.Sprintf("%s %d", run.Conclusion, len(run.Requests)))
+	}
+	return strings.Join(said, ", ")
+}
+
+// rerequest asks for the check run of a commit anew, as the forge tells it of
+// the pull request of a fork.
+func (w *world) rerequest(commit, branch string) {
+	w.t.Helper()
+	if err := w.server.Take(forge.Hint{Repository: 1, Rerequested: w.commits[commit], Branch: branch}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.idle()
+}
+
+// TestAnAppWritesCheckRuns on heads and base, the same once, and more where
+// somebody asks, without a call or a comment.
+func TestAnAppWritesCheckRuns(t *testing.T) {
+	w := newAppWorld(t)
+	w.push("two")
+	w.start()
+	w.idle()
+	w.want("two", "success failure")
+	if w.check("two") != "failure 1" || w.check("main") != "success 1" {
+		t.Errorf("the check runs are %q and %q", w.check("two"), w.check("main"))
+	}
+	if run := w.forge.CheckRuns(w.commits["two"])[0]; len(run.Output.Annotations) != 1 || run.Output.Annotations[0].Path != "test_definitions/talk/level_1/hello.json" {
+		t.Errorf("annotations %+v", run.Output)
+	}
+	before := len(w.forge.Writes())
+	w.hint()
+	w.idle()
+	if more := w.forge.Writes()[before:]; len(more) > 0 {
+		t.Errorf("written without news: %v", more)
+	}
+	asked := len(w.agent.asked)
+	w.rerequest("two", "")
+	w.rerequest("main", "main")
+	w.rerequest("group", "elsewhere") // which nobody knows
+	if w.check("two") != "failure 2" || w.check("main") != "success 2" {
+		t.Errorf("asked for, the check runs are %q and %q", w.check("two"), w.check("main"))
+	}
+	if more := w.forge.Writes()[before:]; len(more) != 2 || len(w.agent.asked) != asked {
+		t.Errorf("written %v, asked %q", more, w.agent.asked[asked:])
+	}
+}
+
+// TestARerequestIsNotForgotten while the forge is away.
+func TestARerequestIsNotForgotten(t *testing.T) {
+	w := newAppWorld(t)
+	w.push("one")
+	w.start()
+	w.idle()
+	w.forge.Inject(forgetest.Fault{Method: "PATCH", Path: "/check-runs/", Status: 500, Times: -1})
+	w.rerequest("one", "")
+	w.forge.Heal()
+	w.hint()
+	w.idle()
+	if got := w.check("one"); got != "success 2" {
+		t.Errorf("the check run is %q", got)
+	}
+}
+
+// TestAnAppWithoutChecks is no failure: statuses and comment say the same, and
+// it is not asked for again at each head.
+func TestAnAppWithoutChecks(t *testing.T) {
+	w := newAppWorld(t)
+	some := maps.Clone(permissions)
+	delete(some, "checks")
+	w.forge.Permit(appID, some)
+	w.push("one")
+	w.start()
+	w.idle()
+	w.push("two")
+	w.hint()
+	w.idle()
+	w.want("two", "success failure")
+	tried := 0
+	for _, r := range w.forge.Requests() {
+		if strings.Contains(r.Path, "/check-runs") {
+			tried++
+		}
+	}
+	if tried != 1 {
+		t.Errorf("check runs were tried %d times", tried)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if log := strings.Join(w.lines, "\n"); !strings.Contains(log, "checks: write") {
+		t.Errorf("the log does not name the permission:\n%s", log)
+	}
+}
