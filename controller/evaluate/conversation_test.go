@@ -152,7 +152,7 @@ func TestConversationReplies(t *testing.T) {
 		"empty":               {evaluator.Conversation{}, "", "it is empty"},
 		"prose":               {evaluator.Conversation{}, "The agent did well: 5/5", "not the json"},
 		"cut off":             {evaluator.Conversation{}, `{"metrics": {"tool_routing": {"sco`, "not the json"},
-		"two values":          {evaluator.Conversation{}, judged(all("5"), "") + judged(all("0"), ""), "text after the json"},
+		"two values":          {evaluator.Conversation{}, judged(all("5"), "") + judged(all("0"), ""), "text after the JSON"},
 		"a list":              {evaluator.Conversation{}, "[]", "not the json"},
 		"null":                {evaluator.Conversation{}, "null", "no metric tool_routing"},
 		"no metrics":          {evaluator.Conversation{}, "{}", "no metric tool_routing"},

@@ -80,7 +80,7 @@ func TestJudgesOfOutputsFail(t *testing.T) {
 		"empty":                 {numeric, "", "it is empty"},
 		"text":                  {numeric, "8 of 10", "not the json"},
 		"text around":           {numeric, `Sure: {"criteria":[]}`, "not the json"},
-		"text behind":           {numeric, `{"criteria":[]} I hope that helps`, "text after the json"},
+		"text behind":           {numeric, `{"criteria":[]} I hope that helps`, "text after the JSON"},
 		"cut off":               {numeric, `{"criteria":[{"name":"A","sco`, "not the json"},
 		"null":                  {numeric, "null", `no criterion "A"`},
 		"no criteria":           {numeric, "{}", `no criterion "A"`},

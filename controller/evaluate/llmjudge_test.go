@@ -42,7 +42,7 @@ func TestLLMJudge(t *testing.T) {
 		"null":              {`{"score":null}`, `no number under "score"`},
 		"a word":            {`{"score":"high"}`, "not the json"},
 		"on another scale":  {`{"score":8}`, "the score is 8, and 1 is the best"},
-		"more than it gave": {`{"score":0.5} {"score":1}`, "text after the json"},
+		"more than it gave": {`{"score":0.5} {"score":1}`, "text after the JSON"},
 	} {
 		s := &script{replies: []string{tt.reply, tt.reply, tt.reply, `{"score":1}`}}
 		fails(t, measure(t, evaluator.LLMJudge{}, "An answer.", s), tt.want)

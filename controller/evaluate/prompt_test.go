@@ -61,7 +61,7 @@ func TestPromptErrors(t *testing.T) {
 		{"empty", "3 attempts: it is empty", []string{"", " ", "\n"}, evaluator.Prompt{}},
 		{"no score", `no number under "score"`, []string{"{}", `{"reason":"x"}`, `{"score":null}`}, evaluator.Prompt{}},
 		{"score in words", "not the json", []string{`{"score":"high"}`, `{"score":"1"}`, `{"score":[1]}`}, evaluator.Prompt{}},
-		{"two judgements", "text after the json", []string{`{"score":0} {"score":1}`, `{"score":1}]`, `{"score":1} ok`}, evaluator.Prompt{}},
+		{"two judgements", "text after the JSON", []string{`{"score":0} {"score":1}`, `{"score":1}]`, `{"score":1} ok`}, evaluator.Prompt{}},
 		{"NaN", "not the json", []string{`{"score":NaN}`, `{"score":1e999}`, `{"score":Infinity}`}, evaluator.Prompt{}},
 		{"hybrid does not match", "extraction_regex does not match", []string{"a", "b", "c"}, evaluator.Prompt{Pattern: `score (\d)`}},
 		{"hybrid finds a word", "no number", []string{"score high", "score low", "score x"}, evaluator.Prompt{Pattern: `score (\w+)`}},

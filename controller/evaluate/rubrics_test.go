@@ -66,7 +66,7 @@ func TestRubricsThatCannotBeRead(t *testing.T) {
 		"empty":          {"", "empty"},
 		"no JSON":        {"All criteria are met.", "not the json"},
 		"cut off":        {`{"criteria":[{"id":"a","met":true`, "not the json"},
-		"text behind it": {`{"criteria":[{"id":"a","met":true},{"id":"b","score":1}]} I hope it helps.`, "text after the json"},
+		"text behind it": {`{"criteria":[{"id":"a","met":true},{"id":"b","score":1}]} I hope it helps.`, "text after the JSON"},
 		"one left out":   {`{"criteria":[{"id":"a","met":true}]}`, `no criterion "b"`},
 		"none":           {`{"criteria":[],"summary":"Great!"}`, `no criterion "a"`},
 		"no list":        {`{}`, `no criterion "a"`},

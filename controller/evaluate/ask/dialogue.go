@@ -167,10 +167,10 @@ func StrictJSON(reply string, into any) error {
 		if errors.Is(err, io.EOF) {
 			return errors.New("it is empty")
 		}
-		return fmt.Errorf("it is not the json that was asked for: %w", err)
+		return fmt.Errorf("it is not the JSON that was asked for: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is text after the json")
+		return errors.New("there is text after the JSON")
 	}
 	return nil
 }
