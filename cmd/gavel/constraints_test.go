@@ -1,48 +1,22 @@
 package main
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
-
-// git runs git in the repository that the pull request is of.
-func (j *job) git(t *testing.T, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Dir = j.folder
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-		"GIT_AUTHOR_NAME=Gavel", "GIT_AUTHOR_EMAIL=gavel@localhost", "GIT_COMMITTER_NAME=Gavel", "GIT_COMMITTER_EMAIL=gavel@localhost")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
 
 // constrain puts constraints into both sides of the pull request.
 func (j *job) constrain(t *testing.T, base, head string) {
 	t.Helper()
-	file := filepath.Join(j.folder, "test_definitions/schema/team.cue")
-	for _, side := range []struct{ branch, text string }{{"main", base}, {"friendlier-support", head}} {
-		j.git(t, "checkout", "-q", side.branch)
-		if side.branch != "main" {
-			j.git(t, "merge", "-q", "main")
-		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(side.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		j.git(t, "add", "-A")
-		j.git(t, "commit", "-q", "--allow-empty", "-m", "constraints")
-	}
-	j.base, j.head = j.git(t, "rev-parse", "main"), j.git(t, "rev-parse", "HEAD")
+	const file = "test_definitions/schema/team.cue"
+	j.git(t, "checkout", "-q", "main")
+	j.base = gittest.Commit(t, j.folder, map[string]string{file: base})
+	j.git(t, "checkout", "-q", "friendlier-support")
+	j.git(t, "merge", "-q", "main")
+	j.head = gittest.Commit(t, j.folder, map[string]string{file: head})
 	j.move(t, j.head)
 }
 

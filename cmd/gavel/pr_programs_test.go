@@ -1,16 +1,14 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
 // withPrograms are a repository with an agent and a judge that are programs.
@@ -51,33 +49,11 @@ evalcases:
 // replace makes base and head of the pull request from files.
 func (j *job) replace(t *testing.T, base, head map[string]string) {
 	t.Helper()
-	run := func(args ...string) string {
-		cmd := exec.CommandContext(t.Context(), "git", args...)
-		cmd.Dir = j.folder
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-			"GIT_AUTHOR_NAME=Gavel", "GIT_AUTHOR_EMAIL=gavel@localhost", "GIT_COMMITTER_NAME=Gavel", "GIT_COMMITTER_EMAIL=gavel@localhost")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	commit := func(files map[string]string) string {
-		for name, text := range files {
-			file := filepath.Join(j.folder, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		run("add", "-A")
-		run("commit", "-q", "-m", "change")
-		return run("rev-parse", "HEAD")
-	}
-	run("checkout", "-q", "main")
-	run("rm", "-q", "-r", ".")
-	j.base = commit(base)
-	run("checkout", "-q", "-B", "friendlier-support", "main")
-	j.head = commit(head)
+	j.git(t, "checkout", "-q", "main")
+	j.git(t, "rm", "-q", "-r", ".")
+	j.base = gittest.Commit(t, j.folder, base)
+	j.git(t, "checkout", "-q", "-B", "friendlier-support", "main")
+	j.head = gittest.Commit(t, j.folder, head)
 	j.move(t, j.head)
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
 // A job is a CI job on the demo's pull request: a forge, and a checkout of
@@ -61,34 +61,24 @@ func newJob(t *testing.T, pull forgetest.Pull, token string) *job {
 	return j
 }
 
+// git runs git in the repository that the pull request is of.
+func (j *job) git(t *testing.T, args ...string) string {
+	t.Helper()
+	return gittest.Run(t, j.folder, args...)
+}
+
 // configure adds lines to gavel.yaml at base, below the pull request.
 func (j *job) configure(t *testing.T, lines string) {
 	t.Helper()
-	file := filepath.Join(j.folder, "gavel.yaml")
-	run := func(args ...string) string {
-		cmd := exec.CommandContext(t.Context(), "git", args...)
-		cmd.Dir = j.folder
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-			"GIT_AUTHOR_NAME=Gavel", "GIT_AUTHOR_EMAIL=gavel@localhost", "GIT_COMMITTER_NAME=Gavel", "GIT_COMMITTER_EMAIL=gavel@localhost")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	run("checkout", "-q", "main")
-	text, err := os.ReadFile(file)
+	j.git(t, "checkout", "-q", "main")
+	text, err := os.ReadFile(filepath.Join(j.folder, "gavel.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, append(text, lines...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run("commit", "-q", "-a", "-m", "configure")
-	j.base = run("rev-parse", "HEAD")
-	run("checkout", "-q", "friendlier-support")
-	run("merge", "-q", "main")
-	j.head = run("rev-parse", "HEAD")
+	j.base = gittest.Commit(t, j.folder, map[string]string{"gavel.yaml": string(text) + lines})
+	j.git(t, "checkout", "-q", "friendlier-support")
+	j.git(t, "merge", "-q", "main")
+	j.head = j.git(t, "rev-parse", "HEAD")
 	j.move(t, j.head)
 }
 

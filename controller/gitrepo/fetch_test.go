@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -223,17 +222,12 @@ func TestParseRemote(t *testing.T) {
 
 // The same with what git itself makes, over its own upload-pack.
 func TestFetchBesideAShallowCloneOfGit(t *testing.T) {
-	program, err := exec.LookPath("git")
-	if err != nil {
+	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
 	up, base, _, _ := upstream(t)
 	clone := filepath.Join(t.TempDir(), "clone")
-	cmd := exec.CommandContext(t.Context(), program, "clone", "-q", "--depth=1", "file://"+filepath.ToSlash(up.dir), clone)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	gittest.Run(t, up.dir, "clone", "-q", "--depth=1", "file://"+filepath.ToSlash(up.dir), clone)
 	r, err := Open(clone)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -71,13 +72,7 @@ func newRepo(t testing.TB) *repo {
 
 func (r *repo) git(args ...string) {
 	r.t.Helper()
-	cmd := exec.CommandContext(r.t.Context(), "git", args...)
-	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-		"GIT_AUTHOR_NAME=gavel", "GIT_AUTHOR_EMAIL=gavel@localhost", "GIT_COMMITTER_NAME=gavel", "GIT_COMMITTER_EMAIL=gavel@localhost")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		r.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
+	gittest.Run(r.t, r.dir, args...)
 }
 
 func (r *repo) path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }

@@ -1,5 +1,6 @@
-// Package gittest is a git server for tests: it speaks the smart protocol over
-// HTTP on loopback, in the process of the test.
+// Package gittest is git for tests: working trees to commit in, and a server
+// that speaks the smart protocol over HTTP on loopback, in the process of the
+// test.
 package gittest
 
 import (
