@@ -150,10 +150,10 @@ func TestConversationReplies(t *testing.T) {
 		want  string
 	}{
 		"empty":               {evaluator.Conversation{}, "", "it is empty"},
-		"prose":               {evaluator.Conversation{}, "The agent did well: 5/5", "not the json"},
-		"cut off":             {evaluator.Conversation{}, `{"metrics": {"tool_routing": {"sco`, "not the json"},
+		"prose":               {evaluator.Conversation{}, "The agent did well: 5/5", "not the JSON"},
+		"cut off":             {evaluator.Conversation{}, `{"metrics": {"tool_routing": {"sco`, "not the JSON"},
 		"two values":          {evaluator.Conversation{}, judged(all("5"), "") + judged(all("0"), ""), "text after the JSON"},
-		"a list":              {evaluator.Conversation{}, "[]", "not the json"},
+		"a list":              {evaluator.Conversation{}, "[]", "not the JSON"},
 		"null":                {evaluator.Conversation{}, "null", "no metric tool_routing"},
 		"no metrics":          {evaluator.Conversation{}, "{}", "no metric tool_routing"},
 		"one missing":         {evaluator.Conversation{}, judged(map[string]string{"tool_routing": "5"}, ""), "no metric parameter_extraction"},
@@ -169,8 +169,8 @@ func TestConversationReplies(t *testing.T) {
 		"outcome 0":           {outcome, judged(all("5"), `, "outcomes": [{"outcome": 0, "met": true}]`), "no outcome 0"},
 		"outcome twice":       {outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": true}, {"outcome": 1, "met": false}]`), "outcome 1 is there twice"},
 		"outcome undecided":   {outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": null}]`), "neither true nor false"},
-		"met as a word":       {outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": "yes"}]`), "not the json"},
-		"outcomes by label":   {outcome, judged(all("5"), `, "outcomes": {"x": true}`), "not the json"},
+		"met as a word":       {outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": "yes"}]`), "not the JSON"},
+		"outcomes by label":   {outcome, judged(all("5"), `, "outcomes": {"x": true}`), "not the JSON"},
 		"comparison unwanted": {outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": true}], "comparisons": [{"comparison": 1, "same": true}]`), "no comparison 1"},
 	} {
 		t.Run(name, func(t *testing.T) {

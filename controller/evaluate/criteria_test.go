@@ -78,10 +78,10 @@ func TestJudgesOfOutputsFail(t *testing.T) {
 		want  string
 	}{
 		"empty":                 {numeric, "", "it is empty"},
-		"text":                  {numeric, "8 of 10", "not the json"},
-		"text around":           {numeric, `Sure: {"criteria":[]}`, "not the json"},
+		"text":                  {numeric, "8 of 10", "not the JSON"},
+		"text around":           {numeric, `Sure: {"criteria":[]}`, "not the JSON"},
 		"text behind":           {numeric, `{"criteria":[]} I hope that helps`, "text after the JSON"},
-		"cut off":               {numeric, `{"criteria":[{"name":"A","sco`, "not the json"},
+		"cut off":               {numeric, `{"criteria":[{"name":"A","sco`, "not the JSON"},
 		"null":                  {numeric, "null", `no criterion "A"`},
 		"no criteria":           {numeric, "{}", `no criterion "A"`},
 		"one is missing":        {numeric, `{"criteria":[{"name":"A","score":8}]}`, `no criterion "B"`},
@@ -89,17 +89,17 @@ func TestJudgesOfOutputsFail(t *testing.T) {
 		"another case":          {numeric, `{"criteria":[{"name":"a","score":8},{"name":"B","score":1}]}`, `no criterion "A"`},
 		"no score":              {numeric, `{"criteria":[{"name":"A"},{"name":"B","score":1}]}`, `"A" has no number`},
 		"null for a score":      {numeric, `{"criteria":[{"name":"A","score":null},{"name":"B","score":1}]}`, `"A" has no number`},
-		"score in words":        {numeric, `{"criteria":[{"name":"A","score":"8/10"},{"name":"B","score":1}]}`, "not the json"},
-		"score is no number":    {numeric, `{"criteria":[{"name":"A","score":NaN},{"name":"B","score":1}]}`, "not the json"},
-		"score beyond numbers":  {numeric, `{"criteria":[{"name":"A","score":1e999},{"name":"B","score":1}]}`, "not the json"},
-		"a bare list":           {numeric, `[{"name":"A","score":8}]`, "not the json"},
+		"score in words":        {numeric, `{"criteria":[{"name":"A","score":"8/10"},{"name":"B","score":1}]}`, "not the JSON"},
+		"score is no number":    {numeric, `{"criteria":[{"name":"A","score":NaN},{"name":"B","score":1}]}`, "not the JSON"},
+		"score beyond numbers":  {numeric, `{"criteria":[{"name":"A","score":1e999},{"name":"B","score":1}]}`, "not the JSON"},
+		"a bare list":           {numeric, `[{"name":"A","score":8}]`, "not the JSON"},
 		"semantic: empty":       {semantic, "", "it is empty"},
 		"semantic: no pass":     {semantic, `{"grade":"Good","analysis":"x"}`, `true or false under "pass"`},
 		"semantic: null":        {semantic, `{"pass":null,"grade":"Good"}`, `true or false under "pass"`},
-		"semantic: pass a word": {semantic, `{"pass":"yes","grade":"Good"}`, "not the json"},
+		"semantic: pass a word": {semantic, `{"pass":"yes","grade":"Good"}`, "not the JSON"},
 		"semantic: no grade":    {semantic, `{"pass":true}`, `grade "" is none of Very Bad, Poor`},
 		"semantic: own grade":   {semantic, `{"pass":true,"grade":"Superb"}`, `grade "Superb" is none of`},
-		"semantic: a number":    {semantic, `{"pass":true,"grade":8}`, "not the json"},
+		"semantic: a number":    {semantic, `{"pass":true,"grade":8}`, "not the JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{replies: []string{tt.reply, tt.reply, tt.reply}}

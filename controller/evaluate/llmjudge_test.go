@@ -36,11 +36,11 @@ func TestLLMJudge(t *testing.T) {
 	}
 	for name, tt := range map[string]struct{ reply, want string }{
 		"empty":             {"", "empty"},
-		"a number alone":    {"0.9", "not the json"},
-		"prose":             {"I would say 0.9.", "not the json"},
+		"a number alone":    {"0.9", "not the JSON"},
+		"prose":             {"I would say 0.9.", "not the JSON"},
 		"no score":          {`{"reasoning":"Great."}`, `no number under "score"`},
 		"null":              {`{"score":null}`, `no number under "score"`},
-		"a word":            {`{"score":"high"}`, "not the json"},
+		"a word":            {`{"score":"high"}`, "not the JSON"},
 		"on another scale":  {`{"score":8}`, "the score is 8, and 1 is the best"},
 		"more than it gave": {`{"score":0.5} {"score":1}`, "text after the JSON"},
 	} {

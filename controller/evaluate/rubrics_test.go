@@ -64,18 +64,18 @@ func TestRubrics(t *testing.T) {
 func TestRubricsThatCannotBeRead(t *testing.T) {
 	for name, tt := range map[string]struct{ reply, want string }{
 		"empty":          {"", "empty"},
-		"no JSON":        {"All criteria are met.", "not the json"},
-		"cut off":        {`{"criteria":[{"id":"a","met":true`, "not the json"},
+		"no JSON":        {"All criteria are met.", "not the JSON"},
+		"cut off":        {`{"criteria":[{"id":"a","met":true`, "not the JSON"},
 		"text behind it": {`{"criteria":[{"id":"a","met":true},{"id":"b","score":1}]} I hope it helps.`, "text after the JSON"},
 		"one left out":   {`{"criteria":[{"id":"a","met":true}]}`, `no criterion "b"`},
 		"none":           {`{"criteria":[],"summary":"Great!"}`, `no criterion "a"`},
 		"no list":        {`{}`, `no criterion "a"`},
 		"one twice":      {`{"criteria":[{"id":"a","met":true},{"id":"a","met":false},{"id":"b","score":1}]}`, "twice"},
 		"met is null":    {`{"criteria":[{"id":"a","met":null},{"id":"b","score":1}]}`, "neither true nor false"},
-		"met is a word":  {`{"criteria":[{"id":"a","met":"yes"},{"id":"b","score":1}]}`, "not the json"},
+		"met is a word":  {`{"criteria":[{"id":"a","met":"yes"},{"id":"b","score":1}]}`, "not the JSON"},
 		"score is null":  {`{"criteria":[{"id":"a","met":true},{"id":"b","score":null}]}`, `no number under "score"`},
-		"score is NaN":   {`{"criteria":[{"id":"a","met":true},{"id":"b","score":NaN}]}`, "not the json"},
-		"score is huge":  {`{"criteria":[{"id":"a","met":true},{"id":"b","score":1e999}]}`, "not the json"},
+		"score is NaN":   {`{"criteria":[{"id":"a","met":true},{"id":"b","score":NaN}]}`, "not the JSON"},
+		"score is huge":  {`{"criteria":[{"id":"a","met":true},{"id":"b","score":1e999}]}`, "not the JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := criteriaOf("a", "b*")
