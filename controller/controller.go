@@ -142,6 +142,9 @@ func (p *Prepared) ask(ctx context.Context) error {
 		}
 		for i, r := range rows {
 			known[r] = found[i]
+			if scope.Nothing {
+				known[r].Unread = p.reuseOff(target)
+			}
 		}
 		if err := p.decisions(ctx, target, rows); err != nil {
 			return err
@@ -181,6 +184,15 @@ func (p *Prepared) rowsByTarget() map[string][]int {
 		out[r.Target] = append(out[r.Target], i)
 	}
 	return out
+}
+
+// reuseOff is why nothing that is stored serves a target.
+func (p *Prepared) reuseOff(target string) *plan.Reason {
+	reason := plan.Reason{Part: "reuse", File: p.ConfigFile, Message: "reuse is off"}
+	if p.Head.Config.Targets[target].Reuse != nil {
+		reason.Message += " for the target " + target
+	}
+	return &reason
 }
 
 // readScope says which entries of the ledger serve a target: the target's own

@@ -215,14 +215,8 @@ func (row *Row) NativeScale() float64 {
 	return 1
 }
 
-// Scale is what scores of the row are multiplied by where they are shown: 10 in
-// the format whose people think in tenths.
-func (row *Row) Scale() float64 {
-	if row.Dialect == schema.DialectPromptval {
-		return row.NativeScale()
-	}
-	return 1
-}
+// Scale is what scores of the row are multiplied by where they are shown.
+func (row *Row) Scale() float64 { return schema.ShownScale(row.Dialect) }
 
 // Shown writes a score of the row: 8.87/10, or 0.89.
 func (row *Row) Shown(x *float64) string { return phrase.OutOf(x, row.Scale()) }

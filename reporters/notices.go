@@ -117,7 +117,7 @@ func lowered(pairs []pair) []Notice {
 		if !active(p.plan.Head) || !active(p.plan.Base) || p.plan.BaseDigests.D == p.plan.HeadDigests.D {
 			continue
 		}
-		for _, message := range weakerRules(p.plan.Base.Evaluators, p.plan.Head.Evaluators) {
+		for _, message := range weakerRules(p.plan.Base, p.plan.Head) {
 			c := change{ruleFile(p.plan), message}
 			if cases[c] == nil {
 				order = append(order, c)
@@ -152,17 +152,18 @@ func ruleFile(row *plan.Row) string {
 	return row.Head.Origin.File
 }
 
-func weakerRules(base, head []schema.Evaluator) []string {
+func weakerRules(base, head *schema.Case) []string {
 	var out []string
-	for _, was := range base {
-		i := slices.IndexFunc(head, func(ev schema.Evaluator) bool { return ev.Name == was.Name })
+	for _, was := range base.Evaluators {
+		i := slices.IndexFunc(head.Evaluators, func(ev schema.Evaluator) bool { return ev.Name == was.Name })
 		if i < 0 {
 			out = append(out, fmt.Sprintf("drops the evaluator %s", was.Name))
 			continue
 		}
-		is := head[i].Rule
+		is := head.Evaluators[i].Rule
 		if is.Threshold < was.Rule.Threshold {
-			out = append(out, fmt.Sprintf("lowers the threshold of %s: %v → %v", was.Name, was.Rule.Threshold, is.Threshold))
+			out = append(out, fmt.Sprintf("lowers the threshold of %s: %s → %s", was.Name,
+				schema.NativeScore(base.Dialect, was.Rule.Threshold), schema.NativeScore(head.Dialect, is.Threshold)))
 		}
 		if is.Need > 0 && is.Need < was.Rule.Need || was.Rule.Need == 0 && is.Need > 0 {
 			out = append(out, fmt.Sprintf("lowers the matches that %s needs: %s → %d", was.Name, needed(was.Rule.Need), is.Need))

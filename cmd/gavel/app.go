@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/schema"
@@ -125,9 +126,7 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError("%w; see %s --help", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on stdout instead of text")
 	flags.BoolVar(&a.strict, "strict", false, "treat warnings and notes as errors")
@@ -138,6 +137,20 @@ func (a *app) rootCommand() *cobra.Command {
 		a.prCommand(), a.serveCommand(), a.schemaCommand(), a.demoCommand(), a.versionCommand(),
 	)
 	return root
+}
+
+// flagError is a mistake in a flag, with the one that may be meant where there
+// is none of that name.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		if hint := schema.DidYouMean("--"+unknown.GetSpecifiedName(), names); hint != "" {
+			return usageError("%w; %s", err, hint)
+		}
+	}
+	return usageError("%w; see %s --help", err, cmd.CommandPath())
 }
 
 // noArgs refuses arguments with the exit code of a usage error.

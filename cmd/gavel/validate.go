@@ -27,6 +27,9 @@ func (a *app) validateCommand() *cobra.Command {
   gavel validate --format sarif > gavel.sarif`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.json {
+				if cmd.Flags().Changed("format") && format != "json" {
+					return usageError("--json and --format %s contradict each other; leave one of them out", format)
+				}
 				format = "json"
 			}
 			return a.validate(cmd.Context(), format)

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -84,7 +83,8 @@ func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
 	}
 	out := Case{
 		Key: row.Key, File: c.Origin.File, Line: c.Origin.Line, Action: row.Action,
-		Reasons: slices.Concat([]plan.Reason{}, row.Reasons), Digests: digests,
+		Reasons: append([]plan.Reason{}, row.Reasons...), Digests: digests,
+		Inputs: []Input{}, Samples: []Sample{}, Judged: []Judgement{}, Calls: []Call{}, Evaluator: []Evaluator{},
 	}
 	for _, in := range c.Inputs {
 		out.Inputs = append(out.Inputs, Input(in))
@@ -102,7 +102,7 @@ func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
 		out.Decision, out.Usage, out.CostUSD = &d.Result, d.Usage, d.Usage.Cost()
 		parts = seriesOf(digests, d.Result)
 	}
-	out.scale = (&reporters.Row{Dialect: c.Dialect}).Scale()
+	out.scale = schema.ShownScale(c.Dialect)
 	for _, part := range parts {
 		if err := out.gather(ctx, book, part); err != nil {
 			return out, err

@@ -34,7 +34,7 @@ func (x Case) Write(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "\n\nDigests\n  execution %s\n  judgement %s\n  decision  %s\n\nParts\n", x.Digests.E, x.Digests.J, x.Digests.D)
 	for _, p := range x.Digests.Parts {
-		fmt.Fprintf(&b, "  %-9s  %.12s  %s", p.Layer, p.Digest, p.Name)
+		fmt.Fprintf(&b, "  %-9s  %.12s  %s", p.Layer, p.Digest, p.Title())
 		if p.Show != "" {
 			fmt.Fprintf(&b, " %s", phrase.Line(p.Show))
 		}

@@ -68,9 +68,9 @@ func TestConversationDigests(t *testing.T) {
 		"mock":            {func(c *schema.Case) { c.Mocks[1].Response = json.RawMessage(`"never"`) }, Execution, "mocks of refund"},
 		"mocks' order":    {func(c *schema.Case) { c.Mocks[0], c.Mocks[1] = c.Mocks[1], c.Mocks[0] }, Execution, "mocks of refund"},
 		"tool rounds":     {func(c *schema.Case) { c.Policy.MaxToolRounds = 3 }, Execution, "tool rounds"},
-		"outcome":         {func(c *schema.Case) { spec(c).Outcomes[0].Want = json.RawMessage("false") }, Judgement, "evaluator"},
-		"call":            {func(c *schema.Case) { spec(c).Calls[0].Forbidden = true }, Judgement, "evaluator"},
-		"threshold":       {func(c *schema.Case) { c.Evaluators[0].Rule.Threshold = 0.8 }, Decision, "threshold"},
+		"outcome":         {func(c *schema.Case) { spec(c).Outcomes[0].Want = json.RawMessage("false") }, Judgement, "evaluator conversation"},
+		"call":            {func(c *schema.Case) { spec(c).Calls[0].Forbidden = true }, Judgement, "evaluator conversation"},
+		"threshold":       {func(c *schema.Case) { c.Evaluators[0].Rule.Threshold = 0.8 }, Decision, "threshold of conversation"},
 		"labels":          {func(c *schema.Case) { c.Labels = schema.Labels{Name: "B", Status: "draft", Difficulty: "hard"} }, "", ""},
 		"weight":          {func(c *schema.Case) { c.Weight = 2 }, "", ""},
 		"key and place":   {func(c *schema.Case) { c.Key, c.Origin = "b", schema.Position{File: "b.json", Line: 9} }, "", ""},
@@ -104,13 +104,13 @@ func firstChange(a, b Digests) Layer {
 func changedParts(a, b Digests) map[string]bool {
 	out, had := map[string]bool{}, map[string]string{}
 	for _, p := range a.Parts {
-		had[p.Name] = p.Digest
+		had[p.Title()] = p.Digest
 	}
 	for _, p := range b.Parts {
-		if had[p.Name] != p.Digest {
-			out[p.Name] = true
+		if had[p.Title()] != p.Digest {
+			out[p.Title()] = true
 		}
-		delete(had, p.Name)
+		delete(had, p.Title())
 	}
 	for name := range had {
 		out[name] = true

@@ -91,7 +91,7 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 	case row.Base.Skip != "":
 		row.Reasons = []Reason{{"status", c.Origin.File, "active again: at base it was skipped (" + row.Base.Skip + ")"}}
 	case row.BaseDigests.D != row.HeadDigests.D:
-		row.Reasons = Changes(row.BaseDigests, row.HeadDigests, opts.Changed)
+		row.Reasons = comparison{row.BaseDigests.Parts, row.HeadDigests.Parts, row.Base, c, opts.Changed}.reasons()
 	default:
 		if opts.Always != nil {
 			if reason, ok := opts.Always(c.Key); ok {
@@ -187,17 +187,20 @@ func Settle(p *Plan, known []Known) {
 			row.Reasons = append(row.Reasons, Reason{"samples", "", fmt.Sprintf("%d of %d samples are stored", known[i].Executed, n)})
 		}
 		if len(row.Reasons) == 0 && row.Action != Reuse {
-			row.Reasons = []Reason{{"ledger", "", notStored(row.Action)}}
+			row.Reasons = []Reason{notStored(row)}
 		}
 	}
 }
 
-func notStored(a Action) string {
-	switch a {
-	case Redecide:
-		return "judged before under another rule"
-	case Rejudge:
-		return "run before, but judged otherwise"
+// notStored says what the ledger lacks of a row that has to be judged.
+func notStored(row *Row) Reason {
+	switch {
+	case row.Known.Unread != nil:
+		return *row.Known.Unread
+	case row.Action == Redecide:
+		return Reason{Part: "ledger", Message: "judged before under another rule"}
+	case row.Action == Rejudge:
+		return Reason{Part: "ledger", Message: "run before, but judged otherwise"}
 	}
-	return "not judged before"
+	return Reason{Part: "ledger", Message: "not judged before"}
 }

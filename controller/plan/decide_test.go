@@ -137,17 +137,6 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-func TestChangesBlamesTheFileThatChanged(t *testing.T) {
-	old, now := kase("a", "1", 1), kase("a", "1", 1)
-	old.System, old.Layers = "one", []schema.Layer{{File: "domain.json", Text: "one"}}
-	now.System, now.Layers = "one\n\ntwo", []schema.Layer{{File: "domain.json", Text: "one"}, {File: "level.json", Text: "two"}}
-	got := Changes(Digest(old, Environment{}), Digest(now, Environment{}), func(f string) bool { return f == "level.json" })
-	want := []Reason{{"system prompt", "level.json", "system prompt changed"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestDigestsAreNested(t *testing.T) {
 	a, b := Digest(kase("a", "1", 0.7), Environment{}), Digest(kase("b", "1", 0.8), Environment{})
 	if a.E != b.E || a.J != b.J || a.D == b.D {

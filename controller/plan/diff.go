@@ -4,78 +4,230 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
-// Changes names the parts in which head differs from base, in the order of
-// head's parts, those that are gone last. Where changed knows which files
-// differ between the two sides, a reason names only such a file.
-func Changes(base, head Digests, changed func(file string) bool) []Reason {
-	old := map[string]Part{}
-	for _, p := range base.Parts {
-		old[p.Name] = p
-	}
-	var reasons []Reason
-	for _, p := range head.Parts {
-		was, there := old[p.Name]
-		delete(old, p.Name)
-		switch {
-		case there && was.Digest == p.Digest:
-		case !there:
-			reasons = append(reasons, Reason{p.Name, blame(p.Files, changed), p.Name + " is new"})
-		case was.Show != "" && p.Show != "" && was.Show != p.Show:
-			files := slices.Concat(p.Files, was.Files)
-			reasons = append(reasons, Reason{p.Name, blame(files, changed), fmt.Sprintf("%s %s → %s", p.Name, was.Show, p.Show)})
-		default:
-			files := slices.Concat(p.Files, was.Files)
-			reasons = append(reasons, Reason{p.Name, blame(files, changed), p.Name + " changed"})
-		}
-	}
-	for _, p := range base.Parts {
-		if _, gone := old[p.Name]; gone {
-			reasons = append(reasons, Reason{p.Name, blame(p.Files, changed), p.Name + " is gone"})
-		}
-	}
-	return withoutEchoes(reasons)
+// A comparison is of the parts of a case with those of an earlier state.
+type comparison struct {
+	was, is []Part
+	// before and after are the cases; nil where only their parts are known.
+	before, after *schema.Case
+	// changed reports whether a file differs; nil where that is not known.
+	changed func(file string) bool
 }
 
-// withoutEchoes leaves out that other lines of a recording answer a case, where
-// the case asks something else: that is why they do.
-func withoutEchoes(reasons []Reason) []Reason {
-	echo := func(r Reason) bool { return strings.HasSuffix(r.Part, " recording") }
-	rest := slices.DeleteFunc(slices.Clone(reasons), echo)
-	if len(rest) == 0 {
-		return reasons
+// A partKey tells which parts of two states are the same one. Evaluators are
+// known by their names, so that one more of them changes none of the others.
+type partKey struct{ evaluator, name string }
+
+func keyOf(p Part) partKey {
+	if p.Number == 0 {
+		return partKey{name: p.Name}
 	}
-	return rest
+	return partKey{p.Of, p.Name}
+}
+
+// reasons names the parts that differ, in the order of is, those that are gone
+// last. What is new or gone as a whole, such as an evaluator, is one reason, and
+// what only follows from another reason is none.
+func (c comparison) reasons() []Reason {
+	c.alike()
+	old := map[partKey]Part{}
+	for _, p := range c.was {
+		old[keyOf(p)] = p
+	}
+	wholesWas, wholesIs := wholes(c.was), wholes(c.is)
+	var found findings
+	for _, p := range c.is {
+		was, there := old[keyOf(p)]
+		delete(old, keyOf(p))
+		switch {
+		case there && was.Digest == p.Digest:
+		case p.Of != "" && !wholesWas[p.Of]:
+			found.whole(p, c.blame(p.Files), "new")
+		case !there:
+			found.add(p, c.blame(p.Files), c.title(p)+" "+is(p.Name)+" new")
+		default:
+			found.add(p, c.blame(slices.Concat(p.Files, was.Files)), c.change(was, p))
+		}
+	}
+	for _, p := range c.was {
+		switch _, gone := old[keyOf(p)]; {
+		case !gone:
+		case p.Of != "" && !wholesIs[p.Of]:
+			found.whole(p, c.blame(p.Files), "gone")
+		default:
+			found.add(p, c.blame(p.Files), c.title(p)+" "+is(p.Name)+" gone")
+		}
+	}
+	return found.reasons()
+}
+
+// alike makes the only evaluator of a case the same one in both states,
+// whatever it is called.
+func (c *comparison) alike() {
+	was, is := evaluators(c.was), evaluators(c.is)
+	if len(was) != 1 || len(is) != 1 || was[0] == is[0] {
+		return
+	}
+	c.was = slices.Clone(c.was)
+	for i := range c.was {
+		if c.was[i].Number > 0 {
+			c.was[i].Of = is[0]
+		}
+	}
+}
+
+// evaluators are those that parts belong to, by name.
+func evaluators(parts []Part) []string {
+	var names []string
+	for _, p := range parts {
+		if p.Number > 0 && !slices.Contains(names, p.Of) {
+			names = append(names, p.Of)
+		}
+	}
+	return names
+}
+
+// wholes are the evaluators and roles that parts belong to.
+func wholes(parts []Part) map[string]bool {
+	set := map[string]bool{}
+	for _, p := range parts {
+		set[p.Of] = true
+	}
+	return set
+}
+
+// change words what became of a part that both states have.
+func (c comparison) change(was, is Part) string {
+	switch {
+	case was.Show != "" && is.Show != "" && was.Show != is.Show:
+		return fmt.Sprintf("%s %s → %s", c.title(is), was.Show, is.Show)
+	case is.Name == evaluatorPart && c.before != nil && c.after != nil:
+		if text := specChange(specOf(c.before, was), specOf(c.after, is)); text != "" {
+			return is.Title() + ": " + text
+		}
+	}
+	return c.title(is) + " changed"
+}
+
+// title names a part: one of a rule with the evaluator where the case has
+// several.
+func (c comparison) title(p Part) string {
+	if p.Name != evaluatorPart && len(evaluators(c.is)) == 1 && len(evaluators(c.was)) == 1 {
+		return p.Name
+	}
+	return p.Title()
 }
 
 // blame picks the file that a reason names: the last one that changed, since
-// the nearest layer stands last, else the first candidate.
-func blame(files []string, changed func(string) bool) string {
-	if len(files) == 0 {
-		return ""
-	}
-	if changed != nil {
-		for _, f := range slices.Backward(files) {
-			if changed(f) {
-				return f
-			}
+// the nearest layer stands last; and where none is known to have changed, the
+// only one that could be meant.
+func (c comparison) blame(files []string) string {
+	slices.Sort(files)
+	files = slices.Compact(files)
+	for _, f := range slices.Backward(files) {
+		if c.changed != nil && c.changed(f) {
+			return f
 		}
 	}
-	return files[0]
+	if len(files) == 1 {
+		return files[0]
+	}
+	return ""
+}
+
+// findings are reasons, each with what it was found by.
+type findings []finding
+
+type finding struct {
+	Reason
+	// follows marks what is only of interest where nothing else is found.
+	follows bool
+	// whole names the evaluator or the role that is new or gone.
+	whole string
+}
+
+func (f *findings) add(p Part, file, message string) {
+	// Other lines of a recording answer a case that asks something else, and
+	// weights begin to count where there is a second evaluator.
+	follows := strings.HasSuffix(p.Name, " recording") || p.Name == weightPart && !strings.Contains(message, "→")
+	*f = append(*f, finding{Reason{p.Name, file, message}, follows, ""})
+}
+
+// whole notes that what the part belongs to is new or gone. A role is needed
+// because of something else.
+func (f *findings) whole(p Part, file, what string) {
+	if slices.ContainsFunc(*f, func(x finding) bool { return x.whole == p.Of }) {
+		return
+	}
+	reason := Reason{p.Of, file, p.Of + " is " + what}
+	if p.Number > 0 {
+		reason.Part, reason.Message = evaluatorPart, "evaluator "+reason.Message
+	}
+	*f = append(*f, finding{reason, p.Number == 0, p.Of})
+}
+
+func (f findings) reasons() []Reason {
+	all := !slices.ContainsFunc(f, func(x finding) bool { return !x.follows })
+	var out []Reason
+	for _, x := range f {
+		if all || !x.follows {
+			out = append(out, x.Reason)
+		}
+	}
+	return out
+}
+
+// is gives the verb that goes with the name of a part.
+func is(name string) string {
+	noun, _, _ := strings.Cut(name, " of ")
+	last := noun[strings.LastIndex(noun, " ")+1:]
+	if strings.HasSuffix(last, "s") || last == "criteria" {
+		return "are"
+	}
+	return "is"
 }
 
 // Summarise joins the reasons of a row to one line.
 func Summarise(reasons []Reason) string {
 	seen := make([]string, 0, len(reasons))
 	for _, r := range reasons {
-		text := r.Message
-		if r.File != "" {
-			text += " in " + r.File
-		}
-		if !slices.Contains(seen, text) {
+		if text := r.String(); !slices.Contains(seen, text) {
 			seen = append(seen, text)
 		}
 	}
 	return strings.Join(seen, "; ")
+}
+
+// String is the message with the file that it speaks of.
+func (r Reason) String() string {
+	switch {
+	case r.File == "" || r.Part == "moved":
+		return r.Message
+	case r.Part == "removed":
+		return r.Message + " from " + r.File
+	}
+	return r.Message + " in " + r.File
+}
+
+// specOf is what the evaluator of a part measures; nil where the case has no
+// such evaluator.
+func specOf(c *schema.Case, p Part) schema.Spec {
+	if p.Number > len(c.Evaluators) || p.Number == 0 {
+		return nil
+	}
+	return c.Evaluators[p.Number-1].Spec
+}
+
+// Title names the part by itself: "threshold of tone", "evaluator tone".
+func (p Part) Title() string {
+	switch {
+	case p.Number == 0:
+		return p.Name
+	case p.Name == evaluatorPart:
+		return p.Name + " " + p.Of
+	}
+	return p.Name + " of " + p.Of
 }

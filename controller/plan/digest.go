@@ -43,6 +43,7 @@ func layerOrder(l Layer) int { return slices.Index([]Layer{Execution, Judgement,
 // seal hashes the sorted parts so that each digest contains the one before.
 func seal(parts []Part) Digests {
 	out := Digests{Parts: parts}
+	several := slices.ContainsFunc(parts, func(p Part) bool { return p.Number > 1 })
 	h := sha256.New()
 	for _, step := range []struct {
 		layer Layer
@@ -51,13 +52,22 @@ func seal(parts []Part) Digests {
 		writeString(h, string(step.layer))
 		for _, p := range parts {
 			if p.Layer == step.layer {
-				writeString(h, p.Name)
+				writeString(h, sealed(p, several))
 				writeString(h, p.Digest)
 			}
 		}
 		*step.into = hex.EncodeToString(h.Sum(nil))
 	}
 	return out
+}
+
+// sealed is the name of a part in a digest: those of several evaluators are told
+// apart by their numbers, for their names are for people.
+func sealed(p Part, several bool) string {
+	if several && p.Number > 0 {
+		return p.Name + " " + strconv.Itoa(p.Number)
+	}
+	return p.Name
 }
 
 // writeString writes s behind its length, so that no two sequences of strings
@@ -70,6 +80,24 @@ type digester struct {
 	c     *schema.Case
 	env   Environment
 	parts []Part
+	// of and number are what the parts that are added belong to.
+	of     string
+	number int
+}
+
+// The parts that every evaluator has, and where there are several.
+const (
+	evaluatorPart = "evaluator"
+	weightPart    = "evaluator weight"
+)
+
+// perEvaluator adds parts that belong to evaluators.
+func (d *digester) perEvaluator(add func(schema.Evaluator)) {
+	for i, ev := range d.c.Evaluators {
+		d.of, d.number = ev.Name, i+1
+		add(ev)
+	}
+	d.of, d.number = "", 0
 }
 
 func (d *digester) execution() {
@@ -137,16 +165,16 @@ func limit(n int) string {
 }
 
 func (d *digester) judgement() {
-	roles := d.measuredBy()
-	for i, ev := range d.c.Evaluators {
-		d.spec(d.named("evaluator", i), ev.Spec, append(d.files(ev), d.sources()...)...)
-		d.measures(i, ev.Spec)
+	d.perEvaluator(func(ev schema.Evaluator) {
+		d.spec(evaluatorPart, ev.Spec, append(d.files(ev), d.sources()...)...)
+		d.measures(ev.Spec)
 		if db, ok := ev.Spec.(evaluator.SQLExecutor); ok {
 			for n, f := range db.Database {
-				d.long(Judgement, d.named("database", i)+" file "+strconv.Itoa(n+1), string(f.Data), f.Path)
+				d.long(Judgement, "database file "+strconv.Itoa(n+1), string(f.Data), f.Path)
 			}
 		}
-	}
+	})
+	roles := d.measuredBy()
 	for _, r := range []schema.Role{schema.Judge, schema.Simulator, schema.Extractor} {
 		if roles[r] {
 			d.facts(Judgement, string(r), d.env.Targets[d.env.Roles[r]])
@@ -156,38 +184,47 @@ func (d *digester) judgement() {
 
 func (d *digester) decision() {
 	several := len(d.c.Evaluators) > 1
-	for i, ev := range d.c.Evaluators {
+	d.perEvaluator(func(ev schema.Evaluator) {
 		files := append(d.files(ev), d.env.Config)
-		threshold := decimal(ev.Rule.Threshold)
-		if ev.Rule.Ungated {
-			threshold = "none"
-		}
-		d.short(Decision, d.named("threshold", i), threshold, files...)
-		need := "all"
-		if ev.Rule.Need > 0 {
-			need = strconv.Itoa(ev.Rule.Need)
-		}
-		d.short(Decision, d.named("match", i), need, files...)
-		if len(ev.Rule.Weights) > 0 {
-			d.value(Decision, d.named("criterion weights", i), ev.Rule.Weights, files...)
-		}
-		if len(ev.Rule.Required) > 0 {
-			d.value(Decision, d.named("required criteria", i), ev.Rule.Required, files...)
-		}
-		d.decides(i, ev, files)
-		if ev.Rule.Unanimous {
-			d.short(Decision, d.named("required in", i), "every sample", files...)
-		}
+		d.rule(ev, files)
 		if several { // the weight of a single evaluator cancels out
-			d.short(Decision, d.named("evaluator weight", i), decimal(ev.Weight), files...)
+			d.short(Decision, weightPart, decimal(ev.Weight), files...)
 		}
-	}
+	})
 	d.bands()
 	d.short(Decision, "iterations", strconv.Itoa(d.c.Policy.Iterations), d.configured()...)
 }
 
+// rule adds what makes a score and a pass of a measurement.
+func (d *digester) rule(ev schema.Evaluator, files []string) {
+	if ev.Rule.Ungated {
+		d.short(Decision, "threshold", "none", files...)
+	} else {
+		d.score("threshold", ev.Rule.Threshold, files...)
+	}
+	need := "all"
+	if ev.Rule.Need > 0 {
+		need = strconv.Itoa(ev.Rule.Need)
+	}
+	d.short(Decision, "match", need, files...)
+	if len(ev.Rule.Weights) > 0 {
+		d.value(Decision, "criterion weights", ev.Rule.Weights, files...)
+	}
+	if len(ev.Rule.Required) > 0 {
+		d.value(Decision, "required criteria", ev.Rule.Required, files...)
+	}
+	d.decides(ev, files)
+	if ev.Rule.Unanimous {
+		d.short(Decision, "required in", "every sample", files...)
+	}
+}
+
 // facts adds what is known of a target, as seen by this case.
 func (d *digester) facts(layer Layer, role string, t Target) {
+	if d.number == 0 {
+		d.of = role
+		defer func() { d.of = "" }()
+	}
 	for _, f := range t.Facts {
 		if f.Tool != "" && !slices.ContainsFunc(d.c.Tools, func(t schema.Tool) bool { return t.Name == f.Tool }) {
 			continue
@@ -226,25 +263,25 @@ func (d *digester) short(layer Layer, name, text string, files ...string) {
 	d.parts[len(d.parts)-1].Show = text
 }
 
+// score adds a part that is a score of [0,1]. A reason shows it as the dialect
+// writes it.
+func (d *digester) score(name string, x float64, files ...string) {
+	d.long(Decision, name, decimal(x), files...)
+	d.parts[len(d.parts)-1].Show = schema.NativeScore(d.c.Dialect, x)
+}
+
 // long adds a part by its text.
 func (d *digester) long(layer Layer, name, text string, files ...string) {
 	sum := sha256.Sum256([]byte(text))
 	files = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f == "" })
 	slices.Sort(files)
 	d.parts = append(d.parts, Part{
-		Layer: layer, Name: name, Files: slices.Compact(files), Digest: hex.EncodeToString(sum[:]),
+		Layer: layer, Name: name, Of: d.of, Number: d.number,
+		Files: slices.Compact(files), Digest: hex.EncodeToString(sum[:]),
 	})
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-
-// named numbers the parts of evaluators where a case has several.
-func (d *digester) named(part string, i int) string {
-	if len(d.c.Evaluators) == 1 {
-		return part
-	}
-	return part + " " + strconv.Itoa(i+1)
-}
 
 func (d *digester) files(ev schema.Evaluator) []string {
 	return []string{d.c.Origin.File, ev.File}

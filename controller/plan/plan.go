@@ -25,6 +25,12 @@ type Part struct {
 	// Name says what the part is, as a reason would: "system prompt", "tool
 	// get_weather", "threshold".
 	Name string `json:"name"`
+	// Of is what the part belongs to: an evaluator by its name, or a role such
+	// as target. Empty for parts of the case itself.
+	Of string `json:"of,omitempty"`
+	// Number is that of the evaluator among those of the case, from 1; 0 for
+	// parts of none.
+	Number int `json:"-"`
 	// Files are the files that the part comes from; empty for gavel.yaml's
 	// defaults and the built-in versions.
 	Files []string `json:"files,omitempty"`
@@ -94,6 +100,9 @@ type Known struct {
 	Executed, Judged int
 	// Decided is the stored result of D; nil if there is none.
 	Decided *verdict.Result
+	// Unread says why nothing that is stored may serve the case; nil where it
+	// may.
+	Unread *Reason
 }
 
 // Action says what is done with a case.
@@ -112,8 +121,8 @@ const (
 type Reason struct {
 	// Part is the name of the part that changed, or a word such as new.
 	Part string `json:"part"`
-	// File is where the change stands; empty where no file is to blame.
-	File string `json:"file"`
+	// File is where the change stands; left out where no file is to blame.
+	File string `json:"file,omitempty"`
 	// Message is one line for people.
 	Message string `json:"message"`
 }

@@ -33,14 +33,14 @@ func (d *digester) attached() []string {
 
 // measures adds what an evaluator measures by besides its spec: the bytes of
 // programs, the models that are asked in place of the judge, and the price.
-func (d *digester) measures(i int, spec schema.Spec) {
-	d.programs(i, evaluator.ProgramsOf(spec))
+func (d *digester) measures(spec schema.Spec) {
+	d.programs(evaluator.ProgramsOf(spec))
 	if s, ok := spec.(interface{ ReadsCost() bool }); ok && s.ReadsCost() {
-		d.short(Judgement, d.named("price", i), cmp.Or(d.env.Targets[d.targetName()].Price, "none"), d.env.Config)
+		d.short(Judgement, "price", cmp.Or(d.env.Targets[d.targetName()].Price, "none"), d.env.Config)
 	}
 	if s, ok := spec.(interface{ Targets() []string }); ok {
 		for n, name := range s.Targets() {
-			d.facts(Judgement, d.named("judge", i)+" of its own "+strconv.Itoa(n+1), d.env.Targets[name])
+			d.facts(Judgement, "own judge "+strconv.Itoa(n+1), d.env.Targets[name])
 		}
 	}
 }
@@ -48,44 +48,44 @@ func (d *digester) measures(i int, spec schema.Spec) {
 // programs adds the files that programs are made of and those that they are
 // told of, by the names that they know them by: a program that moves along with
 // them stays the same.
-func (d *digester) programs(i int, programs []evaluator.Program) {
+func (d *digester) programs(programs []evaluator.Program) {
 	n := 0
 	for k, p := range programs {
 		for _, f := range p.Files {
 			n++
-			d.long(Judgement, d.named("program", i)+" file "+strconv.Itoa(n), p.Sees(f.Path)+"\x00"+string(f.Data), f.Path)
+			d.long(Judgement, "program file "+strconv.Itoa(n), p.Sees(f.Path)+"\x00"+string(f.Data), f.Path)
 		}
 		var told []string
 		for _, path := range d.attached() {
 			told = append(told, p.Sees(path))
 		}
 		if len(told) > 0 {
-			d.value(Judgement, d.named("program", i)+" input "+strconv.Itoa(k+1), told, d.c.Origin.File)
+			d.value(Judgement, "program input "+strconv.Itoa(k+1), told, d.c.Origin.File)
 		}
 	}
 }
 
 // decides adds what of an evaluator's rule is not there for every evaluator.
-func (d *digester) decides(i int, ev schema.Evaluator, files []string) {
+func (d *digester) decides(ev schema.Evaluator, files []string) {
 	if len(ev.Rule.Least) > 0 {
-		d.value(Decision, d.named("least scores", i), ev.Rule.Least, files...)
+		d.value(Decision, "least scores", ev.Rule.Least, files...)
 	}
 	if len(ev.Rule.Most) > 0 {
-		d.value(Decision, d.named("bounds", i), ev.Rule.Most, files...)
+		d.value(Decision, "bounds", ev.Rule.Most, files...)
 	}
 	if ev.Rule.Aggregate != "" {
-		d.short(Decision, d.named("aggregation", i), string(ev.Rule.Aggregate), files...)
+		d.short(Decision, "aggregation", string(ev.Rule.Aggregate), files...)
 	}
 	if c, ok := ev.Spec.(evaluator.Composite); ok {
-		d.value(Decision, d.named("rules of members", i), c.Rules(), files...)
+		d.value(Decision, "rules of members", c.Rules(), files...)
 	}
 }
 
 // bands adds the scores that pass and that are borderline.
 func (d *digester) bands() {
 	if b := d.c.Policy.Bands; b != nil {
-		d.short(Decision, "passing score", decimal(b.Pass), d.configured()...)
-		d.short(Decision, "borderline score", decimal(b.Borderline), d.configured()...)
+		d.score("passing score", b.Pass, d.configured()...)
+		d.score("borderline score", b.Borderline, d.configured()...)
 	}
 }
 

@@ -68,16 +68,16 @@ func TestSuiteDigests(t *testing.T) {
 	}{
 		"text of a file":    {func(c *schema.Case) { blocks(c)[0].Text = "other" }, Execution, "messages"},
 		"bytes of an image": {func(c *schema.Case) { blocks(c)[1].Data = []byte("gif") }, Execution, "messages"},
-		"path of a file":    {func(c *schema.Case) { blocks(c)[0].Path = "t/look.txt" }, Judgement, "program 2 input 1"},
+		"path of a file":    {func(c *schema.Case) { blocks(c)[0].Path = "t/look.txt" }, Judgement, "program input 1 of both"},
 		"note": {func(c *schema.Case) {
 			r := c.Evaluators[0].Spec.(evaluator.Rubrics)
 			r.Note = "m"
 			c.Evaluators[0].Spec = r
-		}, Judgement, "evaluator 1"},
-		"program of a member":  {func(c *schema.Case) { both(c).Members[0].Spec.(evaluator.CodeJudge).Files[0].Data = []byte("2") }, Judgement, "program 2 file 1"},
-		"program of composite": {func(c *schema.Case) { both(c).Program.Files[0].Data = []byte("2") }, Judgement, "program 2 file 2"},
-		"folder of a program":  {func(c *schema.Case) { both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t" }, Judgement, "program 2 input 2"},
-		"name of a program":    {func(c *schema.Case) { both(c).Program.Files[0].Path = "s/other.py" }, Judgement, "program 2 file 2"},
+		}, Judgement, "evaluator rubrics"},
+		"program of a member":  {func(c *schema.Case) { both(c).Members[0].Spec.(evaluator.CodeJudge).Files[0].Data = []byte("2") }, Judgement, "program file 1 of both"},
+		"program of composite": {func(c *schema.Case) { both(c).Program.Files[0].Data = []byte("2") }, Judgement, "program file 2 of both"},
+		"folder of a program":  {func(c *schema.Case) { both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t" }, Judgement, "program input 2 of both"},
+		"name of a program":    {func(c *schema.Case) { both(c).Program.Files[0].Path = "s/other.py" }, Judgement, "program file 2 of both"},
 		"folder of all": {func(c *schema.Case) {
 			for i := range blocks(c) {
 				blocks(c)[i].Path = "t" + blocks(c)[i].Path[1:]
@@ -87,20 +87,20 @@ func TestSuiteDigests(t *testing.T) {
 			both(c).Members[0].Spec = member
 			both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t"
 		}, "", ""},
-		"least score":       {func(c *schema.Case) { c.Evaluators[0].Rule.Least["a"] = 0.6 }, Decision, "least scores 1"},
-		"aggregation":       {func(c *schema.Case) { c.Evaluators[1].Rule.Aggregate = schema.Maximum }, Decision, "aggregation 2"},
-		"bound of a member": {func(c *schema.Case) { both(c).Members[1].Rule.Most["cost_usd"] = 2 }, Judgement, "evaluator 2"},
-		"bound":             {func(c *schema.Case) { c.Evaluators[2].Rule.Most["tool_calls"] = 4 }, Decision, "bounds 3"},
+		"least score":       {func(c *schema.Case) { c.Evaluators[0].Rule.Least["a"] = 0.6 }, Decision, "least scores of rubrics"},
+		"aggregation":       {func(c *schema.Case) { c.Evaluators[1].Rule.Aggregate = schema.Maximum }, Decision, "aggregation of both"},
+		"bound of a member": {func(c *schema.Case) { both(c).Members[1].Rule.Most["cost_usd"] = 2 }, Judgement, "evaluator both"},
+		"bound":             {func(c *schema.Case) { c.Evaluators[2].Rule.Most["tool_calls"] = 4 }, Decision, "bounds of calls"},
 		"quantity": {func(c *schema.Case) {
 			c.Evaluators[2].Spec = evaluator.Measured{Type: "execution_metrics", Quantities: []string{"llm_calls"}}
-		}, Judgement, "evaluator 3"},
+		}, Judgement, "evaluator calls"},
 		"type of a measurement": {func(c *schema.Case) {
 			c.Evaluators[2].Spec = evaluator.Measured{Type: "latency", Quantities: []string{"tool_calls"}}
-		}, Judgement, "evaluator 3"},
+		}, Judgement, "evaluator calls"},
 		"text of a check": {func(c *schema.Case) {
 			c.Evaluators[3].Spec.(evaluator.Checks).Checks[0].Text = "y"
-		}, Judgement, "evaluator 4"},
-		"bound of a check": {func(c *schema.Case) { c.Evaluators[3].Rule.Most["latency_ms"] = 4 }, Decision, "bounds 4"},
+		}, Judgement, "evaluator checks"},
+		"bound of a check": {func(c *schema.Case) { c.Evaluators[3].Rule.Most["latency_ms"] = 4 }, Decision, "bounds of checks"},
 		"passing score":    {func(c *schema.Case) { c.Policy.Bands.Pass = 0.9 }, Decision, "passing score"},
 		"borderline score": {func(c *schema.Case) { c.Policy.Bands.Borderline = 0.5 }, Decision, "borderline score"},
 		"conversation":     {func(c *schema.Case) { c.Labels.Conversation = "d" }, "", ""},
@@ -156,7 +156,7 @@ func TestRulesOfMembersDecide(t *testing.T) {
 		return c
 	}
 	before, after := judgedBy(bounded(1), "o"), judgedBy(bounded(2), "o")
-	if got := firstChange(before, after); got != Decision || !changedParts(before, after)["rules of members 2"] {
+	if got := firstChange(before, after); got != Decision || !changedParts(before, after)["rules of members of both"] {
 		t.Errorf("the bound of a member changes %q, %v", got, changedParts(before, after))
 	}
 }

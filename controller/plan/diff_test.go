@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// measuredBy is a case with these evaluators, which are named in their order.
+func measuredBy(evaluators ...schema.Evaluator) *schema.Case {
+	c := kase("a", "1", 1)
+	for i := range evaluators {
+		if evaluators[i].Name == "" {
+			evaluators[i].Name = []string{"first", "second", "third"}[i]
+		}
+		evaluators[i].Weight = 1
+	}
+	c.Evaluators = evaluators
+	return c
+}
+
+func rubric(criteria ...evaluator.Criterion) schema.Evaluator {
+	return schema.Evaluator{Spec: evaluator.Criteria{Criteria: criteria}, Rule: schema.Rule{Threshold: 0.8}}
+}
+
+func keywords(threshold float64, words ...string) schema.Evaluator {
+	return schema.Evaluator{Spec: evaluator.Keyword{Keywords: words}, Rule: schema.Rule{Threshold: threshold}}
+}
+
+func called(name string, ev schema.Evaluator) schema.Evaluator {
+	ev.Name = name
+	return ev
+}
+
+// TestReasons holds that a reason says which part of a case changed, and how,
+// and that one change has one reason.
+func TestReasons(t *testing.T) {
+	tone, date := evaluator.Criterion{Name: "tone"}, evaluator.Criterion{Name: "date", Description: "a date is named"}
+	strict := evaluator.Criterion{Name: "date", Description: "the date of payment is named"}
+	promptval := func(threshold float64) *schema.Case {
+		c := measuredBy(keywords(threshold, "x"))
+		c.Dialect = schema.DialectPromptval
+		return c
+	}
+	weights := measuredBy(rubric(tone))
+	weights.Evaluators[0].Rule.Weights = map[string]float64{"tone": 2}
+	openings := kase("a", "1", 1)
+	openings.Drive.Openings = [][]schema.Message{{}}
+	layered := func(text string, files ...string) *schema.Case {
+		c := kase("a", "1", 1)
+		c.System = text
+		for _, f := range files {
+			c.Layers = append(c.Layers, schema.Layer{File: f})
+		}
+		return c
+	}
+	for name, test := range map[string]struct {
+		base, head *schema.Case
+		want       string
+	}{
+		"a criterion":     {measuredBy(rubric(tone, date)), measuredBy(rubric(tone, strict)), "evaluator first: criteria.date.description a date is named → the date of payment is named in a.json"},
+		"criteria":        {measuredBy(rubric(date)), measuredBy(rubric(tone)), "evaluator first: criteria.date removed, criteria.tone added in a.json"},
+		"an order":        {measuredBy(rubric(tone, date)), measuredBy(rubric(date, tone)), "evaluator first: criteria reordered in a.json"},
+		"a list of words": {measuredBy(keywords(1, "a")), measuredBy(keywords(1, "b")), "evaluator first: keywords changed in a.json"},
+		"many fields": {
+			measuredBy(rubric(evaluator.Criterion{Name: "1"}, evaluator.Criterion{Name: "2"}, evaluator.Criterion{Name: "3"}, evaluator.Criterion{Name: "4"}, evaluator.Criterion{Name: "5"})), measuredBy(rubric(tone)),
+			"evaluator first: criteria.1 removed, criteria.2 removed, criteria.3 removed, 3 more in a.json",
+		},
+		"another kind":              {measuredBy(keywords(0.8, "a")), measuredBy(rubric(tone)), "evaluator first: keyword → criteria in a.json"},
+		"one more":                  {measuredBy(keywords(1, "a")), measuredBy(keywords(1, "a"), rubric(tone)), "evaluator second is new in a.json"},
+		"one more before the other": {measuredBy(keywords(1, "a")), measuredBy(called("second", rubric(tone)), called("first", keywords(1, "a"))), "evaluator second is new in a.json"},
+		"one less":                  {measuredBy(keywords(1, "a"), rubric(tone)), measuredBy(keywords(1, "a")), "evaluator second is gone in a.json"},
+		"the threshold of one":      {measuredBy(keywords(1, "a")), measuredBy(keywords(0.5, "a")), "threshold 1 → 0.5 in a.json"},
+		"the threshold of two":      {measuredBy(keywords(1, "a"), keywords(1, "b")), measuredBy(keywords(1, "a"), keywords(0.5, "b")), "threshold of second 1 → 0.5 in a.json"},
+		"a threshold out of ten":    {promptval(0.8), promptval(0.75), "threshold 8 → 7.5 in a.json"},
+		"a threshold of 0.56":       {promptval(0.56), promptval(0.57), "threshold 5.6 → 5.7 in a.json"},
+		"weights":                   {weights, measuredBy(rubric(tone)), "criterion weights are gone in a.json"},
+		"openings":                  {kase("a", "1", 1), openings, "openings are new in a.json"},
+		"a new prompt":              {kase("a", "1", 1), layered("s", "domain.json"), "system prompt is new in domain.json"},
+		"the layer that changed":    {layered("one", "domain.json"), layered("one\n\ntwo", "domain.json", "a.json"), "system prompt changed in a.json"},
+		"layers none of which did":  {layered("one", "domain.json"), layered("two", "domain.json", "level.json"), "system prompt changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base := side(test.base)
+			p := Compare(&base, side(test.head), Options{Changed: func(f string) bool { return f == "a.json" }})
+			if got := Summarise(p.Rows[0].Reasons); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestReasonsOfRoles holds that a judge which is needed only now is no reason
+// beside the evaluator that needs it.
+func TestReasonsOfRoles(t *testing.T) {
+	env := func(model string) Environment {
+		return Environment{
+			Config: "gavel.yaml", Roles: map[schema.Role]string{schema.Judge: "small"},
+			Targets: map[string]Target{"small": {Facts: []Fact{{Name: "provider", Value: "openai"}, {Name: "model", Value: model}}}},
+		}
+	}
+	words, both := measuredBy(keywords(1, "a")), measuredBy(keywords(1, "a"), rubric(evaluator.Criterion{Name: "tone"}))
+	for name, test := range map[string]struct {
+		base, head Side
+		want       string
+	}{
+		"a judge is needed":    {NewSide("b", []*schema.Case{words}, env("m")), NewSide("h", []*schema.Case{both}, env("m")), "evaluator second is new in a.json"},
+		"and no longer":        {NewSide("b", []*schema.Case{both}, env("m")), NewSide("h", []*schema.Case{words}, env("m")), "evaluator second is gone in a.json"},
+		"the judge is another": {NewSide("b", []*schema.Case{both}, env("m")), NewSide("h", []*schema.Case{both}, env("n")), "judge model m → n in gavel.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Compare(&test.base, test.head, Options{Changed: func(f string) bool { return f == "a.json" }})
+			if got := Summarise(p.Rows[0].Reasons); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestNumberedParts holds that the same rule counts for the evaluator that has
+// it: two that are alike but for it are not the same when it changes places.
+func TestNumberedParts(t *testing.T) {
+	weighted := func(i int) Digests {
+		c := measuredBy(keywords(1, "a"), keywords(1, "a"))
+		c.Evaluators[i].Rule.Weights = map[string]float64{"a": 2}
+		return Digest(c, Environment{})
+	}
+	if weighted(0).D == weighted(1).D {
+		t.Error("the digest does not tell whose weights they are")
+	}
+}
+
+// TestReasonShape holds that a reason without a file has no such field.
+func TestReasonShape(t *testing.T) {
+	for want, reason := range map[string]Reason{
+		`{"part":"all","message":"all cases were asked for"}`:          {Part: "all", Message: "all cases were asked for"},
+		`{"part":"new","file":"a.json","message":"the case is new"}`:   {"new", "a.json", "the case is new"},
+		`{"part":"moved","file":"a.json","message":"moved from b"}`:    {"moved", "a.json", "moved from b"},
+		`{"part":"removed","file":"a.json","message":"the case gone"}`: {"removed", "a.json", "the case gone"},
+	} {
+		got, err := json.Marshal(reason)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	got := Summarise([]Reason{{"removed", "a.json", "the case is gone"}, {"moved", "b.json", "moved from a"}, {"x", "c.json", "y"}, {"x", "c.json", "y"}})
+	if want := "the case is gone from a.json; moved from a; y in c.json"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const (
+	// mostChanges is how many changes of an evaluator are named.
+	mostChanges = 3
+	// mostShown is how many characters of a value are shown.
+	mostShown = 40
+)
+
+// specChange words in what two evaluators differ: by their fields, as
+// definitions call them, with the values where these are short. It is empty
+// where no field differs.
+func specChange(was, is schema.Spec) string {
+	if was == nil || is == nil {
+		return ""
+	}
+	if was.Kind() != is.Kind() {
+		return was.Kind() + " → " + is.Kind()
+	}
+	var changes []string
+	fieldChanges("", decoded(was), decoded(is), func(text string) { changes = append(changes, text) })
+	if more := len(changes) - mostChanges; more > 0 {
+		changes = append(changes[:mostChanges], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(changes, ", ")
+}
+
+// decoded is a spec as plain JSON values, with numbers as they are written.
+func decoded(s schema.Spec) any {
+	var v any
+	raw, err := json.Marshal(s)
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		err = d.Decode(&v)
+	}
+	if err != nil {
+		return nil // the digest has no other form of it either
+	}
+	return v
+}
+
+// fieldChanges tells of every field below path that differs. What lists hold is
+// known by its name where it has one.
+func fieldChanges(path string, was, is any, tell func(string)) {
+	if reflect.DeepEqual(was, is) {
+		return
+	}
+	a, b := fields(was), fields(is)
+	if a == nil || b == nil {
+		a, b = items(was), items(is)
+	}
+	if a == nil || b == nil {
+		tell(fieldChange(path, was, is))
+		return
+	}
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	if reflect.DeepEqual(a, b) {
+		tell(path + " reordered")
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fieldChanges(strings.TrimPrefix(path+"."+name, "."), a[name], b[name], tell)
+	}
+}
+
+func fields(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// items are the objects of a list by their names; nil where one has none.
+func items(v any) map[string]any {
+	list, ok := v.([]any)
+	if !ok {
+		return nil
+	}
+	out := map[string]any{}
+	for _, item := range list {
+		m := fields(item)
+		name := ""
+		for _, key := range []string{"id", "name", "path"} {
+			if s, ok := m[key].(string); ok && name == "" {
+				name = s
+			}
+		}
+		if _, twice := out[name]; name == "" || twice {
+			return nil
+		}
+		out[name] = item
+	}
+	return out
+}
+
+func fieldChange(path string, was, is any) string {
+	switch before, after := shown(was), shown(is); {
+	case was == nil:
+		return path + " added"
+	case is == nil:
+		return path + " removed"
+	case before != "" && after != "":
+		return fmt.Sprintf("%s %s → %s", path, before, after)
+	}
+	return path + " changed"
+}
+
+// shown is a short value, or nothing.
+func shown(v any) string {
+	switch v.(type) {
+	case string, json.Number, bool:
+		if text := fmt.Sprint(v); len(text) <= mostShown && !strings.Contains(text, "\n") {
+			return text
+		}
+	}
+	return ""
+}
