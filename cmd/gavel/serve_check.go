@@ -3,43 +3,87 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
+// A checked is one line of what --check says.
+type checked struct {
+	// Repository is empty for what concerns all of them.
+	Repository string `json:"repository"`
+	What       string `json:"what"`
+	State      string `json:"state"`
+	Message    string `json:"message"`
+}
+
 // check tries what the server will do, as far as nothing is written, and says
-// of each thing whether it works. Whatever fails, the rest is tried.
+// of each thing whether it works. Whatever is missing, the rest is tried.
 func (s *serving) check(ctx context.Context) error {
-	failed := 0
-	say := func(what string, err error) {
-		if err != nil {
-			failed++
-			fmt.Fprintf(s.stdout, "missing  %s: %s\n", what, s.redact(err.Error()))
+	all := []checked{}
+	say := func(repository string, f serve.Finding) {
+		c := checked{repository, f.What, f.State, s.redact(f.Message)}
+		all = append(all, c)
+		if s.json {
 			return
 		}
-		fmt.Fprintf(s.stdout, "ok       %s\n", what)
+		line := fmt.Sprintf("%-8s %s", c.State, c.What)
+		if c.Repository != "" {
+			line = fmt.Sprintf("%-8s %s: %s", c.State, c.Repository, c.What)
+		}
+		if c.Message != "" {
+			line += ": " + c.Message
+		}
+		fmt.Fprintln(s.stdout, line)
 	}
 	_, err := s.handler()
 	if s.file.Webhook != nil {
-		say("the secret of the webhook", err)
+		say("", found("the secret of the webhook", err))
 	}
 	release, err := serve.Lock(s.file.Ledger)
-	say("the ledger "+s.file.Ledger, err)
 	if err == nil {
 		defer release()
+	} else if errors.Is(err, serve.ErrLocked) {
+		err = nil // a server that is under way has it, and is no hindrance to look
 	}
+	say("", found("the ledger "+s.file.Ledger, err))
 	for _, r := range s.file.Repositories {
 		name := cmp.Or(r.Name, r.URL)
 		repo, err := s.operator.Repository(r)
 		if err != nil {
-			say(name, err)
+			what := "credential " + r.Credential
+			say(name, serve.Finding{What: what, State: serve.StateMissing, Message: strings.TrimPrefix(err.Error(), what+": ")})
 			continue
 		}
-		serve.Check(ctx, repo, func(permission string, err error) { say(name+": "+permission, err) })
+		serve.Check(ctx, repo, func(f serve.Finding) { say(name, f) })
 	}
-	if failed > 0 {
-		return usageError("%d of these are missing", failed)
+	return errors.Join(s.end(all), ctx.Err())
+}
+
+// end prints what has to be one document, and fails for what is missing.
+func (s *serving) end(all []checked) error {
+	if s.json {
+		if err := s.print(map[string]any{"checks": all}); err != nil {
+			return err
+		}
 	}
-	return ctx.Err()
+	missing := 0
+	for _, c := range all {
+		if c.State == serve.StateMissing {
+			missing++
+		}
+	}
+	if missing > 0 {
+		return usageError("%d of these are missing", missing)
+	}
+	return nil
+}
+
+func found(what string, err error) serve.Finding {
+	if err != nil {
+		return serve.Finding{What: what, State: serve.StateMissing, Message: err.Error()}
+	}
+	return serve.Finding{What: what, State: serve.StateOK}
 }

@@ -169,39 +169,6 @@ func TestTwoServersOnOneLedger(t *testing.T) {
 	}
 }
 
-// TestServeCheck says which one is missing.
-func TestServeCheck(t *testing.T) {
-	for name, tt := range map[string]struct {
-		change func(j *job)
-		code   int
-		want   string
-	}{
-		"all is there": {func(*job) {}, exitPass, "ok       octo/demo: statuses: write"},
-		"no token": {func(j *job) { delete(j.env, "GITHUB_TOKEN") }, exitUsage,
-			"missing  octo/demo: credential bot: the variable GITHUB_TOKEN holds nothing"},
-		"a wrong token":  {func(j *job) { j.env["GITHUB_TOKEN"] = "wrong-token-of-nobody" }, exitUsage, "missing  octo/demo: metadata: read: "},
-		"a short secret": {func(j *job) { j.env["HOOK"] = "short" }, exitUsage, "missing  the secret of the webhook: "},
-		"may not list": {func(j *job) { j.forge.Inject(forgetest.Fault{Path: "/pulls", Status: 403}) }, exitUsage,
-			"missing  octo/demo: pull-requests: read: "},
-		"may only read": {func(j *job) { j.forge.SetPermission("maintainer", "read") }, exitUsage,
-			`missing  octo/demo: statuses: write, pull-requests: write: maintainer has the permission "read"`},
-		"no clone": {func(j *job) { j.forge.CloneURL = "http://127.0.0.1:1/nothing.git" }, exitUsage, "missing  octo/demo: contents: read, branch main: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-			file := operatorsFile(t, j, "")
-			tt.change(j)
-			stdout, stderr, code := j.call(t, "serve", "--check", "--config", file)
-			if code != tt.code || !strings.Contains(stdout, tt.want) {
-				t.Errorf("exit code %d, want %d and %q\n%s%s", code, tt.code, tt.want, stdout, stderr)
-			}
-			if n := len(j.forge.Writes()); n > 0 {
-				t.Errorf("%d requests wrote", n)
-			}
-		})
-	}
-}
-
 // TestServeRefuses what it could not do.
 func TestServeRefuses(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

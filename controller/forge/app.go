@@ -186,10 +186,13 @@ func (a *app) installation(ctx context.Context, repo Repo) (int64, error) {
 	return wire.ID, nil
 }
 
-// wireInstallation is an App in a repository: what it may do there.
+// wireInstallation is an App in a repository: what it may do there, and what it
+// is told of.
 type wireInstallation struct {
 	ID          int64             `json:"id"`
 	Permissions map[string]string `json:"permissions"`
+	Events      []string          `json:"events"`
+	SuspendedAt string            `json:"suspended_at"`
 }
 
 func (a *app) installed(ctx context.Context, repo Repo) (wireInstallation, error) {

@@ -5,25 +5,57 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
 
+// A Finding says of one thing that the server needs whether it is there.
+type Finding struct {
+	// What is such as "statuses: write".
+	What string
+	// State is one of the State constants.
+	State string
+	// Message is what is missing and how to repair it, empty where State is
+	// [StateOK].
+	Message string
+}
+
+// States of a Finding. Only what is missing keeps the server from its work.
+const (
+	StateOK       = "ok"
+	StateMissing  = "missing"
+	StateUntold   = "untold"   // the forge does not say it
+	StateOptional = "optional" // missing, and what it is for is done otherwise or later
+)
+
+// needs are what publishing takes.
+var needs = []forge.Need{{Permission: "statuses", Level: "write"}, {Permission: "pull_requests", Level: "write"}}
+
+// events are what an App has to be told of, lest polling finds it later.
+var events = []string{"check_run", "check_suite", "issue_comment", "merge_group", "pull_request", "push"}
+
 // Check tries what looking after a repository takes, as far as nothing is
-// written, and tells of each permission whether it is there. Whatever is
-// missing, the rest is tried.
-func Check(ctx context.Context, repo Repository, tell func(permission string, err error)) {
+// written, and tells of each thing whether it is there. Whatever is missing,
+// the rest is tried.
+func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 	url, branches := repo.URL, repo.Branches
 	if repo.Client != nil {
-		said, err := repo.Client.Repository(ctx, repo.Name)
-		tell("metadata: read", err)
+		rights, err := repo.Client.Rights(ctx, repo.Name)
+		tell(find("metadata: read", err))
 		if err != nil {
 			return
 		}
+		said, err := repo.Client.Repository(ctx, repo.Name)
+		if err != nil {
+			tell(find("the repository", err))
+			return
+		}
+		checkRights(rights, tell)
 		_, _, err = repo.Client.OpenPulls(ctx, repo.Name, "")
-		tell("pull-requests: read", err)
-		tell("statuses: write, pull-requests: write", mayWrite(ctx, repo))
+		tell(find("pull-requests: read", refused(err)))
 		url = cmp.Or(url, said.CloneURL)
 		if len(branches) == 0 {
 			branches = []string{said.DefaultBranch}
@@ -31,22 +63,50 @@ func Check(ctx context.Context, repo Repository, tell func(permission string, er
 	}
 	for _, branch := range branches {
 		mirror := gitrepo.MirrorConfig{URL: url, Token: repo.Token}
-		tell("contents: read, branch "+branch, gitrepo.Reach(ctx, mirror, "refs/heads/"+branch))
+		tell(find("contents: read, branch "+branch, gitrepo.Reach(ctx, mirror, "refs/heads/"+branch)))
 	}
 	if len(branches) == 0 {
-		tell("branches", errors.New("without a forge its branches have to be listed"))
+		tell(find("branches", errors.New("without a forge its branches have to be listed")))
 	}
 }
 
-// mayWrite asks who the credential is and what that account may do.
-func mayWrite(ctx context.Context, repo Repository) error {
-	login, err := repo.Client.Login(ctx)
-	if err != nil {
-		return err
+// checkRights tells what the forge says that the credential may do.
+func checkRights(rights forge.Rights, tell func(Finding)) {
+	for _, need := range needs {
+		tell(find(need.String(), rights.Allows(need)))
 	}
-	permission, err := repo.Client.Permission(ctx, repo.Name, login)
-	if err == nil && !permission.CanWrite() {
-		err = fmt.Errorf("%s has the permission %q, and %q is needed", login, permission, forge.PermissionWrite)
+	if rights.Events == nil {
+		return // only an App may write check runs, and has events of its own
+	}
+	checks := forge.Need{Permission: "checks", Level: "write"}
+	found := find(checks.String(), rights.Allows(checks))
+	if found.State == StateMissing {
+		found.State, found.Message = StateOptional, "no check runs, statuses and comment say the same: "+found.Message
+	}
+	tell(found)
+	missing := slices.DeleteFunc(slices.Clone(events), func(e string) bool { return slices.Contains(rights.Events, e) })
+	found = Finding{What: "events", State: StateOK}
+	if len(missing) > 0 {
+		found.State = StateOptional
+		found.Message = fmt.Sprintf("the App is not told of %s, which polling finds later, if at all: subscribe to them under Permissions & events of the App", strings.Join(missing, ", "))
+	}
+	tell(found)
+}
+
+func find(what string, err error) Finding {
+	switch {
+	case err == nil:
+		return Finding{What: what, State: StateOK}
+	case errors.Is(err, forge.ErrUntold):
+		return Finding{what, StateUntold, err.Error()}
+	}
+	return Finding{what, StateMissing, err.Error()}
+}
+
+// refused leaves out of a refusal what only a workflow can be given.
+func refused(err error) error {
+	if denied, ok := errors.AsType[*forge.DeniedError](err); ok {
+		return fmt.Errorf("%d %s: give the credential this permission", denied.Status, denied.Message)
 	}
 	return err
 }

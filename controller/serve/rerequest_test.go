@@ -100,7 +100,7 @@ func TestAnAppWithoutChecks(t *testing.T) {
 	w := newAppWorld(t)
 	some := maps.Clone(permissions)
 	delete(some, "checks")
-	w.forge.Permit(appID, some)
+	w.forge.Change(appID, func(a *forgetest.App) { a.Permissions = some })
 	w.push("one")
 	w.start()
 	w.idle()

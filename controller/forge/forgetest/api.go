@@ -131,9 +131,14 @@ func (f *Forge) pullJSON(p Pull) map[string]any {
 	}
 }
 
-func (f *Forge) getRepository(w http.ResponseWriter, _ *http.Request) {
+func (f *Forge) getRepository(w http.ResponseWriter, r *http.Request) {
 	out := repository(Repository).(map[string]any)
-	out["default_branch"], out["clone_url"] = "main", f.CloneURL
+	out["default_branch"], out["clone_url"], out["private"] = "main", f.CloneURL, f.Private
+	may := f.permissions[f.caller(r)]
+	out["permissions"] = map[string]any{"admin": may == "admin", "push": may == "admin" || may == "write", "pull": true}
+	if f.Scopes != nil && !isGitea(r) {
+		w.Header().Set("X-OAuth-Scopes", strings.Join(f.Scopes, ", "))
+	}
 	reply(w, http.StatusOK, out)
 }
 

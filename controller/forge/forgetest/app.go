@@ -24,6 +24,10 @@ type App struct {
 	Installation int64
 	// Permissions are what it may do, such as checks: write.
 	Permissions map[string]string
+	// Events are what it is told of; Suspended is when it was switched off, empty
+	// for never.
+	Events    []string
+	Suspended string
 }
 
 // tokenLife is how long the token of an installation is good.
@@ -47,12 +51,12 @@ func (f *Forge) AddApp(tb testing.TB, app App) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 }
 
-// Permit changes what an App may do.
-func (f *Forge) Permit(id int64, permissions map[string]string) {
+// Change changes an App.
+func (f *Forge) Change(id int64, change func(*App)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	app := f.apps[id]
-	app.Permissions = permissions
+	change(&app)
 	f.apps[id] = app
 }
 
@@ -153,7 +157,13 @@ func (f *Forge) getInstallation(w http.ResponseWriter, _ *http.Request, app App)
 		notFound(w)
 		return
 	}
-	reply(w, http.StatusOK, map[string]any{"id": app.Installation, "app_id": app.ID, "app_slug": app.Slug, "permissions": app.Permissions})
+	var suspended any
+	if app.Suspended != "" {
+		suspended = app.Suspended
+	}
+	reply(w, http.StatusOK, map[string]any{
+		"id": app.Installation, "app_id": app.ID, "app_slug": app.Slug, "permissions": app.Permissions, "events": app.Events, "suspended_at": suspended,
+	})
 }
 
 func (f *Forge) createToken(w http.ResponseWriter, r *http.Request, app App) {

@@ -130,6 +130,10 @@ type Forge struct {
 	// CloneURL is where the forge says that git finds the repository. It is set
 	// before the first request.
 	CloneURL string
+	// Private says that the repository is. Scopes are those of users' tokens, nil
+	// for tokens that have none. Both are set before the first request.
+	Private bool
+	Scopes  []string
 	// Clock is the forge's time, which its answers tell. Defaults to the real
 	// one. It is set before the first request.
 	Clock func() time.Time

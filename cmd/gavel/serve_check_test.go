@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/serve"
+)
+
+// A checkCase changes one thing of a server that has all that it needs.
+type checkCase struct {
+	change func(j *job)
+	// want are parts of the output.
+	want []string
+	code int
+}
+
+func (tt checkCase) run(t *testing.T, j *job, file string) {
+	t.Helper()
+	tt.change(j)
+	stdout, stderr, code := j.call(t, "serve", "--check", "--config", file)
+	for _, want := range tt.want {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+	if code != tt.code {
+		t.Errorf("exit code %d, want %d\n%s%s", code, tt.code, stdout, stderr)
+	}
+	for _, r := range j.forge.Writes() {
+		if !strings.HasSuffix(r.Path, "/access_tokens") {
+			t.Errorf("%s wrote", r)
+		}
+	}
+}
+
+// TestServeCheck says which one is missing, and how to repair it.
+func TestServeCheck(t *testing.T) {
+	for name, tt := range map[string]checkCase{
+		"all is there": {func(*job) {}, []string{"ok       octo/demo: statuses: write\n", "ok       octo/demo: pull-requests: write\n", "ok       octo/demo: contents: read, branch main\n"}, exitPass},
+		"no token": {func(j *job) { delete(j.env, "GITHUB_TOKEN") },
+			[]string{"missing  octo/demo: credential bot: the variable GITHUB_TOKEN holds nothing\n"}, exitUsage},
+		"a wrong token": {func(j *job) { j.env["GITHUB_TOKEN"] = "wrong-token-of-nobody" },
+			[]string{"missing  octo/demo: metadata: read: 401 Bad credentials; the token is wrong, or it has expired: make a new one\n"}, exitUsage},
+		"not seen": {func(j *job) { j.forge.Inject(forgetest.Fault{Path: "/octo/demo", Status: 404}) },
+			[]string{"missing  octo/demo: metadata: read: 404", "a classic one by the scope repo\n"}, exitUsage},
+		"a short secret": {func(j *job) { j.env["HOOK"] = "short" }, []string{"missing  the secret of the webhook: "}, exitUsage},
+		"may not list": {func(j *job) { j.forge.Inject(forgetest.Fault{Path: "/pulls", Status: 403}) },
+			[]string{"missing  octo/demo: pull-requests: read: 403 Forbidden: give the credential this permission\n"}, exitUsage},
+		"may only read": {func(j *job) { j.forge.SetPermission("maintainer", "read") },
+			[]string{"missing  octo/demo: statuses: write: the account of the token may not write to the repository: give it the role Write there\n"}, exitUsage},
+		"a scope too few": {func(j *job) { j.forge.Scopes = []string{"read:org", "repo:status"} },
+			[]string{"ok       octo/demo: statuses: write\n", `missing  octo/demo: pull-requests: write: the token has the scopes "read:org, repo:status": add repo or public_repo in its settings`}, exitUsage},
+		"no scope for what is private": {func(j *job) { j.forge.Scopes, j.forge.Private = []string{"public_repo"}, true },
+			[]string{`missing  octo/demo: statuses: write: the token has the scopes "public_repo": add repo or repo:status`}, exitUsage},
+		"no scope at all": {func(j *job) { j.forge.Scopes = []string{} }, []string{`missing  octo/demo: statuses: write: the token has the scopes ""`}, exitUsage},
+		"a fine-grained token": {func(j *job) { j.forge.Scopes = nil },
+			[]string{"untold   octo/demo: pull-requests: write: ", "takes Pull requests: Read and write\n", "takes Commit statuses: Read and write\n"}, exitPass},
+		"no clone": {func(j *job) { j.forge.CloneURL = "http://127.0.0.1:1/nothing.git" }, []string{"missing  octo/demo: contents: read, branch main: "}, exitUsage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+			j.forge.Scopes = []string{"repo"}
+			tt.run(t, j, operatorsFile(t, j, ""))
+		})
+	}
+}
+
+// TestServeCheckOfAnApp reads what its installation grants.
+func TestServeCheckOfAnApp(t *testing.T) {
+	change := func(change func(*forgetest.App)) func(*job) {
+		return func(j *job) { j.forge.Change(5, change) }
+	}
+	for name, tt := range map[string]checkCase{
+		"all is there": {func(*job) {}, []string{"ok       octo/demo: checks: write\n", "ok       octo/demo: events\n", "ok       octo/demo: pull-requests: write\n"}, exitPass},
+		"reads only": {change(func(a *forgetest.App) { a.Permissions["pull_requests"] = "read" }),
+			[]string{"missing  octo/demo: pull-requests: write: the installation grants read: choose Pull requests: Read and write under Permissions & events of the App, and accept the change in its installation\n"}, exitUsage},
+		"no statuses": {change(func(a *forgetest.App) { delete(a.Permissions, "statuses") }),
+			[]string{"missing  octo/demo: statuses: write: the installation grants nothing: choose Commit statuses: Read and write"}, exitUsage},
+		"no checks": {change(func(a *forgetest.App) { delete(a.Permissions, "checks") }),
+			[]string{"optional octo/demo: checks: write: no check runs, statuses and comment say the same: "}, exitPass},
+		"not told of all": {change(func(a *forgetest.App) { a.Events = []string{"pull_request", "push", "check_run", "issue_comment"} }),
+			[]string{"optional octo/demo: events: the App is not told of check_suite, merge_group, which polling finds later"}, exitPass},
+		"suspended": {change(func(a *forgetest.App) { a.Suspended = "2026-03-02T09:00:00Z" }), []string{"missing  octo/demo: statuses: write: the installation of the App is suspended"}, exitUsage},
+		"not installed": {change(func(a *forgetest.App) { a.Installation = 0 }),
+			[]string{"missing  octo/demo: metadata: read: the App 5 is not installed in octo/demo: install it there from its settings, or correct app_id"}, exitUsage},
+		"another key": {func(j *job) { j.env["KEY"] = "no key at all" }, []string{"missing  octo/demo: metadata: read: the private key of App 5: it is no RSA key in PEM"}, exitUsage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+			j.env["KEY"] = j.forge.AddApp(t, forgetest.App{
+				ID: 5, Slug: "gavel-judge", Installation: 77,
+				Events:      []string{"check_run", "check_suite", "issue_comment", "merge_group", "pull_request", "push"},
+				Permissions: map[string]string{"metadata": "read", "contents": "read", "pull_requests": "write", "statuses": "write", "checks": "write"},
+			})
+			file := operatorsFile(t, j, "")
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			app := strings.Replace(string(text), "{token_env: GITHUB_TOKEN}", "{app_id: 5, private_key_env: KEY}", 1)
+			if err := os.WriteFile(file, []byte(app), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tt.run(t, j, file)
+		})
+	}
+}
+
+// TestServeCheckOfGitea, which tells nothing of its tokens.
+func TestServeCheckOfGitea(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	j.forge.URL += "/api/v1"
+	checkCase{func(*job) {}, []string{"untold   octo/demo: statuses: write: ", "write:repository, write:issue and read:user\n"}, exitPass}.run(t, j, operatorsFile(t, j, ""))
+}
+
+// TestServeCheckWhileServing looks on without a word about the lock, and prints
+// one document where that is asked for.
+func TestServeCheckWhileServing(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	file := operatorsFile(t, j, "")
+	release, err := serve.Lock(filepath.Join(filepath.Dir(file), "data", "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	stdout, stderr, code := j.call(t, "serve", "--check", "--json", "--config", file)
+	var said struct{ Checks []checked }
+	if err := json.Unmarshal([]byte(stdout), &said); err != nil || code != exitPass {
+		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	if len(said.Checks) != 7 || said.Checks[2] != (checked{Repository: "octo/demo", What: "metadata: read", State: serve.StateOK}) {
+		t.Errorf("%+v", said.Checks)
+	}
+}

@@ -1,0 +1,57 @@
+package serve_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/serve"
+)
+
+// TestHandler answers each path for what it is, and says when it is ready.
+func TestHandler(t *testing.T) {
+	ready := false
+	handler, err := serve.NewHandler(serve.HandlerConfig{
+		Ready:   func() bool { return ready },
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
+		Path:    "/{id}/hooks", // no pattern
+		Webhook: forge.WebhookConfig{Secrets: []forge.Token{"a-secret-of-the-webhook"}, Take: func(forge.Hint) error { return nil }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		ready        bool
+		method, path string
+		want         int
+		says         string
+	}{
+		{false, "GET", "/healthz", http.StatusOK, "ok"},
+		{false, "GET", "/readyz", http.StatusServiceUnavailable, "not every repository was looked through yet"},
+		{true, "GET", "/readyz", http.StatusOK, "ready"},
+		{true, "GET", "/metrics", http.StatusOK, "metrics"},
+		{true, "POST", "/healthz", http.StatusMethodNotAllowed, ""},
+		{true, "POST", "/{id}/hooks", http.StatusUnsupportedMediaType, ""}, // which only a webhook says
+		{true, "POST", "/7/hooks", http.StatusNotFound, ""},
+		{true, "GET", "/", http.StatusNotFound, ""},
+	} {
+		ready = tt.ready
+		rec := httptest.NewRecorder()
+		req := httptest.NewRequest(tt.method, "/", nil)
+		req.URL.Path = tt.path
+		handler.ServeHTTP(rec, req)
+		if rec.Code != tt.want || !strings.Contains(rec.Body.String(), tt.says) {
+			t.Errorf("%s %s = %d %q, want %d %q", tt.method, tt.path, rec.Code, rec.Body, tt.want, tt.says)
+		}
+	}
+}
+
+// TestAHandlerWithoutASecret is refused.
+func TestAHandlerWithoutASecret(t *testing.T) {
+	if _, err := serve.NewHandler(serve.HandlerConfig{Path: "/hooks", Metrics: http.NotFoundHandler()}); err == nil {
+		t.Error("anybody may send")
+	}
+}
