@@ -37,8 +37,11 @@ func ReadConfig(fsys fs.FS, file string) (cfg *config.Config, problems []schema.
 type Commits struct {
 	Repo *gitrepo.Repository
 	// Head is a commit, Base a commit or ref whose merge base with head is
-	// compared with.
+	// compared with; empty compares with nothing.
 	Head, Base string
+	// Accepted says that head is what a base branch has: then its own
+	// configuration decides for it.
+	Accepted bool
 	// Trust is what head is judged under; base is then always LevelBase of the
 	// same repository. Zero means that both are the operator's.
 	Trust      ledger.Trust
@@ -48,43 +51,58 @@ type Commits struct {
 }
 
 // PrepareCommits plans one commit against another. The configuration of base
-// decides for both sides.
+// decides for both sides, unless head's is accepted.
 func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
-	tip, err := c.Repo.Resolve(ctx, c.Base)
+	head, err := c.state(c.Head)
 	if err != nil {
 		return nil, err
+	}
+	req := Request{
+		Head: head, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
+		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
+	}
+	if c.Trust == (ledger.Trust{}) {
+		req.HeadTrust = ledger.Trust{Level: ledger.LevelOperator}
+		req.BaseTrust = req.HeadTrust
+	}
+	if c.Base == "" {
+		return Prepare(ctx, req)
+	}
+	base, err := c.base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Accepted {
+		req.Head.Config = base.Config
+	}
+	req.Base = &base
+	req.Changed = func(ctx context.Context, _ []string) ([]string, error) {
+		changed, err := c.Repo.Changed(ctx, base.Commit, c.Head)
+		return slices.Clip(changed), err
+	}
+	return Prepare(ctx, req)
+}
+
+// base is the state that head is compared with.
+func (c Commits) base(ctx context.Context) (State, error) {
+	tip, err := c.Repo.Resolve(ctx, c.Base)
+	if err != nil {
+		return State{}, err
 	}
 	mergeBase, err := c.Repo.MergeBase(ctx, tip, c.Head)
 	if err != nil {
-		return nil, err
+		return State{}, err
 	}
-	files, err := c.Repo.FS(mergeBase)
+	return c.state(mergeBase)
+}
+
+func (c Commits) state(commit string) (State, error) {
+	files, err := c.Repo.FS(commit)
 	if err != nil {
-		return nil, err
+		return State{}, err
 	}
 	cfg, _, _, err := ReadConfig(files, c.ConfigFile)
-	if err != nil {
-		return nil, err
-	}
-	headFiles, err := c.Repo.FS(c.Head)
-	if err != nil {
-		return nil, err
-	}
-	headTrust, baseTrust := c.Trust, ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository}
-	if c.Trust == (ledger.Trust{}) {
-		headTrust = ledger.Trust{Level: ledger.LevelOperator}
-		baseTrust = headTrust
-	}
-	return Prepare(ctx, Request{
-		Head:       State{Commit: c.Head, FS: headFiles, Config: cfg},
-		Base:       &State{Commit: mergeBase, FS: files, Config: cfg},
-		ConfigFile: c.ConfigFile,
-		Changed: func(ctx context.Context, _ []string) ([]string, error) {
-			changed, err := c.Repo.Changed(ctx, mergeBase, c.Head)
-			return slices.Clip(changed), err
-		},
-		Ledger: c.Ledger, HeadTrust: headTrust, BaseTrust: baseTrust, LookupEnv: c.LookupEnv,
-	})
+	return State{Commit: commit, FS: files, Config: cfg}, err
 }
 
 // ConfigChange says what became of gavel.yaml between base and head, where

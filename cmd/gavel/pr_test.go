@@ -271,8 +271,9 @@ func TestEvents(t *testing.T) {
 func TestEventsThatCannotBeJudged(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	for name, want := range map[string]string{
-		payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, strings.Repeat("0", 40), j.head): "nothing to compare with: use gavel run",
-		payload(`"ref": "refs/heads/x", "before": %q, "after": %q`, j.base, strings.Repeat("0", 40)):    "the push deletes",
+		fmt.Sprintf(`{"repository": {"id": 1, "full_name": "octo/demo"}, "ref": "refs/heads/x", "before": %q, "after": %q}`,
+			strings.Repeat("0", 40), j.head): "nothing to compare with: use gavel run",
+		payload(`"ref": "refs/heads/x", "before": %q, "after": %q`, j.base, strings.Repeat("0", 40)): "the push deletes",
 		`{"ref": 5}`: "read event push",
 	} {
 		if _, stderr, code := j.event(t, "push", name); code != exitUsage || !strings.Contains(stderr, want) {

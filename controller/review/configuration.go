@@ -12,8 +12,14 @@ import (
 )
 
 // configuration says what happens to gavel.yaml in the pull request. Without
-// one at base nothing is run.
+// one at base nothing is run. What a base branch has decides for itself.
 func (r *Review) configuration(p *controller.Prepared, e *controller.Execution) error {
+	if r.accepted() {
+		_, problems, found, err := controller.ReadConfig(p.Head.FS, r.ConfigFile)
+		e.NotRun, e.ConfigDiff = r.notRun(problems, found), p.ConfigChange()
+		p.Problems = slices.Concat(problems, p.Problems)
+		return err
+	}
 	baseCfg, problems, found, err := controller.ReadConfig(p.Base.FS, r.ConfigFile)
 	if err != nil {
 		return err
@@ -41,18 +47,22 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.Execution) 
 	return nil
 }
 
-// notRun says why nothing is run, by what base has for a configuration; empty
+// notRun says why nothing is run, by what decides for a configuration; empty
 // where it is run.
 func (r *Review) notRun(problems []schema.Problem, found bool) string {
+	base := "base"
+	if r.accepted() {
+		base = "this commit"
+	}
 	switch {
 	case !r.trust.Run && r.Forks == ForksPlan:
 		return r.trust.Reason + ": validated and planned only"
 	case !r.trust.Run:
 		return r.trust.Reason + ": validated and planned only, until somebody with write permission approves"
 	case !found:
-		return fmt.Sprintf("base has no %s: validated and planned only", r.ConfigFile)
+		return fmt.Sprintf("%s has no %s: validated and planned only", base, r.ConfigFile)
 	case schema.HasErrors(problems):
-		return fmt.Sprintf("%s is invalid at base: %s", r.ConfigFile, problems[0])
+		return fmt.Sprintf("%s is invalid at %s: %s", r.ConfigFile, base, problems[0])
 	}
 	return ""
 }

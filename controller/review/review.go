@@ -137,13 +137,14 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 	}, nil
 }
 
-// ErrNoBase means that a push has nothing that it could be compared with.
+// ErrNoBase means that a push to another branch than the default one has nothing
+// that it could be compared with.
 var ErrNoBase = errors.New("there is nothing to compare with")
 
 // Commit is a review of the commit of a merge queue or of a push. A push to the
-// default branch is compared with what it replaced, and what is judged there is
-// base's from now on. A push to another branch is compared with the default
-// branch. The error is [ErrNoBase] where that is not known.
+// default branch is compared with what it replaced, if anything, and what is
+// judged there is base's from now on. A push to another branch is compared with
+// the default branch. The error is [ErrNoBase] where that is not known.
 func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 	out := &Review{
 		Config: r.cfg, head: event.HeadSHA, level: ledger.LevelPull, refs: []string{"refs/heads/" + event.HeadRef},
@@ -162,7 +163,7 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 	case event.BaseRef != "":
 		out.base = "refs/heads/" + event.BaseRef
 	}
-	if out.base == "" {
+	if out.base == "" && !out.accepted() {
 		return nil, fmt.Errorf("the push to %s: %w", event.HeadRef, ErrNoBase)
 	}
 	return out, nil
@@ -245,13 +246,13 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 		_ = r.pending(ctx)
 	}
 	prepared, err := controller.PrepareCommits(ctx, controller.Commits{
-		Repo: repo, Head: r.head, Base: r.base, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+		Repo: repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: ledger.Trust{Level: r.level, Repository: r.Repository.String(), PullRequest: r.number},
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.fresh = prepared.Base.Config.Comment == "new"
+	r.fresh = prepared.Head.Config.Comment == "new"
 	e := controller.Execution{
 		Repository: r.Repository.String(), PullRequest: r.number,
 		Outbox: func(report *reporters.Report) ([]ledger.OutboxItem, error) {
@@ -275,15 +276,15 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 // compared with the same commit, with nothing left open, and not held back for
 // a reason that is gone.
 func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, error) {
-	tip, err := repo.Resolve(ctx, r.base)
+	base, err := r.comparedWith(ctx, repo)
 	if err != nil {
 		return false, err
 	}
-	base, err := repo.MergeBase(ctx, tip, r.head)
-	if err != nil {
-		return false, err
+	decides := base
+	if r.accepted() {
+		decides = r.head
 	}
-	files, err := repo.FS(base)
+	files, err := repo.FS(decides)
 	if err != nil {
 		return false, err
 	}
@@ -292,8 +293,27 @@ func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, er
 		return false, err
 	}
 	r.fresh = cfg.Comment == "new"
-	if r.last.Base == nil || *r.last.Base != base || r.last.NotRun != r.notRun(problems, found) {
+	last := ""
+	if r.last.Base != nil {
+		last = *r.last.Base
+	}
+	if last != base || r.last.NotRun != r.notRun(problems, found) {
 		return false, nil
 	}
 	return r.last.NotRun != "" || !open(r.last), nil
 }
+
+// comparedWith is the commit that head is compared with, empty for none.
+func (r *Review) comparedWith(ctx context.Context, repo *gitrepo.Repository) (string, error) {
+	if r.base == "" {
+		return "", nil
+	}
+	tip, err := repo.Resolve(ctx, r.base)
+	if err != nil {
+		return "", err
+	}
+	return repo.MergeBase(ctx, tip, r.head)
+}
+
+// accepted reports whether the head is what a base branch has.
+func (r *Review) accepted() bool { return r.level >= ledger.LevelBase }

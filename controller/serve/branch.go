@@ -21,9 +21,8 @@ func (s *Server) branch(ctx context.Context, repo *repository, name string) (*re
 	return s.base(ctx, repo, name)
 }
 
-// base is the review of the tip of a base branch, nil where that has nothing
-// before it. It is compared with the last commit that was judged below it, else
-// with its parent.
+// base is the review of the tip of a base branch. It is compared with the last
+// commit that was judged below it, else with its parent, if it has one.
 func (s *Server) base(ctx context.Context, repo *repository, name string) (*review.Review, error) {
 	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name})
 	if err != nil {
@@ -39,9 +38,13 @@ func (s *Server) base(ctx context.Context, repo *repository, name string) (*revi
 		}
 	}
 	if base == "" {
-		if base, err = git.Resolve(ctx, tip+"~1"); err != nil {
-			s.cfg.Observer.Tell(repo.name.String(), fmt.Sprintf("%s at %.7s is the first commit: there is nothing to compare with", name, tip))
+		base, err = git.Resolve(ctx, tip+"~1")
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if err != nil {
+			s.cfg.Observer.Tell(repo.name.String(), fmt.Sprintf("%s at %.7s is the first commit: there is nothing to compare with", name, tip))
+			base = ""
 		}
 	}
 	return repo.reviewer.Commit(forge.Event{

@@ -61,12 +61,16 @@ func (m *memory) put(p place, run, base string) bool {
 
 // add notes a report and reports whether it is new.
 func (m *memory) add(number int, repository string, r *reporters.Report) bool {
-	if r.Head == nil || r.Base == nil {
+	if r.Head == nil {
 		return false
+	}
+	base := ""
+	if r.Base != nil {
+		base = *r.Base
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.put(place{repository, number, *r.Head}, r.Run, *r.Base)
+	return m.put(place{repository, number, *r.Head}, r.Run, base)
 }
 
 // report reads the newest report of a place, nil where there is none.

@@ -271,27 +271,6 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestAPushToBase is judged under base's trust, so that pull requests find it.
-func TestAPushToBase(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	w.idle()
-	w.move("refs/heads/main", "two")
-	w.poll()
-	w.idle()
-	if got := w.states("two"); got != "success failure" {
-		t.Errorf("the states of main are %q", got)
-	}
-	asked := len(w.agent.asked)
-	w.push("one")
-	w.pull("later", forgetest.Pull{})
-	w.hint()
-	w.idle()
-	if more := w.agent.asked[asked:]; len(more) != 1 || more[0] != "later" {
-		t.Errorf("asked %q for a pull request on a known base; want its own question only", more)
-	}
-}
-
 // TestTheForgeIsAway for a while: what was judged is published when it is back,
 // and no call is repeated.
 func TestTheForgeIsAway(t *testing.T) {

@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,9 +43,12 @@ type world struct {
 	repo  *git.Repository
 	url   string
 	dir   string
-	// commits are main, one, two, later, broken and group, each the child of the
-	// one before. The definition of broken is invalid; group asks what one does.
+	// commits are main, one, two, later, broken, group, settings and after, each
+	// the child of the one before. The definition of broken is invalid; group asks
+	// what one does, and settings asks it of another bot.
 	commits map[string]string
+	// configure, where it is set, changes what the server is started with.
+	configure func(*serve.Config)
 
 	agent  *agent
 	server *serve.Server
@@ -147,6 +151,10 @@ func newWorld(t *testing.T) *world {
 		{Branch: "later", Message: "later", At: at.Add(4 * time.Hour), Write: map[string][]byte{file: asks("later")}},
 		{Branch: "broken", Message: "broken", At: at.Add(5 * time.Hour), Write: map[string][]byte{file: []byte(`{"id": "hello"}`)}},
 		{Branch: "group", Message: "group", At: at.Add(6 * time.Hour), Write: map[string][]byte{file: asks("one")}},
+		{Branch: "settings", Message: "settings", At: at.Add(7 * time.Hour), Write: map[string][]byte{
+			"gavel.yaml": []byte("version: 1\ntargets:\n  bot: {provider: mock, replies: [{reply: hello again}]}\n"),
+		}},
+		{Branch: "after", Message: "after", At: at.Add(8 * time.Hour), Write: map[string][]byte{file: asks("after")}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +162,7 @@ func newWorld(t *testing.T) *world {
 	if w.repo, err = git.PlainOpen(source); err != nil {
 		t.Fatal(err)
 	}
-	for _, branch := range []string{"main", "one", "two", "later", "broken", "group"} {
+	for _, branch := range []string{"main", "one", "two", "later", "broken", "group", "settings", "after"} {
 		ref, err := w.repo.Reference(plumbing.NewBranchReferenceName(branch), true)
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +177,7 @@ func newWorld(t *testing.T) *world {
 // move puts a ref to a commit.
 func (w *world) move(ref, commit string) {
 	w.t.Helper()
-	if err := w.repo.Storer.SetReference(plumbing.NewHashReference(refName(ref), plumbing.NewHash(w.commits[commit]))); err != nil {
+	if err := w.repo.Storer.SetReference(plumbing.NewHashReference(refName(ref), hash(w.commits[commit]))); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -180,7 +188,7 @@ func (w *world) push(commit string) { w.pull(commit, forgetest.Pull{}) }
 func (w *world) pull(commit string, p forgetest.Pull) {
 	w.t.Helper()
 	w.move("refs/pull/1/head", commit)
-	p.Number, p.HeadSHA, p.HeadRef, p.BaseSHA = 1, w.commits[commit], "topic", w.commits["main"]
+	p.Number, p.HeadSHA, p.HeadRef, p.BaseSHA = 1, w.commits[commit], "topic", cmp.Or(p.BaseSHA, w.commits["main"])
 	w.forge.AddPull(p)
 }
 
@@ -195,7 +203,7 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.server, err = serve.New(w.t.Context(), serve.Config{
+	cfg := serve.Config{
 		Repositories: []serve.Repository{{Name: forge.Repo{Owner: "octo", Name: "demo"}, Client: client, ConfigFile: "gavel.yaml", WebURL: "https://github.com"}},
 		Ledger:       book, Dir: w.dir, Execute: w.execute, Poll: time.Hour, Forks: w.forks,
 		LookupEnv: func(string) (string, bool) { return "", false },
@@ -213,7 +221,11 @@ func (w *world) start() {
 				w.judged++
 			},
 		},
-	})
+	}
+	if w.configure != nil {
+		w.configure(&cfg)
+	}
+	w.server, err = serve.New(w.t.Context(), cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -346,3 +358,5 @@ func (w *world) want(commit, states string) {
 }
 
 func refName(ref string) plumbing.ReferenceName { return plumbing.ReferenceName(ref) }
+
+func hash(commit string) plumbing.Hash { return plumbing.NewHash(commit) }

@@ -1,0 +1,105 @@
+package serve_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+)
+
+// hintPush tells of a push to main as the forge does.
+func (w *world) hintPush() {
+	w.t.Helper()
+	if err := w.server.Take(forge.Hint{Repository: 1, Branch: "main", Event: forge.EventPush}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestAPushToBase is judged against what was judged before it, and a pull
+// request upon it finds what base has.
+func TestAPushToBase(t *testing.T) {
+	for name, tell := range map[string]func(*world){
+		"hint": (*world).hintPush,
+		"lost": (*world).poll,
+		"restart": func(w *world) {
+			w.end()
+			w.start()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.start()
+			w.idle()
+			for _, push := range []struct{ commit, states string }{{"one", "success success"}, {"two", "success failure"}} {
+				w.move("refs/heads/main", push.commit)
+				tell(w)
+				w.idle()
+				if got := w.states(push.commit); got != push.states {
+					t.Errorf("the states of %s are %q, want %q", push.commit, got, push.states)
+				}
+			}
+			asked := len(w.agent.asked)
+			w.pull("later", forgetest.Pull{BaseSHA: w.commits["two"]})
+			w.hint()
+			w.idle()
+			w.want("later", "success success")
+			if more := w.agent.asked[asked:]; !slices.Equal(more, []string{"later"}) {
+				t.Errorf("the pull request asked %q, and base is known", more)
+			}
+		})
+	}
+}
+
+// TestAPushOfSettings is judged by them: the pull requests upon it will be.
+func TestAPushOfSettings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.move("refs/heads/main", "group")
+	w.start()
+	w.idle()
+	w.move("refs/heads/main", "settings")
+	w.hintPush()
+	w.idle()
+	if got := w.states("settings"); got != "success success" {
+		t.Errorf("the states are %q", got)
+	}
+	asked := len(w.agent.asked)
+	w.pull("after", forgetest.Pull{BaseSHA: w.commits["settings"]})
+	w.hint()
+	w.idle()
+	if more := w.agent.asked[asked:]; !slices.Equal(more, []string{"after"}) {
+		t.Errorf("the pull request asked %q, and base is known", more)
+	}
+	// What stands is what would be said again.
+	writes, judged := len(w.forge.Writes()), w.judged
+	w.hintPush()
+	w.idle()
+	if more := w.forge.Writes()[writes:]; len(more) > 0 || w.judged != judged {
+		t.Errorf("%d reports more, written %v", w.judged-judged, more)
+	}
+}
+
+// TestTheFirstCommit is judged, although there is nothing to compare it with.
+func TestTheFirstCommit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	main, err := w.repo.CommitObject(hash(w.commits["main"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.commits["start"] = main.ParentHashes[0].String()
+	w.move("refs/heads/main", "start")
+	w.start()
+	w.idle()
+	if got := w.states("start"); got != "failure failure" || w.says("start") == "" {
+		t.Errorf("the states are %q: %s", got, w.says("start"))
+	}
+	judged := w.judged
+	w.hintPush()
+	w.idle()
+	if w.judged != judged {
+		t.Errorf("it was judged again")
+	}
+}
