@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/purse"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -58,7 +59,7 @@ type Execution struct {
 	// NotRun, when set, says why nothing may be run: the report is a plan.
 	NotRun string
 
-	purse *run.Purse // of both sides, see Prepared.purse
+	purse *purse.Purse // of both sides, see Prepared.purse
 }
 
 // Progress tells how many cases are done.

@@ -25,7 +25,7 @@ type Outcome struct {
 	Reused bool
 	Saved  verdict.Usage
 	// Unrun says why the case was not judged although nothing went wrong: a
-	// budget is used up. Empty where it was.
+	// budget does not suffice. Empty where it was.
 	Unrun string
 }
 

@@ -63,6 +63,7 @@ func conformance(t *testing.T, b backend) {
 		"export":             testExport,
 		"spending":           testSpending,
 		"spending at once":   testSpendingAtOnce,
+		"claims":             testClaims,
 		"commands":           testCommands,
 		"heads":              testHeads,
 	} {

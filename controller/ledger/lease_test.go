@@ -222,14 +222,21 @@ func testDeadRun(t *testing.T, b backend) {
 	if err != nil || said != "held\n" {
 		t.Fatal(said, err)
 	}
-	mine := k.want(base, "e")
+	mine := k.want(base, "e", "f")
 	k.wantLeased(mine, "e")
+	claimant := k.lease(mine, "f")
+	if short, err := claimant.Claim(t.Context(), held(), calls(3), calls(3)); err != nil || short == nil || short.Claimed != calls(8) {
+		t.Errorf("beside what a living run has claimed: %+v, %v", short, err)
+	}
 	if wanted, err := mine.Drop(t.Context(), "e"); err != nil || !wanted {
 		t.Errorf("wanted by a living run: %v, %v", wanted, err)
 	}
 	k.check(cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil {
 		t.Error("the run ended by itself")
+	}
+	if short, err := claimant.Claim(t.Context(), held(), calls(3), calls(3)); err != nil || short != nil {
+		t.Errorf("beside what a dead run has claimed: %+v, %v", short, err)
 	}
 	if leased, err := mine.Leased(t.Context(), "e"); err != nil || leased {
 		t.Errorf("leased by a dead run: %v, %v", leased, err)
@@ -250,7 +257,11 @@ func hold(store string) {
 	if err != nil {
 		panic(err)
 	}
-	if _, err := i.Lease(ctxAfter, "e"); err != nil {
+	lease, err := i.Lease(ctxAfter, "e")
+	if err != nil {
+		panic(err)
+	}
+	if short, err := lease.Claim(ctxAfter, held(), calls(8), calls(8)); short != nil || err != nil {
 		panic(err)
 	}
 	fmt.Println("held")

@@ -13,9 +13,19 @@ type Amount struct {
 	USD           float64
 }
 
+// Plus is the sum of a and b.
+func (a Amount) Plus(b Amount) Amount {
+	return Amount{a.Calls + b.Calls, a.Tokens + b.Tokens, a.USD + b.USD}
+}
+
 // Less is a without b.
 func (a Amount) Less(b Amount) Amount {
 	return Amount{a.Calls - b.Calls, a.Tokens - b.Tokens, a.USD - b.USD}
+}
+
+// Rest is what is left of a when b is taken of it, and never below 0.
+func (a Amount) Rest(b Amount) Amount {
+	return Amount{max(0, a.Calls-b.Calls), max(0, a.Tokens-b.Tokens), max(0, a.USD-b.USD)}
 }
 
 // An Account sums up what several runs spend, such as those of a day. Fields
@@ -27,50 +37,112 @@ type Account struct {
 	USD    *float64 `json:"usd"`
 }
 
-// Reserve puts an amount on all of the accounts if none of them passes its
-// limit with it, in one step, whoever else does so. Else it puts it on none and
-// gives the index of one that would, and what is on that.
-func (l *Ledger) Reserve(ctx context.Context, accounts []Account, a Amount) (short int, on Amount, err error) {
-	list, err := json.Marshal(accounts)
-	if err != nil {
-		return -1, on, l.fault("reserve", err)
-	}
-	err = l.submit(ctx, func(t *tx) error {
-		short = -1
-		err := t.exec(`INSERT INTO spending (account, calls, tokens, usd)
-			SELECT value ->> 'name', 0, 0, 0 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`, string(list))
-		if err != nil {
-			return err
-		}
-		var one string
-		err = t.row(`UPDATE spending SET calls = calls + ?2, tokens = tokens + ?3, usd = usd + ?4
-			WHERE account IN (SELECT value ->> 'name' FROM json_each(?1)) AND NOT EXISTS (SELECT 1 `+passed+`)
-			RETURNING account`, string(list), a.Calls, a.Tokens, a.USD).Scan(&one)
-		if !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		return t.row("SELECT q.key, s.calls, s.tokens, s.usd "+passed+" ORDER BY q.key LIMIT 1",
-			string(list), a.Calls, a.Tokens, a.USD).Scan(&short, &on.Calls, &on.Tokens, &on.USD)
-	})
-	return short, on, l.fault("reserve", err)
+// A Shortage says which account does not suffice.
+type Shortage struct {
+	// Account is its index among those that were asked for.
+	Account int
+	// On is what is spent, and Claimed what others under way may still take.
+	On, Claimed Amount
 }
 
-// passed are the accounts ?1 that pass a limit with ?2 calls, ?3 tokens and ?4
-// dollars more.
-const passed = `FROM json_each(?1) q JOIN spending s ON s.account = q.value ->> 'name'
-	WHERE s.calls + ?2 > q.value ->> 'calls' OR s.tokens + ?3 > q.value ->> 'tokens' OR s.usd + ?4 > q.value ->> 'usd'`
+// Claim notes on all of the accounts what the holder of the lease is likely to
+// take, if none of them passes its limit with peak beside all that is spent and
+// claimed, in one step, whoever else does so. Else it notes nothing and gives
+// the first account that would. A claim ends with its lease.
+func (x *Lease) Claim(ctx context.Context, accounts []Account, likely, peak Amount) (*Shortage, error) {
+	return x.charge(ctx, accounts, peak, func(t *tx, list string) error { return x.claim(t, list, likely) })
+}
 
-// Settle puts what was spent in the place of what was reserved.
-func (l *Ledger) Settle(ctx context.Context, accounts []Account, reserved, spent Amount) error {
-	d := spent.Less(reserved)
+// Reserve counts an amount as spent on all of the accounts and leaves rest of
+// the claim, if none of them passes its limit with it, beside what is spent and
+// what those have claimed who came before. Else it changes nothing and gives
+// the first account that would.
+func (x *Lease) Reserve(ctx context.Context, accounts []Account, a, rest Amount) (*Shortage, error) {
+	return x.charge(ctx, accounts, a, func(t *tx, list string) error {
+		return errors.Join(spend(t, list, a), x.claim(t, list, rest))
+	})
+}
+
+// Settle counts more as spent than what was reserved, or less where it is
+// below 0, and leaves rest of the claim.
+func (x *Lease) Settle(ctx context.Context, accounts []Account, more, rest Amount) error {
+	l := x.interest.ledger
 	list, err := json.Marshal(accounts)
 	if err == nil {
 		err = l.submit(ctx, func(t *tx) error {
-			return t.exec(`UPDATE spending SET calls = calls + ?2, tokens = tokens + ?3, usd = usd + ?4
-				WHERE account IN (SELECT value ->> 'name' FROM json_each(?1))`, string(list), d.Calls, d.Tokens, d.USD)
+			return errors.Join(spend(t, string(list), more), x.claim(t, string(list), rest))
 		})
 	}
 	return l.fault("settle", err)
+}
+
+// charge makes a change unless an account would pass its limit with an amount
+// more.
+func (x *Lease) charge(ctx context.Context, accounts []Account, a Amount, change func(*tx, string) error) (short *Shortage, err error) {
+	l := x.interest.ledger
+	list, err := json.Marshal(accounts)
+	if err != nil {
+		return nil, l.fault("reserve", err)
+	}
+	err = l.submit(ctx, func(t *tx) error {
+		var err error
+		short, err = x.short(t, string(list), a)
+		if err == nil && short != nil && short.Claimed != (Amount{}) {
+			// Who has claimed it may be dead.
+			if err = l.sweep(t); err == nil {
+				short, err = x.short(t, string(list), a)
+			}
+		}
+		if err != nil || short != nil {
+			return err
+		}
+		return change(t, string(list))
+	})
+	return short, l.fault("reserve", err)
+}
+
+// short gives the first of the accounts that passes its limit with an amount
+// more; nil where none does. A lease without a claim comes after all that have
+// one.
+func (x *Lease) short(t *tx, list string, a Amount) (*Shortage, error) {
+	var s Shortage
+	now := x.interest.ledger.now()
+	err := t.row(`WITH ahead AS (
+			SELECT account, sum(calls) AS calls, sum(tokens) AS tokens, sum(usd) AS usd FROM claims c JOIN leases USING (epoch)
+			WHERE epoch <> ?5 AND until > ?6 AND until <= ?7
+			AND seq < coalesce((SELECT own.seq FROM claims own WHERE own.epoch = ?5 AND own.account = c.account), seq + 1)
+			GROUP BY account
+		), due AS (
+			SELECT q.key, q.value, coalesce(s.calls, 0) AS calls, coalesce(s.tokens, 0) AS tokens, coalesce(s.usd, 0) AS usd,
+				coalesce(h.calls, 0) AS h_calls, coalesce(h.tokens, 0) AS h_tokens, coalesce(h.usd, 0) AS h_usd
+			FROM json_each(?1) q LEFT JOIN spending s ON s.account = q.value ->> 'name' LEFT JOIN ahead h ON h.account = q.value ->> 'name'
+		)
+		SELECT key, calls, tokens, usd, h_calls, h_tokens, h_usd FROM due
+		WHERE calls + h_calls + ?2 > value ->> 'calls' OR tokens + h_tokens + ?3 > value ->> 'tokens' OR usd + h_usd + ?4 > value ->> 'usd'
+		ORDER BY key LIMIT 1`, list, a.Calls, a.Tokens, a.USD, x.epoch,
+		now.UnixMilli(), now.Add(leaseTime).UnixMilli()).Scan(
+		&s.Account, &s.On.Calls, &s.On.Tokens, &s.On.USD, &s.Claimed.Calls, &s.Claimed.Tokens, &s.Claimed.USD)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return &s, err
+}
+
+// spend counts an amount on all of the accounts.
+func spend(t *tx, list string, a Amount) error {
+	return t.exec(`INSERT INTO spending (account, calls, tokens, usd)
+		SELECT value ->> 'name', ?2, ?3, ?4 FROM json_each(?1) WHERE true ON CONFLICT DO UPDATE SET
+		calls = calls + excluded.calls, tokens = tokens + excluded.tokens, usd = usd + excluded.usd`,
+		list, a.Calls, a.Tokens, a.USD)
+}
+
+// claim puts what is claimed in the place of what was. A lease that was lost
+// has nothing to claim for.
+func (x *Lease) claim(t *tx, list string, rest Amount) error {
+	return t.exec(`INSERT INTO claims (epoch, account, calls, tokens, usd)
+		SELECT ?5, value ->> 'name', ?2, ?3, ?4 FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM leases WHERE epoch = ?5)
+		ON CONFLICT (epoch, account) DO UPDATE SET calls = excluded.calls, tokens = excluded.tokens, usd = excluded.usd`,
+		list, rest.Calls, rest.Tokens, rest.USD, x.epoch)
 }
 
 // A Balance is what is on an account.

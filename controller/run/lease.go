@@ -35,8 +35,9 @@ func (r *runner) want(ctx context.Context, groups [][]int, jobs []Job) (end func
 func (r *runner) judge(ctx context.Context, groups [][]int, jobs []Job, outcomes []Outcome) error {
 	var err error
 	for patient := false; len(groups) > 0 && ctx.Err() == nil && err == nil; patient = true {
-		groups, err = r.round(ctx, groups, func(ctx context.Context, i int) error {
-			out, err := r.job(ctx, jobs[i], outcomes[i].Spent, patient)
+		groups, err = r.round(ctx, groups, func(ctx context.Context, i int, at place) error {
+			at.patient = patient
+			out, err := r.job(ctx, jobs[i], outcomes[i].Spent, at)
 			if err == nil {
 				outcomes[i] = out
 			}
@@ -48,19 +49,41 @@ func (r *runner) judge(ctx context.Context, groups [][]int, jobs []Job, outcomes
 	return err
 }
 
+// A place is that of a job among all that are judged side by side.
+type place struct {
+	// patient jobs wait where another run is at work on their case.
+	patient bool
+	// ahead is closed when all jobs before this one have been let in or have
+	// ended, so that a budget serves them in order. pass tells the next one.
+	ahead <-chan struct{}
+	pass  func()
+}
+
+// behind gives a place behind the one that ahead is of, and what is closed when
+// that has passed.
+func behind(ahead <-chan struct{}) (place, <-chan struct{}) {
+	passed := make(chan struct{})
+	return place{ahead: ahead, pass: sync.OnceFunc(func() { close(passed) })}, passed
+}
+
 // round goes through all groups once and gives back what is left of them.
-func (r *runner) round(ctx context.Context, groups [][]int, job func(ctx context.Context, i int) error) ([][]int, error) {
+func (r *runner) round(ctx context.Context, groups [][]int, job func(ctx context.Context, i int, at place) error) ([][]int, error) {
 	var mu sync.Mutex
 	var left [][]int // guarded by mu
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.workers)
+	first, front := behind(nil)
+	first.pass()
 	for _, same := range groups {
+		var here place
+		here, front = behind(front)
 		group.Go(func() error {
+			defer here.pass()
 			for at, i := range same {
 				if ctx.Err() != nil {
 					return nil
 				}
-				err := job(ctx, i)
+				err := job(ctx, i, here)
 				if errors.Is(err, ledger.ErrLeased) {
 					mu.Lock()
 					defer mu.Unlock()
@@ -80,13 +103,15 @@ func (r *runner) round(ctx context.Context, groups [][]int, job func(ctx context
 // hold takes the lease on the job. The context it gives ends when the lease is
 // lost; the calls under way end, too, or else when nobody wants them any more.
 // The caller must call release. The error is ErrLeased while another run is at
-// work on the job, for which a patient caller waits.
-func (w *work) hold(ctx context.Context, patient bool) (_ context.Context, release func() error, err error) {
+// work on the job, for which a patient one waits.
+func (w *work) hold(ctx context.Context) (_ context.Context, release func() error, err error) {
 	for {
 		w.lease, err = w.interest.Lease(ctx, w.job.Digests.E)
-		if !patient || !errors.Is(err, ledger.ErrLeased) {
+		if !w.place.patient || !errors.Is(err, ledger.ErrLeased) {
 			break
 		}
+		// Another run may wait for what is behind this one.
+		w.place.pass()
 		if err = w.await(ctx); err != nil {
 			break
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/run/purse"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -31,6 +32,9 @@ type Job struct {
 	Target string
 	// Scope says which entries of the ledger may be used.
 	Scope ledger.Scope
+	// Need is what has to be left of a budget for the case to be begun; a case
+	// without one is begun in any case.
+	Need purse.Need
 }
 
 // A Target is an opened target with its configuration.
@@ -51,7 +55,7 @@ type Config struct {
 	// a case that needs one is an error.
 	Programs evalcase.Programs
 	// Purse is what calls are paid from. Defaults to one without limits.
-	Purse *Purse
+	Purse *purse.Purse
 	// Revision is the commit that a deployed agent must name where its target
 	// asks for that; empty for a working tree.
 	Revision string
@@ -191,8 +195,8 @@ func (r *runner) observe(e Event) {
 // job judges one case, for which before was spent already. Its error is the
 // ledger's, or ErrLeased where another run is at work on the case; what was
 // spent is in the outcome in any case.
-func (r *runner) job(ctx context.Context, job Job, before verdict.Usage, patient bool) (Outcome, error) {
-	w := work{runner: r, job: job, spent: before}
+func (r *runner) job(ctx context.Context, job Job, before verdict.Usage, at place) (Outcome, error) {
+	w := work{runner: r, job: job, spent: before, place: at}
 	none := stopped(job)
 	ctx, done, ok := r.Control.begin(ctx, &w)
 	if !ok {
@@ -200,7 +204,7 @@ func (r *runner) job(ctx context.Context, job Job, before verdict.Usage, patient
 		return none, nil
 	}
 	defer done()
-	held, release, err := w.hold(ctx, patient)
+	held, release, err := w.hold(ctx)
 	var out Outcome
 	if err == nil {
 		out, err = w.judgeAll(held)

@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/purse"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -67,7 +68,8 @@ type bench struct {
 
 	budget   config.Budget
 	pull     int
-	purse    *run.Purse
+	need     purse.Need // of every case
+	purse    *purse.Purse
 	control  *run.Control
 	revision string
 	// clock stands still but for what is slept.
@@ -97,11 +99,11 @@ func (b *bench) now() func() time.Time {
 }
 
 // open is the purse that the bench was given, or a new one for every run.
-func (b *bench) open() *run.Purse {
+func (b *bench) open() *purse.Purse {
 	if b.purse != nil {
 		return b.purse
 	}
-	return run.NewPurse(run.Means{Budget: b.budget, Ledger: b.book, Repository: "o/r", PullRequest: b.pull, Now: b.now()})
+	return purse.New(purse.Means{Budget: b.budget, Repository: "o/r", PullRequest: b.pull, Now: b.now()})
 }
 
 func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases ...*schema.Case) []run.Outcome {
@@ -110,7 +112,7 @@ func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases .
 	var jobs []run.Job
 	for _, c := range cases {
 		jobs = append(jobs, run.Job{
-			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator},
+			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Need: b.need,
 			Digests: plan.Digest(c, plan.Environment{DefaultTarget: "bot"}),
 		})
 	}
@@ -379,7 +381,7 @@ func TestABudgetStopsBeforeTheCall(t *testing.T) {
 	for _, o := range out {
 		if o.Result.Verdict == verdict.Pass {
 			judged++
-		} else if !strings.Contains(o.Result.Reason, "not run: the budget of 2 calls is used up") {
+		} else if !strings.Contains(o.Result.Reason, "not run: the budget of 2 calls does not suffice") {
 			t.Errorf("%+v", o.Result)
 		}
 	}

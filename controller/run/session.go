@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/run/purse"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -46,7 +47,7 @@ func (r *runner) applyDefaults() {
 		r.Jitter = rand.Float64
 	}
 	if r.Purse == nil {
-		r.Purse = NewPurse(Means{})
+		r.Purse = purse.New(purse.Means{})
 	}
 	if r.Scrub == nil {
 		r.Scrub = func(s string) string { return s }
@@ -311,11 +312,11 @@ func (s *session) once(ctx context.Context, name string, req target.Request) (re
 		return target.Reply{}, false, err
 	}
 	t := s.Targets[name]
-	paid, err := s.Purse.reserve(ctx, t.Config, req)
+	slip, err := s.claim.Reserve(ctx, t.Config, req)
 	if err != nil {
 		release(0)
 		s.refused(err)
-		return target.Reply{}, false, err
+		return target.Reply{}, false, paid(ctx, err)
 	}
 	call, end := underway(ctx)
 	defer end()
@@ -326,8 +327,8 @@ func (s *session) once(ctx context.Context, name string, req target.Request) (re
 	s.left -= s.Now().Sub(start)
 	release(reply.Usage.Tokens())
 	reply.Usage = atPrice(reply.Usage, t.Config.Price)
-	if fault := s.Purse.settle(ctx, paid, name, took(paid.amount, reply.Usage, err)); fault != nil {
-		return target.Reply{}, false, fault
+	if fault := s.claim.Settle(ctx, slip, name, took(slip.Amount, reply.Usage, err)); fault != nil {
+		return target.Reply{}, false, &storeError{fault}
 	}
 	return reply, callCtx.Err() != nil && ctx.Err() == nil, err
 }

@@ -2,12 +2,14 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/run/purse"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -15,7 +17,9 @@ import (
 type work struct {
 	*runner
 	job   Job
+	place place
 	lease *ledger.Lease // see hold
+	claim *purse.Claim  // see admit
 	// attempts are those that were begun; all but the last have ended.
 	attempts []*series
 	rival    *series // nil where nothing is compared
@@ -34,6 +38,10 @@ type work struct {
 // where the case fails and may be tried again. The result is that of the last
 // attempt.
 func (w *work) judgeAll(ctx context.Context) (Outcome, error) {
+	if err := w.admit(ctx); err != nil {
+		return w.keptOut(err)
+	}
+	defer w.claim.Done()
 	w.observe(Event{Key: w.job.Case.Key})
 	if err := w.begin(ctx); err != nil {
 		return Outcome{}, err
@@ -51,6 +59,34 @@ func (w *work) judgeAll(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	w.observe(Event{Key: w.job.Case.Key, Outcome: &out})
+	return out, nil
+}
+
+// admit waits for the case's turn and lets it in as far as the budget goes.
+func (w *work) admit(ctx context.Context) (err error) {
+	defer w.place.pass()
+	if w.Purse.Limited() {
+		select {
+		case <-w.place.ahead:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	w.claim, err = w.Purse.Admit(ctx, w.lease, w.job.Need)
+	return err
+}
+
+// keptOut is the outcome of a case that was not let in.
+func (w *work) keptOut(err error) (Outcome, error) {
+	var short *purse.Shortage
+	if !errors.As(err, &short) {
+		return Outcome{}, err
+	}
+	out := Outcome{
+		Key: w.job.Case.Key, Spent: w.spent, Unrun: short.Summary(),
+		Result: verdict.Result{Verdict: verdict.Error, Reason: short.Error()},
+	}
+	w.observe(Event{Key: out.Key, Outcome: &out})
 	return out, nil
 }
 

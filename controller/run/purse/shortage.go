@@ -1,0 +1,98 @@
+package purse
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+)
+
+// A Shortage says which limit a case or a call would pass.
+type Shortage struct {
+	account, unit       string
+	limit, left, needed float64
+	// who is what is not let in, and what it does with needed.
+	who string
+	// waits means that something may come free, elsewhere that it may in
+	// another process.
+	waits, elsewhere bool
+}
+
+// Error says what is left, and how much more was wanted.
+func (s *Shortage) Error() string {
+	if s.left <= 0 {
+		return s.Summary()
+	}
+	verb := "are"
+	if s.left == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s: %s %s left, and the %s %s", s.Summary(), number(s.left), verb, s.who, number(s.needed))
+}
+
+// Summary is the same for all cases that the budget does not suffice for.
+func (s *Shortage) Summary() string {
+	return "not run: the budget of " + number(s.limit) + " " + s.unit + s.account + " does not suffice"
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
+
+// exceeds says which limit an amount passes beside what is taken, nil where
+// none.
+func exceeds(l config.Limits, taken, more ledger.Amount) *Shortage {
+	over := func(unit string, limit, taken, more float64) *Shortage {
+		if taken+more <= limit {
+			return nil
+		}
+		return &Shortage{unit: unit, limit: limit, left: limit - taken, needed: more}
+	}
+	var short *Shortage
+	if l.USD != nil {
+		short = over("USD", *l.USD, taken.USD, more.USD)
+	}
+	if s := l.Tokens; s != nil && short == nil {
+		short = over("tokens", float64(*s), float64(taken.Tokens), float64(more.Tokens))
+	}
+	if s := l.Calls; s != nil && float64(taken.Calls+more.Calls) > float64(*s) {
+		short = over("calls", float64(*s), float64(taken.Calls), float64(more.Calls))
+	}
+	return short
+}
+
+// shared is exceeds for the accounts in the ledger; on is nil where there is no
+// shortage.
+func shared(accounts []ledger.Account, on *ledger.Shortage, more ledger.Amount) *Shortage {
+	if on == nil {
+		return nil
+	}
+	a := accounts[on.Account]
+	short := exceeds(config.Limits{Calls: a.Calls, Tokens: a.Tokens, USD: a.USD}, on.On.Plus(on.Claimed), more)
+	if short == nil {
+		// The database has rounded otherwise than we do.
+		short = &Shortage{unit: "USD", limit: *a.USD}
+	}
+	short.account, short.elsewhere = " for "+a.Name, on.Claimed != ledger.Amount{}
+	return short
+}
+
+// accounts are those of the limits that several runs share.
+func (p *Purse) accounts() []ledger.Account {
+	var out []ledger.Account
+	open := func(name string, l config.Limits) {
+		if l != (config.Limits{}) {
+			out = append(out, ledger.Account{Name: name, Calls: l.Calls, Tokens: l.Tokens, USD: l.USD})
+		}
+	}
+	m := p.means
+	if m.PullRequest != 0 {
+		open(fmt.Sprintf("pull request %s#%d", m.Repository, m.PullRequest), m.Budget.PullRequest)
+	}
+	day := m.Now().UTC().Format(time.DateOnly)
+	if m.Repository != "" {
+		day = m.Repository + " on " + day
+	}
+	open(day, m.Budget.Day)
+	return out
+}
