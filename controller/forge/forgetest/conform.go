@@ -136,7 +136,7 @@ func checkHeader(r Request) error {
 	}
 	want := map[string][]string{
 		"Accept":               {"application/vnd.github+json"},
-		"X-Github-Api-Version": {"2022-11-28", ""},
+		"X-Github-Api-Version": {"2022-11-28"},
 		"User-Agent":           {"gavel"},
 	}
 	if len(r.Body) > 0 {
