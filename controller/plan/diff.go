@@ -49,7 +49,7 @@ func (c comparison) reasons() []Reason {
 		case !there:
 			found.add(p, c.blame(p.Files), c.title(p)+" "+is(p.Name)+" new")
 		default:
-			found.add(p, c.blame(slices.Concat(p.Files, was.Files)), c.change(was, p))
+			found.add(p, c.blame(p.Files, was.Files...), c.change(was, p))
 		}
 	}
 	for _, p := range c.was {
@@ -123,13 +123,15 @@ func (c comparison) title(p Part) string {
 
 // blame picks the file that a reason names: the last one that changed, since
 // the nearest layer stands last; and where none is known to have changed, the
-// only one that could be meant.
-func (c comparison) blame(files []string) string {
-	slices.Sort(files)
-	files = slices.Compact(files)
-	for _, f := range slices.Backward(files) {
-		if c.changed != nil && c.changed(f) {
-			return f
+// only one that a part comes from. It may have come from others before.
+func (c comparison) blame(files []string, before ...string) string {
+	if c.changed != nil {
+		all := slices.Concat(files, before)
+		slices.Sort(all)
+		for _, f := range slices.Backward(all) {
+			if c.changed(f) {
+				return f
+			}
 		}
 	}
 	if len(files) == 1 {
