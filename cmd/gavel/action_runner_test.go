@@ -70,6 +70,7 @@ func readAction(t *testing.T) composite {
 // does, and fails the test on any that it does not know.
 type machine struct {
 	t      *testing.T
+	ctx    context.Context // done when somebody cancels the job
 	inputs map[string]string
 	cache  *cache
 	// scope is the ref that the job runs for; readOnly says that it may save
@@ -202,7 +203,9 @@ func (m *machine) shell(s step) {
 	for name, value := range s.Env {
 		env[name] = m.expand(value)
 	}
-	cmd := exec.CommandContext(m.t.Context(), "bash", "--noprofile", "--norc", "-e", "-o", "pipefail", script)
+	cmd := exec.CommandContext(m.ctx, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail", script)
+	// Of all that the step started, a runner interrupts the shell only.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Dir = m.temp
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
@@ -38,6 +40,10 @@ type project struct {
 
 	mu    sync.Mutex
 	asked []string // guarded by mu
+	// cancel ends the job that is under way, which happens after so many
+	// questions; guarded by mu.
+	cancel   context.CancelFunc
+	patience int
 }
 
 // A head whose prompt has this word is answered wrongly.
@@ -55,7 +61,7 @@ func newProject(t *testing.T) *project {
 		"gavel.yaml": fmt.Sprintf(`
 version: 1
 default_target: bot
-targets: {bot: {provider: openai, model: small, base_url: %s/v1}}
+targets: {bot: {provider: openai, model: small, base_url: %s/v1, concurrency: 1}}
 `, model.URL),
 		"test_definitions/talk/domain.json": `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
 	})
@@ -84,7 +90,18 @@ func (p *project) answer(w http.ResponseWriter, r *http.Request) {
 	question := req.Messages[len(req.Messages)-1].Content
 	p.mu.Lock()
 	p.asked = append(p.asked, question)
+	over := p.patience > 0 && len(p.asked) > p.patience
+	if over {
+		p.cancel()
+	}
 	p.mu.Unlock()
+	if over {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(time.Minute): // nobody told gavel
+		}
+	}
 	reply := "yes"
 	if strings.Contains(question, wrong) {
 		reply = "no"
@@ -153,7 +170,12 @@ func (p *project) job(event, scope, payload string) *machine {
 	if err := os.WriteFile(file, []byte(payload), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
-	m := &machine{t: p.t, inputs: p.inputs, cache: p.cache, scope: scope, readOnly: event == "pull_request_target" && !p.lenient, env: map[string]string{
+	ctx, cancel := context.WithCancel(p.t.Context())
+	defer cancel()
+	p.mu.Lock()
+	p.cancel = cancel
+	p.mu.Unlock()
+	m := &machine{t: p.t, ctx: ctx, inputs: p.inputs, cache: p.cache, scope: scope, readOnly: event == "pull_request_target" && !p.lenient, env: map[string]string{
 		"GITHUB_EVENT_NAME": event, "GITHUB_EVENT_PATH": file, "GITHUB_REPOSITORY": "octo/demo", "GITHUB_SERVER_URL": p.server,
 		"GITHUB_API_URL": p.forge.URL, "GITHUB_RUN_ID": fmt.Sprint(100 + p.runs), "GITHUB_RUN_ATTEMPT": "1",
 		"GITHUB_STEP_SUMMARY": filepath.Join(p.t.TempDir(), "summary.md"), "TOKEN": p.token,
@@ -207,6 +229,32 @@ func TestTheSecondJobMakesNoCall(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"gavel-pull-1-101-1"}, second.restored); diff != "" {
 		t.Errorf("restored (-want +got):\n%s", diff)
+	}
+}
+
+// TestACancelledJob leaves no status pending, and what it has paid for to the
+// next one, which repeats the one call that was under way.
+func TestACancelledJob(t *testing.T) {
+	p := newProject(t)
+	p.git("checkout", "-q", "-b", "topic")
+	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly"), casePath("thanks"): caseOf("thanks", "briefly")})
+	p.pull(forgetest.Pull{})
+	p.patience = 2
+	m := p.pullJob("pull_request", forgetest.Pull{})
+	first := p.calls()
+	if m.failed != exitInterrupted || len(first) != 3 {
+		t.Errorf("exit code %d after %q\n%s", m.failed, first, &m.log)
+	}
+	if state := p.verdict(head); state != "error" {
+		t.Errorf("the verdict is %q", state)
+	}
+
+	p.patience = 0
+	m = p.pullJob("pull_request", forgetest.Pull{})
+	all := append(first, p.calls()...)
+	slices.Sort(all)
+	if distinct := slices.Compact(slices.Clone(all)); m.failed != exitPass || len(all) != 5 || len(distinct) != 4 {
+		t.Errorf("exit code %d after %q in all\n%s", m.failed, all, &m.log)
 	}
 }
 
