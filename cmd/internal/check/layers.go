@@ -59,6 +59,7 @@ var rooms = []room{
 	{dir: "controller/explain", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/target", "controller/ledger", "reporters",
 	}, reason: "it tells what is stored of one case and runs nothing"},
+	{dir: "controller/command", sees: []string{"schema", "controller/forge", "controller/ledger", "reporters", "reporters/comment"}, reason: "it reads what people ask for, and runs nothing"},
 	{dir: "controller/review", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters", "reporters/comment",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},

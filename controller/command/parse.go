@@ -1,0 +1,126 @@
+// Package command obeys what people write in comments on pull requests:
+// `/gavel run`, `/gavel approve`, and the like.
+//
+// [Parse] reads one comment. Whatever it says is data.
+package command
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// What may be asked for.
+const (
+	Run     = "run"     // with the glob of keys, or of what is left open
+	Rerun   = "rerun"   // with failed or errors
+	Approve = "approve" // with the commit
+	Accept  = "accept"  // with the key of a case, and the reason
+	Explain = "explain" // with the key of a case
+	Cancel  = "cancel"
+	Help    = "help"
+)
+
+// What may be run again.
+const (
+	Failed = "failed"
+	Errors = "errors"
+)
+
+var verbs = []string{Run, Rerun, Approve, Accept, Explain, Cancel, Help}
+
+// prefix begins the first line of every comment that is an order.
+const prefix = "/gavel"
+
+// maxLine bounds the line that is read, in bytes.
+const maxLine = 1000
+
+// An Order is what a comment asks for.
+type Order struct {
+	// Verb is one of the constants above, or a word that is none where Problem
+	// says so.
+	Verb string
+	// Argument is the rest of the line with single spaces.
+	Argument string
+	// Problem says why it cannot be understood; empty where it can.
+	Problem string
+}
+
+// Parse reads the body of a comment. It is an order if its first line begins
+// with /gavel; what stands below that, or is quoted, indented or in a fence, is
+// talk.
+func Parse(body string) (Order, bool) {
+	line, _, _ := strings.Cut(body, "\n")
+	rest, ok := strings.CutPrefix(line, prefix)
+	if !ok || rest != "" && !unicode.IsSpace([]rune(rest)[0]) {
+		return Order{}, false
+	}
+	if len(line) > maxLine {
+		return Order{Problem: fmt.Sprintf("its first line has more than %d bytes", maxLine)}, true
+	}
+	words := strings.Fields(rest)
+	if len(words) == 0 {
+		return Order{Verb: Help}, true
+	}
+	o := Order{Verb: strings.ToLower(words[0]), Argument: strings.Join(words[1:], " ")}
+	o.Problem = o.problem()
+	if strings.ContainsFunc(o.Verb+o.Argument, unseen) || !utf8.ValidString(line) {
+		o = Order{Problem: "it holds characters that cannot be seen"}
+	}
+	if o.Verb == Approve {
+		o.Argument = strings.ToLower(strings.Trim(o.Argument, "`"))
+	}
+	return o, true
+}
+
+// unseen are characters that make a text look as what it is not.
+func unseen(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+
+// commitPattern is a commit, or as much of its id as people write.
+var commitPattern = regexp.MustCompile("^`?(?:[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64})`?$")
+
+// problem says what is wrong with an order.
+func (o Order) problem() string {
+	first, more, _ := strings.Cut(o.Argument, " ")
+	switch o.Verb {
+	case Run:
+		if more != "" {
+			return "run takes one pattern of keys, such as support/**"
+		}
+	case Rerun:
+		if o.Argument != Failed && o.Argument != Errors {
+			return join("it is rerun failed or rerun errors", schema.DidYouMean(first, []string{Failed, Errors}))
+		}
+	case Approve:
+		if !commitPattern.MatchString(o.Argument) {
+			return "approve takes the id of the commit"
+		}
+	case Accept:
+		if first == "" || more == "" {
+			return "accept takes the key of a case and the reason why its result is meant"
+		}
+	case Explain:
+		if o.Argument == "" {
+			return "explain takes the key of a case"
+		}
+	case Cancel, Help:
+		if o.Argument != "" {
+			return o.Verb + " takes nothing more"
+		}
+	default:
+		return join("there is no such order", schema.DidYouMean(o.Verb, verbs))
+	}
+	return ""
+}
+
+// join puts a hint behind what it is for.
+func join(said, hint string) string { return strings.TrimSuffix(said+"; "+hint, "; ") }
+
+// String is the order as it was written.
+func (o Order) String() string {
+	return strings.TrimSpace(prefix + " " + o.Verb + " " + o.Argument)
+}
