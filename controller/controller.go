@@ -61,6 +61,10 @@ type Request struct {
 	Targets []string
 	// All makes every case count as affected.
 	All bool
+	// Anew says of a case since when it counts at head what is stored, and why
+	// no longer; the zero time is for ever. A case with another one counts as
+	// affected. nil is for ever for all of them.
+	Anew func(key string) (since time.Time, why plan.Reason)
 
 	// Ledger is nil where nothing is stored: then nothing is known.
 	Ledger *ledger.Ledger
@@ -114,6 +118,9 @@ func (p *Prepared) always(key string) (plan.Reason, bool) {
 	if p.All {
 		return plan.Reason{Part: "all", Message: "all cases were asked for"}, true
 	}
+	if since, why := p.since(key); !since.IsZero() {
+		return why, true
+	}
 	for _, glob := range p.Head.Config.Gate.Required {
 		if schema.MatchGlob(glob, key) {
 			return plan.Reason{Part: "required", File: p.ConfigFile, Message: "the gate requires " + glob}, true
@@ -130,8 +137,8 @@ func (p *Prepared) ask(ctx context.Context) error {
 		plan.Settle(p.Plan, known)
 		return nil
 	}
-	for target, rows := range p.rowsByTarget() {
-		scope := p.readScope(p.HeadTrust, p.Head.Config, target)
+	for g, rows := range p.byServed() {
+		scope := p.headScope(g)
 		digests := make([]plan.Digests, len(rows))
 		for i, r := range rows {
 			digests[i] = p.Plan.Rows[r].HeadDigests
@@ -143,10 +150,10 @@ func (p *Prepared) ask(ctx context.Context) error {
 		for i, r := range rows {
 			known[r] = found[i]
 			if scope.Nothing {
-				known[r].Unread = p.reuseOff(target)
+				known[r].Unread = p.reuseOff(g.target)
 			}
 		}
-		if err := p.decisions(ctx, target, rows); err != nil {
+		if err := p.decisions(ctx, g, rows); err != nil {
 			return err
 		}
 	}
@@ -155,14 +162,14 @@ func (p *Prepared) ask(ctx context.Context) error {
 }
 
 // decisions collects the stored decisions of both sides of the rows.
-func (p *Prepared) decisions(ctx context.Context, target string, rows []int) error {
+func (p *Prepared) decisions(ctx context.Context, g served, rows []int) error {
 	var head, base []string
 	for _, r := range rows {
 		row := p.Plan.Rows[r]
 		head = append(head, row.HeadDigests.D)
 		base = append(base, row.BaseDigests.D)
 	}
-	found, err := p.Ledger.Decided(ctx, p.readScope(p.HeadTrust, p.Head.Config, target), head)
+	found, err := p.Ledger.Decided(ctx, p.headScope(g), head)
 	if err != nil {
 		return err
 	}
@@ -170,7 +177,7 @@ func (p *Prepared) decisions(ctx context.Context, target string, rows []int) err
 	if p.Base == nil {
 		return nil
 	}
-	found, err = p.Ledger.Decided(ctx, p.readScope(p.BaseTrust, p.Base.Config, target), base)
+	found, err = p.Ledger.Decided(ctx, p.readScope(p.BaseTrust, p.Base.Config, g.target), base)
 	if err != nil {
 		return err
 	}
@@ -178,10 +185,21 @@ func (p *Prepared) decisions(ctx context.Context, target string, rows []int) err
 	return nil
 }
 
-func (p *Prepared) rowsByTarget() map[string][]int {
-	out := map[string][]int{}
+// A served says which entries of the ledger serve a row.
+type served struct {
+	target string
+	since  time.Time
+}
+
+func (p *Prepared) servedBy(r plan.Row) served {
+	since, _ := p.since(r.Key)
+	return served{r.Target, since}
+}
+
+func (p *Prepared) byServed() map[served][]int {
+	out := map[served][]int{}
 	for i, r := range p.Plan.Rows {
-		out[r.Target] = append(out[r.Target], i)
+		out[p.servedBy(r)] = append(out[p.servedBy(r)], i)
 	}
 	return out
 }
@@ -193,6 +211,23 @@ func (p *Prepared) reuseOff(target string) *plan.Reason {
 		reason.Message += " for the target " + target
 	}
 	return &reason
+}
+
+// since is what Anew says.
+func (p *Prepared) since(key string) (time.Time, plan.Reason) {
+	if p.Anew == nil {
+		return time.Time{}, plan.Reason{}
+	}
+	return p.Anew(key)
+}
+
+// headScope says which entries of the ledger serve rows at head.
+func (p *Prepared) headScope(g served) ledger.Scope {
+	scope := p.readScope(p.HeadTrust, p.Head.Config, g.target)
+	if g.since.After(scope.NotBefore) {
+		scope.NotBefore = g.since
+	}
+	return scope
 }
 
 // readScope says which entries of the ledger serve a target: the target's own

@@ -58,6 +58,8 @@ type Execution struct {
 	Outbox func(*reporters.Report) ([]ledger.OutboxItem, error)
 	// NotRun, when set, says why nothing may be run: the report is a plan.
 	NotRun string
+	// Orders are what people asked for and get.
+	Orders []reporters.Order
 
 	purse *purse.Purse // of both sides, see Prepared.purse
 }
@@ -111,7 +113,7 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 	in := reporters.Input{
 		Run: e.ID, Plan: p.Plan, Problems: p.Problems,
 		Gate: GateSettings(p.Head.Config.Gate), ConfigDigest: p.Head.Config.Digest,
-		Notices: slices.Concat(e.Notices, p.deployed()), Config: e.ConfigDiff, NotRun: e.NotRun,
+		Notices: slices.Concat(e.Notices, p.deployed()), Config: e.ConfigDiff, NotRun: e.NotRun, Orders: e.Orders,
 		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},
 	}
 	if err := p.recall(ctx, &in); err != nil {
@@ -184,7 +186,7 @@ func (p *Prepared) headJobs() []run.Job {
 		case plan.Run, plan.Rejudge, plan.Redecide:
 			jobs = append(jobs, run.Job{
 				Case: r.Head, Digests: r.HeadDigests, Target: r.Target,
-				Scope: p.readScope(p.HeadTrust, p.Head.Config, r.Target),
+				Scope: p.headScope(p.servedBy(r)),
 			})
 		}
 	}

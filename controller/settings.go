@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
@@ -48,6 +50,10 @@ type Commits struct {
 	Ledger     *ledger.Ledger
 	ConfigFile string
 	LookupEnv  func(name string) (string, bool)
+	// HeadConfig lets head's configuration decide where base has none.
+	HeadConfig bool
+	// Anew is that of the [Request].
+	Anew func(key string) (since time.Time, why plan.Reason)
 }
 
 // PrepareCommits plans one commit against another. The configuration of base
@@ -58,7 +64,7 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		return nil, err
 	}
 	req := Request{
-		Head: head, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
+		Head: head, Anew: c.Anew, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
 	}
 	if c.Trust == (ledger.Trust{}) {
@@ -72,7 +78,11 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.Accepted {
+	switch {
+	case c.Accepted:
+	case c.HeadConfig && !hasFile(base.FS, c.ConfigFile):
+		base.Config = head.Config
+	default:
 		req.Head.Config = base.Config
 	}
 	req.Base = &base
@@ -81,6 +91,11 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		return slices.Clip(changed), err
 	}
 	return Prepare(ctx, req)
+}
+
+func hasFile(fsys fs.FS, file string) bool {
+	_, err := fs.Stat(fsys, file)
+	return err == nil
 }
 
 // base is the state that head is compared with.

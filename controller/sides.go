@@ -82,7 +82,7 @@ func complete(base *plan.Side, head plan.Side, affected []string, env *plan.Envi
 // narrow reports whether planning the affected cases is enough: base is known,
 // and nothing but a changed file makes a case count as affected.
 func (p *Prepared) narrow() bool {
-	return p.Snapshot != nil && p.Select == nil && len(p.Statuses) == 0 && !p.All && len(p.Head.Config.Gate.Required) == 0 && p.sameSettings()
+	return p.Snapshot != nil && p.Anew == nil && p.Select == nil && len(p.Statuses) == 0 && !p.All && len(p.Head.Config.Gate.Required) == 0 && p.sameSettings()
 }
 
 // affected plans the cases that the changed files can affect and counts the

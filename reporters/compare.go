@@ -47,6 +47,8 @@ type Input struct {
 	Duration     time.Duration
 	// NotRun says why nothing was run; empty when it was.
 	NotRun string
+	// Orders are what people asked for and get.
+	Orders []Order
 }
 
 // Compare sets head against base. It is pure; the rows stand in the order of
@@ -64,6 +66,7 @@ func Compare(in Input) *Report {
 		ConfigDigest: in.ConfigDigest,
 		DurationMS:   in.Duration.Milliseconds(),
 		NotRun:       in.NotRun,
+		Orders:       in.Orders,
 	}
 	pairs := make([]pair, 0, len(in.Plan.Rows))
 	for i := range in.Plan.Rows {
@@ -71,6 +74,7 @@ func Compare(in Input) *Report {
 		pairs = append(pairs, p)
 		r.Cases = append(r.Cases, in.row(p))
 	}
+	accept(r.Cases, r.Orders)
 	r.Summary, r.Saved = summarise(r.Cases, pairs)
 	r.Diff = diff(r.Cases, pairs)
 	r.Groups, r.Conversations = groups(pairs), conversations(pairs)

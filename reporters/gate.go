@@ -46,7 +46,8 @@ func (f *findings) unknown(format string, args ...any) {
 }
 
 // gate applies the settings. What fails outweighs what is undetermined, and
-// the reason names all of the same kind. Rest are the cases without a row.
+// the reason names all of the same kind. Rest are the cases without a row. What
+// was accepted breaks no rule; that it was is in the reason.
 func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	rule := s.FailOn
 	if rule == "" {
@@ -61,8 +62,9 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	} else {
 		f.unjudged(r, pairs, rest)
 		f.invalid(r.Problems)
-		f.rule(r, pairs, rule, s)
-		f.scores(r, pairs, s)
+		left, kept := unaccepted(r, pairs)
+		f.rule(left, kept, rule, s)
+		f.scores(left, kept, s)
 		f.required(r, s.Required)
 	}
 	g := Gate{FailOn: rule}
@@ -78,6 +80,9 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		g.Result, g.Reason = GateUndetermined, strings.Join(f.undetermined, "; ")
 	default:
 		g.Result, g.Reason = GatePass, passReason(r, pairs, rule)
+	}
+	if n := len(Accepted(r)); n > 0 {
+		g.Reason += "; " + phrase.Count(n, "case") + " accepted"
 	}
 	return g
 }
@@ -265,6 +270,7 @@ func (f *findings) required(r *Report, globs []string) {
 			}
 			found = true
 			switch {
+			case row.Accepted != nil:
 			case row.Verdict == nil || *row.Verdict == verdict.Error:
 				f.unknown("required case %s was not judged", row.Name())
 			case *row.Verdict != verdict.Pass:

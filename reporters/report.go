@@ -70,6 +70,8 @@ type Report struct {
 	// NotRun says why nothing was run although cases are affected: a plan that
 	// waits for approval. Empty for a run.
 	NotRun string `json:"not_run"`
+	// Orders are what people asked for in comments and got, the oldest first.
+	Orders []Order `json:"orders,omitempty"`
 }
 
 // ExitCode is what a command ends with: 2 when definitions are invalid, else 1
@@ -124,6 +126,9 @@ type Row struct {
 	Weight float64 `json:"weight"`
 	// Ungated says that the case has no threshold, so that every score passes.
 	Ungated bool `json:"ungated,omitempty"`
+	// Accepted is there where somebody wrote that this result is meant, so that
+	// it speaks against the change no more.
+	Accepted *Order `json:"accepted,omitempty"`
 	// Trial is there for cases that were run again, or with two prompts.
 	Trial *trial.Trial `json:"trial,omitempty"`
 	// Detail is there for cases that people will want to look into.

@@ -81,6 +81,9 @@ func drop(row *Row) float64 {
 // where the gate asks for no failure at all. Empty for all others; cases in
 // error are not among them.
 func blocks(r *Report, row *Row) Class {
+	if row.Accepted != nil {
+		return ""
+	}
 	if row.Class != nil && *row.Class == Regression {
 		return Regression
 	}
@@ -102,6 +105,9 @@ func blocks(r *Report, row *Row) Class {
 
 // changed ranks the other rows that a reader wants to see; 0 for the rest.
 func changed(row *Row) int {
+	if row.Accepted != nil {
+		return 2
+	}
 	if row.Class == nil {
 		switch {
 		case row.Error != nil:
@@ -146,9 +152,12 @@ func moved(row *Row) bool {
 	return row.Score != nil && row.BaseScore != nil && math.Abs(*row.Score-*row.BaseScore) >= 0.005
 }
 
-// Label is the word for what happened to a row that does not block: improved,
-// unclear, flaky, new, removed, moved, error, skipped, passed, lower or higher.
+// Label is the word for what happened to a row that does not block: accepted,
+// improved, unclear, flaky, new, removed, moved, error, skipped, passed, lower or higher.
 func Label(row *Row) string {
+	if row.Accepted != nil {
+		return "accepted"
+	}
 	kind := Unchanged
 	if row.Class != nil {
 		kind = *row.Class
@@ -176,6 +185,8 @@ func Label(row *Row) string {
 // empty.
 func Remark(row *Row) string {
 	switch Label(row) {
+	case "accepted":
+		return row.Accepted.String()
 	case "error":
 		if row.Error != nil {
 			return *row.Error

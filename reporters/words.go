@@ -26,6 +26,7 @@ func (s *Sections) Headline(r *Report) string {
 	} else {
 		add(s.Failing, "failing case")
 	}
+	add(len(Accepted(r)), "accepted case")
 	add(Errors(r), "error")
 	add(r.Diff.Improvements, "improvement")
 	return s.headline(r, parts)

@@ -120,7 +120,7 @@ func (s *serving) run(ctx context.Context) error {
 	defer book.Close()
 	s.server, err = serve.New(ctx, serve.Config{
 		Repositories: repos, Ledger: book, Dir: s.file.Data, Execute: s.execute, LookupEnv: s.lookupEnv,
-		Forks: s.file.Trust.Forks, Poll: s.file.Poll, Observer: s.observer(),
+		Forks: s.file.Trust.Forks, Programs: s.file.Trust.Programs, Bots: s.file.Bots, Poll: s.file.Poll, Observer: s.observer(),
 	})
 	if err != nil {
 		return err

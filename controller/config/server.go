@@ -173,7 +173,7 @@ func (f serverForm) server() *Server {
 		Listen: cmp.Or(f.Listen, "127.0.0.1:8080"), Data: cmp.Or(f.Data, "/var/lib/gavel"),
 		Credentials: make(map[string]Credential, len(f.Credentials)),
 		Trust: ServerTrust{
-			Forks: cmp.Or(f.Trust.Forks, "approve"), Programs: cmp.Or(f.Trust.Programs, "base-only"),
+			Forks: cmp.Or(f.Trust.Forks, "approve"), Programs: cmp.Or(f.Trust.Programs, "approved"),
 			Sandbox: ServerSandbox{
 				Accept: cmp.Or(f.Trust.Sandbox.Accept, "isolated"), Read: f.Trust.Sandbox.Read,
 				Path: f.Trust.Sandbox.Path, Network: f.Trust.Sandbox.Network,

@@ -125,3 +125,13 @@ func (c *Client) comments(ctx context.Context, repo Repo, query, tag string) (fo
 	slices.SortFunc(found, func(a, b Comment) int { return cmp.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(found, func(a, b Comment) bool { return a.ID == b.ID }), now, nil
 }
+
+// Account is the id of the account that the credential writes as. An App has
+// none that it could ask for, and its answer is a [DeniedError].
+func (c *Client) Account(ctx context.Context) (int64, error) {
+	var wire struct {
+		ID int64 `json:"id"`
+	}
+	err := c.get(ctx, "user", &wire)
+	return wire.ID, Explain("read whose the credential is", "", err)
+}

@@ -75,20 +75,17 @@ func (l *Ledger) Commands(ctx context.Context, repository string, number int) ([
 	return found, l.fault("read the commands", err)
 }
 
-// SeeHead notes that a commit is the head of a pull request, and gives all that
-// were, with the time at which each was first seen.
+// SeeHead notes that a commit is the head of a pull request, and gives those that
+// were noted before, with the time at which each was.
 func (l *Ledger) SeeHead(ctx context.Context, repository string, number int, head string) (map[string]time.Time, error) {
 	heads := map[string]time.Time{}
-	read := func() error {
-		return l.each(ctx, func(rows *sql.Rows) error {
-			var sha string
-			var seen int64
-			err := rows.Scan(&sha, &seen)
-			heads[sha] = time.UnixMilli(seen).UTC()
-			return err
-		}, "SELECT head, seen FROM heads WHERE repository = ? AND pull_request = ?", repository, number)
-	}
-	err := read()
+	err := l.each(ctx, func(rows *sql.Rows) error {
+		var sha string
+		var seen int64
+		err := rows.Scan(&sha, &seen)
+		heads[sha] = time.UnixMilli(seen).UTC()
+		return err
+	}, "SELECT head, seen FROM heads WHERE repository = ? AND pull_request = ?", repository, number)
 	if _, known := heads[head]; err != nil || known {
 		return heads, l.fault("read the heads", err)
 	}
@@ -96,8 +93,5 @@ func (l *Ledger) SeeHead(ctx context.Context, repository string, number int, hea
 		return t.exec("INSERT INTO heads (repository, pull_request, head, seen) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			repository, number, head, l.now().UnixMilli())
 	})
-	if err == nil {
-		err = read()
-	}
 	return heads, l.fault("note a head", err)
 }

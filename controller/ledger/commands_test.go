@@ -78,24 +78,24 @@ func testCommands(t *testing.T, b backend) {
 	}
 }
 
-// testHeads keeps when each was first seen.
+// testHeads keeps when each was first seen, and tells of those before.
 func testHeads(t *testing.T, b backend) {
 	k := newBook(t, b)
 	want := map[string]time.Time{}
 	for i, head := range []string{"aaa", "bbb", "aaa", "ccc"} {
 		k.now = epoch.Add(time.Duration(i) * time.Minute)
-		if want[head].IsZero() {
-			want[head] = k.now
-		}
 		got, err := k.SeeHead(t.Context(), forgeRepo, 7, head)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("after %s, -want +got:\n%s", head, diff)
+			t.Errorf("before %s, -want +got:\n%s", head, diff)
+		}
+		if want[head].IsZero() {
+			want[head] = k.now
 		}
 	}
-	if got, err := k.SeeHead(t.Context(), forgeRepo, 8, "ddd"); err != nil || len(got) != 1 {
+	if got, err := k.SeeHead(t.Context(), forgeRepo, 8, "ddd"); err != nil || len(got) != 0 {
 		t.Errorf("another pull request has %v, %v", got, err)
 	}
 }

@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -14,55 +15,79 @@ import (
 // configuration says what happens to gavel.yaml in the pull request. Without
 // one at base nothing is run. What a base branch has decides for itself.
 func (r *Review) configuration(p *controller.Prepared, e *controller.Execution) error {
-	if r.accepted() {
-		_, problems, found, err := controller.ReadConfig(p.Head.FS, r.ConfigFile)
-		e.NotRun, e.ConfigDiff = r.notRun(problems, found), p.ConfigChange()
-		p.Problems = slices.Concat(problems, p.Problems)
-		return err
-	}
-	baseCfg, problems, found, err := controller.ReadConfig(p.Base.FS, r.ConfigFile)
+	_, problems, found, err := r.decides(
+		func() (fs.FS, error) { return p.Base.FS, nil }, func() (fs.FS, error) { return p.Head.FS, nil })
 	if err != nil {
 		return err
 	}
 	e.NotRun = r.notRun(problems, found)
+	if r.accepted() {
+		e.ConfigDiff = p.ConfigChange()
+		p.Problems = slices.Concat(problems, p.Problems)
+		return nil
+	}
+	baseCfg, _, baseFound, err := controller.ReadConfig(p.Base.FS, r.ConfigFile)
+	if err != nil {
+		return err
+	}
 	headCfg, headProblems, headFound, err := controller.ReadConfig(p.Head.FS, r.ConfigFile)
 	if err != nil {
 		return err
 	}
 	p.Problems = slices.Concat(headProblems, p.Problems)
-	e.ConfigDiff = reporters.ConfigChange{File: r.ConfigFile, DecidedBy: "base"}
+	e.ConfigDiff = reporters.ConfigChange{File: r.ConfigFile, DecidedBy: r.decider}
 	e.ConfigDiff.Files = constraintChange(baseCfg, headCfg, p)
 	baseCfg.Constrain(nil)
 	headCfg.Constrain(nil)
-	if found && headFound && baseCfg.Digest == headCfg.Digest {
+	if baseFound && headFound && baseCfg.Digest == headCfg.Digest {
 		return nil
 	}
-	if found || headFound {
+	if baseFound || headFound {
 		e.ConfigDiff.Files = append([]string{r.ConfigFile}, e.ConfigDiff.Files...)
 	}
-	if found && headFound {
+	if baseFound && headFound {
 		base, head := controller.GateSettings(baseCfg.Gate), controller.GateSettings(headCfg.Gate)
 		e.ConfigDiff.Base, e.ConfigDiff.Head = &base, &head
 	}
 	return nil
 }
 
-// notRun says why nothing is run, by what decides for a configuration; empty
+// decides reads the configuration that decides: that of base, or where base has
+// none that of an approved head. What a base branch has decides for itself.
+func (r *Review) decides(base, head func() (fs.FS, error)) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
+	read := func(decider string, side func() (fs.FS, error)) {
+		var files fs.FS
+		if files, err = side(); err == nil {
+			r.decider = decider
+			cfg, problems, found, err = controller.ReadConfig(files, r.ConfigFile)
+		}
+	}
+	if r.accepted() {
+		read("this commit", head)
+		return cfg, problems, found, err
+	}
+	if read("base", base); err == nil && !found && r.approved {
+		read("the approved head", head)
+	}
+	return cfg, problems, found, err
+}
+
+// notRun says why nothing is run, by the configuration that decides; empty
 // where it is run.
 func (r *Review) notRun(problems []schema.Problem, found bool) string {
-	base := "base"
-	if r.accepted() {
-		base = "this commit"
-	}
 	switch {
 	case !r.trust.Run && r.Forks == ForksPlan:
 		return r.trust.Reason + ": validated and planned only"
 	case !r.trust.Run:
 		return r.trust.Reason + ": validated and planned only, until somebody with write permission approves"
+	case !found && r.approved:
+		return fmt.Sprintf("neither base nor head has a %s: validated and planned only", r.ConfigFile)
+	case !found && r.obeying:
+		return fmt.Sprintf("base has no %s: validated and planned only, until somebody with write permission approves", r.ConfigFile)
 	case !found:
-		return fmt.Sprintf("%s has no %s: validated and planned only", base, r.ConfigFile)
+		return fmt.Sprintf("%s has no %s: validated and planned only", r.decider, r.ConfigFile)
 	case schema.HasErrors(problems):
-		return fmt.Sprintf("%s is invalid at %s: %s", r.ConfigFile, base, problems[0])
+		return fmt.Sprintf("%s is invalid at %s: %s", r.ConfigFile, r.decider, problems[0])
 	}
 	return ""
 }

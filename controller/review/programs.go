@@ -9,12 +9,16 @@ import (
 )
 
 // programs says which programs are run for a head that nobody has merged: those
-// of base. A case is withheld where its programs, the definition that names
+// of base, or those of an approved head. A case is withheld where its programs, the definition that names
 // them or a file that they are to read is not what base has. As a program may
 // load more than it declares, even the others see base's files only.
 func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *controller.Execution) error {
-	if r.merged {
+	if r.merged || r.approved && r.approvable() {
 		return nil
+	}
+	until := ""
+	if r.approvable() {
+		until = " until the head is approved"
 	}
 	changed, err := p.Changed(ctx, nil)
 	if err != nil {
@@ -30,9 +34,9 @@ func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *contro
 		case file == "":
 			return ""
 		case read:
-			return fmt.Sprintf("it has a program read %s, which is changed here: programs see base's files until the head is approved", file)
+			return fmt.Sprintf("it has a program read %s, which is changed here: programs see base's files%s", file, until)
 		default:
-			return fmt.Sprintf("it starts a program, and %s is changed here: programs run as base has them until the head is approved", file)
+			return fmt.Sprintf("it starts a program, and %s is changed here: programs run as base has them%s", file, until)
 		}
 	}
 	return nil

@@ -243,7 +243,7 @@ func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) err
 func (r *Review) Text(report *reporters.Report) github.Text {
 	opts := comment.Options{
 		RepositoryURL: r.WebURL + "/" + r.Repository.String(),
-		HeadSHA:       r.head, RunURL: r.RunURL,
+		HeadSHA:       r.head, RunURL: r.RunURL, Refused: r.orders.Refused, Commands: r.commands(report),
 	}
 	return func(maxBytes int) string {
 		opts.MaxBytes = maxBytes

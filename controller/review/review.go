@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -49,6 +50,9 @@ type Config struct {
 	// Forks says what the pull requests get that may not be run: one of the
 	// Forks constants. Defaults to [ForksApprove].
 	Forks string
+	// Programs says which programs of a head are run that nobody has merged: one
+	// of the Programs constants. Defaults to [ProgramsApproved].
+	Programs string
 	// Recall gives the newest report of a commit that is stored, nil where there
 	// is none. One that holds nothing open is published again, so that to look
 	// twice costs nothing and changes nothing. Defaults to recalling nothing.
@@ -64,6 +68,13 @@ const (
 	ForksApprove = "approve" // a plan, and a run after an approval
 	ForksPlan    = "plan"    // a plan
 	ForksNever   = "never"   // two statuses that say so
+)
+
+// Which programs are run.
+const (
+	ProgramsBase     = "base-only" // those that are as base has them
+	ProgramsApproved = "approved"  // those of an approved head, too
+	ProgramsNever    = "never"     // none, which is for Execute to see to
 )
 
 // An Abandoned is the cause of a context that ends a review whose result
@@ -115,6 +126,11 @@ type Review struct {
 	again bool
 	// last is what is stored of head.
 	last *reporters.Report
+	// orders are what people asked for, see Obey; approved is whether head was.
+	orders            Orders
+	obeying, approved bool
+	// decider is where the configuration is from that decides.
+	decider string
 }
 
 // Pull is a review of a pull request as it is now. event is why it is looked
@@ -247,14 +263,15 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 	}
 	prepared, err := controller.PrepareCommits(ctx, controller.Commits{
 		Repo: repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
-		Trust: ledger.Trust{Level: r.level, Repository: r.Repository.String(), PullRequest: r.number},
+		Trust:      ledger.Trust{Level: r.level, Repository: r.Repository.String(), PullRequest: r.number},
+		HeadConfig: r.approved, Anew: r.asked(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	r.fresh = prepared.Head.Config.Comment == "new"
 	e := controller.Execution{
-		Repository: r.Repository.String(), PullRequest: r.number,
+		Repository: r.Repository.String(), PullRequest: r.number, Orders: r.orders.Obeyed,
 		Outbox: func(report *reporters.Report) ([]ledger.OutboxItem, error) {
 			// What was broken off in the middle must not stand for the commit.
 			if why := abandoned(ctx); why != "" {
@@ -280,15 +297,10 @@ func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, er
 	if err != nil {
 		return false, err
 	}
-	decides := base
-	if r.accepted() {
-		decides = r.head
+	at := func(commit string) func() (fs.FS, error) {
+		return func() (fs.FS, error) { return repo.FS(commit) }
 	}
-	files, err := repo.FS(decides)
-	if err != nil {
-		return false, err
-	}
-	cfg, problems, found, err := controller.ReadConfig(files, r.ConfigFile)
+	cfg, problems, found, err := r.decides(at(base), at(r.head))
 	if err != nil {
 		return false, err
 	}
@@ -297,7 +309,7 @@ func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, er
 	if r.last.Base != nil {
 		last = *r.last.Base
 	}
-	if last != base || r.last.NotRun != r.notRun(problems, found) {
+	if last != base || r.last.NotRun != r.notRun(problems, found) || !reporters.SameOrders(r.last.Orders, r.orders.Obeyed) {
 		return false, nil
 	}
 	return r.last.NotRun != "" || !open(r.last), nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/review"
@@ -21,6 +22,7 @@ type repository struct {
 	name     forge.Repo
 	branches []string
 	reviewer *review.Reviewer
+	desk     *command.Desk // nil where there is no forge
 	due      chan struct{} // has a place when it is to be polled at once
 
 	fetching sync.Mutex // held while the mirror fetches
@@ -31,6 +33,7 @@ type repository struct {
 	pulls  map[int]forge.Pull
 	tips   map[string]string
 	listed bool // once at least
+	talk   talk
 }
 
 // hurry has the repository polled at once.
@@ -89,7 +92,7 @@ func (s *Server) poll(ctx context.Context, repo *repository) error {
 		repo.listed = true
 		s.polled.Add(1)
 	}
-	return errors.Join(pulls, branches)
+	return errors.Join(pulls, branches, s.pollComments(ctx, repo))
 }
 
 func (s *Server) pollPulls(ctx context.Context, repo *repository) error {

@@ -83,8 +83,11 @@ type Config struct {
 	// Execute carries a plan out and stores its report.
 	Execute   func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error)
 	LookupEnv func(name string) (string, bool)
-	// Forks is what pull requests get that may not be run, see [review.Config].
-	Forks string
+	// Forks is what pull requests get that may not be run, and Programs which
+	// programs are run, see [review.Config].
+	Forks, Programs string
+	// Bots are the ids of accounts that are obeyed although they are bots.
+	Bots []int64
 	// Poll is how often a forge is asked, with a jitter of 5 %. Defaults to a
 	// minute.
 	Poll     time.Duration
@@ -217,10 +220,14 @@ func (s *Server) reconcile(ctx context.Context, key Key) error {
 	if err != nil || r == nil {
 		return next(err)
 	}
+	wanted, unread, err := s.obey(ctx, key, r)
+	if err != nil || !wanted {
+		return next(errors.Join(err, unread))
+	}
 	done := s.answer(key, r)
 	err = s.run(ctx, key, r)
 	done(err)
-	return next(err)
+	return next(errors.Join(err, unread))
 }
 
 // review is what a key asks for now, nil for nothing.
@@ -295,6 +302,9 @@ func (s *Server) stale(ctx context.Context, key Key) bool {
 		return false
 	}
 	reason, err := s.passed(ctx, key, running)
+	if err == nil && reason == "" && key.Pull != 0 {
+		reason, err = s.cancelled(ctx, key)
+	}
 	if err != nil || reason == "" {
 		return false
 	}
@@ -352,7 +362,7 @@ func (s *Server) newReviewer(repo *repository) *review.Reviewer {
 		Client: repo.Client, Repository: repo.name, Ledger: s.cfg.Ledger, Fetch: repo.fetch,
 		Execute: s.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: s.cfg.LookupEnv, WebURL: repo.WebURL,
 		Tell:  func(line string) { s.cfg.Observer.Tell(name, line) },
-		Forks: s.cfg.Forks, OwnOnly: true,
+		Forks: s.cfg.Forks, Programs: s.cfg.Programs, OwnOnly: true,
 		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
 			return s.memory.report(ctx, s.cfg.Ledger, place{name, number, head})
 		},
@@ -390,5 +400,8 @@ func (s *Server) repository(ctx context.Context, r Repository, id int64) (*repos
 		return nil, fmt.Errorf("%s: %w", repo.name, err)
 	}
 	repo.reviewer = s.newReviewer(repo)
+	if repo.Client != nil {
+		repo.desk = s.newDesk(repo)
+	}
 	return repo, nil
 }

@@ -34,6 +34,8 @@ type Options struct {
 	// Note is said near the top: superseded by another head, a budget that was
 	// reached.
 	Note string
+	// Refused are lines about what people asked for in comments and did not get.
+	Refused []string
 	// Commands are what people may write in a comment, or run to repeat this,
 	// as they have to write it.
 	Commands []string
@@ -99,6 +101,7 @@ func (c *comment) render() string {
 	}
 	c.problems()
 	c.notices()
+	c.orders()
 	if c.r.NotRun != "" {
 		c.planned()
 	}

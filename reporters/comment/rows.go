@@ -174,7 +174,7 @@ func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 		return "", right + " <sub>" + markup.Text(reporters.Remark(row), 220) + "</sub>"
 	case "removed":
 		return formerScore(row), right
-	case "new", "flaky", "unclear", "passed":
+	case "new", "flaky", "unclear", "passed", "accepted":
 		return delta(row), right + c.small(markup.Text(reporters.Remark(row), 240))
 	case "error", "skipped":
 		return formerScore(row), right + c.small(markup.Text(reporters.Remark(row), 240))

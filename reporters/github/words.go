@@ -82,7 +82,14 @@ func changeWords(r *reporters.Report) string {
 			words = append(words, phrase.Count(n, noun))
 		}
 	}
+	accepted := reporters.Accepted(r)
+	for _, row := range accepted {
+		if row.Class != nil && *row.Class == reporters.Regression {
+			d.Regressions--
+		}
+	}
 	add(d.Regressions, "regression")
+	add(len(accepted), "accepted case")
 	add(reporters.Errors(r), "error")
 	add(d.Improvements, "improvement")
 	add(d.Unclear, "unclear case")

@@ -199,6 +199,8 @@ func Instance(s string) string {
 // Icon goes with the label of a row.
 func Icon(label string) string {
 	switch label {
+	case "accepted":
+		return "☑️"
 	case "improved", "passed":
 		return "✅"
 	case "unclear":

@@ -64,7 +64,7 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters", "reporters/comment",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
 	{dir: "controller/serve", sees: []string{
-		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/review", "controller", "reporters",
+		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "reporters",
 	}, reason: "it decides what is looked at and when; what is found is the review's"},
 	{dir: "controller/upkeep", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",

@@ -1,0 +1,256 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/github"
+)
+
+// A Config says whose comments are read, and who may order what.
+type Config struct {
+	Client *forge.Client
+	Ledger *ledger.Ledger
+	// ID is the repository's at its forge, which survives renames.
+	ID int64
+	// Bots are the ids of accounts that are obeyed although they are bots.
+	Bots []int64
+	// Report gives the newest report of a commit, nil where there is none.
+	Report func(ctx context.Context, number int, head string) (*reporters.Report, error)
+	// WebURL is the root of the forge's pages, such as https://github.com.
+	WebURL string
+	// Tell is given a line for whoever looks on.
+	Tell func(line string)
+}
+
+// A Desk takes the orders of one repository. It is safe for concurrent use.
+type Desk struct {
+	cfg        Config
+	repository string // as the ledger calls it
+
+	mu sync.Mutex // held by Take, so that nothing is answered twice
+	// The fields below are guarded by mu.
+	self  int64 // our own account, 0 while it is not known
+	asked bool  // who it is
+}
+
+// NewDesk returns a Desk.
+func NewDesk(cfg Config) *Desk {
+	return &Desk{cfg: cfg, repository: fmt.Sprintf("%s/%d", cfg.Client.REST().BaseURL.Host, cfg.ID)}
+}
+
+// A Place is a pull request with the head that it has now.
+type Place struct {
+	Repository forge.Repo // as it is called now
+	Number     int
+	Head       string
+	// Running says that the head is being judged.
+	Running bool
+	// Unapprovable says why an approval of the head changes nothing; empty where
+	// it does.
+	Unapprovable string
+}
+
+// Orders are what counts for a head.
+type Orders struct {
+	// Obeyed are carried out, the oldest first; Refused are lines about those
+	// that are not, of people who may ask.
+	Obeyed  []reporters.Order
+	Refused []string
+	// Cancelled is who wants nothing to be run until somebody asks for it; empty
+	// where nobody does.
+	Cancelled string
+}
+
+// Take reads the comments of a pull request, stores and answers the orders that
+// are new, and gives all that count for its head. What was stored before is
+// there although the forge does not answer: that is unread, for another try.
+func (d *Desk) Take(ctx context.Context, p Place) (orders Orders, unread, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := &look{Place: p, desk: d}
+	if l.before, err = d.cfg.Ledger.SeeHead(ctx, d.repository, p.Number, p.Head); err != nil {
+		return orders, nil, err
+	}
+	if l.taken, err = d.cfg.Ledger.Commands(ctx, d.repository, p.Number); err != nil {
+		return orders, nil, err
+	}
+	if l.report, err = d.cfg.Report(ctx, p.Number, p.Head); err != nil {
+		return orders, nil, err
+	}
+	comments, unread := d.cfg.Client.Comments(ctx, p.Repository, p.Number, zero)
+	for _, c := range comments {
+		if err := l.take(ctx, c); err != nil {
+			unread = errors.Join(unread, err)
+		}
+	}
+	for i := range l.taken {
+		if !l.taken[i].Answered {
+			unread = errors.Join(unread, l.answer(ctx, l.taken[i]))
+		}
+	}
+	return l.orders(l.taken), unread, nil
+}
+
+// unclear begins why an order is refused that says nothing.
+const unclear = "not understood: "
+
+// A look is one at a pull request.
+type look struct {
+	Place
+	desk   *Desk
+	before heads
+	taken  []ledger.Command // the oldest first
+	report *reporters.Report
+}
+
+// take stores the order of a comment that was not taken before. An error leaves
+// it for the next look.
+func (l *look) take(ctx context.Context, c forge.Comment) error {
+	order, ok := Parse(c.Body)
+	known := slices.ContainsFunc(l.taken, func(t ledger.Command) bool { return t.Comment == c.ID })
+	if !ok || known {
+		return nil
+	}
+	cmd := ledger.Command{
+		Repository: l.desk.repository, PullRequest: l.Number, Comment: c.ID, Login: c.Author, Account: c.AuthorID,
+		Verb: order.Verb, Argument: order.Argument, Head: l.Head, Written: c.Created,
+	}
+	denied, err := l.desk.denied(ctx, l.Repository, c)
+	switch {
+	case err != nil:
+		return err
+	case denied != "":
+		cmd.Head, cmd.Refused = "", denied // it is about nothing
+	case order.Problem != "":
+		cmd.Refused = unclear + order.Problem
+	default:
+		l.resolve(&cmd)
+	}
+	if _, err := l.desk.cfg.Ledger.TakeCommand(ctx, cmd); err != nil {
+		return err
+	}
+	// It is read again with the time at which it was taken, by whomever.
+	l.taken, err = l.desk.cfg.Ledger.Commands(ctx, l.desk.repository, l.Number)
+	said := "is obeyed"
+	if cmd.Refused != "" {
+		said = "is refused: " + cmd.Refused
+	}
+	l.desk.cfg.Tell(fmt.Sprintf("%q of %s %s", order.String(), c.Author, said))
+	return err
+}
+
+// denied says why nobody listens to a comment, empty where it is heard. What its
+// author may do is asked of the forge, and not believed from anything else.
+func (d *Desk) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (string, error) {
+	self, err := d.whoami(ctx)
+	if err != nil {
+		return "", err
+	}
+	listed := slices.Contains(d.cfg.Bots, c.AuthorID)
+	switch {
+	case c.Edited():
+		return "the comment was edited: write a new one", nil
+	case c.Author == "":
+		return "its author's account was deleted", nil
+	case c.AuthorID == self:
+		return "it is from the account that gavel itself writes as", nil
+	case c.Bot && !listed:
+		return "it is from a bot that the operator does not list", nil
+	case c.Bot:
+		return "", nil // a bot is no collaborator anywhere
+	}
+	permission, err := d.cfg.Client.Permission(ctx, repo, c.Author)
+	var refused *forge.DeniedError
+	switch {
+	case errors.As(err, &refused):
+		return "what its author may do here could not be read", nil
+	case err != nil:
+		return "", err
+	case !permission.CanWrite():
+		return "its author has no write permission", nil
+	}
+	return "", nil
+}
+
+// whoami is our own account, 0 where the credential may not ask: then it is that
+// of an App, which is a bot.
+func (d *Desk) whoami(ctx context.Context) (int64, error) {
+	if d.asked {
+		return d.self, nil
+	}
+	id, err := d.cfg.Client.Account(ctx)
+	var refused *forge.DeniedError
+	if err != nil && !errors.As(err, &refused) {
+		return 0, err
+	}
+	d.self, d.asked = id, true
+	return id, nil
+}
+
+// answer tells the author of a comment what becomes of it. What the forge
+// refuses for good is not tried again: the comment may be gone.
+func (l *look) answer(ctx context.Context, c ledger.Command) error {
+	publisher := github.New(github.Config{
+		REST: l.desk.cfg.Client.REST(), Explain: forge.Explain, Owner: l.Repository.Owner, Name: l.Repository.Name, Number: l.Number,
+	})
+	sign := github.Done
+	switch {
+	case strings.HasPrefix(c.Refused, unclear):
+		sign = github.Confused
+	case c.Refused != "":
+		sign = github.Refused
+	}
+	err := publisher.React(ctx, c.Comment, sign)
+	if text := l.reply(c); err == nil && text != nil {
+		_, err = publisher.UpsertComment(ctx, text)
+	}
+	var refused *forge.DeniedError
+	switch {
+	case errors.As(err, &refused):
+		l.desk.cfg.Tell(fmt.Sprintf("comment %d could not be answered: %v", c.Comment, err))
+	case err != nil:
+		return err
+	}
+	return l.desk.cfg.Ledger.AnswerCommand(ctx, l.desk.repository, c.Comment)
+}
+
+// reply is the comment that answers an order, nil for most. Its marker names the
+// comment that it answers, so that it is written once.
+func (l *look) reply(c ledger.Command) github.Text {
+	marker := fmt.Sprintf("<!-- gavel:answer to=%d -->", c.Comment)
+	switch {
+	case c.Refused != "":
+	case c.Verb == Help:
+		return func(int) string { return marker + "\n" + helpText }
+	case c.Verb == Explain && c.Head == l.Head:
+		row := l.row(c.Cases[0])
+		if row == nil {
+			return nil // another process judged it meanwhile
+		}
+		web := comment.Options{RepositoryURL: l.desk.cfg.WebURL + "/" + l.Repository.String()}
+		return func(int) string { return comment.Explain(l.report, row, marker, web) }
+	}
+	return nil
+}
+
+// helpText lists the orders.
+const helpText = "What you may write as the first line of a comment, with write permission on this repository:\n\n" +
+	"| | |\n|:--|:--|\n" +
+	"| `/gavel run` | judge this head: what is affected and has no verdict |\n" +
+	"| `/gavel run support/**` | judge the cases with such keys anew, affected or not |\n" +
+	"| `/gavel rerun failed` | judge the cases anew that failed; `rerun errors` those without a verdict |\n" +
+	"| `/gavel cancel` | end the run that is under way |\n" +
+	"| `/gavel approve <sha>` | let this commit run: of a fork, without a `gavel.yaml` at base, or with changed programs |\n" +
+	"| `/gavel accept <case> <reason>` | the result is meant: the case does not block this head any more |\n" +
+	"| `/gavel explain <case>` | show what is known of a case |\n" +
+	"| `/gavel help` | this |\n\n" +
+	"Each counts for the head that it was written at; after a push it has to be written again. A comment that was edited is not obeyed.\n"

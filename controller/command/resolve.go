@@ -1,0 +1,195 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// heads are commits with the time at which each was first seen.
+type heads = map[string]time.Time
+
+// zero is before every comment.
+var zero time.Time
+
+// resolve says what an order is about at this head, or why it is refused.
+func (l *look) resolve(c *ledger.Command) {
+	switch c.Verb {
+	case Approve:
+		c.Refused = l.approve(c)
+	case Run:
+		c.Refused = l.run(c)
+	case Rerun:
+		c.Refused = l.rerun(c)
+	case Accept:
+		c.Refused = l.accept(c)
+	case Explain:
+		_, c.Refused = l.find(c)
+	case Cancel:
+		now := l.orders(l.taken)
+		over := l.report != nil && reporters.SameOrders(l.report.Orders, now.Obeyed)
+		if now.Cancelled != "" || over && !l.Running {
+			c.Refused = "nothing is under way"
+		}
+	}
+}
+
+// approve binds an approval to the head. Who writes less than all of its id has
+// to mean a head that was there before, and no other that begins so.
+func (l *look) approve(c *ledger.Command) string {
+	commit := c.Argument
+	_, seen := l.before[l.Head]
+	switch {
+	case l.Unapprovable != "":
+		return l.Unapprovable
+	case !strings.HasPrefix(l.Head, commit):
+		return fmt.Sprintf("the head of this pull request is %.12s", l.Head)
+	case commit != l.Head && !seen:
+		return "the head was pushed meanwhile; write all of the commit's id"
+	}
+	for other := range l.before {
+		if other != l.Head && strings.HasPrefix(other, commit) {
+			return "this pull request had several heads that begin so; write all of the commit's id"
+		}
+	}
+	c.Argument = l.Head
+	return ""
+}
+
+func (l *look) run(c *ledger.Command) string {
+	if c.Argument == "" {
+		return ""
+	}
+	c.Cases = []string{c.Argument}
+	if l.report == nil {
+		return "" // it is about to be judged
+	}
+	for _, row := range l.report.Cases {
+		if schema.MatchGlob(c.Argument, row.Key) {
+			return ""
+		}
+	}
+	return strings.TrimSuffix("no case has such a key; "+schema.DidYouMean(c.Argument, l.keys()), "; ")
+}
+
+func (l *look) rerun(c *ledger.Command) string {
+	if l.report == nil {
+		return "this head is not judged yet"
+	}
+	for i := range l.report.Cases {
+		row := &l.report.Cases[i]
+		failed := row.Acceptable() && row.Accepted == nil
+		broken := row.Error != nil && !row.Invalid()
+		if c.Argument == Failed && failed || c.Argument == Errors && broken {
+			c.Cases = append(c.Cases, row.Key)
+		}
+	}
+	c.Cases = slices.Compact(c.Cases)
+	if len(c.Cases) == 0 {
+		return fmt.Sprintf("no case ended so at %.7s", l.Head)
+	}
+	return ""
+}
+
+func (l *look) accept(c *ledger.Command) string {
+	row, refused := l.find(c)
+	switch {
+	case refused != "":
+		return refused
+	case row.Verdict == nil || !row.Acceptable():
+		return "the case does not fail"
+	case c.Argument == "":
+		return "say why the result is meant"
+	}
+	return ""
+}
+
+// find takes the case out of the argument of an order: the longest of the
+// report's that it begins with.
+func (l *look) find(c *ledger.Command) (row *reporters.Row, refused string) {
+	if l.report == nil {
+		return nil, "this head is not judged yet"
+	}
+	said := strings.TrimPrefix(c.Argument, "`")
+	length := 0
+	for i := range l.report.Cases {
+		name := l.report.Cases[i].Name()
+		rest, ok := strings.CutPrefix(said, name)
+		rest = strings.TrimPrefix(rest, "`")
+		if ok && len(name) > length && (rest == "" || rest[0] == ' ') {
+			row, length, c.Argument = &l.report.Cases[i], len(name), strings.TrimSpace(rest)
+		}
+	}
+	if row == nil {
+		name, _, _ := strings.Cut(strings.ReplaceAll(said, "`", ""), " ")
+		return nil, strings.TrimSuffix(fmt.Sprintf("there is no case %q; %s", name, schema.DidYouMean(name, l.keys())), "; ")
+	}
+	c.Cases = []string{row.Name()}
+	return row, ""
+}
+
+// row is the row of the report with a name, nil where there is none.
+func (l *look) row(name string) *reporters.Row {
+	if l.report == nil {
+		return nil
+	}
+	for i := range l.report.Cases {
+		if l.report.Cases[i].Name() == name {
+			return &l.report.Cases[i]
+		}
+	}
+	return nil
+}
+
+func (l *look) keys() []string {
+	var keys []string
+	for i := range l.report.Cases {
+		keys = append(keys, l.report.Cases[i].Name())
+	}
+	return keys
+}
+
+// orders are what commands come to for the head. To cancel ends what was asked
+// for before and is not in the report yet; whatever is asked for later counts.
+func (l *look) orders(taken []ledger.Command) Orders {
+	const most = 5 // lines
+	var out Orders
+	for _, c := range taken {
+		switch {
+		case c.Head != l.Head || c.Verb == Help || c.Verb == Explain && c.Refused == "":
+		case c.Refused != "":
+			out.Refused = append(out.Refused, fmt.Sprintf("%q of %s was refused: %s", written(c), c.Login, c.Refused))
+		case c.Verb == Cancel:
+			out.Cancelled = c.Login
+			out.Obeyed = slices.DeleteFunc(out.Obeyed, func(o reporters.Order) bool {
+				return (o.Verb == Run || o.Verb == Rerun) && !l.done(o)
+			})
+		default:
+			out.Cancelled = ""
+			out.Obeyed = append(out.Obeyed, reporters.Order{
+				Comment: c.Comment, By: c.Login, At: c.Taken, Verb: c.Verb, Argument: c.Argument, Cases: c.Cases,
+			})
+		}
+	}
+	out.Refused = out.Refused[max(0, len(out.Refused)-most):]
+	return out
+}
+
+// written is a command as somebody wrote it.
+func written(c ledger.Command) string {
+	o := Order{Verb: c.Verb, Argument: c.Argument}
+	if c.Verb == Accept || c.Verb == Explain {
+		o.Argument = strings.TrimSpace(strings.Join(c.Cases, " ") + " " + c.Argument)
+	}
+	return o.String()
+}
+
+// done reports whether an order is in the report.
+func (l *look) done(o reporters.Order) bool {
+	return l.report != nil && slices.ContainsFunc(l.report.Orders, func(d reporters.Order) bool { return d.Comment == o.Comment })
+}

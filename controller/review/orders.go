@@ -1,0 +1,84 @@
+package review
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Orders are what people asked for in comments on the pull request about its
+// head, once it was made sure that they may.
+type Orders struct {
+	// Obeyed are carried out, the oldest first.
+	Obeyed []reporters.Order
+	// Refused are lines about the others.
+	Refused []string
+}
+
+// Obey has the review do what was asked for. Without it the report tells nobody
+// what may be written.
+func (r *Review) Obey(o Orders) {
+	r.orders, r.obeying = o, true
+	r.approved = slices.ContainsFunc(o.Obeyed, func(o reporters.Order) bool {
+		return o.Verb == reporters.OrderApprove && o.Argument == r.head
+	})
+	if r.approved && r.Unapprovable() == "" {
+		r.trust.Run, r.trust.Reason = true, ""
+	}
+}
+
+// Unapprovable says why an approval of the head changes nothing, empty where it
+// does.
+func (r *Review) Unapprovable() string {
+	if !r.trust.Run && r.Forks != ForksApprove && r.Forks != "" {
+		return r.trust.Reason + ", and the operator of this server runs nothing of such pull requests"
+	}
+	return ""
+}
+
+// approvable reports whether an approval lets programs of the head run.
+func (r *Review) approvable() bool { return r.Programs == ProgramsApproved || r.Programs == "" }
+
+// anew says since when it counts what is stored of a case.
+func (r *Review) anew(key string) (since time.Time, why plan.Reason) {
+	for _, o := range r.orders.Obeyed {
+		again := o.Verb == reporters.OrderRun || o.Verb == reporters.OrderRerun
+		if again && slices.ContainsFunc(o.Cases, func(glob string) bool { return schema.MatchGlob(glob, key) }) {
+			since, why = o.At, plan.Reason{Part: "asked", Message: "asked for by " + o.By}
+		}
+	}
+	return since, why
+}
+
+// asked is anew, nil where nothing was asked for.
+func (r *Review) asked() func(string) (time.Time, plan.Reason) {
+	if len(r.orders.Obeyed) == 0 {
+		return nil
+	}
+	return r.anew
+}
+
+// commands are what people may write below a report, as far as it helps.
+func (r *Review) commands(report *reporters.Report) []string {
+	if !r.obeying {
+		return nil
+	}
+	var out []string
+	sorted := reporters.Arrange(report)
+	waiting := report.NotRun != "" || r.approvable() && slices.ContainsFunc(report.Cases, func(row reporters.Row) bool {
+		return row.Error != nil && row.Verdict == nil && !row.Invalid()
+	})
+	if waiting && !r.approved && r.Unapprovable() == "" {
+		out = append(out, "/gavel approve "+r.head)
+	}
+	if len(sorted.Blocking) > 0 {
+		out = append(out, "/gavel rerun failed", "/gavel accept <case> <reason>", "/gavel explain <case>")
+	}
+	if report.NotRun == "" && reporters.Errors(report) > 0 {
+		out = append(out, "/gavel rerun errors")
+	}
+	return append(out, "/gavel help")
+}

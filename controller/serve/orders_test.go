@@ -1,0 +1,392 @@
+package serve_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+)
+
+// comment writes one on pull request 1, has it heard, and gives the
+// reactions to it.
+func (w *world) comment(login, body string) (reactions string) {
+	w.t.Helper()
+	id := w.forge.AddComment(1, login, body)
+	w.hint()
+	w.idle()
+	return w.reactions(id)
+}
+
+func (w *world) reactions(id int64) string {
+	w.t.Helper()
+	for _, c := range w.forge.Comments(1) {
+		if c.ID == id {
+			return strings.ReplaceAll(c.Reactions, "maintainer: ", "")
+		}
+	}
+	w.t.Fatalf("there is no comment %d", id)
+	return ""
+}
+
+// ours are the comments of gavel with a marker.
+func (w *world) ours(marker string) []string {
+	var bodies []string
+	for _, c := range w.forge.Comments(1) {
+		if c.Login == "maintainer" && strings.HasPrefix(c.Body, "<!-- gavel:"+marker) {
+			bodies = append(bodies, c.Body)
+		}
+	}
+	return bodies
+}
+
+// report demands that the one report on the pull request holds some words.
+func (w *world) report(words ...string) string {
+	w.t.Helper()
+	reports := w.ours("report")
+	if len(reports) != 1 {
+		w.t.Fatalf("%d reports: %q", len(reports), reports)
+	}
+	for _, word := range words {
+		if !strings.Contains(reports[0], word) {
+			w.t.Errorf("the report has no %q:\n%s", word, reports[0])
+		}
+	}
+	return reports[0]
+}
+
+func (w *world) wantStates(commit, want string) {
+	w.t.Helper()
+	if got := w.states(commit); got != want {
+		w.t.Errorf("the states of %s are %q, want %q; log\n%s", commit, got, want, strings.Join(w.lines, "\n"))
+	}
+}
+
+// count says how often a question was asked.
+func (a *agent) count(question string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for _, q := range a.asked {
+		if q == question {
+			n++
+		}
+	}
+	return n
+}
+
+// newTalk is a world with a pull request and people who talk about it: mona may
+// write.
+func newTalk(t *testing.T, commit string, p forgetest.Pull) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.forge.SetPermission("mona", "write")
+	w.pull(commit, p)
+	w.start()
+	w.idle()
+	return w
+}
+
+// fork is a pull request of a stranger.
+var fork = forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "one", forgetest.Pull{})
+	if got := w.comment("mona", "/gavel help"); got != "+1" {
+		t.Errorf("reactions %q", got)
+	}
+	for range 2 { // the same delivery again, and after a restart
+		w.hint()
+		w.poll()
+		w.idle()
+		w.end()
+		w.start()
+		w.idle()
+	}
+	if answers := w.ours("answer"); len(answers) != 1 || !strings.Contains(answers[0], "/gavel rerun failed") {
+		t.Errorf("answers %q", answers)
+	}
+	if got := w.comment("mona", "/gavel hlep"); got != "confused" || len(w.ours("answer")) != 1 {
+		t.Errorf("reactions %q, answers %q", got, w.ours("answer"))
+	}
+	w.report("was refused: not understood: there is no such order; did you mean &#96;help&#96;?")
+}
+
+// TestAbuse08Comments is comments that are not to be obeyed: edited, by a bot, by a
+// reader, by ourselves, and what is no order.
+func TestAbuse08Comments(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "one", fork)
+	approve := "/gavel approve " + w.commits["one"]
+	for name, test := range map[string]struct{ login, body, reactions string }{
+		"a reader":      {"reader", approve, "-1"},
+		"the author":    {"stranger", approve, "-1"},
+		"a bot":         {"helper[bot]", approve, "-1"},
+		"ourselves":     {"maintainer", approve, "-1"},
+		"a quote":       {"mona", "> " + approve, ""},
+		"a second line": {"mona", "hello\n" + approve, ""},
+		"a fence":       {"mona", "```\n" + approve + "\n```", ""},
+	} {
+		if got := w.comment(test.login, test.body); got != test.reactions {
+			t.Errorf("%s: reactions %q, want %q", name, got, test.reactions)
+		}
+	}
+	id := w.forge.AddComment(1, "mona", "nice work")
+	w.hint()
+	w.idle()
+	w.forge.EditComment(id, approve)
+	w.hint()
+	w.idle()
+	if got := w.reactions(id); got != "-1" {
+		t.Errorf("edited: reactions %q", got)
+	}
+	w.wantStates("one", "success error")
+	if n := w.agent.count("one"); n != 0 {
+		t.Errorf("asked %d times", n)
+	}
+	w.report("until somebody with write permission approves", "gavel approve "+w.commits["one"])
+}
+
+// TestAbuse07PushAfterApproval: an approval is of one commit.
+func TestAbuse07PushAfterApproval(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "one", fork)
+	w.wantStates("one", "success error")
+	if got := w.comment("mona", "/gavel approve "+w.commits["one"][:10]); got != "+1" {
+		t.Errorf("reactions %q", got)
+	}
+	w.wantStates("one", "success success")
+	w.report("mona approved " + w.commits["one"][:7])
+	w.pull("two", fork)
+	w.hint()
+	w.idle()
+	w.wantStates("two", "success error")
+	if w.agent.count("two") != 0 {
+		t.Error("what was pushed after the approval was run")
+	}
+	if got := w.comment("mona", "/gavel approve "+w.commits["one"]); got != "-1" {
+		t.Errorf("the commit before: reactions %q", got)
+	}
+	w.report("was refused: the head of this pull request is " + w.commits["two"][:12])
+	// The approved commit is approved when it comes back, also after a restart.
+	w.end()
+	w.pull("one", fork)
+	w.start()
+	w.idle()
+	w.wantStates("one", "success success")
+	if w.agent.count("two") != 0 || w.agent.count("one") != 1 {
+		t.Errorf("asked %q", w.agent.asked)
+	}
+	// Whatever the pull request, who is not asked about stays out.
+	w.forge.SetPermission("mona", "read")
+	w.pull("later", fork)
+	if got := w.comment("mona", "/gavel approve "+w.commits["later"]); got != "-1" {
+		t.Errorf("after the permission was taken away: reactions %q", got)
+	}
+	w.wantStates("later", "success error")
+}
+
+// TestAShortApproval of a head that nobody had seen is none: it may have been
+// made to begin alike.
+func TestAShortApproval(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "one", fork)
+	w.end()
+	w.pull("later", fork)
+	id := w.forge.AddComment(1, "mona", "/gavel approve "+w.commits["later"][:7])
+	w.start()
+	w.idle()
+	if got := w.reactions(id); got != "-1" {
+		t.Errorf("reactions %q", got)
+	}
+	w.wantStates("later", "success error")
+	if got := w.comment("mona", "/gavel approve "+w.commits["later"]); got != "+1" {
+		t.Errorf("reactions %q", got)
+	}
+	w.wantStates("later", "success success")
+}
+
+// TestTheOperatorForbids what nobody can approve.
+func TestTheOperatorForbids(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.forks = "plan"
+	w.forge.SetPermission("mona", "write")
+	w.pull("one", fork)
+	w.start()
+	w.idle()
+	if got := w.comment("mona", "/gavel approve "+w.commits["one"]); got != "-1" || w.agent.count("one") != 0 {
+		t.Errorf("reactions %q, asked %q", got, w.agent.asked)
+	}
+	w.report("the operator of this server runs nothing of such pull requests")
+}
+
+func TestRerun(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "two", forgetest.Pull{})
+	w.wantStates("two", "success failure")
+	w.report("gavel rerun failed")
+	if got := w.comment("mona", "/gavel rerun errors"); got != "-1" {
+		t.Errorf("without an error: reactions %q", got)
+	}
+	if got := w.comment("mona", "/gavel rerun failed"); got != "+1" {
+		t.Errorf("reactions %q", got)
+	}
+	w.report("mona asked to run again what ended in failed: 1 case")
+	for range 2 {
+		w.hint()
+		w.idle()
+		w.end()
+		w.start()
+		w.idle()
+	}
+	if n := w.agent.count("two"); n != 2 {
+		t.Errorf("asked %d times, want once and once again", n)
+	}
+	if n := w.agent.count("main"); n != 1 {
+		t.Errorf("base was asked %d times", n)
+	}
+	if got := w.comment("mona", "/gavel run talk/**"); got != "+1" || w.agent.count("two") != 3 {
+		t.Errorf("reactions %q, asked %q", got, w.agent.asked)
+	}
+	if got := w.comment("mona", "/gavel run walk/**"); got != "-1" || w.agent.count("two") != 3 {
+		t.Errorf("reactions %q, asked %q", got, w.agent.asked)
+	}
+	if got := w.comment("mona", "/gavel run"); got != "+1" || w.agent.count("two") != 3 {
+		t.Errorf("reactions %q, asked %q", got, w.agent.asked)
+	}
+	w.wantStates("two", "success failure")
+}
+
+// TestCancel ends the run that is under way, for good, until somebody asks.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	for name, tell := range map[string]func(*world){"hint": (*world).hint, "lost": (*world).poll} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.forge.SetPermission("mona", "write")
+			w.start()
+			w.idle()
+			release := w.agent.block()
+			w.push("one")
+			w.hint()
+			<-w.agent.held
+			id := w.forge.AddComment(1, "mona", "/gavel cancel")
+			tell(w)
+			w.idle()
+			release()
+			if got := w.reactions(id); got != "+1" {
+				t.Errorf("reactions %q", got)
+			}
+			w.hint()
+			w.idle()
+			w.end()
+			w.start()
+			w.idle()
+			w.wantStates("one", "error error")
+			if !strings.Contains(w.says("one"), "cancelled by mona") || w.agent.count("one") != 0 {
+				t.Errorf("it says %q, asked %q", w.says("one"), w.agent.asked)
+			}
+			if got := w.comment("mona", "/gavel cancel"); got != "-1" {
+				t.Errorf("a second time: reactions %q", got)
+			}
+			if got := w.comment("mona", "/gavel run"); got != "+1" {
+				t.Errorf("reactions %q", got)
+			}
+			w.wantStates("one", "success success")
+		})
+	}
+}
+
+// TestAccept: an intended change blocks no more, at this head.
+func TestAccept(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "two", forgetest.Pull{})
+	const key = "talk/level_1/hello"
+	for body, want := range map[string]string{
+		"/gavel accept talk/level_1/helo it is meant": "-1",
+		"/gavel accept " + key:                        "confused",
+	} {
+		if got := w.comment("mona", body); got != want {
+			t.Errorf("%s: reactions %q", body, got)
+		}
+	}
+	w.wantStates("two", "success failure")
+	if got := w.comment("mona", "/gavel accept `"+key+"` we say bye since | @everyone </details> #1"); got != "+1" {
+		t.Errorf("reactions %q", got)
+	}
+	w.wantStates("two", "success success")
+	text := w.report("accepted by mona: we say bye since", "1 case accepted")
+	for _, hostile := range []string{"@everyone", "since |", "</details> #1", " #1"} {
+		if strings.Contains(text, hostile) {
+			t.Errorf("%q stands in the report:\n%s", hostile, text)
+		}
+	}
+	if w.agent.count("two") != 1 {
+		t.Errorf("asked %q", w.agent.asked)
+	}
+	if got := w.comment("mona", "/gavel cancel"); got != "-1" {
+		t.Errorf("nothing is under way: reactions %q", got)
+	}
+	w.push("one")
+	w.hint()
+	w.idle()
+	if got := w.comment("mona", "/gavel accept "+key+" again"); got != "-1" {
+		t.Errorf("a case that passes: reactions %q", got)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "two", forgetest.Pull{})
+	if got := w.comment("mona", "/gavel explain talk/level_1/hello"); got != "+1" {
+		t.Errorf("reactions %q", got)
+	}
+	answers := w.ours("answer")
+	if len(answers) != 1 || !strings.Contains(answers[0], "hello") || !strings.Contains(answers[0], "bye") {
+		t.Errorf("answers %q", answers)
+	}
+	if got := w.comment("mona", "/gavel explain <img src=x> ](javascript:1) @everyone"); got != "-1" {
+		t.Errorf("reactions %q", got)
+	}
+	if text := w.report("there is no case"); strings.Contains(text, "<img") || strings.Contains(text, "@everyone") || strings.Contains(text, "](javascript") {
+		t.Errorf("the report says\n%s", text)
+	}
+}
+
+// TestAnOrderThatIsNotAnsweredYet when the forge or the process goes away is
+// carried out once.
+func TestAnOrderThatIsNotAnsweredYet(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "two", forgetest.Pull{})
+	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/reactions", Status: 500, Times: -1, Body: "{}"})
+	rerun := w.forge.AddComment(1, "mona", "/gavel rerun failed")
+	help := w.forge.AddComment(1, "mona", "/gavel help")
+	w.hint()
+	for w.agent.count("two") < 2 {
+		w.breathe()
+	}
+	w.end()
+	if w.reactions(rerun) != "" || len(w.ours("answer")) != 0 {
+		t.Errorf("reactions %q, answers %q", w.reactions(rerun), w.ours("answer"))
+	}
+	w.forge.Heal()
+	w.start()
+	w.idle()
+	if w.reactions(rerun) != "+1" || w.reactions(help) != "+1" || len(w.ours("answer")) != 1 || w.agent.count("two") != 2 {
+		t.Errorf("reactions %q %q, %d answers, asked %q", w.reactions(rerun), w.reactions(help), len(w.ours("answer")), w.agent.asked)
+	}
+}
+
+// TestALostAnswer: a comment whose answer was lost is not written twice.
+func TestALostAnswer(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "one", forgetest.Pull{})
+	w.forge.Inject(forgetest.LostReply("POST").On("POST", "/issues/1/comments"))
+	w.comment("mona", "/gavel help")
+	w.hint()
+	w.idle()
+	if answers := w.ours("answer"); len(answers) != 1 {
+		t.Errorf("%d answers", len(answers))
+	}
+}

@@ -1,0 +1,87 @@
+package comment
+
+import (
+	"strings"
+
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/markup"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// orders says what people asked for, and what of it they did not get. What was
+// accepted stands at its case.
+func (c *comment) orders() {
+	const most = 10
+	var said []string
+	for _, o := range c.r.Orders {
+		if o.Verb != reporters.OrderAccept {
+			said = append(said, markup.Text(o.String(), 200))
+		}
+	}
+	for _, line := range c.o.Refused {
+		said = append(said, markup.Text(line, 300))
+	}
+	if len(said) == 0 {
+		return
+	}
+	if earlier := len(said) - most; earlier > 0 {
+		said = append([]string{phrase.Int(int64(earlier)) + " earlier"}, said[earlier:]...)
+	}
+	c.alert("NOTE", []string{strings.Join(said, " <br> ")})
+}
+
+// Explain renders all that a report has of one row, as a comment of its own.
+// marker is its first line.
+func Explain(r *reporters.Report, row *reporters.Row, marker string, o Options) string {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = MaxBytes
+	}
+	if r.Head != nil {
+		o.HeadSHA = *r.Head
+	}
+	if r.Base != nil {
+		o.BaseSHA = *r.Base
+	}
+	c := comment{r: r, o: o}
+	c.line(marker)
+	said := "no verdict"
+	if row.Verdict != nil {
+		said = string(*row.Verdict)
+	}
+	c.line("**" + c.name(row) + "**: " + said + scores(row) + ", at " + c.commits())
+	c.line("")
+	for _, text := range []string{row.Reason, deref(row.Error), reporters.Why(r, row), reporters.Remark(row)} {
+		if text != "" {
+			c.line(markup.Text(text, 1000))
+			c.line("")
+		}
+	}
+	if row.Detail != nil {
+		c.turns(row.Detail.Messages)
+		c.criteria(row)
+	}
+	if row.Trial != nil {
+		c.line(row.Trial.Markdown(row.Scale()))
+	}
+	effort := []string{phrase.Count(row.Samples, "sample"), phrase.Count(row.Calls, "call")}
+	c.line("<sub>" + strings.Join(effort, ", ") + " in the last run</sub>")
+	return c.b.String()
+}
+
+// scores are both of a row, as far as there are some.
+func scores(row *reporters.Row) string {
+	switch {
+	case row.Score == nil:
+		return ""
+	case row.BaseScore == nil:
+		return ", " + scoreOf(row)
+	}
+	return ", " + row.Shown(row.BaseScore) + " → " + row.Shown(row.Score)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
