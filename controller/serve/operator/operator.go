@@ -33,7 +33,7 @@ type Operator struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	secrets map[string][]string      // by whose they are, the newest last
-	clients map[string]*forge.Client // by forge and credential
+	clients map[string]*forge.Client // by forge and what the credential is
 }
 
 const (
@@ -149,17 +149,17 @@ func (o *Operator) Repository(r config.Repository) (serve.Repository, error) {
 	return out, nil
 }
 
-// client is the one of a forge and a credential: two would write at the same
-// time.
+// client is the one of a forge and a credential, whatever names that has: two
+// would write at the same time.
 func (o *Operator) client(base, credential string) (*forge.Client, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	id := base + " " + credential
+	given := o.File.Credentials[credential]
+	id := fmt.Sprintf("%s %+v", base, given)
 	if c := o.clients[id]; c != nil {
 		return c, nil
 	}
 	cfg := forge.Config{BaseURL: base, Now: o.Now, Wait: o.Wait, Transport: o.Transport(cmp.Or(credential, "none"))}
-	given := o.File.Credentials[credential]
 	what := "credential " + credential
 	switch {
 	case given.AppID != 0:
