@@ -157,8 +157,12 @@ func (t *tree) loadOtherTools() {
 			continue
 		}
 		for _, e := range entries {
-			if slices.Contains(extensions, path.Ext(e.Name())) && e.Type().IsRegular() {
-				file := path.Join(dir, e.Name())
+			file := path.Join(dir, e.Name())
+			switch {
+			case e.IsDir() || !slices.Contains(extensions, path.Ext(file)):
+			case !e.Type().IsRegular():
+				t.warn(file, "not-a-file", "links and submodules are not followed, so that no tool is read here", "put a plain file here")
+			default:
 				t.shared = append(t.shared, file)
 				t.loadTool(file)
 			}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -130,6 +131,64 @@ func TestProblems(t *testing.T) {
 			}
 			t.Errorf("no problem says %q; there are %v", row.want, res.Problems)
 		})
+	}
+}
+
+// TestLinksAreToldOf holds that what a link hides is said, wherever it stands,
+// and no longer when the link has gone.
+func TestLinksAreToldOf(t *testing.T) {
+	const rest = "so that no definition behind this one is read; put the files themselves here, add their folder to definitions: in gavel.yaml, or name the link in .gavelignore"
+	files := fsOf(seed())
+	for name, mode := range map[string]fs.FileMode{
+		"test_definitions/more":                 fs.ModeSymlink,
+		"test_definitions/v1.2":                 fs.ModeIrregular, // a submodule
+		"test_definitions/math/level_1/x.json":  fs.ModeSymlink,
+		"test_definitions/node_modules":         fs.ModeSymlink,
+		"tools/get_order.json":                  fs.ModeSymlink,
+		"test_definitions/evaluators/near.yaml": fs.ModeSymlink,
+	} {
+		files[name] = &fstest.MapFile{Data: []byte("nowhere"), Mode: mode}
+	}
+	want := []string{
+		"test_definitions/evaluators/near.yaml:1:1: error: links and submodules are not followed; put a plain file here",
+		"test_definitions/math/level_1/x.json:1:1: error: links and submodules are not followed; put a plain file here",
+		"test_definitions/more:1:1: warning: links and submodules are not followed, " + rest,
+		"test_definitions/v1.2:1:1: warning: links and submodules are not followed, " + rest,
+		"tools/get_order.json:1:1: warning: links and submodules are not followed, so that no tool is read here; put a plain file here",
+	}
+	lines := func(problems []schema.Problem) (out []string) {
+		for _, p := range problems {
+			out = append(out, p.String())
+		}
+		return out
+	}
+	without, err := Scan(t.Context(), fsOf(seed()), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := Scan(t.Context(), files, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, lines(with.Problems())); diff != "" {
+		t.Error(diff)
+	}
+	links := []string{
+		"test_definitions/evaluators/near.yaml", "test_definitions/math/level_1/x.json", "test_definitions/more", "test_definitions/v1.2", "tools/get_order.json",
+	}
+	appeared, err := without.Update(t.Context(), files, settings, links)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, lines(appeared.Problems())); diff != "" {
+		t.Error(diff)
+	}
+	gone, err := with.Update(t.Context(), fsOf(seed()), settings, links)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string(nil), lines(gone.Problems())); diff != "" {
+		t.Error(diff)
 	}
 }
 

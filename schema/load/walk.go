@@ -39,10 +39,10 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 		case d.IsDir() && strings.Count(name, "/") > maxFolders:
 			l.problem(at, "too-deep", fmt.Sprintf("folders are nested more than %d deep", maxFolders), "move the definitions up")
 			return fs.SkipDir
-		case d.IsDir() || !slices.Contains(extensions, path.Ext(name)):
+		case !d.IsDir() && !d.Type().IsRegular():
+			l.linked(name)
 			return nil
-		case !d.Type().IsRegular():
-			l.problem(at, "not-a-file", "links and submodules are not followed", "put a plain file here")
+		case d.IsDir() || !slices.Contains(extensions, path.Ext(name)):
 			return nil
 		case len(files) == maxFiles:
 			l.problem(at, "too-many-files", fmt.Sprintf("there are more than %d definition files", maxFiles), "split the repository")
@@ -52,6 +52,22 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 		return nil
 	})
 	return files, err
+}
+
+// linked says of a link or submodule that it is not followed. One that is named
+// like a definition was meant as one; what another leads to is not known, and
+// may be a folder of them.
+func (l *loader) linked(name string) {
+	p := schema.Problem{
+		Position: schema.Position{File: name, Line: 1, Column: 1}, Severity: schema.Error, Rule: "not-a-file",
+		Message: "links and submodules are not followed", Hint: "put a plain file here",
+	}
+	if !slices.Contains(extensions, path.Ext(name)) {
+		p.Severity = schema.Warning
+		p.Message += ", so that no definition behind this one is read"
+		p.Hint = "put the files themselves here, add their folder to definitions: in gavel.yaml, or name the link in .gavelignore"
+	}
+	l.out.Problems = append(l.out.Problems, p)
 }
 
 // lonely warns of checks that stand beside no definition of their name: nobody
@@ -136,7 +152,7 @@ func foldersOf(root string, files map[string]bool) map[string]bool {
 
 // looksAt reports whether walk would list a file.
 func (l *loader) looksAt(root, file string) bool {
-	if !strings.HasPrefix(file, root+"/") && root != "." || !slices.Contains(extensions, path.Ext(file)) || strings.Count(file, "/") > maxFolders {
+	if !strings.HasPrefix(file, root+"/") && root != "." || strings.Count(file, "/") > maxFolders {
 		return false
 	}
 	for at := file; len(at) > len(root) && at != "."; at = path.Dir(at) {
@@ -144,17 +160,15 @@ func (l *loader) looksAt(root, file string) bool {
 			return false
 		}
 	}
-	info, err := fs.Stat(l.fsys, file)
-	if err != nil {
+	info, err := fs.Lstat(l.fsys, file)
+	if err != nil || info.IsDir() {
 		return false
 	}
 	if !info.Mode().IsRegular() {
-		if !info.IsDir() {
-			l.problem(schema.Position{File: file, Line: 1, Column: 1}, "not-a-file", "links and submodules are not followed", "put a plain file here")
-		}
+		l.linked(file)
 		return false
 	}
-	return true
+	return slices.Contains(extensions, path.Ext(file))
 }
 
 // sorted are the files of a folder, told apart as far as their place does.
