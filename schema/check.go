@@ -18,7 +18,8 @@ import (
 // Check compares a document with a definition of the built-in schemas, such
 // as #Test, and gives every problem that it finds, sorted by place. A field
 // that the definition does not know is an error when it is near to one that it
-// knows, or when extra is Error; else it has the severity extra.
+// knows, or when extra is Error; else it has the severity extra. Values that
+// could not be read are errors here too.
 func (d *Document) Check(def string, extra Severity) []Problem {
 	return d.CheckPart(def, extra)
 }
@@ -37,6 +38,9 @@ func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem 
 	}
 	at := d.At(path...)
 	w.value(n, c.Shape(def), name(path), at)
+	if d.flawed {
+		w.problems = append(w.problems, n.allFlaws()...)
+	}
 	if len(w.problems) == 0 && len(w.added) == 0 {
 		w.problems = append(w.problems, d.evaluate(c, def, n, at)...)
 	}
@@ -91,7 +95,7 @@ func (w *walker) fail(pos Position, rule, message, hint string) {
 
 // value checks one value; at is where its key stands.
 func (w *walker) value(n *node, s *shape.Shape, name string, at Position) {
-	if len(s.Kinds) > 0 && !slices.Contains(s.Kinds, n.kind) {
+	if len(s.Kinds) > 0 && n.kind != unreadNode && !slices.Contains(s.Kinds, n.kind) {
 		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be %s, not %s", quoteName(name), oneOf(s.Kinds), n.kind), writeInstead(n, s))
 		return
 	}

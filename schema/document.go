@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,6 +29,8 @@ type Document struct {
 	// lines are the documents of a .jsonl file, which are its items.
 	lines []*Document
 	rules Constraints // what the team demands of it
+	// flawed says that a node has flaws.
+	flawed bool
 }
 
 // A node is one value of a document.
@@ -37,6 +40,9 @@ type node struct {
 	fields []field // of an object, in the order of the file
 	items  []*node // of a list
 	scalar string  // of the rest, as JSON
+	// flaws are what is wrong with the value as it is written, whatever it is
+	// to mean: a key that stands twice, a number beyond all bounds.
+	flaws []Problem
 }
 
 type field struct {
@@ -54,12 +60,19 @@ const (
 	stringNode = shape.String
 	listNode   = shape.List
 	objectNode = shape.Object
+	// unreadNode is a scalar with a flaw. It fits every shape, for its place has
+	// its problem.
+	unreadNode nodeKind = ""
 )
 
 // Parse reads a .json, .yaml, .yml, .jsonl or .cue file; a .jsonl file is a
-// list of its lines, a .cue file what it evaluates to. A file that cannot be
-// read gives problems and no document. Size, depth, duplicate keys, encoding
-// and the number of YAML documents are checked here, before any schema.
+// list of its lines, a .cue file what it evaluates to. Size, depth, duplicate
+// keys, encoding and the number of YAML documents are checked here, before any
+// schema.
+//
+// A file that cannot be read gives problems and no document. One of which some
+// values, or some lines of a .jsonl file, cannot be used gives both, so that the
+// rest is looked at too; Check of a part with such values has their errors.
 func Parse(file string, data []byte) (*Document, []Problem) {
 	if most := Limit(file); len(data) > most {
 		return nil, []Problem{tooLarge(Position{file, 1, 1}, "the file", int64(len(data)), int64(most))}
@@ -91,10 +104,23 @@ func parse(data []byte, text places) (*Document, []Problem) {
 func build(expr ast.Expr, text places) (*Document, []Problem) {
 	b := builder{places: text}
 	root := b.node(expr, 0)
+	problems := SortProblems(append(root.allFlaws(), b.problems...))
 	if len(b.problems) > 0 {
-		return nil, SortProblems(b.problems)
+		return nil, problems
 	}
-	return &Document{File: text.file, root: root, expr: expr, text: text}, nil
+	return &Document{File: text.file, root: root, expr: expr, text: text, flawed: len(problems) > 0}, problems
+}
+
+// allFlaws are those of the value and of all in it.
+func (n *node) allFlaws() []Problem {
+	out := slices.Clone(n.flaws)
+	for _, f := range n.fields {
+		out = append(out, f.value.allFlaws()...)
+	}
+	for _, item := range n.items {
+		out = append(out, item.allFlaws()...)
+	}
+	return out
 }
 
 // places is the text that a parser read. It maps the parser's places, which
@@ -115,10 +141,12 @@ func (s places) position(p token.Pos) Position {
 	return pos
 }
 
-// A builder turns the parser's tree into nodes and collects what is wrong.
+// A builder turns the parser's tree into nodes, with their flaws, and collects
+// what leaves no document.
 type builder struct {
 	places
 	nodes    int
+	flaws    int
 	problems []Problem
 }
 
@@ -138,6 +166,22 @@ func (b *builder) fail(p token.Pos, rule, message, hint string) {
 	if len(b.problems) < 100 {
 		b.problems = append(b.problems, Problem{b.position(p), Error, rule, message, hint})
 	}
+}
+
+// maxFlaws bounds the flaws of a file.
+const maxFlaws = 100
+
+// flaw notes what is wrong with a value of an otherwise usable document.
+func (b *builder) flaw(n *node, p Problem) {
+	if b.flaws++; b.flaws <= maxFlaws {
+		n.flaws = append(n.flaws, p)
+	}
+}
+
+// unread notes why a scalar cannot be used.
+func (b *builder) unread(n *node, rule, message, hint string) {
+	n.kind = unreadNode
+	b.flaw(n, Problem{n.pos, Error, rule, message, hint})
 }
 
 func (b *builder) node(expr ast.Expr, depth int) *node {
@@ -168,8 +212,6 @@ func (b *builder) node(expr ast.Expr, depth int) *node {
 		if lit, ok := x.X.(*ast.BasicLit); ok && x.Op == token.SUB {
 			b.scalar(n, lit, "-")
 		}
-	case *ast.Ident: // .inf and .nan of YAML come as identifiers
-		b.fail(expr.Pos(), "not-finite", "the number is not finite", "write a finite number")
 	default:
 		b.fail(expr.Pos(), "syntax", "this is no plain value", "write a string, number, list or object")
 	}
@@ -190,7 +232,7 @@ func (b *builder) object(n *node, x *ast.StructLit, depth int) {
 		}
 		pos := b.key(f.Label.Pos())
 		if first, dup := seen[name]; dup {
-			b.problems = append(b.problems, Problem{
+			b.flaw(n, Problem{
 				pos, Error, "duplicate-key", fmt.Sprintf("the key %q stands here for the second time", name),
 				fmt.Sprintf("the first is in line %d; remove one", first.Line),
 			})
@@ -206,16 +248,16 @@ func (b *builder) scalar(n *node, lit *ast.BasicLit, sign string) {
 	case token.STRING:
 		text, err := literal.Unquote(lit.Value)
 		if err != nil {
-			b.fail(lit.Pos(), "syntax", "the string cannot be read", "check its quotes and escapes")
+			b.unread(n, "syntax", "the string cannot be read", "check its quotes and escapes")
 			return
 		}
 		if strings.ContainsRune(text, 0) {
-			b.fail(lit.Pos(), "nul", "the string holds a NUL character", "remove it")
+			b.unread(n, "nul", "the string holds a NUL character", "remove it")
 			return
 		}
 		raw, err := json.Marshal(text)
 		if err != nil {
-			b.fail(lit.Pos(), "syntax", "the string cannot be read", "")
+			b.unread(n, "syntax", "the string cannot be read", "")
 			return
 		}
 		n.kind, n.scalar = stringNode, string(raw)
@@ -228,17 +270,21 @@ func (b *builder) scalar(n *node, lit *ast.BasicLit, sign string) {
 
 func (b *builder) number(n *node, lit *ast.BasicLit, sign string) {
 	var info literal.NumInfo
+	if name := strings.ToLower(strings.TrimLeft(lit.Value, "+-.")); name == "inf" || name == "nan" { // as YAML has them
+		b.unread(n, "not-finite", "the number is not finite", "write a finite number")
+		return
+	}
 	if err := literal.ParseNum(lit.Value, &info); err != nil {
-		b.fail(lit.Pos(), "syntax", "the number cannot be read", "write it in decimal digits")
+		b.unread(n, "syntax", "the number cannot be read", "write it in decimal digits")
 		return
 	}
 	text := sign + info.String()
 	if i := strings.IndexAny(text, "eE"); i >= 0 && len(strings.TrimLeft(text[i+1:], "+-0")) > 3 {
-		b.fail(lit.Pos(), "exponent", "the exponent of the number has more than three digits", "write a number that can be meant")
+		b.unread(n, "exponent", "the exponent of the number has more than three digits", "write a number that can be meant")
 		return
 	}
 	if f, err := strconv.ParseFloat(text, 64); err != nil && f != 0 {
-		b.fail(lit.Pos(), "not-finite", "the number is too large", "write a number that can be meant")
+		b.unread(n, "not-finite", "the number is too large", "write a number that can be meant")
 		return
 	}
 	n.kind, n.scalar = numberNode, text

@@ -20,8 +20,7 @@ func Limit(file string) int {
 }
 
 // parseLines reads a .jsonl file: every line that is not blank is an item of
-// the document. A line that cannot be read costs the others nothing but the
-// file's use: all problems are reported.
+// the document. One that cannot be read is none, and costs the others nothing.
 func parseLines(file string, data []byte) (*Document, []Problem) {
 	doc := &Document{File: file, root: &node{pos: Position{file, 1, 1}, kind: listNode}}
 	var problems []Problem
@@ -33,17 +32,17 @@ func parseLines(file string, data []byte) (*Document, []Problem) {
 		item, found := parseLine(line, places{file: file, lines: []string{string(line)}, first: i})
 		problems = append(problems, found...)
 		if item != nil {
-			doc.lines = append(doc.lines, item)
+			doc.lines, doc.flawed = append(doc.lines, item), doc.flawed || item.flawed
 			doc.root.items = append(doc.root.items, item.root)
 		}
 	}
 	if len(problems)+len(doc.lines) == 0 {
 		return parse(data, places{file: file}) // which says what is wrong with an empty file
 	}
-	if len(problems) > 0 {
-		return nil, SortProblems(problems)
+	if len(doc.lines) == 0 {
+		doc = nil
 	}
-	return doc, nil
+	return doc, SortProblems(problems)
 }
 
 func parseLine(line []byte, text places) (*Document, []Problem) {
@@ -89,7 +88,7 @@ func (d *Document) Part(path ...any) *Document {
 	if n == nil {
 		return nil
 	}
-	return &Document{File: d.File, root: n, expr: exprAt(d.expr, path), text: d.text, rules: d.rules}
+	return &Document{File: d.File, root: n, expr: exprAt(d.expr, path), text: d.text, rules: d.rules, flawed: d.flawed}
 }
 
 // exprAt follows a path through what the parser read; nil where it ends.

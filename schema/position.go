@@ -88,3 +88,21 @@ func SortProblems(problems []Problem) []Problem {
 func HasErrors(problems []Problem) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity == Error })
 }
+
+// leadingNowhere are the rules of problems with names and paths.
+var leadingNowhere = []string{
+	"missing-file", "path-escapes", "unreadable", "found-above", "unknown-target", "unknown-evaluator", "unknown-tool",
+}
+
+// LeadingNowhere keeps the problems of names and paths that do not lead to what
+// they name. They hold whatever else is wrong with a definition, whereas much
+// of the rest only follows from its mistakes.
+func LeadingNowhere(problems []Problem) []Problem {
+	var out []Problem
+	for _, p := range problems {
+		if slices.Contains(leadingNowhere, p.Rule) {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -178,8 +178,7 @@ func ReadFile(fsys fs.FS, file string, most int64) ([]byte, error) {
 	return fs.ReadFile(fsys, file)
 }
 
-// Open reads and parses a definition file. No document means that it has
-// problems.
+// Open reads and parses a definition file, as Parse does.
 func Open(fsys fs.FS, file string) (*Document, []Problem) {
 	data, err := ReadFile(fsys, file, int64(Limit(file)))
 	var large tooLargeError

@@ -143,7 +143,7 @@ func TestLines(t *testing.T) {
 	if string(doc.Part(1, "n").JSON()) != `{"k":[7],"é":1}` || doc.Part(2) != nil || doc.Part(1, "x") != nil {
 		t.Error("a part is not what stands there")
 	}
-	_, problems = schema.Parse("x.jsonl", []byte("{}\n{\"a\": 1,}\n{\"b\": 1, \"b\": 2}\n"))
+	doc, problems = schema.Parse("x.jsonl", []byte("{}\n{\"a\": 1,}\n{\"b\": 1, \"b\": 2}\n"))
 	var got []string
 	for _, p := range problems {
 		got = append(got, p.String())
@@ -154,6 +154,9 @@ func TestLines(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if doc.Items() != 2 || len(doc.Part(0).Check("#Level", schema.Warning)) != 0 || !schema.HasErrors(doc.CheckPart("#Level", schema.Warning, 1)) {
+		t.Error("of the lines that can be read, the first is right and the second is not")
 	}
 }
 

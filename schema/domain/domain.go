@@ -199,10 +199,10 @@ func (t *tree) warn(file, rule, message, hint string) {
 }
 
 // open reads and checks a file. nil means that it has problems, which are
-// appended to the ones given. An empty def leaves the check to the caller.
+// appended to the ones given.
 func (t *tree) open(file, def string, problems *[]schema.Problem) *schema.Document {
 	doc, found := t.Open(file)
-	if doc != nil && def != "" {
+	if doc != nil {
 		found = doc.Check(def, schema.Warning)
 	}
 	*problems = append(*problems, found...)

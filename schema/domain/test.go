@@ -52,15 +52,14 @@ type compiler struct {
 // lines of a .jsonl file, holds one in each item.
 func (t *tree) test(file string) (Definition, []schema.Problem) {
 	def := Definition{File: file}
-	var problems []schema.Problem
-	doc := t.open(file, "", &problems)
+	doc, problems := t.Open(file)
 	if doc == nil {
 		return def, problems
 	}
 	if !doc.IsList() {
 		test, found := t.compile(doc, false)
 		def.Tests = []Test{test}
-		return def, found
+		return def, found // with those of reading it
 	}
 	for i := range doc.Items() {
 		test, found := t.compile(doc.Part(i), true)
@@ -75,14 +74,16 @@ func (t *tree) compile(doc *schema.Document, listed bool) (Test, []schema.Proble
 	c := &compiler{tree: t, file: doc.File, doc: doc}
 	test := Test{At: doc.At()}
 	c.problems = doc.Check("#Test", schema.Warning)
-	if schema.HasErrors(c.problems) {
-		return test, c.problems
-	}
-	if err := doc.Decode(&c.test); err != nil {
+	broken := schema.HasErrors(c.problems)
+	if err := doc.Decode(&c.test); err != nil && !broken {
 		return test, append(c.problems, doc.Problem("decode", err.Error(), ""))
 	}
 	test.ID, test.At = c.test.ID, doc.At("id")
-	if !c.place() {
+	switch placed := c.place(); {
+	case broken:
+		c.look(placed)
+		return test, c.problems
+	case !placed:
 		return test, c.problems
 	}
 	local := ""
@@ -97,6 +98,23 @@ func (t *tree) compile(doc *schema.Document, listed bool) (Test, []schema.Proble
 		}
 	}
 	return test, c.problems
+}
+
+// look looks at what can be looked at in a test with mistakes: the names in it,
+// and what is expected, where it is known by whom.
+func (c *compiler) look(placed bool) {
+	c.problems = append(c.problems, c.unknownTools(c.doc, c.test.ToolIDs)...)
+	id := c.test.EvaluatorID
+	if placed {
+		id = cmp.Or(id, c.domain.EvaluatorID)
+	}
+	switch {
+	case id == "":
+	case !c.hasEvaluator(id):
+		c.problems = append(c.problems, c.unknownEvaluator(c.doc, id))
+	case placed && c.doc.Has("expected"):
+		c.evaluators()
+	}
 }
 
 // place finds the domain and level of the test and checks that what the file

@@ -65,7 +65,7 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		switch {
 		case !item.IsObject():
 			found = []schema.Problem{item.Problem("wrong-type", "a case must be an object", "write `id`, `input` and `expected_outcome`")}
-		case !schema.HasErrors(found):
+		default:
 			kase, found = s.compile(item, found)
 		}
 		problems = append(problems, found...)
@@ -161,16 +161,19 @@ type caseFile struct {
 
 // compile makes a case of an item, of which some problems are known. Where it
 // has errors there is none.
-func (s *suite) compile(doc *schema.Document, problems []schema.Problem) (*schema.Case, []schema.Problem) {
-	c := &compiler{suite: s, kase: part{doc: doc}, inputs: slices.Clone(s.inputs), problems: problems}
-	if err := doc.Decode(&c.caseFile); err != nil {
-		return nil, append(problems, doc.Problem("decode", err.Error(), ""))
-	}
+func (s *suite) compile(doc *schema.Document, known []schema.Problem) (*schema.Case, []schema.Problem) {
+	c := &compiler{suite: s, kase: part{doc: doc}, inputs: slices.Clone(s.inputs)}
+	err := doc.Decode(&c.caseFile)
 	kase := c.build()
-	if schema.HasErrors(c.problems) {
-		return nil, c.problems
+	switch {
+	case schema.HasErrors(known):
+		return nil, append(known, schema.LeadingNowhere(c.problems)...)
+	case err != nil:
+		return nil, append(known, doc.Problem("decode", err.Error(), ""))
+	case schema.HasErrors(c.problems):
+		kase = nil
 	}
-	return kase, c.problems
+	return kase, append(known, c.problems...)
 }
 
 func (c *compiler) build() *schema.Case {

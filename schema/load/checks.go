@@ -58,7 +58,7 @@ func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []s
 	if doc != nil {
 		c := checksReader{doc: doc, src: src, def: def, brief: l.opts.Brief, invalid: invalid}
 		c.read()
-		problems = c.problems
+		problems = append(problems, c.problems...)
 	}
 	if schema.HasErrors(problems) {
 		def.Cases = nil

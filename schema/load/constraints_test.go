@@ -78,6 +78,8 @@ func TestConstraints(t *testing.T) {
 		"d/level_1/fine.json:1:1: error: test_definitions/d/domain.json is invalid; mend it first: the test builds on it",
 		"d/level_1/fine.json:1:92: warning: unknown field `other`; it is ignored; remove it",
 		"d/level_1/orphan.yaml:1:1: error: the field `owner` is missing; add \"owner\": …, which test_definitions/schema/team.cue:12:2 demands",
+		"d/level_1/orphan.yaml:1:1: error: test_definitions/d/domain.json is invalid; mend it first: the test builds on it",
+		"d/level_1/slow.json:1:1: error: test_definitions/d/domain.json is invalid; mend it first: the test builds on it",
 		"d/level_1/slow.json:3:3: error: a test of ours has an hour at most; see test_definitions/schema/team.cue:11:15",
 		"lines.jsonl:2:15: error: every testcase needs a tag with its owner, such as owner:billing; see test_definitions/schema/team.cue:5:40",
 		"list.yaml:4:3: error: every testcase needs a tag with its owner, such as owner:billing; see test_definitions/schema/team.cue:5:40",

@@ -270,27 +270,30 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 		return def, nil
 	}
 	if def.Dialect == "" {
-		p := misfit(doc)
-		if p == nil {
+		def.Other = problems
+		if p := misfit(doc); p != nil {
+			def.Other = append(def.Other, *p)
+		} else if len(problems) == 0 {
 			note := doc.Problem("no-definition", "the file is no definition", "")
 			note.Severity = schema.Note
-			p = &note
+			def.Other = []schema.Problem{note}
 		}
-		def.Other = []schema.Problem{*p}
 		return def, nil
 	}
+	var found []schema.Problem
 	switch def.Dialect {
 	case schema.DialectTestcase:
-		def.Cases, problems = testcase.Load(src, doc)
+		def.Cases, found = testcase.Load(src, doc)
 	case schema.DialectPromptval:
-		def.Cases, problems = promptval.Load(src, doc)
+		def.Cases, found = promptval.Load(src, doc)
 	case schema.DialectEvalcase:
-		def.Cases, problems = evalcase.Load(src, doc)
+		def.Cases, found = evalcase.Load(src, doc)
 	default:
 		p := doc.Problem("not-read", fmt.Sprintf("definitions of the %s format are not read, and their cases are not run", def.Dialect), "name the file in .gavelignore")
 		p.Severity = schema.Warning
-		problems = []schema.Problem{p}
+		found = []schema.Problem{p}
 	}
+	problems = append(problems, found...)
 	def.IDs = identities(def.Cases)
 	return def, problems
 }

@@ -267,3 +267,58 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 }
+
+// TestAllProblemsAtOnce holds that one mistake in a file hides no other: of its
+// text, of its fields, and of what it names.
+func TestAllProblemsAtOnce(t *testing.T) {
+	with := settings
+	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent"}}
+	const d = "test_definitions/"
+	for file, row := range map[string]struct {
+		text  string
+		want  []string
+		cases int // of the file, that load all the same
+	}{
+		"tc.json": {"[{\"name\": \"A\", \"max_turn\": 3,\n \"tags\": \"x\", \"tags\": \"y\"},\n {\"name\": \"B\", \"max_turns\": 1}]", []string{
+			"1:16 unknown-field", "2:10 wrong-type", "2:15 duplicate-key",
+		}, 1},
+		"pv.yaml": {"test_type: agnt\nname: bto\nuser_input: Hi\ntesting_prompt: x\niterations: 0\nthreshold: .inf\n", []string{
+			"1:12 wrong-value", "2:1 unknown-target", "5:13 out-of-range", "6:12 not-finite",
+		}, 0},
+		"math/level_1/t.json": {"{\"id\": \"t\", \"name\": 5, \"prompt\": \"2?\",\n \"evaluator_id\": \"keyword\", \"tool_ids\": [\"get_wether\"],\n \"expected\": {\"keyword\": [\"2\"]},\n \"weight\": -1, \"weight\": 1}", []string{
+			"1:21 wrong-type", "2:42 unknown-tool", "3:15 unknown-field", "4:12 out-of-range", "4:16 duplicate-key",
+		}, 0},
+		"ec.yaml": {"- id: a\n  inptu: Hi\n  expected_outcome: Greets\n  execution: {target: bto}\n  input_messages:\n  - {role: user, content: [{type: file, value: orders.md}]}\n- {id: b, input: Hi, expected_outcome: Greets}\n", []string{
+			"2:3 unknown-field", "4:15 unknown-target", "6:41 missing-file",
+		}, 1},
+		"lines.jsonl": {"{\"id\": \"a\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n{\"id\": \"b\",\n{\"id\": \"c\", \"id\": \"c\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n{\"id\": \"d\", \"input\": 5, \"expected_outcome\": \"y\"}\n{\"id\": \"e\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n", []string{
+			"2:11 syntax", "3:13 duplicate-key", "4:22 wrong-type",
+		}, 2},
+		"testcases.jsonl":         {"{\"name\": \"A\", \"max_turns\": 1}\n{\"name\": \n{\"name\": \"C\", \"tags\": [\"\x00\"]}\n{\"name\": \"D\"}\n", []string{"2:9 syntax", "3:25 nul"}, 2},
+		"math/level_1/more.jsonl": {"{\"id\": \"l1\", \"name\": \"L\", \"prompt\": \"2?\", \"evaluator_id\": \"two_pass\", \"expected\": {\"answer\": 2}}\nnot JSON\n", []string{"2:2 syntax"}, 1},
+	} {
+		t.Run(file, func(t *testing.T) {
+			texts := seed()
+			texts[d+file] = row.text
+			res := loadBy(t, with, texts)
+			var got []string
+			for _, p := range res.Problems {
+				if p.File == d+file {
+					got = append(got, strings.TrimPrefix(p.Position.String(), p.File+":")+" "+p.Rule)
+				}
+				if p.Hint == "" || p.Severity == schema.Note {
+					t.Errorf("no hint: %v", p)
+				}
+			}
+			cases := 0
+			for _, c := range res.Cases {
+				if c.Origin.File == d+file {
+					cases++
+				}
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" || cases != row.cases {
+				t.Errorf("%d cases; problems (-want +got):\n%s", cases, diff)
+			}
+		})
+	}
+}

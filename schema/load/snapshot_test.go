@@ -29,6 +29,7 @@ func edits() map[string]map[string]string {
 		"a removed test":            {d + "tool_calling/level_1/test_one.json": ""},
 		"a new test":                {d + "math/level_2/new.yaml": "id: new\nname: N\nprompt: 2?\nevaluator_id: two_pass\nexpected: {answer: 2}\n"},
 		"tests in lines":            {d + "math/level_2/lines.jsonl": `{"id": "l1", "name": "L", "prompt": "2?", "evaluator_id": "two_pass", "expected": {"answer": 2}}` + "\n" + `{"id": "l2", "name": "L", "prompt": "3?", "evaluator_id": "two_pass", "expected": {"answer": 3}}`},
+		"a broken line":             {d + "math/level_2/lines.jsonl": `{"id": "l1", "name": "L", "prompt": "2?", "evaluator_id": "two_pass", "expected": {"answer": 2}}` + "\n" + `{"id": "l2", "name"`},
 		"an id that is taken":       {d + "tool_calling/level_2/a.json": strings.Replace(test, `"one"`, `"math_multiply_1"`, 1)},
 		"an id taken by an earlier": {d + "conversation/level_1/a.json": `{"id": "one", "name": "G", "prompt": "Halo", "expected": {"keywords": ["halo"]}}`},
 		"a key that is taken":       {d + "tool_calling/level_1/test_one.yaml": strings.Replace(test, `"one"`, `"other"`, 1)},

@@ -39,8 +39,11 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		doc = doc.Part(0)
 	}
 	c := &compiler{Source: src, doc: doc, problems: doc.Check("#Promptval", schema.Error)}
-	if schema.HasErrors(c.problems) {
-		return nil, c.problems
+	if known := c.problems; schema.HasErrors(known) {
+		if name := doc.Text("name"); name != "" {
+			c.target(name)
+		}
+		return nil, schema.SortProblems(append(known, schema.LeadingNowhere(c.problems)...))
 	}
 	kase := c.build()
 	c.problems = schema.SortProblems(c.problems)

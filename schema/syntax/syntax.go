@@ -39,8 +39,8 @@ type Mistake struct {
 // Read gives the value that stands in a .json, .yaml, .yml or .cue file, or in
 // a line of a .jsonl file. Places in the tree count bytes.
 func Read(file string, data []byte) (ast.Expr, []Mistake) {
-	if m := checkText(data); m != nil {
-		return nil, []Mistake{*m}
+	if found := checkText(data); len(found) > 0 {
+		return nil, found
 	}
 	var expr ast.Expr
 	var m *Mistake
@@ -49,6 +49,9 @@ func Read(file string, data []byte) (ast.Expr, []Mistake) {
 		expr, m = readJSON(file, data)
 	case ".yaml", ".yml":
 		expr, m = readYAML(file, data)
+		if tabs := checkTabs(data); m != nil && m.Rule == "syntax" && len(tabs) > 0 {
+			return nil, tabs
+		}
 	case ".cue":
 		return readCUE(file, data)
 	default:
@@ -60,22 +63,28 @@ func Read(file string, data []byte) (ast.Expr, []Mistake) {
 	return expr, nil
 }
 
-func checkText(data []byte) *Mistake {
+// maxMistakes bounds those that are told of one text.
+const maxMistakes = 20
+
+func checkText(data []byte) []Mistake {
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
-		return &Mistake{1, 1, "empty-file", "the file is empty", "write a definition or remove the file"}
+		return []Mistake{{1, 1, "empty-file", "the file is empty", "write a definition or remove the file"}}
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
-		return &Mistake{1, 1, "byte-order-mark", "the file begins with a byte order mark", "save it as UTF-8 without BOM"}
+		return []Mistake{{1, 1, "byte-order-mark", "the file begins with a byte order mark", "save it as UTF-8 without BOM"}}
+	case utf8.Valid(data) && bytes.IndexByte(data, 0) < 0:
+		return nil
 	}
+	var found []Mistake
 	for n, line := range bytes.Split(data, []byte("\n")) {
 		if !utf8.Valid(line) {
-			return &Mistake{n + 1, 1 + validPrefix(line), "invalid-utf8", "the line is not valid UTF-8", "save the file as UTF-8"}
+			found = append(found, Mistake{n + 1, 1 + validPrefix(line), "invalid-utf8", "the line is not valid UTF-8", "save the file as UTF-8"})
 		}
 		if i := bytes.IndexByte(line, 0); i >= 0 {
-			return &Mistake{n + 1, 1 + utf8.RuneCount(line[:i]), "nul", "the line holds a NUL character", "remove it"}
+			found = append(found, Mistake{n + 1, 1 + utf8.RuneCount(line[:i]), "nul", "the line holds a NUL character", "remove it"})
 		}
 	}
-	return nil
+	return found[:min(len(found), maxMistakes)]
 }
 
 // validPrefix counts the code points before the first invalid byte.

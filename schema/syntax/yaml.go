@@ -35,15 +35,30 @@ func readYAML(file string, data []byte) (ast.Expr, *Mistake) {
 	return nil, &Mistake{max(pos.Line(), 1), max(pos.Column(), 1), "two-documents", "the file holds more than one YAML document", "put each into a file of its own"}
 }
 
+// checkTabs finds the lines that are indented with tabs. In a text over several
+// lines they mean no harm, and so they count only where the file cannot be read.
+func checkTabs(data []byte) []Mistake {
+	if bytes.IndexByte(data, '\t') < 0 {
+		return nil
+	}
+	var found []Mistake
+	for n, line := range strings.Split(string(data), "\n") {
+		i := strings.IndexByte(indent(line), '\t')
+		if i >= 0 && strings.TrimSpace(line) != "" && len(found) < maxMistakes {
+			found = append(found, Mistake{n + 1, i + 1, "yaml-tab", "YAML is not indented with tabs", "use spaces"})
+		}
+	}
+	return found
+}
+
+// indent is the white space that a line begins with.
+func indent(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
+
 // checkYAML finds what the extraction answers badly, slowly or not at all:
-// tabs that indent, endless nesting, and aliases that grow beyond all bounds.
+// endless nesting, and aliases that grow beyond all bounds.
 func checkYAML(data []byte) *Mistake {
 	for n, line := range strings.Split(string(data), "\n") {
-		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-		if i := strings.IndexByte(indent, '\t'); i >= 0 && strings.TrimSpace(line) != "" {
-			return &Mistake{n + 1, i + 1, "yaml-tab", "YAML is not indented with tabs", "use spaces"}
-		}
-		if len(indent) > 4*MaxDepth || strings.Count(line, "[")+strings.Count(line, "{") > 16*MaxDepth {
+		if len(indent(line)) > 4*MaxDepth || strings.Count(line, "[")+strings.Count(line, "{") > 16*MaxDepth {
 			return &Mistake{n + 1, 1, "too-deep", "the line is nested too deeply", fmt.Sprintf("values may be nested %d deep", MaxDepth)}
 		}
 	}
