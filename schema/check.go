@@ -132,13 +132,16 @@ func (w *walker) object(n *node, s *shape.Shape, at Position) {
 			w.value(f.value, known, f.name, f.pos)
 			continue
 		}
-		if s.Open {
-			if s.Rest != nil {
-				w.value(f.value, s.Rest, f.name, f.pos)
-			}
+		if !s.Open {
+			w.unknown(f, s, n)
 			continue
 		}
-		w.unknown(f, s, n)
+		if near := w.meant(f.name, s, n); near != "" {
+			w.problems = append(w.problems, Problem{f.pos, Warning, "unknown-field", fmt.Sprintf("the field `%s` means nothing here", f.name), near})
+		}
+		if s.Rest != nil {
+			w.value(f.value, s.Rest, f.name, f.pos)
+		}
 	}
 	for _, must := range s.Must {
 		if !slices.ContainsFunc(n.fields, func(f field) bool { return f.name == must }) {
@@ -155,11 +158,8 @@ func (w *walker) unknown(f field, s *shape.Shape, n *node) {
 		w.fail(f.pos, r.Rule, r.Message, r.Hint)
 		return
 	}
-	missing := slices.DeleteFunc(slices.Clone(s.Names), func(name string) bool {
-		return slices.ContainsFunc(n.fields, func(f field) bool { return f.name == name })
-	})
 	message := fmt.Sprintf("unknown field `%s`", f.name)
-	if near := DidYouMean(f.name, missing); near != "" {
+	if near := w.meant(f.name, s, n); near != "" {
 		w.fail(f.pos, "unknown-field", message, near)
 		return
 	}
@@ -168,6 +168,17 @@ func (w *walker) unknown(f field, s *shape.Shape, n *node) {
 		hint = "known are " + strings.Join(s.Names, ", ")
 	}
 	w.problems = append(w.problems, Problem{f.pos, w.extra, "unknown-field", message, hint})
+}
+
+// meant asks whether a field is one that is near by name and not there.
+func (w *walker) meant(name string, s *shape.Shape, n *node) string {
+	known := s.Names
+	if n == w.root {
+		known = slices.Concat(known, w.added)
+	}
+	return DidYouMean(name, slices.DeleteFunc(slices.Clone(known), func(name string) bool {
+		return slices.ContainsFunc(n.fields, func(f field) bool { return f.name == name })
+	}))
 }
 
 func (w *walker) word(n *node, s *shape.Shape, name string) {

@@ -13,6 +13,7 @@ import (
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
 
+	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/shape"
 	"github.com/gavel-evals/gavel/schema/syntax"
 )
@@ -73,19 +74,22 @@ const (
 // A file that cannot be read gives problems and no document. One of which some
 // values, or some lines of a .jsonl file, cannot be used gives both, so that the
 // rest is looked at too; Check of a part with such values has their errors.
-func Parse(file string, data []byte) (*Document, []Problem) {
+func Parse(file string, data []byte) (*Document, []Problem) { return parseFile(file, data, nil) }
+
+// parseFile is Parse with a bound of what .cue files take.
+func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []Problem) {
 	if most := Limit(file); len(data) > most {
 		return nil, []Problem{tooLarge(Position{file, 1, 1}, "the file", int64(len(data)), int64(most))}
 	}
 	if path.Ext(file) == ".jsonl" {
 		return parseLines(file, data)
 	}
-	return parse(data, places{file: file, lines: strings.Split(string(data), "\n")})
+	return parse(data, places{file: file, lines: strings.Split(string(data), "\n")}, budget)
 }
 
 // parse reads a text, which may be one of several lines of a file.
-func parse(data []byte, text places) (*Document, []Problem) {
-	expr, mistakes := syntax.Read(text.file, data)
+func parse(data []byte, text places, budget *cuefile.Budget) (*Document, []Problem) {
+	expr, mistakes := syntax.Read(text.file, data, budget)
 	if len(mistakes) > 0 {
 		var problems []Problem
 		for _, m := range mistakes {

@@ -37,7 +37,7 @@ func parseLines(file string, data []byte) (*Document, []Problem) {
 		}
 	}
 	if len(problems)+len(doc.lines) == 0 {
-		return parse(data, places{file: file}) // which says what is wrong with an empty file
+		return parse(data, places{file: file}, nil) // which says what is wrong with an empty file
 	}
 	if len(doc.lines) == 0 {
 		doc = nil
@@ -49,7 +49,7 @@ func parseLine(line []byte, text places) (*Document, []Problem) {
 	if len(line) > MaxFile {
 		return nil, []Problem{tooLarge(Position{text.file, text.first + 1, 1}, "the line", int64(len(line)), MaxFile)}
 	}
-	return parse(line, text)
+	return parse(line, text, nil)
 }
 
 // Items is how many items the list at the path has; 0 where there is no list.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 // A Source is the repository that definitions are read from, with the settings
@@ -19,6 +21,9 @@ type Source struct {
 	Settings      Settings
 	// Constraints are what the team demands of the definitions.
 	Constraints Constraints
+	// Evaluations bounds what evaluating .cue files takes in all; nil for no
+	// bound but that of each file.
+	Evaluations *cuefile.Budget
 }
 
 // Constraints are what a team demands of its definitions beyond their formats,
@@ -34,7 +39,7 @@ type Constraints interface {
 // Open reads and parses a definition, which is then checked against the
 // constraints of the team too.
 func (s Source) Open(file string) (*Document, []Problem) {
-	doc, problems := Open(s.FS, file)
+	doc, problems := open(s.FS, file, s.Evaluations)
 	if doc != nil && s.Constraints != nil {
 		doc.rules = s.Constraints
 		for _, line := range doc.lines {
@@ -179,7 +184,9 @@ func ReadFile(fsys fs.FS, file string, most int64) ([]byte, error) {
 }
 
 // Open reads and parses a definition file, as Parse does.
-func Open(fsys fs.FS, file string) (*Document, []Problem) {
+func Open(fsys fs.FS, file string) (*Document, []Problem) { return open(fsys, file, nil) }
+
+func open(fsys fs.FS, file string, budget *cuefile.Budget) (*Document, []Problem) {
 	data, err := ReadFile(fsys, file, int64(Limit(file)))
 	var large tooLargeError
 	switch {
@@ -190,7 +197,7 @@ func Open(fsys fs.FS, file string) (*Document, []Problem) {
 			Position{file, 1, 1}, Error, "unreadable", "the file cannot be read: " + reason(err), "make it a plain file of the repository",
 		}}
 	}
-	return Parse(file, data)
+	return parseFile(file, data, budget)
 }
 
 // tooLarge is the problem of a definition that is longer than it may be.

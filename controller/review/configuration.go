@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
+	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 // configuration says what happens to gavel.yaml in the pull request. Without
@@ -112,10 +113,11 @@ func constraintChange(base, head *config.Config, p *controller.Prepared) []strin
 			}
 		}
 	}
+	budget := cuefile.NewBudget()
 	for root := range roots {
 		files := slices.DeleteFunc(slices.Clone(head.Constraints), func(f schema.ConstraintFile) bool { return f.Root() != root })
 		if len(files) > 0 {
-			_, problems := constraint.New(files)
+			_, problems := constraint.New(files, budget)
 			p.Problems = append(p.Problems, problems...)
 		}
 	}

@@ -88,8 +88,9 @@ var extensible = []string{
 }
 
 // New compiles the files of one definitions folder. Of files that cannot be
-// used it gives problems and nothing else.
-func New(files []schema.ConstraintFile) (*Set, []schema.Problem) {
+// used it gives problems and nothing else. The budget bounds what compiling
+// them takes and holding definitions against them.
+func New(files []schema.ConstraintFile, budget *cuefile.Budget) (*Set, []schema.Problem) {
 	if len(files) > maxFiles {
 		return nil, []schema.Problem{problem(files[maxFiles].File, fmt.Sprintf("there are more than %d files of constraints", maxFiles), "put several into one")}
 	}
@@ -109,7 +110,7 @@ func New(files []schema.ConstraintFile) (*Set, []schema.Problem) {
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		own = append(own, cuefile.File{Name: name, Data: []byte(sources[name])})
 	}
-	rules, err := cuefile.NewConstraints(context.Background(), own, given)
+	rules, err := budget.Compile(context.Background(), own, given)
 	if err != nil {
 		return nil, explain(files[0].File, err)
 	}
@@ -152,8 +153,12 @@ func (c *Set) vet() []schema.Problem {
 		switch s := shapes[f.Def]; {
 		case s == nil: // a name of their own, or a misspelt one
 			message, hint = fmt.Sprintf("there is no definition `%s`", f.Def), schema.DidYouMean(f.Def, slices.Collect(maps.Keys(shapes)))
-			if hint == "" {
+			if hint == "" && f.Used {
 				continue
+			}
+			if hint == "" {
+				message += ", and nothing refers to it: it constrains nothing"
+				hint = "open one of " + strings.Join(extensible, ", ") + ", or another of those that gavel schema prints"
 			}
 		case f.Field == "" || s.Open || slices.Contains(s.Names, f.Field):
 			continue

@@ -13,7 +13,7 @@ import (
 )
 
 // ServeChild evaluates files until there are no more if this process was
-// started by Evaluate, and reports whether it was; the program then has to end.
+// started by [Budget.Evaluate], and reports whether it was; the program then has to end.
 func ServeChild() bool {
 	if os.Getenv(childEnv) == "" || len(os.Args) != 2 || os.Args[1] != childArg {
 		served.Store(true)

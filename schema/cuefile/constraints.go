@@ -32,6 +32,7 @@ type Constraints struct {
 	// Fields are those that the files name in definitions, and the definitions.
 	Fields []ConstrainedField
 
+	budget  *Budget
 	files   []File
 	request ruleRequest
 	touched map[string]bool
@@ -43,6 +44,8 @@ type ConstrainedField struct {
 	Def   string `json:"def"`
 	Field string `json:"field,omitempty"`
 	At    FilePos
+	// Used says of a definition that the files refer to it.
+	Used bool `json:"used,omitempty"`
 }
 
 // A FilePos is a place in one of the files of a set.
@@ -107,10 +110,11 @@ type ruleAnswer struct {
 	Violations []Violation        `json:"violations,omitempty"`
 }
 
-// NewConstraints compiles files with the schema that they build on. Files that
-// cannot be used are an error of type [FileProblems].
-func NewConstraints(ctx context.Context, schema, files []File) (*Constraints, error) {
-	c := &Constraints{files: files, touched: map[string]bool{}}
+// Compile gives the constraints of files with the schema that they build on.
+// Compiling and checking take their time from the budget. Files that cannot be
+// used are an error of type [FileProblems].
+func (b *Budget) Compile(ctx context.Context, schema, files []File) (*Constraints, error) {
+	c := &Constraints{budget: b, files: files, touched: map[string]bool{}}
 	hash, size := sha256.New(), 0
 	for _, f := range schema {
 		c.request.Schema = append(c.request.Schema, f.Data)
@@ -173,7 +177,7 @@ func (c *Constraints) overrun(ctx context.Context, r ruleRequest, err error) Fil
 		if len(c.files) == 1 {
 			break
 		}
-		one := Constraints{files: c.files[i : i+1]}
+		one := Constraints{budget: c.budget, files: c.files[i : i+1]}
 		alone := r
 		alone.ID, alone.Files = fmt.Sprint(r.ID, " ", i), r.Files[i:i+1]
 		if _, aloneErr := one.ask(ctx, alone); errors.Is(aloneErr, ErrLimit) {
@@ -192,11 +196,13 @@ func (c *Constraints) whole(i int, rule, message, hint string) FileProblems {
 
 func (c *Constraints) ask(ctx context.Context, r ruleRequest) (ruleAnswer, error) {
 	var out ruleAnswer
-	err := ask(ctx, request{Rules: &r}, func(line []byte) (err error) {
+	err := c.budget.ask(ctx, request{Rules: &r}, func(line []byte) (err error) {
 		out, err = c.decode(line)
 		return err
 	})
 	switch {
+	case errors.Is(err, errSpent):
+		return out, fmt.Errorf("%w: they and the .cue files took more than %v together", ErrLimit, totalTime)
 	case errors.Is(err, errTime):
 		return out, fmt.Errorf("%w: the evaluation took longer than %v", ErrLimit, MaxTime)
 	case errors.Is(err, errMemory):

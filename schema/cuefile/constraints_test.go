@@ -40,7 +40,7 @@ func constraints(t *testing.T, texts ...string) (*cuefile.Constraints, error) {
 	for i, text := range texts {
 		files = append(files, cuefile.File{Name: fmt.Sprintf("%c.cue", 'a'+i), Data: []byte(text)})
 	}
-	return cuefile.NewConstraints(t.Context(), []cuefile.File{{Name: "talk.cue", Data: []byte(talk)}}, files)
+	return unbounded.Compile(t.Context(), []cuefile.File{{Name: "talk.cue", Data: []byte(talk)}}, files)
 }
 
 // TestConstraints holds what constraints say of values.

@@ -1,7 +1,7 @@
 // Package cuefile evaluates .cue files that strangers wrote and gives their
 // values with the places they come from.
 //
-// Most callers want [Evaluate]; main and TestMain call [ServeChild] first.
+// Most callers want [Budget.Evaluate]; main and TestMain call [ServeChild] first.
 //
 // CUE is a programming language: a file of a few lines asks for a terabyte or
 // for a million years, and the evaluator cannot be told when to stop. So it
@@ -111,18 +111,21 @@ type answer struct {
 // Evaluate gives the value of a .cue file as JSON sees it: hidden fields,
 // definitions, optional fields and attributes are no part of it. The file is
 // all there is: no package but CUE's own, no other file, no registry, no
-// network. What is wrong with the file is an error of type [Problems]. It may
-// be called from many goroutines.
-func Evaluate(ctx context.Context, file string, data []byte) (*Value, error) {
+// network. What is wrong with the file, or with the time that it took, is an
+// error of type [Problems]. A nil budget has no bound but that of each file. It
+// may be called from many goroutines.
+func (b *Budget) Evaluate(ctx context.Context, file string, data []byte) (*Value, error) {
 	if len(data) > maxInput {
 		return nil, fmt.Errorf("evaluate %s: it has %d bytes, more than %d", file, len(data), maxInput)
 	}
 	var out answer
-	err := ask(ctx, request{Source: data}, func(line []byte) (err error) {
+	err := b.ask(ctx, request{Source: data}, func(line []byte) (err error) {
 		out, err = decode(line, data)
 		return err
 	})
 	switch {
+	case errors.Is(err, errSpent):
+		return nil, exceeded(fmt.Sprintf("the .cue files took more than %v together, and this one is not evaluated any more", totalTime))
 	case errors.Is(err, errTime):
 		return nil, exceeded(fmt.Sprintf("the evaluation took longer than %v", MaxTime))
 	case errors.Is(err, errMemory):

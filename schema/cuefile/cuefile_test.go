@@ -16,6 +16,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
+// unbounded bounds each evaluation and nothing else.
+var unbounded *cuefile.Budget
+
 var update = flag.Bool("update", false, "write testdata/problems.txt anew")
 
 // TestMain answers as the child that evaluates.
@@ -61,7 +64,7 @@ func TestEvaluate(t *testing.T) {
 		"nothing":                 {"", `@1:1 {}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, err := cuefile.Evaluate(t.Context(), "x.cue", []byte(tt.src))
+			v, err := unbounded.Evaluate(t.Context(), "x.cue", []byte(tt.src))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +97,7 @@ func TestProblems(t *testing.T) {
 		{"too deep", "a: " + strings.Repeat("[", 80) + strings.Repeat("]", 80)},
 		{"two at once", "a: string\nb: 1 & 2\n"},
 	} {
-		_, err := cuefile.Evaluate(t.Context(), "x.cue", []byte(tt.src))
+		_, err := unbounded.Evaluate(t.Context(), "x.cue", []byte(tt.src))
 		var problems cuefile.Problems
 		if !errors.As(err, &problems) {
 			t.Fatalf("%s: got %v, want problems", tt.name, err)
@@ -134,7 +137,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := cuefile.Evaluate(t.Context(), "x.cue", []byte(tt.src))
+			_, err := unbounded.Evaluate(t.Context(), "x.cue", []byte(tt.src))
 			var problems cuefile.Problems
 			if !errors.As(err, &problems) {
 				t.Fatalf("got %.300v, want problems", err)
@@ -142,7 +145,7 @@ func TestLimits(t *testing.T) {
 			if tt.rule != "" && problems[0].Rule != tt.rule {
 				t.Errorf("got %.300v, want %s", problems, tt.rule)
 			}
-			if v, err := cuefile.Evaluate(t.Context(), "y.cue", []byte("a: 1")); err != nil || len(v.Fields) != 1 {
+			if v, err := unbounded.Evaluate(t.Context(), "y.cue", []byte("a: 1")); err != nil || len(v.Fields) != 1 {
 				t.Errorf("the next file: %v, %v", v, err)
 			}
 		})
@@ -174,14 +177,14 @@ func structs(n int) string {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := cuefile.Evaluate(ctx, "x.cue", []byte("a: 1")); !errors.Is(err, context.Canceled) {
+	if _, err := unbounded.Evaluate(ctx, "x.cue", []byte("a: 1")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestNothingOfTheEnvironment(t *testing.T) {
 	t.Setenv("GAVEL_SECRET", "s3cret")
-	if v, err := cuefile.Evaluate(t.Context(), "x.cue", []byte("a: string @tag(x)\na: *\"none\" | string\nb: \"\\(os.Getenv)\"")); err == nil {
+	if v, err := unbounded.Evaluate(t.Context(), "x.cue", []byte("a: string @tag(x)\na: *\"none\" | string\nb: \"\\(os.Getenv)\"")); err == nil {
 		t.Errorf("got %s", show(v))
 	}
 }
@@ -191,7 +194,7 @@ func TestAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 40 {
 		group.Go(func() {
-			v, err := cuefile.Evaluate(t.Context(), "x.cue", fmt.Appendf(nil, "n: %d + 1", i))
+			v, err := unbounded.Evaluate(t.Context(), "x.cue", fmt.Appendf(nil, "n: %d + 1", i))
 			if err != nil || v.Fields[0].Value.Text != strconv.Itoa(i+1) {
 				t.Errorf("%d: %v, %v", i, v, err)
 			}
@@ -202,11 +205,11 @@ func TestAtOnce(t *testing.T) {
 
 func BenchmarkEvaluate(b *testing.B) {
 	src := []byte("import \"list\"\ntest_cases: [for i in list.Range(0, 10, 1) {name: \"case \\(i)\", max_turns: i + 1}]\n")
-	if _, err := cuefile.Evaluate(b.Context(), "x.cue", src); err != nil {
+	if _, err := unbounded.Evaluate(b.Context(), "x.cue", src); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := cuefile.Evaluate(b.Context(), "x.cue", src); err != nil {
+		if _, err := unbounded.Evaluate(b.Context(), "x.cue", src); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -51,9 +51,9 @@ var (
 	idle = make(chan *child, cap(slots))
 )
 
-// ask has one child answer one request. What accept does not take counts as
-// no answer.
-func ask(ctx context.Context, r request, accept func([]byte) error) error {
+// ask has one child answer one request, in the time that the budget has left.
+// What accept does not take counts as no answer.
+func (b *Budget) ask(ctx context.Context, r request, accept func([]byte) error) error {
 	if !served.Load() {
 		return errors.New("main or TestMain must call cuefile.ServeChild first")
 	}
@@ -65,6 +65,10 @@ func ask(ctx context.Context, r request, accept func([]byte) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if b.isSpent() {
+		return errSpent
+	}
+	defer func(begun time.Time) { b.spend(time.Since(begun)) }(time.Now())
 	select {
 	case c := <-idle:
 		err := c.ask(ctx, r, accept)

@@ -73,6 +73,7 @@ func compileRules(r *ruleRequest) *ruleSet {
 	if inst.Err != nil { // root.Err says more than is true: it takes lists for empty
 		s.collect(inst.Err)
 	}
+	s.use()
 	s.touch()
 	s.conflicts()
 	return s
@@ -217,6 +218,28 @@ func demand(expr ast.Node, named func(ast.Label)) {
 		if x.Type != nil {
 			demand(x.Type, nil)
 		}
+	}
+}
+
+// use finds the definitions that the files refer to.
+func (s *ruleSet) use() {
+	used := map[string]bool{}
+	for _, f := range s.files {
+		for _, d := range f.Decls {
+			var refers ast.Node = d
+			if field, is := d.(*ast.Field); is {
+				refers = field.Value // its label is no reference
+			}
+			ast.Walk(refers, func(n ast.Node) bool {
+				if name, is := n.(*ast.Ident); is {
+					used[name.Name] = true
+				}
+				return true
+			}, nil)
+		}
+	}
+	for i := range s.seen.Fields {
+		s.seen.Fields[i].Used = used[s.seen.Fields[i].Def]
 	}
 }
 

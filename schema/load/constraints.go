@@ -20,7 +20,7 @@ func (l *loader) constraints(root string) *constraint.Set {
 	if len(files) == 0 {
 		return nil
 	}
-	c, problems := constraint.New(files)
+	c, problems := constraint.New(files, l.evaluations)
 	l.out.Problems = append(l.out.Problems, problems...)
 	if c != nil {
 		l.rules = append(l.rules, c)

@@ -51,6 +51,8 @@ _owned: list.MatchN(>0, =~"^owner:") | error("every testcase needs a tag with it
 #EvalcaseRubric: weight?: <=10
 #EvalcaseSuite: name: string
 #Domain: description: string
+#Level: name?: #Short
+#Short: =~"^.{0,80}$"
 `
 
 // TestConstraints holds what is said of definitions of every dialect that do
@@ -103,6 +105,8 @@ func TestConstraintsThatCannotBeUsed(t *testing.T) {
 		"a misspelt field":     {"#Testcase: tagz: _", teamFile + ":1:12: error: `#Testcase` has no field `tagz`; did you mean `tags`?"},
 		"no such field":        {"#TestcasePersona: colour: string", teamFile + ":1:19: error: `#TestcasePersona` has no field `colour`; known are type, description, instructions"},
 		"a field that is none": {"#Testcase: agent_tools: _", teamFile + ":1:12: error: `agent_tools` does not belong here: the agent's tools are captured on the run, so that the same case fits every version of the agent; remove them; calls that are wanted go into expected_tool_calls, their answers into its mock_responses"},
+		"an unknown name":      {"#Agent: name: _", teamFile + ":1:1: error: there is no definition `#Agent`, and nothing refers to it: it constrains nothing; open one of #Testcase, #Promptval, #Evalcase, #EvalcaseSuite, #EvalcaseSidecar, #Domain, #Level, #Test, #Tool, #Evaluator, or another of those that gavel schema prints"},
+		"a name in itself":     {"#List: {#Agent: 1}\n_x: #Agent\n#Agent: 1", teamFile + ":1:1: error: there is no definition `#List`, and nothing refers to it: it constrains nothing; open one of #Testcase, #Promptval, #Evalcase, #EvalcaseSuite, #EvalcaseSidecar, #Domain, #Level, #Test, #Tool, #Evaluator, or another of those that gavel schema prints"},
 		"no definition":        {"testcase: {}", teamFile + ":1:1: error: `testcase` constrains nothing; open a definition again, such as #Testcase: {…}; names of your own begin with _"},
 		"memory":               {"import \"strings\"\n#Testcase: name: !=strings.Repeat(\"x\", 2000000000)", teamFile + ":1:1: error: the constraints are not checked: the evaluation needed more memory than 512 MiB, or is nested too deeply; look for comprehensions, lists or strings that grow, and for definitions that refer to themselves"},
 		"too large":            {"// " + strings.Repeat("x", schema.MaxFile), teamFile + ":1:1: error: the file cannot be read: it has 262147 bytes and may have 262144; make it a plain file of the repository"},
@@ -173,5 +177,30 @@ func TestConstraintsAreGivenUp(t *testing.T) {
 		if diff := cmp.Diff(state(scan(t, with, texts)), state(snap)); diff != "" {
 			t.Errorf("(-fresh +updated):\n%s", diff)
 		}
+	}
+}
+
+// TestEvaluationsAreBoundedTogether holds that a repository whose evaluations
+// take too long together loses what is evaluated, in words, and nothing else.
+func TestEvaluationsAreBoundedTogether(t *testing.T) {
+	with, texts := constrained(map[string]string{
+		"test_definitions/a.json": `{"name": "A"}`, "test_definitions/b.cue": `name: "B"`, "test_definitions/c.cue": `name: "C"`,
+	}, map[string]string{teamFile: "#Testcase: tags: _"})
+	res, err := Load(t.Context(), fsOf(texts), Options{Settings: with, evaluations: &cuefile.Budget{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range res.Problems {
+		got = append(got, p.String())
+	}
+	const hint = "; look for comprehensions, lists or strings that grow, and for definitions that refer to themselves"
+	want := []string{
+		"test_definitions/b.cue:1:1: error: the .cue files took more than 30s together, and this one is not evaluated any more" + hint,
+		"test_definitions/c.cue:1:1: error: the .cue files took more than 30s together, and this one is not evaluated any more" + hint,
+		teamFile + ":1:1: error: the constraints are not checked: they and the .cue files took more than 30s together" + hint,
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(res.Cases) != 1 {
+		t.Errorf("%d cases; (-want +got):\n%s", len(res.Cases), diff)
 	}
 }

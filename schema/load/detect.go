@@ -85,8 +85,8 @@ func isTestcase(doc *schema.Document) bool {
 }
 
 // misfit says what is wrong with a file that looks like a definition and is
-// none: nil when it does not even look like one.
-func misfit(doc *schema.Document) *schema.Problem {
+// none: nothing when it does not even look like one.
+func misfit(doc *schema.Document) []schema.Problem {
 	at := []any{}
 	if doc.IsList() && doc.Items() > 0 {
 		at = append(at, 0)
@@ -98,35 +98,67 @@ func misfit(doc *schema.Document) *schema.Problem {
 			best, bestKey, bestCount = dialect, signs[0], len(signs)
 		}
 	}
-	if best == "" {
+	now, isRenamed := renamed[best][bestKey]
+	switch {
+	case best == "":
 		return misspelt(doc, keys, at)
+	case isRenamed && !slices.Contains(distinctive[best], bestKey):
+		return []schema.Problem{doc.Problem("renamed-field", fmt.Sprintf("`%s` is the name that a later version of the %s format uses", bestKey, best),
+			fmt.Sprintf("write `%s`", now), append(at, bestKey)...)}
+	case nearlyHas(doc, best, keys):
+		return doc.CheckPart(caseOf[best], schema.Error, at...)
 	}
-	var p schema.Problem
-	if now, ok := renamed[best][bestKey]; ok && !slices.Contains(distinctive[best], bestKey) {
-		p = doc.Problem("renamed-field", fmt.Sprintf("`%s` is the name that a later version of the %s format uses", bestKey, best),
-			fmt.Sprintf("write `%s`", now), append(at, bestKey)...)
-	} else {
-		p = doc.Problem("unknown-dialect", fmt.Sprintf("the file has `%s` like a definition of the %s format, and fits no format", bestKey, best),
-			lacking(best, keys)+", or name the file in .gavelignore", append(at, bestKey)...)
-	}
-	return &p
+	return []schema.Problem{doc.Problem("unknown-dialect", fmt.Sprintf("the file has `%s` like a definition of the %s format, and fits no format", bestKey, best),
+		lacking(best, keys)+", or name the file in .gavelignore", append(at, bestKey)...)}
 }
 
-// misspelt finds a key of two words that is nearly one that only a dialect has.
-// Single words are near to too many others.
-func misspelt(doc *schema.Document, keys []string, at []any) *schema.Problem {
+// caseOf are the definitions of what a case, or a file with one, is.
+var caseOf = map[string]string{
+	schema.DialectEvalcase: "#Evalcase", schema.DialectPromptval: "#Promptval", schema.DialectTestcase: "#Testcase",
+}
+
+// needs are the fields without which a dialect is not known.
+var needs = map[string][]string{
+	schema.DialectEvalcase:  {"id", "expected_outcome"},
+	schema.DialectPromptval: {"test_type", "testing_prompt"},
+	schema.DialectTestcase:  {"name"},
+}
+
+// nearlyHas reports whether every field that a dialect is known by is there, or
+// is misspelt.
+func nearlyHas(doc *schema.Document, dialect string, keys []string) bool {
+	if dialect == schema.DialectEvalcase && !doc.IsList() {
+		return false // one object is no suite, whatever it holds
+	}
+	known := schema.Fields(caseOf[dialect])
+	strange := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(known, key) })
+	return !slices.ContainsFunc(needs[dialect], func(field string) bool {
+		return !slices.Contains(keys, field) && schema.Suggest(field, strange) == ""
+	})
+}
+
+// misspelt finds a key that is nearly one that only a dialect has. Single words
+// are near to too many others, and count only where a testcase's other fields
+// stand beside them.
+func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
 	for _, dialect := range contentDialects {
 		for _, key := range keys {
 			near := schema.Suggest(key, distinctive[dialect])
-			if near == "" || !strings.Contains(key, "_") && near != "evalcases" {
+			if near == "" || !strings.Contains(key, "_") && near != "evalcases" && !isTestcaseBut(key, keys) {
 				continue
 			}
-			p := doc.Problem("unknown-field", fmt.Sprintf("unknown field `%s`", key),
-				fmt.Sprintf("did you mean `%s` of the %s format? If not, name the file in .gavelignore", near, dialect), append(at, key)...)
-			return &p
+			return []schema.Problem{doc.Problem("unknown-field", fmt.Sprintf("unknown field `%s`", key),
+				fmt.Sprintf("did you mean `%s` of the %s format? If not, name the file in .gavelignore", near, dialect), append(at, key)...)}
 		}
 	}
 	return nil
+}
+
+// isTestcaseBut reports whether all keys but one are those of a testcase, its
+// name among them.
+func isTestcaseBut(odd string, keys []string) bool {
+	known := schema.Fields("#Testcase")
+	return slices.Contains(keys, "name") && !slices.ContainsFunc(keys, func(k string) bool { return k != odd && !slices.Contains(known, k) })
 }
 
 // signsOf lists the keys that speak for a dialect.
@@ -151,16 +183,11 @@ func counts(dialect, key string, keys []string) bool {
 
 // lacking says what would make the file a definition.
 func lacking(dialect string, keys []string) string {
-	must := map[string][]string{
-		schema.DialectEvalcase:  {"id", "expected_outcome"},
-		schema.DialectPromptval: {"test_type", "testing_prompt"},
-		schema.DialectTestcase:  {"name"},
-	}[dialect]
 	if dialect == schema.DialectEvalcase && !slices.Contains(keys, "expected_outcome") {
 		return "put its cases into a list under `evalcases`"
 	}
 	var missing []string
-	for _, m := range must {
+	for _, m := range needs[dialect] {
 		if !slices.Contains(keys, m) {
 			missing = append(missing, "`"+m+"`")
 		}

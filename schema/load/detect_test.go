@@ -17,32 +17,42 @@ func TestDetect(t *testing.T) {
 		dialect    string
 		problems   string // what is said of the file, without its path
 	}{
-		"a suite":                 {"a.yaml", "evalcases: []\n", "evalcase", ""},
-		"a suite as JSON":         {"a.json", `{"evalcases": []}`, "evalcase", ""},
-		"a list of evalcases":     {"a.yaml", "- {id: x, expected_outcome: y, input: z}\n", "evalcase", ""},
-		"lines of evalcases":      {"a.jsonl", `{"id": "x", "expected_outcome": "y"}`, "evalcase", ""},
-		"a single evalcase":       {"a.yaml", "id: x\nexpected_outcome: y\n", "", "2:1: error: the file has `expected_outcome` like a definition of the evalcase format, and fits no format; put it into a list of cases"},
-		"promptval":               {"a.json", `{"test_type": "agent", "testing_prompt": "x"}`, "promptval", ""},
-		"half a promptval":        {"a.json", `{"test_type": "agent"}`, "", "1:2: error: the file has `test_type` like a definition of the promptval format, and fits no format; add `testing_prompt`, or name the file in .gavelignore"},
-		"a later promptval":       {"a.json", `{"type": "agent", "id": "x", "testing_prompt": "x"}`, "", "1:2: error: `type` is the name that a later version of the promptval format uses; write `test_type`"},
-		"type alone":              {"a.json", `{"type": "agent", "id": "x"}`, "", "note"},
-		"a later suite":           {"a.yaml", "tests: []\n", "", "1:1: error: `tests` is the name that a later version of the evalcase format uses; write `evalcases`"},
-		"another later suite":     {"a.yaml", "eval_cases: []\n", "", "1:1: error: `eval_cases` is the name that a later version of the evalcase format uses; write `evalcases`"},
-		"a list of later cases":   {"a.yaml", "- {id: x, criteria: y}\n", "", "1:11: error: `criteria` is the name that a later version of the evalcase format uses; write `expected_outcome`"},
-		"a later testcase":        {"a.json", `{"persona_context": {}, "title": "x"}`, "", "1:2: error: `persona_context` is the name that a later version of the testcase format uses; write `persona`"},
-		"a testcase without name": {"a.json", `{"max_turns": 3}`, "", "1:2: error: the file has `max_turns` like a definition of the testcase format, and fits no format; add `name`, or name the file in .gavelignore"},
-		"the agent's tools":       {"a.json", `{"name": "x", "agent_tools": []}`, "testcase", ""},
-		"the agent's prompt":      {"a.json", `{"agent_system_prompt": "x"}`, "", "1:2: error: the file has `agent_system_prompt` like a definition of the testcase format, and fits no format; add `name`"},
-		"broken":                  {"a.json", `{"x": `, "", "1:6: error: not valid JSON"},
-		"nothing of ours":         {"a.json", `{"colour": "red"}`, "", "note"},
-		"a number":                {"a.json", `5`, "", "note"},
-		"a list of numbers":       {"a.yaml", "[1, 2]\n", "", "note"},
-		"a hidden file":           {".a.json", `{"x": `, "-", ""},
-		"a package":               {"package.json", `{"x": `, "-", ""},
-		"a compiler's settings":   {"tsconfig.base.json", `{"x": `, "-", ""},
-		"a baseline":              {"a.baseline.jsonl", `{"x": `, "-", ""},
-		"checks":                  {"a.checks.yaml", `{"x": `, "-", ""},
-		"the team's constraints":  {"schema/team.cue", `#x: `, "-", ""},
+		"a suite":                  {"a.yaml", "evalcases: []\n", "evalcase", ""},
+		"a suite as JSON":          {"a.json", `{"evalcases": []}`, "evalcase", ""},
+		"a list of evalcases":      {"a.yaml", "- {id: x, expected_outcome: y, input: z}\n", "evalcase", ""},
+		"lines of evalcases":       {"a.jsonl", `{"id": "x", "expected_outcome": "y"}`, "evalcase", ""},
+		"a single evalcase":        {"a.yaml", "id: x\nexpected_outcome: y\n", "", "2:1: error: the file has `expected_outcome` like a definition of the evalcase format, and fits no format; put it into a list of cases"},
+		"promptval":                {"a.json", `{"test_type": "agent", "testing_prompt": "x"}`, "promptval", ""},
+		"half a promptval":         {"a.json", `{"test_type": "agent"}`, "", "1:2: error: the file has `test_type` like a definition of the promptval format, and fits no format; add `testing_prompt`, or name the file in .gavelignore"},
+		"a misspelt test_type":     {"a.yaml", "test_typ: agent\nname: x\nuser_input: Hi\ntesting_prompt: y\n", "", "1:1: error: the field `test_type` is missing; add \"test_type\": … / 1:1: error: unknown field `test_typ`; did you mean `test_type`?"},
+		"all of it misspelt":       {"a.yaml", "- test_typ: agent\n  name: x\n  user_input: Hi\n  testing_promt: y\n  iterations: 0\n", "", "1:3: error: the field `test_type` is missing; add \"test_type\": … / 1:3: error: the field `testing_prompt` is missing; add \"testing_prompt\": … / 1:3: error: unknown field `test_typ`; did you mean `test_type`? / 4:3: error: unknown field `testing_promt`; did you mean `testing_prompt`? / 5:15: error: `iterations` is 0; it must be at least 1"},
+		"test_type alone misspelt": {"a.yaml", "test_typ: agent\nname: x\n", "", "1:1: error: unknown field `test_typ`; did you mean `test_type` of the promptval format? If not, name the file in .gavelignore"},
+		"a misspelt name":          {"a.yaml", "nam: x\npersona: {type: t, description: d}\n", "", "1:1: error: the field `name` is missing; add \"name\": … / 1:1: error: unknown field `nam`; did you mean `name`? / 2:1: error: the field `instructions` is missing; add \"instructions\": …"},
+		"a misspelt persona":       {"a.yaml", "name: x\ntags: [a]\npersna: {}\n", "", "3:1: error: unknown field `persna`; did you mean `persona` of the testcase format? If not, name the file in .gavelignore"},
+		"a person of other data":   {"a.yaml", "name: x\nperson: y\nage: 3\n", "", "note"},
+		"misspelt evalcases":       {"a.yaml", "name: x\nevalcase: []\n", "", "2:1: error: unknown field `evalcase`; did you mean `evalcases` of the evalcase format? If not, name the file in .gavelignore"},
+		"a misspelt outcome":       {"a.yaml", "- id: x\n  input: y\n  expected_outcom: z\n", "", "3:3: error: unknown field `expected_outcom`; did you mean `expected_outcome` of the evalcase format?"},
+		"an outcome and rubrics":   {"a.yaml", "- id: x\n  rubrics: 5\n  expected_outcom: z\n", "", "2:12: error: `rubrics` must be a list, not a number; write [5] / 3:3: error: unknown field `expected_outcom`; did you mean `expected_outcome`?"},
+		"a misspelt id":            {"a.yaml", "- ID: x\n  input: y\n  expected_outcome: z\n", "", "1:3: error: the field `id` is missing; add \"id\": … / 1:3: error: unknown field `ID`; did you mean `id`?"},
+		"a later promptval":        {"a.json", `{"type": "agent", "id": "x", "testing_prompt": "x"}`, "", "1:2: error: `type` is the name that a later version of the promptval format uses; write `test_type`"},
+		"type alone":               {"a.json", `{"type": "agent", "id": "x"}`, "", "note"},
+		"a later suite":            {"a.yaml", "tests: []\n", "", "1:1: error: `tests` is the name that a later version of the evalcase format uses; write `evalcases`"},
+		"another later suite":      {"a.yaml", "eval_cases: []\n", "", "1:1: error: `eval_cases` is the name that a later version of the evalcase format uses; write `evalcases`"},
+		"a list of later cases":    {"a.yaml", "- {id: x, criteria: y}\n", "", "1:11: error: `criteria` is the name that a later version of the evalcase format uses; write `expected_outcome`"},
+		"a later testcase":         {"a.json", `{"persona_context": {}, "title": "x"}`, "", "1:2: error: `persona_context` is the name that a later version of the testcase format uses; write `persona`"},
+		"a testcase without name":  {"a.json", `{"max_turns": 3}`, "", "1:2: error: the file has `max_turns` like a definition of the testcase format, and fits no format; add `name`, or name the file in .gavelignore"},
+		"the agent's tools":        {"a.json", `{"name": "x", "agent_tools": []}`, "testcase", ""},
+		"the agent's prompt":       {"a.json", `{"agent_system_prompt": "x"}`, "", "1:2: error: the file has `agent_system_prompt` like a definition of the testcase format, and fits no format; add `name`"},
+		"broken":                   {"a.json", `{"x": `, "", "1:6: error: not valid JSON"},
+		"nothing of ours":          {"a.json", `{"colour": "red"}`, "", "note"},
+		"a number":                 {"a.json", `5`, "", "note"},
+		"a list of numbers":        {"a.yaml", "[1, 2]\n", "", "note"},
+		"a hidden file":            {".a.json", `{"x": `, "-", ""},
+		"a package":                {"package.json", `{"x": `, "-", ""},
+		"a compiler's settings":    {"tsconfig.base.json", `{"x": `, "-", ""},
+		"a baseline":               {"a.baseline.jsonl", `{"x": `, "-", ""},
+		"checks":                   {"a.checks.yaml", `{"x": `, "-", ""},
+		"the team's constraints":   {"schema/team.cue", `#x: `, "-", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			texts := seed()
@@ -58,14 +68,15 @@ func TestDetect(t *testing.T) {
 			if dialect != tt.dialect {
 				t.Errorf("taken for %q, want %q", dialect, tt.dialect)
 			}
-			said := ""
+			var all []string
 			for _, p := range res.Problems {
 				if p.Severity == schema.Note {
-					said = "note"
+					all = append(all, "note")
 				} else if p.File == file && p.Severity == schema.Error {
-					said = strings.TrimPrefix(p.String(), file+":")
+					all = append(all, strings.TrimPrefix(p.String(), file+":"))
 				}
 			}
+			said := strings.Join(all, " / ")
 			if tt.dialect == "" && (!strings.HasPrefix(said, tt.problems) || said == "") {
 				t.Errorf("said is %q, want %q", said, tt.problems)
 			}

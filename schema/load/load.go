@@ -21,6 +21,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
+	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/promptval"
@@ -44,6 +45,8 @@ type Options struct {
 	// Brief leaves of every case only what finding and counting it takes: key,
 	// dialect, origin, skip and the names of the inputs besides its own file.
 	Brief bool
+
+	evaluations *cuefile.Budget // of tests; nil for a new one
 }
 
 // A Definition is one file with its cases.
@@ -99,7 +102,7 @@ func Load(ctx context.Context, fsys fs.FS, opts Options) (*Result, error) {
 
 // loadFolders loads one folder after the other.
 func loadFolders(ctx context.Context, fsys fs.FS, opts Options) (*loader, error) {
-	l := &loader{fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}}
+	l := &loader{fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget())}
 	var err error
 	if l.ignore, err = readIgnore(fsys); err != nil {
 		return nil, err
@@ -136,7 +139,9 @@ type loader struct {
 	opts   Options
 	ignore []ignoreRule
 	rules  []*constraint.Set
-	out    Result
+	// evaluations bounds what .cue files and constraints take.
+	evaluations *cuefile.Budget
+	out         Result
 }
 
 // folder loads one definitions folder.
@@ -150,7 +155,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 			return err
 		}
 	}
-	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings}
+	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations}
 	if rules := l.constraints(root); rules != nil {
 		src.Constraints = rules
 	}
@@ -270,10 +275,8 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 		return def, nil
 	}
 	if def.Dialect == "" {
-		def.Other = problems
-		if p := misfit(doc); p != nil {
-			def.Other = append(def.Other, *p)
-		} else if len(problems) == 0 {
+		def.Other = append(problems, misfit(doc)...)
+		if len(def.Other) == 0 {
 			note := doc.Problem("no-definition", "the file is no definition", "")
 			note.Severity = schema.Note
 			def.Other = []schema.Problem{note}

@@ -37,8 +37,9 @@ type Mistake struct {
 }
 
 // Read gives the value that stands in a .json, .yaml, .yml or .cue file, or in
-// a line of a .jsonl file. Places in the tree count bytes.
-func Read(file string, data []byte) (ast.Expr, []Mistake) {
+// a line of a .jsonl file. Places in the tree count bytes. What evaluating a
+// .cue file takes is of the budget; nil has no bound but that of each file.
+func Read(file string, data []byte, budget *cuefile.Budget) (ast.Expr, []Mistake) {
 	if found := checkText(data); len(found) > 0 {
 		return nil, found
 	}
@@ -53,7 +54,7 @@ func Read(file string, data []byte) (ast.Expr, []Mistake) {
 			return nil, tabs
 		}
 	case ".cue":
-		return readCUE(file, data)
+		return readCUE(file, data, budget)
 	default:
 		m = &Mistake{0, 0, "file-type", "files of this type are not read", "use .json, .yaml, .yml, .jsonl or .cue"}
 	}
@@ -103,9 +104,9 @@ func validPrefix(line []byte) int {
 
 // readCUE evaluates a .cue file and takes its value as if it had been written
 // out at the places where its parts stand.
-func readCUE(file string, data []byte) (ast.Expr, []Mistake) {
+func readCUE(file string, data []byte, budget *cuefile.Budget) (ast.Expr, []Mistake) {
 	// Parsing has no context, and needs none: an evaluation has an end.
-	value, err := cuefile.Evaluate(context.Background(), file, data)
+	value, err := budget.Evaluate(context.Background(), file, data)
 	var wrong cuefile.Problems
 	switch {
 	case errors.As(err, &wrong):

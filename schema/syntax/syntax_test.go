@@ -24,7 +24,7 @@ func TestReadTellsAllAtOnce(t *testing.T) {
 		"nothing in white": {"a.yaml", " \n\n", []string{"1:1 empty-file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			expr, mistakes := syntax.Read(tt.file, []byte(tt.text))
+			expr, mistakes := syntax.Read(tt.file, []byte(tt.text), nil)
 			var got []string
 			for _, m := range mistakes {
 				got = append(got, fmt.Sprintf("%d:%d %s", m.Line, m.Column, m.Rule))
