@@ -14,12 +14,17 @@ import (
 var mixed embed.FS
 
 // Mixed gives the files of the repository with all dialects by their paths, and
-// those that the pull request to it writes.
+// those that the pull request to it writes; those that it deletes are nil.
 func Mixed() (base, change map[string][]byte, err error) {
 	if base, err = files("mixed/main"); err != nil {
 		return nil, nil, err
 	}
 	change, err = files("mixed/pull")
+	for name, data := range change {
+		if len(data) == 0 {
+			change[name] = nil
+		}
+	}
 	return base, change, err
 }
 

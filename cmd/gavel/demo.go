@@ -69,7 +69,7 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 		return err
 	}
 	file := filepath.Join(a.dir, controller.OwnFolder, "comment.md")
-	text := comment.Markdown(report, comment.Options{})
+	text := comment.Markdown(report, comment.Options{RepositoryURL: demoPage})
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -92,8 +92,10 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 
 const (
 	demoName  = "octo/demo"
-	demoStory = `A pull request edits a system prompt that three cases share, lowers a threshold,
-demands more in a rubric, adds a case and removes one. This is what that affects:
+	demoPage  = "https://github.com/" + demoName
+	demoStory = `A pull request edits a prompt and a system prompt that three cases share, breaks
+a file, changes a description, lowers a threshold, demands more in a rubric, and
+adds, moves and removes a case. This is what that affects:
 
 `
 )

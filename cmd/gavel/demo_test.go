@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +21,9 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
@@ -141,9 +145,9 @@ func TestDemoWithoutASandbox(t *testing.T) {
 		t.Fatalf("exit code %d, stderr %s", code, stderr)
 	}
 	for _, want := range []string{
-		"8 cases in four dialects are judged: 5 pass, 2 fail, 16 calls",
+		"11 cases in four dialects are judged: 7 pass, 3 fail, 21 calls",
 		"invoices#total was not judged: programs cannot be isolated on this machine",
-		"2 regressions, 2 improvements", "10 calls",
+		"1 invalid definition, 2 regressions, 3 improvements", "12 calls",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the demo does not say %q:\n%s", want, stdout)
@@ -152,35 +156,119 @@ func TestDemoWithoutASandbox(t *testing.T) {
 }
 
 // TestMixedExample runs the example with all dialects, and the pull request to
-// it, against its recordings.
+// it, against its recordings. Both have one ledger, so that every kind of
+// change is seen to cost what it has to.
 func TestMixedExample(t *testing.T) {
 	if isolated, err := condition("isolated"); err != nil || !isolated {
 		t.Skip("programs cannot be isolated here")
 	}
 	dir := demoFolder(t)
+	book := "--ledger=" + filepath.Join(t.TempDir(), "ledger.db")
 	want := map[string]string{
 		"invoices#reminder":                   "pass 1.00 of 1 Friendly and complete.",
 		"invoices#thanks":                     "pass 1.00 of 1 Thanks.",
 		"invoices#total":                      "pass 1.00 of 1 The answer names 59.30.",
 		"mails/delay":                         "fail 7.70 of 10 Open about the reason; the new date is missing.",
+		"mails/ready":                         "fail 5.00 of 10 Nobody knows when to come.",
+		"mails/welcome":                       "pass 10.00 of 10 Friendly and brief.",
 		"returns#gives-a-wheel-back":          "pass 4.71 of 5 A quick and correct return.",
 		"support/level_1/test_order_status":   "pass 1.00 of 1 1 of 1 expected tool calls were made",
 		"support/level_1/test_refund_window":  "pass 1.00 of 1 all 1 keywords were found",
 		"support/level_2/test_angry_customer": "fail 0.50 of 1 Polite, but without an apology or a date.",
+		"support/level_2/test_spare_part":     "pass 1.00 of 1 all 1 keywords were found",
 	}
-	if diff := cmp.Diff(want, verdicts(runExample(t, mainOf(t, dir)))); diff != "" {
+	if diff := cmp.Diff(want, verdicts(runExample(t, mainOf(t, dir), book))); diff != "" {
 		t.Errorf("main (-want +got):\n%s", diff)
 	}
+	changesOfTheDemo(t, dir, book)
+
 	delete(want, "invoices#thanks")
+	delete(want, "mails/welcome")
 	maps.Copy(want, map[string]string{
 		"invoices#reminder":                   "borderline 0.67 of 1 date: No date is named.",
+		"payments#thanks":                     "pass 1.00 of 1 Thanks.",
 		"mails/delay":                         "pass 7.70 of 10 Open about the reason; the new date is missing.",
+		"mails/ready":                         "pass 9.00 of 10 Says when to come and what to bring.",
 		"returns#asks-for-a-spare-key":        "pass 5.00 of 5 In the right order.",
 		"support/level_1/test_refund_window":  `fail 0.00 of 1 the reply contains the forbidden "60 days"; 0 of 1 keywords were found; missing: "30 days"`,
 		"support/level_2/test_angry_customer": "pass 1.00 of 1 Apologises and names the day of the refund.",
+		"support/level_2/test_spare_part":     "the definition is invalid in test_definitions/support/level_2/test_spare_part.json ",
 	})
-	if diff := cmp.Diff(want, judgedOnly(runExample(t, dir, "--base", "main", "--all"))); diff != "" {
+	report := runExample(t, dir, "--base", "main", book)
+	if diff := cmp.Diff(want, judgedOnly(report)); diff != "" {
 		t.Errorf("the pull request (-want +got):\n%s", diff)
+	}
+	var problems []string
+	for _, p := range report.Problems {
+		problems = append(problems, p.Position.String()+" "+p.Message+"; "+p.Hint)
+	}
+	if want := "test_definitions/support/level_2/test_spare_part.json:5:3 unknown field `expcted`; did you mean `expected`?"; !slices.Equal(problems, []string{want}) {
+		t.Errorf("problems %q, want %q", problems, want)
+	}
+	for _, row := range report.Cases {
+		if paid := row.Calls > 0; paid != (row.Action == plan.Run || row.Action == plan.Rejudge) {
+			t.Errorf("%s: %s makes %d calls", row.Key, row.Action, row.Calls)
+		}
+	}
+}
+
+// changesOfTheDemo holds what every kind of change in the pull request means.
+func changesOfTheDemo(t *testing.T, dir, book string) {
+	t.Helper()
+	stdout, stderr, code := gavel(t, dir, "plan", "--base", "main", "--json", book)
+	var got planned.Plan
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatalf("exit code %d, %v: %s", code, err, stderr)
+	}
+	means := map[string]string{}
+	for _, c := range got.Cases {
+		means[c.Key] = strings.TrimSpace(fmt.Sprintf("%s: %s %s", c.Action, plan.Summarise(c.Reasons), strings.Join(c.Edited, ", ")))
+	}
+	for change, want := range map[string][2]string{
+		"nothing changes":                {"invoices#total", "reuse:"},
+		"a prompt is edited":             {"mails/ready", "run: messages changed in test_definitions/mails/ready.json"},
+		"a shared system prompt, first":  {"support/level_1/test_order_status", "run: system prompt changed in test_definitions/support/domain.json"},
+		"a shared system prompt, second": {"support/level_1/test_refund_window", "run: system prompt changed in test_definitions/support/domain.json"},
+		"a shared system prompt, third":  {"support/level_2/test_angry_customer", "run: system prompt changed in test_definitions/support/domain.json"},
+		"a file breaks":                  {"support/level_2/test_spare_part", "skip: the definition is invalid in test_definitions/support/level_2/test_spare_part.json"},
+		"a description changes":          {"returns#gives-a-wheel-back", "reuse:  description"},
+		"a case is added":                {"returns#asks-for-a-spare-key", "run: the case is new in test_definitions/returns.yaml"},
+		"a case is moved":                {"payments#thanks", "reuse: moved from invoices#thanks in test_definitions/payments.yaml"},
+		"what is moved is not there":     {"invoices#thanks", ""},
+		"a case is removed":              {"mails/welcome", "removed: the case is gone in test_definitions/mails/welcome.json"},
+		"a rubric demands more":          {"invoices#reminder", "rejudge: evaluator changed in test_definitions/invoices.yaml"},
+		"a threshold is lowered":         {"mails/delay", "redecide: threshold 0.8 → 0.75 in test_definitions/mails/delay.json"},
+	} {
+		if means[want[0]] != want[1] {
+			t.Errorf("%s, %s: %q, want %q", change, want[0], means[want[0]], want[1])
+		}
+		delete(means, want[0])
+	}
+	if len(means) > 0 {
+		t.Errorf("more is in the plan: %q", means)
+	}
+}
+
+// TestOneByteOfTheDemo changes a byte of a recorded reply on both sides: its
+// case gets another verdict and no other does.
+func TestOneByteOfTheDemo(t *testing.T) {
+	dir := mainOf(t, demoFolder(t))
+	before := verdicts(runExample(t, dir))
+	file := filepath.Join(dir, "recordings", "assistant.jsonl")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := bytes.Replace(data, []byte("within 30 days with the receipt. Six"), []byte("within 20 days with the receipt. Six"), 1)
+	if bytes.Equal(data, changed) {
+		t.Fatal("the reply to change is not there")
+	}
+	if err := os.WriteFile(file, changed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before["support/level_1/test_refund_window"] = `fail 0.00 of 1 0 of 1 keywords were found; missing: "30 days"`
+	if diff := cmp.Diff(before, verdicts(runExample(t, dir))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

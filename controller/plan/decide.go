@@ -100,8 +100,30 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 			}
 		}
 		row.Action = Reuse
+		row.Edited = edited(row.Base, c)
 	}
 	return row
+}
+
+// edited names the fields of two cases that differ and that no digest has.
+func edited(base, head *schema.Case) []string {
+	was, is := base.Labels, head.Labels
+	var names []string
+	for _, field := range []struct {
+		name string
+		same bool
+	}{
+		{"name", was.Name == is.Name},
+		{"description", was.Description == is.Description},
+		{"tags", slices.Equal(was.Tags, is.Tags)},
+		{"difficulty", was.Difficulty == is.Difficulty},
+		{"weight", base.Weight == head.Weight},
+	} {
+		if !field.same {
+			names = append(names, field.name)
+		}
+	}
+	return names
 }
 
 // missing gives a row for every case that only base has: removed, or skipped

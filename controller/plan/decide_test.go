@@ -47,6 +47,33 @@ func actions(p *Plan) map[string]string {
 	return out
 }
 
+// TestEdited names what differs in a case that nothing affects, and says
+// nothing of one that is judged anyway.
+func TestEdited(t *testing.T) {
+	for want, edit := range map[string]func(*schema.Case){
+		"":            func(c *schema.Case) { c.Labels.Groups = []string{"other"} },
+		"name":        func(c *schema.Case) { c.Labels.Name = "another" },
+		"description": func(c *schema.Case) { c.Labels.Description = "another" },
+		"tags weight": func(c *schema.Case) { c.Labels.Tags, c.Weight = []string{"red-team"}, 2 },
+		"difficulty":  func(c *schema.Case) { c.Labels.Difficulty = "hard" },
+		"judged anew": func(c *schema.Case) { c.Labels.Name, c.Evaluators[0].Rule.Threshold = "another", 0.5 },
+	} {
+		head := kase("a", "1", 1)
+		edit(head)
+		base := side(kase("a", "1", 1))
+		row := Compare(&base, side(head), Options{}).Rows[0]
+		if want == "judged anew" {
+			if row.Action != Run || row.Edited != nil {
+				t.Errorf("%s, edited %v", row.Action, row.Edited)
+			}
+			continue
+		}
+		if got := strings.Join(row.Edited, " "); got != want || row.Action != Reuse || !row.Unaffected() {
+			t.Errorf("%s, edited %q, want %q", row.Action, got, want)
+		}
+	}
+}
+
 // TestSeveralTargets holds that a case which is run against several targets has
 // a row for each, and that each is compared with its own base.
 func TestSeveralTargets(t *testing.T) {

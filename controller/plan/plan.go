@@ -142,6 +142,10 @@ type Row struct {
 	MovedFrom string
 	// Known is what the ledger has for the head's digests.
 	Known Known
+	// Edited are the fields in which the case differs from base although
+	// nothing that bears on its verdict does: name, description, tags,
+	// difficulty, weight. Empty for a case that anything else is done with.
+	Edited []string
 }
 
 // A Plan says what has to be done, one row per case of head or base, sorted

@@ -18,6 +18,8 @@ type Case struct {
 	Target  string        `json:"target"`
 	Action  plan.Action   `json:"action"`
 	Reasons []plan.Reason `json:"reasons"`
+	// Edited are the fields that differ from base and bear on no verdict.
+	Edited []string `json:"edited,omitempty"`
 	// Digest is D; null for a case that only base has.
 	Digest *string `json:"digest"`
 }
@@ -45,7 +47,7 @@ func Of(p *plan.Plan) Plan {
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]
-		c := Case{Key: r.Key, Dialect: r.Dialect, Target: r.Target, Action: r.Action, Reasons: r.Reasons}
+		c := Case{Key: r.Key, Dialect: r.Dialect, Target: r.Target, Action: r.Action, Reasons: r.Reasons, Edited: r.Edited}
 		if c.Reasons == nil {
 			c.Reasons = []plan.Reason{}
 		}

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -13,13 +14,10 @@ import (
 func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	p := newPage(o)
 	counts := map[string]int{}
-	rest := pl.Rest
+	var rest unaffected
 	for _, row := range pl.Rows {
 		if row.Unaffected() {
-			rest.Cases++
-			if row.Action == plan.Skip {
-				rest.Skipped++
-			}
+			rest.add(row)
 			continue
 		}
 		counts[planWord(row)]++
@@ -49,12 +47,39 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	if len(parts) == 0 {
 		parts = append(parts, "nothing is affected")
 	}
-	others := phrase.Count(rest.Cases, "other case") + " unaffected"
-	if rest.Skipped > 0 {
-		others += ", " + phrase.Int(int64(rest.Skipped)) + " of them not active"
-	}
-	p.paragraph(margin{}, strings.Join(parts, ", ")+"; "+others, "")
+	p.paragraph(margin{}, strings.Join(parts, ", ")+"; "+rest.text(pl.Rest), "")
 	return p.writeTo(w)
+}
+
+// unaffected counts the rows of cases that nothing affects.
+type unaffected struct {
+	cases, skipped, edited int
+	// fields are what the edited ones differ in.
+	fields []string
+}
+
+func (u *unaffected) add(row plan.Row) {
+	u.cases++
+	if row.Action == plan.Skip {
+		u.skipped++
+	}
+	if len(row.Edited) > 0 {
+		u.edited++
+		u.fields = append(u.fields, row.Edited...)
+	}
+}
+
+// text counts them and those that have no row.
+func (u *unaffected) text(rest plan.Rest) string {
+	out := phrase.Count(u.cases+rest.Cases, "other case") + " unaffected"
+	if n := u.skipped + rest.Skipped; n > 0 {
+		out += ", " + phrase.Int(int64(n)) + " of them not active"
+	}
+	if u.edited > 0 {
+		slices.Sort(u.fields)
+		out += ", " + phrase.Int(int64(u.edited)) + " of them edited only in " + strings.Join(slices.Compact(u.fields), ", ")
+	}
+	return out
 }
 
 // moved stands for reuse where it is the key that changed: of such a case

@@ -100,6 +100,8 @@ func somePlan() *plan.Plan {
 	prompt := []plan.Reason{{Part: "system prompt", File: "test_definitions/support/domain.json", Message: "system prompt changed"}}
 	return &plan.Plan{Rows: []plan.Row{
 		{Key: "math/level_1/product", Action: plan.Reuse, Head: c, Base: c},
+		{Key: "math/level_1/ratio", Action: plan.Reuse, Head: c, Base: c, Edited: []string{"tags"}},
+		{Key: "math/level_1/share", Action: plan.Reuse, Head: c, Base: c, Edited: []string{"description", "tags"}},
 		{
 			Key: "math/level_1/total", Action: plan.Reuse, MovedFrom: "math/level_1/sum",
 			Reasons: []plan.Reason{{Part: "moved", Message: "moved from math/level_1/sum"}},
