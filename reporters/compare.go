@@ -55,9 +55,10 @@ type Input struct {
 // the plan, which is by key.
 //
 // A case is a regression when its verdict worsened in the order pass,
-// borderline, fail, and an improvement when it got better. A score that moved
-// within a verdict is no class of its own. Where base has no verdict the case
-// is unclear, since it may have been as bad before.
+// borderline, fail, and an improvement when it got better for another reason
+// than a rule that lets more through. A score that moved within a verdict is no
+// class of its own. Where base has no verdict the case is unclear, since it may
+// have been as bad before.
 func Compare(in Input) *Report {
 	r := &Report{
 		Run: in.Run, Base: commit(in.Plan.Base), Head: commit(in.Plan.Head),
@@ -311,6 +312,8 @@ func compareVerdicts(p pair) Class {
 		return Flaky
 	case is < was:
 		return Regression
+	case p.plan.BaseDigests.J == p.plan.HeadDigests.J:
+		return Unchanged
 	}
 	return Improvement
 }

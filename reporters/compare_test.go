@@ -119,6 +119,34 @@ func TestClassOfTheSameDigest(t *testing.T) {
 	}
 }
 
+// TestAnotherRuleIsNoImprovement holds that a case which passes because less is
+// asked of it has not improved, and that one which fails because more is asked
+// stands against the change all the same.
+func TestAnotherRuleIsNoImprovement(t *testing.T) {
+	s := reporttest.New()
+	for _, row := range []*plan.Row{
+		s.Add("a/lenient", fail(0.6, ""), pass(0.6), definition), s.Add("b/strict", pass(0.6), fail(0.6, ""), definition),
+	} {
+		row.Action = plan.Redecide
+	}
+	for i := range s.In.Plan.Rows {
+		s.In.Plan.Rows[i].HeadDigests.J = s.In.Plan.Rows[i].BaseDigests.J
+	}
+	s.Add("c/better", fail(0.6, ""), pass(0.6), definition)
+	r := Compare(s.In)
+	var got []string
+	for i := range r.Cases {
+		row := &r.Cases[i]
+		got = append(got, string(*row.Class)+", "+Label(row)+" "+Remark(row))
+	}
+	if diff := cmp.Diff([]string{"unchanged, redecided fail → pass by another rule", "regression, higher ", "improvement, improved "}, got); diff != "" {
+		t.Error(diff)
+	}
+	if r.Diff.Improvements != 1 || r.Diff.Regressions != 1 || r.Gate.Result != GateFail {
+		t.Errorf("diff %+v, gate %+v", r.Diff, r.Gate)
+	}
+}
+
 // TestCounts holds that every case is counted by its verdict or by why it has
 // none: an invalid definition is not judged, and what nothing affects and nobody
 // judged is neither called unchanged nor counted as judged.

@@ -19,10 +19,12 @@ const (
 	// Regression means that the verdict got worse in the order pass,
 	// borderline, fail.
 	Regression Class = "regression"
-	// Improvement means that it got better.
+	// Improvement means that it got better, and that more was changed than the
+	// rule that decides.
 	Improvement Class = "improvement"
-	// Unchanged means the same verdict. A score that moved within it shows in
-	// the scores, in Diff.Delta and in the gate's max_drop.
+	// Unchanged means the same verdict, or a better one that only another rule
+	// makes of the same measurements. A score that moved shows in the scores, in
+	// Diff.Delta and in the gate's max_drop.
 	Unchanged Class = "unchanged"
 	// Unclear means that base has no verdict to compare with.
 	Unclear Class = "unclear"

@@ -2,7 +2,6 @@ package reporters
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -133,10 +132,15 @@ func changed(row *Row) int {
 	case Moved:
 		return 9
 	}
-	if moved(row) {
+	if moved(row) || redecided(row) {
 		return 5
 	}
 	return tried(row)
+}
+
+// redecided reports whether only another rule gave the row its verdict.
+func redecided(row *Row) bool {
+	return row.Class != nil && *row.Class == Unchanged && row.Verdict != nil && row.BaseVerdict != nil && *row.Verdict != *row.BaseVerdict
 }
 
 // tried ranks cases that passed in a way that has to be told.
@@ -153,7 +157,8 @@ func moved(row *Row) bool {
 }
 
 // Label is the word for what happened to a row that does not block: accepted,
-// improved, unclear, flaky, new, removed, moved, error, skipped, passed, lower or higher.
+// improved, redecided, unclear, flaky, new, removed, moved, error, skipped,
+// passed, lower or higher.
 func Label(row *Row) string {
 	if row.Accepted != nil {
 		return "accepted"
@@ -173,6 +178,8 @@ func Label(row *Row) string {
 		return "error"
 	case row.Verdict != nil && *row.Verdict == verdict.Skipped:
 		return "skipped"
+	case redecided(row):
+		return "redecided"
 	case tried(row) > 0 && !moved(row):
 		return "passed"
 	case drop(row) < 0:
@@ -194,7 +201,9 @@ func Remark(row *Row) string {
 	case "unclear":
 		return "base has no verdict to compare with"
 	case "flaky":
-		return fmt.Sprintf("%s → %s under the same definition", *row.BaseVerdict, *row.Verdict)
+		return row.Turn() + " under the same definition"
+	case "redecided":
+		return row.Turn() + " by another rule"
 	case "new":
 		if row.Verdict != nil && *row.Verdict == verdict.Skipped {
 			return "skipped"
@@ -208,6 +217,9 @@ func Remark(row *Row) string {
 	}
 	return ""
 }
+
+// Turn writes the verdicts of a row that has both: "fail → pass".
+func (row *Row) Turn() string { return string(*row.BaseVerdict) + " → " + string(*row.Verdict) }
 
 func deref(s *string) string {
 	if s == nil {

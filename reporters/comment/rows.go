@@ -169,7 +169,9 @@ func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 	right = markup.Icon(label) + " " + label + " · " + c.name(row)
 	switch label {
 	case "improved":
-		return "**" + delta(row) + "**", right + c.small(c.why(row))
+		return gain(row), right + c.small(c.why(row))
+	case "redecided":
+		return turn(row), right + c.small(c.why(row))
 	case "moved":
 		return "", right + " <sub>" + markup.Text(reporters.Remark(row), 220) + "</sub>"
 	case "removed":
@@ -181,6 +183,17 @@ func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 	}
 	return delta(row), right + c.small(c.why(row))
 }
+
+// gain is the left cell of an improved row: the difference and both scores, or
+// the verdicts where the scores are the same.
+func gain(row *reporters.Row) string {
+	if row.Score != nil && row.BaseScore != nil && row.Change() == "0" {
+		return turn(row)
+	}
+	return numbers(row)
+}
+
+func turn(row *reporters.Row) string { return strings.ReplaceAll(row.Turn(), " ", "&nbsp;") }
 
 func formerScore(row *reporters.Row) string {
 	if row.BaseScore == nil {

@@ -203,6 +203,8 @@ func Icon(label string) string {
 		return "☑️"
 	case "improved", "passed":
 		return "✅"
+	case "redecided":
+		return "⚖️"
 	case "unclear":
 		return "❔"
 	case "flaky":

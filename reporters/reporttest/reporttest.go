@@ -87,7 +87,7 @@ func (s *Scenario) Add(key string, base, head *Side, why plan.Reason) *plan.Row 
 	row := plan.Row{
 		Key: key, Dialect: schema.DialectDomain, Target: "support-agent", Action: plan.Run,
 		Reasons: []plan.Reason{why}, Base: caseOf(key, base), Head: caseOf(key, head),
-		BaseDigests: plan.Digests{D: "base " + key}, HeadDigests: plan.Digests{D: "head " + key},
+		BaseDigests: plan.Digests{J: "base " + key, D: "base " + key}, HeadDigests: plan.Digests{J: "head " + key, D: "head " + key},
 	}
 	switch {
 	case head == nil:
@@ -305,8 +305,8 @@ func MovedRemovedNew() *Scenario {
 	s.Add("sql/1/was_red", Fail(0, "wrong columns"), nil, plan.Reason{Part: "removed", Message: "the case is gone"})
 	s.Add("sql/2/join_three_tables", nil, Pass(1), newCase("sql/2/join_three_tables"))
 	s.Add("sql/2/left_join", nil, Fail(0.5, "expected_columns: total is missing"), newCase("sql/2/left_join"))
-	row := s.Add("math/1/lax", Pass(0.7), Pass(0.7), plan.Reason{Part: "threshold", File: File("math/1/lax"), Message: "threshold 0.7 → 0.5"})
-	row.Action = plan.Redecide
+	row := s.Add("math/1/lax", Fail(0.6, "2 of 3 keywords"), Pass(0.6), plan.Reason{Part: "threshold", File: File("math/1/lax"), Message: "threshold 0.7 → 0.5"})
+	row.Action, row.HeadDigests.J = plan.Redecide, row.BaseDigests.J
 	row.Base.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.7}}}
 	row.Head.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.5}}}
 	flaky := s.Add("talk/2/capital", Pass(1), Fail(0.4, "Lyon"), plan.Reason{Part: "all", Message: "--all"})

@@ -145,7 +145,7 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 			mark, color = "✓", green
 		case "error":
 			mark, color = "!", yellow
-		case "lower", "unclear", "flaky":
+		case "lower", "redecided", "unclear", "flaky":
 			mark, color = "·", yellow
 		}
 		p.row(entry{mark, color, label, row}, keys)
@@ -156,7 +156,7 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 			p.note(reporters.Remark(row), "")
 		}
 		switch label {
-		case "improved", "higher", "lower":
+		case "improved", "redecided", "higher", "lower":
 			p.note(reporters.Why(r, row), dim)
 		}
 		p.trial(row)
