@@ -121,8 +121,8 @@ const (
 type Reason struct {
 	// Part is the name of the part that changed, or a word such as new.
 	Part string `json:"part"`
-	// File is where the change stands; left out where no file is to blame.
-	File string `json:"file,omitempty"`
+	// File is where the change stands; empty where no file is to blame.
+	File string `json:"file"`
 	// Message is one line for people.
 	Message string `json:"message"`
 }
