@@ -149,3 +149,43 @@ func TestNotices(t *testing.T) {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
 }
+
+// TestGateAccepted: what somebody accepted breaks no rule, and only that: what
+// has no verdict cannot be meant.
+func TestGateAccepted(t *testing.T) {
+	const key = "math/1/sum"
+	for _, tc := range []struct {
+		name       string
+		base, head *side
+		settings   GateSettings
+		result     string
+	}{
+		{"regression", pass(1), fail(0, ""), GateSettings{}, GatePass},
+		{"new case", nil, fail(0, ""), GateSettings{}, GatePass},
+		{"any failure", fail(0, ""), fail(0, ""), GateSettings{FailOn: FailOnAny}, GatePass},
+		{"required", fail(0, ""), fail(0, ""), GateSettings{Required: []string{key}}, GatePass},
+		{"the score", pass(1), fail(0, ""), GateSettings{MinScore: number(0.9), MaxDrop: number(0)}, GatePass},
+		{"an error", pass(1), failed("timeout"), GateSettings{}, GateUndetermined},
+		{"a required error", pass(1), failed("timeout"), GateSettings{Required: []string{key}}, GateUndetermined},
+		{"what was not run", pass(1), unknown, GateSettings{}, GateUndetermined},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := reporttest.New()
+			s.Add(key, tc.base, tc.head, definition)
+			s.Add("math/1/other", pass(1), pass(1), definition)
+			s.In.Gate = tc.settings
+			s.In.Orders = []Order{{Comment: 7, By: "mona", Verb: OrderAccept, Argument: "it is meant", Cases: []string{key}}}
+			r := Compare(s.In)
+			if r.Gate.Result != tc.result || (r.Cases[0].Accepted != nil) != (tc.result == GatePass) {
+				t.Errorf("%+v, accepted %v", r.Gate, r.Cases[0].Accepted)
+			}
+			if tc.result == GatePass && !strings.HasSuffix(r.Gate.Reason, "; 1 case accepted") {
+				t.Errorf("the gate says %q", r.Gate.Reason)
+			}
+			s.In.Orders[0].Cases = []string{"math/1/other"}
+			if r := Compare(s.In); tc.result == GatePass && r.Gate.Result != GateFail {
+				t.Errorf("another is accepted: %+v", r.Gate)
+			}
+		})
+	}
+}

@@ -38,7 +38,7 @@ func (o Order) String() string {
 	case OrderApprove:
 		return fmt.Sprintf("%s approved %.7s", o.By, o.Argument)
 	case OrderAccept:
-		return fmt.Sprintf("accepted by %s: %s", o.By, o.Argument)
+		return fmt.Sprintf("by %s, %s: %s", o.By, o.At.UTC().Format("2006-01-02 15:04 UTC"), o.Argument)
 	case OrderRerun:
 		return fmt.Sprintf("%s asked to run again what ended in %s: %s", o.By, o.Argument, phrase.Count(len(o.Cases), "case"))
 	}
@@ -63,7 +63,7 @@ func (row *Row) Acceptable() bool {
 func accept(rows []Row, orders []Order) {
 	for i := range rows {
 		for o := range orders {
-			if row := &rows[i]; orders[o].Verb == OrderAccept && row.Acceptable() && slices.Contains(orders[o].Cases, row.Name()) {
+			if row := &rows[i]; orders[o].Verb == OrderAccept && row.Acceptable() && slices.ContainsFunc(orders[o].Cases, row.Named) {
 				row.Accepted = &orders[o]
 			}
 		}

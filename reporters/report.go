@@ -146,6 +146,10 @@ func (row *Row) Name() string {
 	return row.Key
 }
 
+// Named reports whether the row is meant by a name: by its own, or by the key,
+// which means it beside every target.
+func (row *Row) Named(name string) bool { return name == row.Key || name == row.Name() }
+
 // Invalid reports whether the definition that the case had at base cannot be
 // read any more, so that nobody can judge it.
 func (row *Row) Invalid() bool { return row.Action == plan.Skip && row.Error != nil }

@@ -32,6 +32,9 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Keep every pull request of some repositories judged: webhooks and polling tell of
 changes, and each head gets its statuses and its pull request one comment.
 
+People with write permission steer it by comments: /gavel help on a pull request
+lists what they may write.
+
 What is served stands in the operator's file, which lies outside of every
 repository; examples/server/gavel-server.yaml shows all of it.`,
 		Args: noArgs,

@@ -232,12 +232,15 @@ func (l *look) reply(c ledger.Command) github.Text {
 	case c.Verb == Help:
 		return func(int) string { return marker + "\n" + helpText }
 	case c.Verb == Explain && c.Head == l.Head:
-		row := l.row(c.Cases[0])
-		if row == nil {
-			return nil // another process judged it meanwhile
+		var rows []*reporters.Row
+		if l.report != nil {
+			rows = l.rows(c.Cases[0])
+		}
+		if len(rows) == 0 {
+			return nil // it was judged anew meanwhile, and differently
 		}
 		web := comment.Options{RepositoryURL: l.desk.cfg.WebURL + "/" + l.Repository.String()}
-		return func(int) string { return comment.Explain(l.report, row, marker, web) }
+		return func(int) string { return comment.Explain(l.report, rows[0], marker, web) }
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (l *look) resolve(c *ledger.Command) {
 	case Accept:
 		c.Refused = l.accept(c)
 	case Explain:
-		_, c.Refused = l.find(c)
+		c.Refused = l.find(c)
 	case Cancel:
 		now := l.orders(l.taken)
 		over := l.report != nil && reporters.SameOrders(l.report.Orders, now.Obeyed)
@@ -74,7 +74,7 @@ func (l *look) run(c *ledger.Command) string {
 			return ""
 		}
 	}
-	return strings.TrimSuffix("no case has such a key; "+schema.DidYouMean(c.Argument, l.keys()), "; ")
+	return strings.TrimSuffix("no case has such a key; "+schema.DidYouMean(c.Argument, l.names()), "; ")
 }
 
 func (l *look) rerun(c *ledger.Command) string {
@@ -97,11 +97,12 @@ func (l *look) rerun(c *ledger.Command) string {
 }
 
 func (l *look) accept(c *ledger.Command) string {
-	row, refused := l.find(c)
-	switch {
-	case refused != "":
+	if refused := l.find(c); refused != "" {
 		return refused
-	case row.Verdict == nil || !row.Acceptable():
+	}
+	fails := slices.ContainsFunc(l.rows(c.Cases[0]), func(row *reporters.Row) bool { return row.Acceptable() })
+	switch {
+	case !fails:
 		return "the case does not fail"
 	case c.Argument == "":
 		return "say why the result is meant"
@@ -109,49 +110,51 @@ func (l *look) accept(c *ledger.Command) string {
 	return ""
 }
 
-// find takes the case out of the argument of an order: the longest of the
-// report's that it begins with.
-func (l *look) find(c *ledger.Command) (row *reporters.Row, refused string) {
+// find takes the case out of the argument of an order: the longest name of the
+// report's that it begins with. Where a case was run against several targets,
+// its key means all of them.
+func (l *look) find(c *ledger.Command) (refused string) {
 	if l.report == nil {
-		return nil, "this head is not judged yet"
+		return "this head is not judged yet"
 	}
 	said := strings.TrimPrefix(c.Argument, "`")
-	length := 0
-	for i := range l.report.Cases {
-		name := l.report.Cases[i].Name()
+	found := ""
+	for _, name := range l.names() {
 		rest, ok := strings.CutPrefix(said, name)
 		rest = strings.TrimPrefix(rest, "`")
-		if ok && len(name) > length && (rest == "" || rest[0] == ' ') {
-			row, length, c.Argument = &l.report.Cases[i], len(name), strings.TrimSpace(rest)
+		if ok && len(name) > len(found) && (rest == "" || rest[0] == ' ') {
+			found, c.Argument = name, strings.TrimSpace(rest)
 		}
 	}
-	if row == nil {
+	if found == "" {
 		name, _, _ := strings.Cut(strings.ReplaceAll(said, "`", ""), " ")
-		return nil, strings.TrimSuffix(fmt.Sprintf("there is no case %q; %s", name, schema.DidYouMean(name, l.keys())), "; ")
+		return strings.TrimSuffix(fmt.Sprintf("there is no case %q; %s", name, schema.DidYouMean(name, l.names())), "; ")
 	}
-	c.Cases = []string{row.Name()}
-	return row, ""
+	c.Cases = []string{found}
+	return ""
 }
 
-// row is the row of the report with a name, nil where there is none.
-func (l *look) row(name string) *reporters.Row {
-	if l.report == nil {
-		return nil
-	}
+// rows are those of the report with a name.
+func (l *look) rows(name string) []*reporters.Row {
+	var found []*reporters.Row
 	for i := range l.report.Cases {
-		if l.report.Cases[i].Name() == name {
-			return &l.report.Cases[i]
+		if row := &l.report.Cases[i]; row.Named(name) {
+			found = append(found, row)
 		}
 	}
-	return nil
+	return found
 }
 
-func (l *look) keys() []string {
-	var keys []string
+// names are what the cases of the report are called.
+func (l *look) names() []string {
+	var names []string
 	for i := range l.report.Cases {
-		keys = append(keys, l.report.Cases[i].Name())
+		names = append(names, l.report.Cases[i].Key)
+		if l.report.Cases[i].Beside {
+			names = append(names, l.report.Cases[i].Name())
+		}
 	}
-	return keys
+	return names
 }
 
 // orders are what commands come to for the head. To cancel ends what was asked

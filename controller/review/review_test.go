@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
@@ -32,6 +34,8 @@ type desk struct {
 	cfg   review.Config
 	dir   string
 	runs  int
+	// head and base are those of the last pull request.
+	head, base string
 }
 
 // newDesk has the given commits, one upon the other, of which the last branch
@@ -89,6 +93,9 @@ func (d *desk) fetch(ctx context.Context, refs []string) (*gitrepo.Repository, [
 func (d *desk) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
 	d.runs++
 	e.ID, e.Scrub = fmt.Sprint("run-", d.runs), func(s string) string { return s }
+	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+		return target.New(t, target.Env{Files: s.FS})
+	}
 	report, err := p.Execute(ctx, e)
 	if err != nil {
 		return nil, err
@@ -106,7 +113,8 @@ func (d *desk) pull(number int) {
 	if err := repo.Close(); err != nil {
 		d.t.Fatal(err)
 	}
-	d.forge.AddPull(forgetest.Pull{Number: number, HeadSHA: commits[0], HeadRef: "topic", BaseSHA: commits[1]})
+	d.head, d.base = commits[0], commits[1]
+	d.forge.AddPull(forgetest.Pull{Number: number, HeadSHA: d.head, HeadRef: "topic", BaseSHA: d.base})
 }
 
 // review judges a pull request and gives what could not be published.

@@ -316,7 +316,7 @@ func TestAccept(t *testing.T) {
 		t.Errorf("reactions %q", got)
 	}
 	w.wantStates("two", "success success")
-	text := w.report("accepted by mona: we say bye since", "1 case accepted")
+	text := w.report("accepted · [talk/level_1/hello]", "<sub>by mona, ", ": we say bye since", "1 case accepted")
 	for _, hostile := range []string{"@everyone", "since |", "</details> #1", " #1"} {
 		if strings.Contains(text, hostile) {
 			t.Errorf("%q stands in the report:\n%s", hostile, text)

@@ -39,6 +39,10 @@ func comments() map[string]func() string {
 	fork.RunURL, fork.Commands = "", []string{"/gavel approve 9f31c2e"}
 	superseded := onForge()
 	superseded.Note = "superseded by 1c2d3e4"
+	ordered := onForge()
+	ordered.Refused = []string{`"/gavel aprove 9f31c2e" of mona was refused: not understood: there is no such order; did you mean ` + "`approve`?"}
+	hostileOrdered := onForge()
+	hostileOrdered.Refused = reporttest.HostileTexts()
 	small := onForge()
 	small.MaxBytes = 3000
 	return map[string]func() string{
@@ -52,6 +56,8 @@ func comments() map[string]func() string {
 		"changed_2000_small": of(reporttest.ChangedCases(2000), small),
 		"errors":             of(reporttest.ErrorsOnly(), superseded),
 		"moved_removed_new":  of(reporttest.MovedRemovedNew(), onForge()),
+		"orders":             of(reporttest.Ordered("mona", "the policy says 60 days now"), ordered),
+		"hostile_orders":     of(reporttest.Ordered(reporttest.HostileTexts()[5], reporttest.HostileTexts()[0]), hostileOrdered),
 		"waiting":            of(reporttest.Waiting(), fork),
 		"hostile":            of(reporttest.Hostile(reporttest.HostileTexts()), hostileOptions),
 	}

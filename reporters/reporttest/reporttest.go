@@ -221,6 +221,20 @@ func Regressions() *Scenario {
 	return s
 }
 
+// Ordered are the regressions after somebody approved the head, asked for one of
+// them again, and accepted the other for a reason.
+func Ordered(by, reason string) *Scenario {
+	s := Regressions()
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	s.In.Orders = []reporters.Order{
+		{Comment: 1, By: by, At: at, Verb: reporters.OrderApprove, Argument: headSHA},
+		{Comment: 2, By: by, At: at, Verb: reporters.OrderRerun, Argument: "failed", Cases: []string{"support/3/refund_window", "tool_calling/2/order_then_notify"}},
+		{Comment: 3, By: by, At: at, Verb: reporters.OrderRun, Argument: "math/**", Cases: []string{"math/**"}},
+		{Comment: 4, By: by, At: at, Verb: reporters.OrderAccept, Argument: reason, Cases: []string{"support/3/refund_window"}},
+	}
+	return s
+}
+
 // InvalidDefinitions has a case of base that nobody can read at head.
 func InvalidDefinitions() *Scenario {
 	s := New()

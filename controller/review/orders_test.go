@@ -1,0 +1,124 @@
+package review_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// obey judges pull request 1 with an approval of a commit, none where that is
+// empty.
+func (d *desk) obey(approved string) *reporters.Report {
+	d.t.Helper()
+	r, err := review.New(d.cfg).Pull(d.t.Context(), 1, "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var orders review.Orders
+	if approved == "head" {
+		approved = r.Head()
+	}
+	if approved != "" {
+		orders.Obeyed = []reporters.Order{{Comment: 7, By: "mona", Verb: reporters.OrderApprove, Argument: approved}}
+	}
+	r.Obey(orders)
+	report, unpublished, err := r.Run(d.t.Context())
+	if err != nil || unpublished != nil {
+		d.t.Fatal(err, unpublished)
+	}
+	return report
+}
+
+// another is a commit that is no head.
+const another = "4b07d1a6d8aa4b6f9a6f9b3f6b8f0c1d2e3f4a5b"
+
+// TestAnApprovedHeadConfiguresItself where base has nothing, and nowhere else.
+func TestAnApprovedHeadConfiguresItself(t *testing.T) {
+	mock := func(reply string) []byte {
+		return []byte("version: 1\ntargets: {bot: {provider: mock, replies: [{reply: " + reply + "}]}}\n")
+	}
+	suite := map[string][]byte{
+		"gavel.yaml":                               mock("hello"),
+		"test_definitions/talk/domain.json":        []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
+		"test_definitions/talk/level_1/hello.json": []byte(`{"id": "hello", "name": "Hello", "prompt": "hi", "expected": {"keywords": ["hello"]}}`),
+	}
+	for name, test := range map[string]struct {
+		base           []byte
+		approved, want string
+	}{
+		"nobody approved":     {nil, "", "base has no gavel.yaml: validated and planned only, until"},
+		"another is approved": {nil, another, "base has no gavel.yaml: validated and planned only, until"},
+		"approved":            {nil, "head", "no case regressed"},
+		"base has its own":    {mock("bye"), "head", "1 new case fails"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base := map[string][]byte{"README.md": []byte("hello\n")}
+			if test.base != nil {
+				base["gavel.yaml"] = test.base
+			}
+			d := newDesk(t, gitrepo.Change{Write: base}, gitrepo.Change{Branch: "topic", Write: suite})
+			d.pull(1)
+			if got := d.obey(test.approved).Gate; !strings.Contains(got.Reason, test.want) {
+				t.Errorf("gate %+v, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestAbuse06ProgramsOfTheHead are those of base until the head is approved, and
+// always where the operator wants that.
+func TestAbuse06ProgramsOfTheHead(t *testing.T) {
+	agent := func(words string) map[string][]byte {
+		return map[string][]byte{"agent.sh": []byte("echo " + words + "\n")}
+	}
+	base := agent("base")
+	base["gavel.yaml"] = []byte("version: 1\ntargets: {bot: {provider: command, argv: [sh, agent.sh], inputs: [agent.sh]}}\n")
+	base["test_definitions/talk/domain.json"] = []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`)
+	base["test_definitions/talk/level_1/hello.json"] = []byte(`{"id": "hello", "name": "Hello", "prompt": "hi", "expected": {"keywords": ["hello"]}}`)
+	for name, test := range map[string]struct {
+		pull               forgetest.Pull
+		programs, approved string
+		runs, own          bool
+		said               string
+	}{
+		"nobody approved":            {said: "agent.sh is changed here: programs run as base has them until the head is approved"},
+		"another is approved":        {approved: another, said: "until the head is approved"},
+		"approved":                   {approved: "head", runs: true, own: true},
+		"a fork, approved":           {pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: "head", runs: true, own: true},
+		"the operator runs base's":   {programs: review.ProgramsBase, approved: "head", said: "programs run as base has them"},
+		"a fork, another's approval": {pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: another, said: "until somebody with write permission approves"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, gitrepo.Change{Write: base}, gitrepo.Change{Branch: "topic", Write: agent("head")})
+			d.pull(1)
+			test.pull.Number, test.pull.HeadSHA, test.pull.HeadRef, test.pull.BaseSHA = 1, d.head, "topic", d.base
+			d.forge.AddPull(test.pull)
+			d.cfg.Programs = test.programs
+			inner := d.cfg.Execute
+			var runs, own bool
+			d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+				row := p.Plan.Rows[0]
+				runs, own = e.NotRun == "" && (e.Withhold == nil || e.Withhold(row) == ""), p.Head.Programs == nil
+				said := e.NotRun
+				if e.Withhold != nil {
+					said += e.Withhold(row)
+				}
+				if !strings.Contains(said, test.said) {
+					t.Errorf("it says %q, want %q", said, test.said)
+				}
+				e.NotRun = "not here"
+				return inner(ctx, p, e)
+			}
+			d.obey(test.approved)
+			if runs != test.runs || own != test.own {
+				t.Errorf("runs %v with its own programs %v, want %v %v", runs, own, test.runs, test.own)
+			}
+		})
+	}
+}
