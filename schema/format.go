@@ -35,7 +35,9 @@ func FormatCUE(format string) (string, error) {
 
 // FormatJSON gives a format as a JSON Schema (draft 2020-12) for editors. It
 // refuses no valid file, and lets some pass that are not: what depends on other
-// fields or files cannot be said in it.
+// fields or files can hardly be said in it. A test of the domain dialect that
+// names a built-in evaluator is held to what that one expects, also where a file
+// in evaluators/ gives the name to another.
 func FormatJSON(format string) ([]byte, error) {
 	c := checkers.Get().(*shape.Checker)
 	defer checkers.Put(c)
@@ -88,18 +90,36 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 		suite := shape.JSON{"if": shape.JSON{"required": []string{"evalcases"}}, "then": w.Ref("#EvalcaseSuite"), "else": w.Ref("#EvalcaseSidecar")}
 		return listOr(shape.JSON{"items": w.Ref("#Evalcase")}, suite)
 	case DialectDomain:
-		return listOr(shape.JSON{"items": w.Ref("#Test")}, shape.JSON{
-			"anyOf": []shape.JSON{w.Ref("#Test"), w.Ref("#Domain"), w.Ref("#Level"), w.Ref("#Tool"), w.Ref("#Evaluator")},
+		return listOr(shape.JSON{"items": testSchema(w)}, shape.JSON{
+			"anyOf": []shape.JSON{testSchema(w), w.Ref("#Domain"), w.Ref("#Level"), w.Ref("#Tool"), w.Ref("#Evaluator")},
 		})
 	case FormatConfig:
 		return w.Ref("#Config")
 	case "domain/test":
-		return listOr(shape.JSON{"items": w.Ref("#Test")}, w.Ref("#Test"))
+		return listOr(shape.JSON{"items": testSchema(w)}, testSchema(w))
 	}
 	if def := kinds[format]; def != "" {
 		return w.Ref(def)
 	}
 	return nil
+}
+
+// expecteds are what the built-in evaluators of the domain dialect expect.
+var expecteds = map[string]string{
+	"keyword": "#KeywordExpected", "two_pass": "#TwoPassExpected", "sql_executor": "#SQLExpected", "tool_call": "#ToolCallExpected",
+}
+
+// testSchema says what a test is, and what it expects where it names a built-in
+// evaluator itself. Of one that its domain names nothing is known here.
+func testSchema(w *shape.Writer) shape.JSON {
+	all := []shape.JSON{w.Ref("#Test")}
+	for _, id := range slices.Sorted(maps.Keys(expecteds)) {
+		all = append(all, shape.JSON{
+			"if":   shape.JSON{"required": []string{"evaluator_id"}, "properties": shape.JSON{"evaluator_id": shape.JSON{"const": id}}},
+			"then": shape.JSON{"required": []string{"expected"}, "properties": shape.JSON{"expected": w.Ref(expecteds[id])}},
+		})
+	}
+	return shape.JSON{"allOf": all}
 }
 
 // listOr tells lists from the rest, so that an editor shows the mistakes of
