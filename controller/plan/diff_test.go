@@ -134,13 +134,13 @@ func TestNumberedParts(t *testing.T) {
 	}
 }
 
-// TestReasonShape holds that a reason without a file has no such field.
+// TestReasonShape holds that a reason always has all fields.
 func TestReasonShape(t *testing.T) {
 	for want, reason := range map[string]Reason{
-		`{"part":"all","message":"all cases were asked for"}`:          {Part: "all", Message: "all cases were asked for"},
-		`{"part":"new","file":"a.json","message":"the case is new"}`:   {"new", "a.json", "the case is new"},
-		`{"part":"moved","file":"a.json","message":"moved from b"}`:    {"moved", "a.json", "moved from b"},
-		`{"part":"removed","file":"a.json","message":"the case gone"}`: {"removed", "a.json", "the case gone"},
+		`{"part":"all","file":"","message":"all cases were asked for"}`: {Part: "all", Message: "all cases were asked for"},
+		`{"part":"new","file":"a.json","message":"the case is new"}`:    {"new", "a.json", "the case is new"},
+		`{"part":"moved","file":"a.json","message":"moved from b"}`:     {"moved", "a.json", "moved from b"},
+		`{"part":"removed","file":"a.json","message":"the case gone"}`:  {"removed", "a.json", "the case gone"},
 	} {
 		got, err := json.Marshal(reason)
 		if err != nil {
