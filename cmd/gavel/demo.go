@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,7 +61,10 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	if !a.json {
 		a.tellMain(before)
 		fmt.Fprint(a.stdout, demoStory)
-		if err := terminal.Plan(a.stdout, prepared.Plan, opts); err != nil {
+		if err := errors.Join(
+			terminal.Problems(a.stdout, prepared.Problems, terminal.Source(w.files), opts),
+			terminal.Plan(a.stdout, prepared.Plan, opts),
+		); err != nil {
 			return err
 		}
 	}
@@ -86,7 +90,7 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nrepository  %s\ncomment     %s\n\nTry it there: gavel plan --base main, gavel run --base main, gavel explain support/level_1/test_refund_window\n", a.dir, file)
+	_, err = fmt.Fprintf(a.stdout, demoEnd, a.dir, file)
 	return err
 }
 
@@ -97,6 +101,15 @@ const (
 a file, changes a description, lowers a threshold, demands more in a rubric, and
 adds, moves and removes a case. This is what that affects:
 
+`
+	demoEnd = `
+repository  %s
+comment     %s
+
+Try it there:
+  gavel plan --base main
+  gavel run --base main
+  gavel explain support/level_1/test_refund_window
 `
 )
 
