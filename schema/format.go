@@ -11,8 +11,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/shape"
 )
 
-// FormatConfig is the name of gavel.yaml among the formats.
-const FormatConfig = "gavel.yaml"
+// Names of the configurations among the formats.
+const (
+	FormatConfig = "gavel.yaml"
+	FormatServer = "server" // the operator's file
+)
 
 // kinds are the files of the domain dialect, which are told apart by where they
 // stand.
@@ -21,10 +24,10 @@ var kinds = map[string]string{
 	"domain/tool": "#Tool", "domain/evaluator": "#Evaluator",
 }
 
-// Formats lists the dialects, gavel.yaml, and the kinds of files of the domain
+// Formats lists the dialects, gavel.yaml, the operator's file, and the kinds of files of the domain
 // dialect: domain/test and so on.
 func Formats() []string {
-	return append([]string{DialectTestcase, DialectPromptval, DialectDomain, DialectEvalcase, FormatConfig}, slices.Sorted(maps.Keys(kinds))...)
+	return append([]string{DialectTestcase, DialectPromptval, DialectDomain, DialectEvalcase, FormatConfig, FormatServer}, slices.Sorted(maps.Keys(kinds))...)
 }
 
 // FormatCUE gives a format as the CUE that its files are checked with.
@@ -61,7 +64,7 @@ func FormatJSON(format string) ([]byte, error) {
 
 // closed are the definitions in which an unknown field is an error. Elsewhere
 // it is a warning at most.
-var closed = []string{"#Testcase", "#Promptval", "#Evalcase", "#EvalcaseMessage", "#Config"}
+var closed = []string{"#Testcase", "#Promptval", "#Evalcase", "#EvalcaseMessage", "#Config", "#Server", "#ServerWebhook", "#ServerCredential", "#ServerRepository", "#ServerTrust", "#ServerSandbox"}
 
 // inner are the fields that loaders check piece by piece.
 var inner = map[string]string{
@@ -95,6 +98,8 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 		})
 	case FormatConfig:
 		return w.Ref("#Config")
+	case FormatServer:
+		return w.Ref("#Server")
 	case "domain/test":
 		return listOr(shape.JSON{"items": testSchema(w)}, testSchema(w))
 	}

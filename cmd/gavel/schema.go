@@ -13,12 +13,14 @@ func (a *app) schemaCommand() *cobra.Command {
 	var notation string
 	cmd := &cobra.Command{
 		Use:   "schema [FORMAT]",
-		Short: "Print what a definition or gavel.yaml may hold, for people or editors",
-		Long: `Print what a definition or gavel.yaml may hold, with the reason of every field.
+		Short: "Print what a definition or configuration may hold, for people or editors",
+		Long: `Print what a definition, gavel.yaml or the operator's file of gavel serve may
+hold, with the reason of every field.
 
 FORMAT is ` + strings.Join(schema.Formats(), ", ") + `
-(default: gavel.yaml). The files of the domain dialect are told apart by where
-they stand, so that an editor is given the schema of each kind for its folders.
+(default: gavel.yaml; server is the operator's file). The files of the domain
+dialect are told apart by where they stand, so that an editor is given the
+schema of each kind for its folders.
 
 As JSON Schema it refuses no file that is valid by itself, and lets some pass
 that gavel validate refuses. Fields that the team's own constraints add are not
@@ -34,7 +36,8 @@ a definition printed here again:
 		},
 		Example: `  gavel schema testcase
   gavel schema domain/test --format json-schema > .vscode/gavel-test.json
-  gavel schema gavel.yaml --format json-schema`,
+  gavel schema gavel.yaml --format json-schema
+  gavel schema server`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.schema(append(args, schema.FormatConfig)[0], notation)
 		},

@@ -92,23 +92,30 @@ func TestServeCheckOfAnApp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-			j.env["KEY"] = j.forge.AddApp(t, forgetest.App{
+			file := asApp(t, j, j.forge.AddApp(t, forgetest.App{
 				ID: 5, Slug: "gavel-judge", Installation: 77,
 				Events:      []string{"check_run", "check_suite", "issue_comment", "merge_group", "pull_request", "push"},
 				Permissions: map[string]string{"metadata": "read", "contents": "read", "pull_requests": "write", "statuses": "write", "checks": "write"},
-			})
-			file := operatorsFile(t, j, "")
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			app := strings.Replace(string(text), "{token_env: GITHUB_TOKEN}", "{app_id: 5, private_key_env: KEY}", 1)
-			if err := os.WriteFile(file, []byte(app), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			tt.run(t, j, file)
 		})
 	}
+}
+
+// asApp writes an operator's file whose credential is the App 5.
+func asApp(t *testing.T, j *job, key string) string {
+	t.Helper()
+	j.env["KEY"] = key
+	file := operatorsFile(t, j, "")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := strings.Replace(string(text), "{token_env: GITHUB_TOKEN}", "{app_id: 5, private_key_env: KEY}", 1)
+	if err := os.WriteFile(file, []byte(app), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // TestServeCheckOfGitea, which tells nothing of its tokens.

@@ -213,7 +213,7 @@ func TestTheOperatorsExample(t *testing.T) {
 	if _, err := s.operator.Repositories(); err == nil || strings.Contains(err.Error(), "gavel serve") {
 		t.Errorf("repositories: %v", err)
 	}
-	if len(server.Repositories) != 3 || server.Webhook == nil || server.Trust.Forks != "approve" || *server.Budget.USD != 50 {
+	if len(server.Repositories) != 4 || server.Webhook == nil || server.Trust.Forks != "approve" || *server.Budget.USD != 50 {
 		t.Errorf("%+v", server)
 	}
 }
