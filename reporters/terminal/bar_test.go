@@ -1,0 +1,49 @@
+package terminal
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// TestBar holds what is on the line after each step, that it fits, and that
+// nothing is left of it.
+func TestBar(t *testing.T) {
+	for _, tt := range []struct {
+		width int
+		want  []string
+	}{
+		{80, []string{
+			"head ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/3  0 passed, 0 failed, 0 errors",
+			"head ██████████░░░░░░░░░░░░░░░░░░░░ 1/3  1 passed, 0 failed, 0 errors",
+			"base ██████████████████████████████ 3/3  1 passed, 1 failed, 0 errors",
+		}},
+		{30, []string{"head ░░░░░ 0/3  0 passed, 0 f", "head █░░░░ 1/3  1 passed, 0 f", "base █████ 3/3  1 passed, 1 f"}},
+	} {
+		var out bytes.Buffer
+		bar := &Bar{w: &out, width: tt.width, on: true, tally: map[verdict.Verdict]int{}}
+		bar.Show(Step{Side: "head"}) // nothing has to be done
+		for i, s := range []Step{{"head", 0, 3, ""}, {"head", 1, 3, verdict.Pass}, {"base", 3, 3, verdict.Fail}} {
+			out.Reset()
+			bar.Show(s)
+			line, ok := strings.CutPrefix(out.String(), "\r\x1b[K")
+			if !ok || line != tt.want[i] || utf8.RuneCountInString(line) >= tt.width {
+				t.Errorf("%d wide: %q, want %q", tt.width, out.String(), tt.want[i])
+			}
+		}
+		out.Reset()
+		if bar.Clear(); out.String() != "\r\x1b[K" {
+			t.Errorf("%q is left", out.String())
+		}
+	}
+
+	var out bytes.Buffer
+	bar := NewBar(&out)
+	bar.Show(Step{"head", 1, 3, verdict.Pass})
+	if bar.Clear(); out.Len() > 0 {
+		t.Errorf("%q is written where there is no terminal", &out)
+	}
+}
