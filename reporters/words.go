@@ -143,7 +143,7 @@ func actionWord(r *Report, a plan.Action) string {
 	case plan.Rejudge:
 		return "judged again"
 	case plan.Redecide:
-		return "decided anew"
+		return "decided again"
 	case plan.Reuse:
 		return "stored verdict"
 	}

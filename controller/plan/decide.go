@@ -95,6 +95,7 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 	default:
 		if opts.Always != nil {
 			if reason, ok := opts.Always(c.Key); ok {
+				reason.File = cmp.Or(reason.File, c.Origin.File)
 				row.Reasons = []Reason{reason}
 				return row
 			}
@@ -200,13 +201,13 @@ func Settle(p *Plan, known []Known) {
 			row.Action = Reuse
 		case row.Head.Policy.Steered() && known[i].Executed >= n:
 			// There may be more attempts to make: only a decision says that not.
-			row.Reasons = append(row.Reasons, Reason{"samples", "", "the first attempt is stored"})
+			row.Reasons = append(row.Reasons, Reason{"samples", row.Head.Origin.File, "the first attempt is stored"})
 		case known[i].Judged >= n:
 			row.Action = Redecide
 		case known[i].Executed >= n:
 			row.Action = Rejudge
 		case known[i].Executed > 0:
-			row.Reasons = append(row.Reasons, Reason{"samples", "", fmt.Sprintf("%d of %d samples are stored", known[i].Executed, n)})
+			row.Reasons = append(row.Reasons, Reason{"samples", row.Head.Origin.File, fmt.Sprintf("%d of %d samples are stored", known[i].Executed, n)})
 		}
 		if len(row.Reasons) == 0 && row.Action != Reuse {
 			row.Reasons = []Reason{notStored(row)}
@@ -216,13 +217,14 @@ func Settle(p *Plan, known []Known) {
 
 // notStored says what the ledger lacks of a row that has to be judged.
 func notStored(row *Row) Reason {
+	reason := Reason{"ledger", row.Head.Origin.File, "not judged before"}
 	switch {
 	case row.Known.Unread != nil:
 		return *row.Known.Unread
 	case row.Action == Redecide:
-		return Reason{Part: "ledger", Message: "judged before under another rule"}
+		reason.Message = "judged before under another rule"
 	case row.Action == Rejudge:
-		return Reason{Part: "ledger", Message: "run before, but judged otherwise"}
+		reason.Message = "run before, but judged otherwise"
 	}
-	return Reason{Part: "ledger", Message: "not judged before"}
+	return reason
 }

@@ -203,13 +203,17 @@ func Summarise(reasons []Reason) string {
 	return strings.Join(seen, "; ")
 }
 
-// String is the message with the file that it speaks of.
+// String is the message with the file that it speaks of. What is not known of a
+// case, or was asked for, stands in none.
 func (r Reason) String() string {
-	switch {
-	case r.File == "" || r.Part == "moved":
+	switch r.Part {
+	case "moved", "ledger", "samples", "all", "again":
 		return r.Message
-	case r.Part == "removed":
+	case "removed":
 		return r.Message + " from " + r.File
+	}
+	if r.File == "" {
+		return r.Message
 	}
 	return r.Message + " in " + r.File
 }

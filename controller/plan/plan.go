@@ -121,7 +121,8 @@ const (
 type Reason struct {
 	// Part is the name of the part that changed, or a word such as new.
 	Part string `json:"part"`
-	// File is where the change stands; empty where no file is to blame.
+	// File is where the change stands, or the case where what is not in a file
+	// is why; empty where the code changed, or one of several files may have.
 	File string `json:"file"`
 	// Message is one line for people.
 	Message string `json:"message"`

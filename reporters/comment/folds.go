@@ -238,7 +238,7 @@ func (c *comment) groupTable(title string, t groupTable) {
 		c.line("| <sub>and " + phrase.Int(int64(rest)) + " more</sub> |")
 	}
 	if t.total != nil && len(t.rows) > 1 {
-		c.line(t.line("**all**", groupRow{group: *t.total}))
+		c.line(t.line("**mean**", groupRow{group: *t.total}))
 	}
 	if t.pairs > 0 && t.pairs < t.cases {
 		c.line("")

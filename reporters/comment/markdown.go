@@ -153,9 +153,9 @@ func (c *comment) scoreLine() string {
 	switch d := r.Diff; {
 	case r.NotRun != "":
 	case d.Delta != nil && *d.Delta != 0:
-		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d)))
+		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d))+c.scope())
 	case d.Delta != nil:
-		parts = append(parts, "Score **"+phrase.Score(d.ScoreHead, 3)+"**, unchanged")
+		parts = append(parts, "Score **"+phrase.Score(d.ScoreHead, 3)+"**, unchanged"+c.scope())
 	case r.Summary.Score != nil:
 		parts = append(parts, "Score **"+phrase.Score(r.Summary.Score, 3)+"**")
 	}
@@ -164,6 +164,16 @@ func (c *comment) scoreLine() string {
 		parts = append(parts, markup.Link("full report", page))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// scope says which cases a difference speaks of, where these are not all that
+// are active.
+func (c *comment) scope() string {
+	pairs, active := c.r.Diff.Pairs, c.r.Summary.Cases-c.r.Summary.Skipped
+	if pairs >= active {
+		return ""
+	}
+	return " over the " + phrase.Count(pairs, "case") + " on both sides"
 }
 
 func (c *comment) commits() string {

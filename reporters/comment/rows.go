@@ -77,13 +77,16 @@ func verdictIcon(v *verdict.Verdict) string {
 
 func (c *comment) why(row *reporters.Row) string { return markup.Text(reporters.Why(c.r, row), 260) }
 
-// numbers is the left cell of a blocking row: the difference, and both scores.
+// numbers is the left cell of a row whose verdict changed: the difference and
+// both scores, or the verdicts where the scores are the same.
 func numbers(row *reporters.Row) string {
 	switch {
 	case row.Score == nil:
 		return ""
 	case row.BaseScore == nil:
 		return "**" + scoreOf(row) + "**"
+	case row.Change() == "0":
+		return turn(row)
 	}
 	return fmt.Sprintf("**%s** <br> <sub>%s&nbsp;→&nbsp;%s</sub>",
 		row.Change(), row.Shown(row.BaseScore), row.Shown(row.Score))
@@ -169,7 +172,7 @@ func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 	right = markup.Icon(label) + " " + label + " · " + c.name(row)
 	switch label {
 	case "improved":
-		return gain(row), right + c.small(c.why(row))
+		return numbers(row), right + c.small(c.why(row))
 	case "redecided":
 		return turn(row), right + c.small(c.why(row))
 	case "moved":
@@ -182,15 +185,6 @@ func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 		return formerScore(row), right + c.small(markup.Text(reporters.Remark(row), 240))
 	}
 	return delta(row), right + c.small(c.why(row))
-}
-
-// gain is the left cell of an improved row: the difference and both scores, or
-// the verdicts where the scores are the same.
-func gain(row *reporters.Row) string {
-	if row.Score != nil && row.BaseScore != nil && row.Change() == "0" {
-		return turn(row)
-	}
-	return numbers(row)
 }
 
 func turn(row *reporters.Row) string { return strings.ReplaceAll(row.Turn(), " ", "&nbsp;") }

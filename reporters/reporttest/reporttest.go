@@ -328,6 +328,20 @@ func MovedRemovedNew() *Scenario {
 	return s
 }
 
+// Superseded was cancelled after the first of its cases, since another head came.
+func Superseded() *Scenario {
+	s := New()
+	s.Same("math/1", 30, 1)
+	base, head := Refund()
+	why := prompt("test_definitions/support/domain.json")
+	s.Add("support/3/refund_window", base, head, why)
+	for _, key := range []string{"support/3/returns_abroad", "support/3/warranty"} {
+		s.Add(key, Pass(1), &Side{}, why)
+		s.In.Head[key] = reporters.Outcome{Unrun: "not run: another head came"}
+	}
+	return s
+}
+
 // Waiting has cases that nobody may run yet.
 func Waiting() *Scenario {
 	s := New()
@@ -336,7 +350,7 @@ func Waiting() *Scenario {
 		s.Add(key, Pass(1), &Side{}, prompt("test_definitions/support/domain.json"))
 	}
 	s.Add("math/2/new", nil, &Side{}, newCase("math/2/new"))
-	judge := s.Add("talk/1/tone", Pass(1), &Side{}, plan.Reason{Part: "evaluator", File: "test_definitions/evaluators/tone.json", Message: "evaluator changed"})
+	judge := s.Add("talk/1/tone", Pass(1), &Side{}, plan.Reason{Part: "evaluator", File: "test_definitions/evaluators/tone.json", Message: "evaluator tone: criteria.warmth.description changed"})
 	judge.Action = plan.Rejudge
 	s.In.NotRun = "the pull request comes from a fork and waits for approval"
 	return s

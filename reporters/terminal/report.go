@@ -237,9 +237,9 @@ func (p *page) summary(r *reporters.Report) {
 	p.counts(", ", []count{{s.Borderline, "borderline"}, {s.Error, "not judged"}, {s.Skipped, "skipped"}, {s.Ungated, "without a threshold"}})
 	known := s.Reused - s.NoVerdict
 	if r.NotRun != "" {
-		p.counts(" · ", []count{{s.Run, "to run"}, {s.Rejudged, "to rejudge"}, {s.Redecided, "to redecide"}, {known, "known"}, {s.NoVerdict, "unaffected"}})
+		p.counts(" · ", []count{{s.Run, "to run"}, {s.Rejudged, "to judge again"}, {s.Redecided, "to decide again"}, {known, "known"}, {s.NoVerdict, "unaffected"}})
 	} else {
-		p.counts(" · ", []count{{s.Run, "run"}, {s.Rejudged, "rejudged"}, {s.Redecided, "redecided"}, {known, "reused"}, {s.NoVerdict, "unaffected"}})
+		p.counts(" · ", []count{{s.Run, "run"}, {s.Rejudged, "judged again"}, {s.Redecided, "decided again"}, {known, "reused"}, {s.NoVerdict, "unaffected"}})
 	}
 	p.WriteString("\n")
 	switch d := r.Diff; {
