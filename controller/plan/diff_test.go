@@ -150,8 +150,8 @@ func TestReasonShape(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	got := Summarise([]Reason{{"removed", "a.json", "the case is gone"}, {"moved", "b.json", "moved from a"}, {"x", "c.json", "y"}, {"x", "c.json", "y"}})
-	if want := "the case is gone from a.json; moved from a; y in c.json"; got != want {
+	got := Summarise([]Reason{{"removed", "a.json", "the case is gone"}, {"moved", "b.json", "moved from a"}, {"x", "c.json", "y"}, {"x", "c.json", "y"}, {"ledger", "d.json", "not judged before"}})
+	if want := "the case is gone from a.json; moved from a; y in c.json; not judged before"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
