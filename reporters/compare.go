@@ -182,7 +182,7 @@ func (in *Input) row(p pair) Row {
 	row := Row{
 		Key: p.plan.Key, Dialect: p.plan.Dialect, Target: p.plan.Target, Beside: shown.Beside,
 		File: shown.Origin.File, Line: shown.Origin.Line,
-		Action: p.plan.Action, Class: in.classify(p), MovedFrom: commit(p.plan.MovedFrom),
+		Action: p.plan.Action, Class: in.classify(p), MovedFrom: commit(p.plan.MovedFrom), Digest: p.plan.HeadDigests.D,
 		Score: score(p.head), BaseScore: score(p.base),
 		Reasons: append([]plan.Reason{}, p.plan.Reasons...),
 		Groups:  append([]string{}, shown.Labels.Groups...), Weight: shown.Weight,

@@ -109,8 +109,10 @@ type Row struct {
 	// Class is null where nothing was compared: without a base, for a case that
 	// is skipped here but was not at base, for one that was planned but not meant
 	// to run yet, and for one that nothing affects and nobody has judged.
-	Class      *Class        `json:"class"`
-	MovedFrom  *string       `json:"moved_from"`
+	Class     *Class  `json:"class"`
+	MovedFrom *string `json:"moved_from"`
+	// Digest is the decision digest at head, empty where head has no case.
+	Digest     string        `json:"digest"`
 	Samples    int           `json:"samples"`
 	Calls      int           `json:"calls"`
 	Tokens     int64         `json:"tokens"`

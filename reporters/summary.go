@@ -142,6 +142,12 @@ func worthDetail(row Row) bool {
 	return false
 }
 
+// DetailOf shows how a verdict came about that is compared with nothing; nil
+// where nothing is known of it.
+func DetailOf(result verdict.Result, transcript *verdict.Transcript) *Detail {
+	return detail(pair{head: &Outcome{Result: result, Transcript: transcript}})
+}
+
 func detail(p pair) *Detail {
 	d := &Detail{}
 	if p.head != nil && p.head.Transcript != nil {

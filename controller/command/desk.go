@@ -209,9 +209,12 @@ func (l *look) answer(ctx context.Context, c ledger.Command) error {
 	case c.Refused != "":
 		sign = github.Refused
 	}
-	err := publisher.React(ctx, c.Comment, sign)
-	if text := l.reply(c); err == nil && text != nil {
-		_, err = publisher.UpsertComment(ctx, text)
+	text, err := l.reply(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err = publisher.React(ctx, c.Comment, sign); err == nil && text != "" {
+		_, err = publisher.UpsertComment(ctx, func(int) string { return text })
 	}
 	var refused *forge.DeniedError
 	switch {
@@ -223,26 +226,44 @@ func (l *look) answer(ctx context.Context, c ledger.Command) error {
 	return l.desk.cfg.Ledger.AnswerCommand(ctx, l.desk.repository, c.Comment)
 }
 
-// reply is the comment that answers an order, nil for most. Its marker names the
-// comment that it answers, so that it is written once.
-func (l *look) reply(c ledger.Command) github.Text {
+// reply is the comment that answers an order, empty for most. Its marker names
+// the comment that it answers, so that it is written once.
+func (l *look) reply(ctx context.Context, c ledger.Command) (string, error) {
 	marker := fmt.Sprintf("<!-- gavel:answer to=%d -->", c.Comment)
 	switch {
 	case c.Refused != "":
 	case c.Verb == Help:
-		return func(int) string { return marker + "\n" + helpText }
-	case c.Verb == Explain && c.Head == l.Head:
-		var rows []*reporters.Row
-		if l.report != nil {
-			rows = l.rows(c.Cases[0])
-		}
+		return marker + "\n" + helpText, nil
+	case c.Verb == Explain && c.Head == l.Head && l.report != nil:
+		rows := l.rows(c.Cases[0])
 		if len(rows) == 0 {
-			return nil // it was judged anew meanwhile, and differently
+			return "", nil // it was judged anew meanwhile, and differently
+		}
+		row := *rows[0]
+		var err error
+		if row.Detail == nil {
+			row.Detail, err = l.detail(ctx, row)
 		}
 		web := comment.Options{RepositoryURL: l.desk.cfg.WebURL + "/" + l.Repository.String()}
-		return func(int) string { return comment.Explain(l.report, rows[0], marker, web) }
+		return comment.Explain(l.report, &row, marker, web), err
 	}
-	return nil
+	return "", nil
+}
+
+// detail reads from the ledger what the report leaves out, since most people do
+// not ask for it.
+func (l *look) detail(ctx context.Context, row reporters.Row) (*reporters.Detail, error) {
+	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: l.Repository.String(), PullRequest: l.Number}}
+	decided, err := l.desk.cfg.Ledger.Decided(ctx, scope, []string{row.Digest})
+	d, ok := decided[row.Digest]
+	if err != nil || !ok {
+		return nil, err
+	}
+	executions, _, err := l.desk.cfg.Ledger.Executions(ctx, scope, d.E)
+	if err != nil || len(executions) == 0 {
+		return reporters.DetailOf(d.Result, nil), err
+	}
+	return reporters.DetailOf(d.Result, &executions[len(executions)-1].Transcript), nil
 }
 
 // helpText lists the orders.

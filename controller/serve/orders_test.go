@@ -346,6 +346,13 @@ func TestExplain(t *testing.T) {
 	if len(answers) != 1 || !strings.Contains(answers[0], "hello") || !strings.Contains(answers[0], "bye") {
 		t.Errorf("answers %q", answers)
 	}
+	w.push("one")
+	w.hint()
+	w.idle()
+	w.comment("mona", "/gavel explain talk/level_1/hello") // which passes
+	if answers := w.ours("answer"); len(answers) != 2 || !strings.Contains(answers[1], "pass") || !strings.Contains(answers[1], "turn 1") {
+		t.Errorf("answers %q", answers)
+	}
 	if got := w.comment("mona", "/gavel explain <img src=x> ](javascript:1) @everyone"); got != "-1" {
 		t.Errorf("reactions %q", got)
 	}
@@ -389,4 +396,44 @@ func TestALostAnswer(t *testing.T) {
 	if answers := w.ours("answer"); len(answers) != 1 {
 		t.Errorf("%d answers", len(answers))
 	}
+}
+
+// TestAStopInARerun: what was asked for is done by the next process, and once.
+func TestAStopInARerun(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "two", forgetest.Pull{})
+	release := w.agent.block()
+	id := w.forge.AddComment(1, "mona", "/gavel rerun failed")
+	w.hint()
+	<-w.agent.held
+	w.end()
+	release()
+	if w.agent.count("two") != 1 || w.reactions(id) != "+1" {
+		t.Errorf("asked %q, reactions %q", w.agent.asked, w.reactions(id))
+	}
+	for range 2 {
+		w.start()
+		w.idle()
+		w.wantStates("two", "success failure")
+		w.end()
+	}
+	if n := w.agent.count("two"); n != 2 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// TestAbuse18UnseenCharacters in an order make it none, and reach neither the
+// comment nor the log.
+func TestAbuse18UnseenCharacters(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "two", forgetest.Pull{})
+	for _, hidden := range []string{"\x1b[2J", "\u202e", "\u200b", "\x00", "\u2066"} {
+		if got := w.comment("mona", "/gavel accept talk/level_1/hello it is"+hidden+"meant"); got != "confused" {
+			t.Errorf("%q: reactions %q", hidden, got)
+		}
+		if strings.Contains(w.report("characters that cannot be seen"), hidden) || strings.Contains(strings.Join(w.lines, ""), hidden) {
+			t.Errorf("%q is shown", hidden)
+		}
+	}
+	w.wantStates("two", "success failure")
 }

@@ -104,18 +104,21 @@ func TestAnAppWithoutChecks(t *testing.T) {
 	w.push("one")
 	w.start()
 	w.idle()
+	tried := func() (n int) {
+		for _, r := range w.forge.Requests() {
+			if strings.Contains(r.Path, "/check-runs") {
+				n++
+			}
+		}
+		return n
+	}
+	before := tried() // main and one may have been at it at once
 	w.push("two")
 	w.hint()
 	w.idle()
 	w.want("two", "success failure")
-	tried := 0
-	for _, r := range w.forge.Requests() {
-		if strings.Contains(r.Path, "/check-runs") {
-			tried++
-		}
-	}
-	if tried != 1 {
-		t.Errorf("check runs were tried %d times", tried)
+	if now := tried(); before == 0 || now != before {
+		t.Errorf("check runs were tried %d times, and %d times later", before, now-before)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
