@@ -1,11 +1,16 @@
 package controller_test
 
 import (
+	"io/fs"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/reporters/planned"
 )
 
 // TestEstimate holds what a plan is expected to take.
@@ -21,13 +26,13 @@ func TestEstimate(t *testing.T) {
 	const reply = 300 * 2.0 / 1e6
 	for name, tt := range map[string]struct {
 		target, extra string
-		want          controller.Estimate
+		cases, calls  int
 		usd           float64 // < 0: not known
 	}{
-		"free":          {`{provider: mock, replies: [{reply: x}]}`, "", controller.Estimate{Cases: 2, Calls: 2}, 0},
-		"priced":        {`{provider: openai, model: m, price: {input: 1, output: 2}}`, "", controller.Estimate{Cases: 2, Calls: 2}, 2 * reply},
-		"unpriced":      {`{provider: openai, model: m}`, "", controller.Estimate{Cases: 2, Calls: 2}, -1},
-		"three samples": {`{provider: openai, model: m, price: {input: 1, output: 2}}`, "defaults: {iterations: 3}\n", controller.Estimate{Cases: 2, Calls: 6}, 6 * reply},
+		"free":          {`{provider: mock, replies: [{reply: x}]}`, "", 2, 2, 0},
+		"priced":        {`{provider: openai, model: m, price: {input: 1, output: 2}}`, "", 2, 2, 2 * reply},
+		"unpriced":      {`{provider: openai, model: m}`, "", 2, 2, -1},
+		"three samples": {`{provider: openai, model: m, price: {input: 1, output: 2}}`, "defaults: {iterations: 3}\n", 2, 6, 6 * reply},
 	} {
 		t.Run(name, func(t *testing.T) {
 			head := maps.Clone(files)
@@ -40,8 +45,8 @@ func TestEstimate(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := p.Estimate()
-			if got.Cases != tt.want.Cases || got.Calls != tt.want.Calls {
-				t.Errorf("%d cases in %d calls, want %+v", got.Cases, got.Calls, tt.want)
+			if got.Cases != tt.cases || got.Calls != tt.calls {
+				t.Errorf("%d cases in %d calls, want %d in %d", got.Cases, got.Calls, tt.cases, tt.calls)
 			}
 			switch {
 			case tt.usd < 0:
@@ -54,6 +59,47 @@ func TestEstimate(t *testing.T) {
 			again := p.Again(func(key string) bool { return strings.HasSuffix(key, "/two") || strings.HasSuffix(key, "/asleep") })
 			if e := again.Estimate(); e.Cases != 1 || len(again.Plan.Rows) != 1 || len(p.Plan.Rows) != 3 {
 				t.Errorf("again: %d cases, %d rows of %d", e.Cases, len(again.Plan.Rows), len(p.Plan.Rows))
+			}
+		})
+	}
+}
+
+// TestEstimateOfExamples holds that judges, simulated users, comparisons and
+// further attempts are counted: what the examples really take is beside it.
+func TestEstimateOfExamples(t *testing.T) {
+	for name, want := range map[string]planned.Estimate{
+		"domain":     {Calls: 17},           // 17
+		"evalcase":   {Calls: 16},           // 17, one for a tool
+		"promptval":  {Calls: 38, Again: 6}, // 41, of which 3 to run a failure again
+		"testcase":   {Calls: 38},           // 21: conversations are shorter than 5 replies
+		"mixed/main": {Calls: 16},           // 17
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{}
+			root := os.DirFS("../examples/" + name)
+			err := fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
+				if err != nil || e.IsDir() {
+					return err
+				}
+				raw, err := fs.ReadFile(root, path)
+				files[path] = string(raw)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := controller.Prepare(t.Context(), controller.Request{
+				Head: stateOf(t, controller.Worktree, files), ConfigFile: "gavel.yaml",
+				LookupEnv: func(string) (string, bool) { return "", false },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			free := 0.
+			want.USD = &free
+			if diff := cmp.Diff(want, p.Estimate().Estimate); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

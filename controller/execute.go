@@ -133,6 +133,7 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 	withheld := p.withhold(e, in)
 	headJobs := slices.DeleteFunc(p.headJobs(), withheld)
 	baseJobs := slices.DeleteFunc(p.baseJobs(in.Base), withheld)
+	p.need(headJobs, baseJobs)
 	e.purse = p.purse()
 	progress := Progress{Total: len(headJobs) + len(baseJobs)}
 	observe := func(base bool) func(run.Event) {

@@ -34,7 +34,8 @@ type Spec interface {
 	// Version counts up whenever the evaluator's code or template changes what
 	// it measures or asks.
 	Version() int
-	// Roles names the models that the evaluator may call.
+	// Roles names the models that the evaluator may call for a sample, each as
+	// often as it calls it.
 	Roles() []Role
 }
 

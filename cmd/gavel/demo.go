@@ -63,7 +63,7 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 		fmt.Fprint(a.stdout, demoStory)
 		if err := errors.Join(
 			terminal.Problems(a.stdout, prepared.Problems, terminal.Source(w.files), opts),
-			terminal.Plan(a.stdout, prepared.Plan, opts),
+			terminal.Plan(a.stdout, prepared.Plan, prepared.Estimate().Estimate, opts),
 		); err != nil {
 			return err
 		}

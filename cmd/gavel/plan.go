@@ -15,6 +15,13 @@ func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [KEY-GLOB...]",
 		Short: "Print which cases would be judged, and why, without a call",
+		Long: `Print which cases would be judged, and why, without a call.
+
+The estimate counts every sample with its simulated user, judges and
+comparisons, each target, and base's cases where they have to be judged, too.
+What tools add and what a provider's errors repeat is not in it. A budget lets
+a case begin when there is as much left as it is likely to take.
+`,
 		Example: `  gavel plan
   gavel plan --base main
   gavel plan --base origin/main --domain support --json`,
@@ -39,8 +46,9 @@ func (a *app) plan(ctx context.Context, w *workspace, book *ledger.Ledger, s sel
 	if err := a.printProblems(w.files, prepared.Problems); err != nil {
 		return err
 	}
+	estimate := prepared.Estimate().Estimate
 	if a.json {
-		return a.print(planned.Of(prepared.Plan))
+		return a.print(planned.Of(prepared.Plan, estimate))
 	}
-	return terminal.Plan(a.stdout, prepared.Plan, terminal.For(a.stdout, a.lookupEnv))
+	return terminal.Plan(a.stdout, prepared.Plan, estimate, terminal.For(a.stdout, a.lookupEnv))
 }

@@ -277,8 +277,7 @@ func (s *Session) plan(ctx context.Context) error {
 			s.board.Affected++
 		}
 	}
-	e := s.look.Prepared.Estimate()
-	s.board.Estimate = board.Estimate{Calls: e.Calls, USD: e.USD}
+	s.board.Estimate = s.look.Prepared.Estimate().Estimate
 	s.tree.Pin(s.results.failing())
 	return nil
 }

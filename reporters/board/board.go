@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -108,7 +109,7 @@ type Board struct {
 	// Affected of Total cases are not as at base.
 	Affected, Total int
 	// Estimate is for the last plan, Spent what the watch spent so far.
-	Estimate Estimate
+	Estimate planned.Estimate
 	Spent    verdict.Usage
 	// Done of Due cases are judged in the run under way, base's among them,
 	// which began at Began.
@@ -127,13 +128,6 @@ type Board struct {
 	Accepted bool
 	// Stopped says that the last run was given up.
 	Stopped bool
-}
-
-// An Estimate is what a plan will take.
-type Estimate struct {
-	Calls int
-	// USD is nil where a price is not known.
-	USD *float64
 }
 
 // A Row is one case.

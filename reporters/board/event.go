@@ -15,14 +15,14 @@ type Event struct {
 	Event Kind  `json:"event"`
 	State State `json:"state"`
 	// Base is 40 hex digits, or null where nothing is compared.
-	Base     *string          `json:"base"`
-	Changed  []string         `json:"changed"`
-	Affected *int             `json:"affected"`
-	Total    *int             `json:"total"`
-	Estimate *Expense         `json:"estimate"`
-	Plan     *planned.Plan    `json:"plan"`
-	Problems []schema.Problem `json:"problems"`
-	Question *string          `json:"question"`
+	Base     *string           `json:"base"`
+	Changed  []string          `json:"changed"`
+	Affected *int              `json:"affected"`
+	Total    *int              `json:"total"`
+	Estimate *planned.Estimate `json:"estimate"`
+	Plan     *planned.Plan     `json:"plan"`
+	Problems []schema.Problem  `json:"problems"`
+	Question *string           `json:"question"`
 	// Done and Due count the cases of the run under way.
 	Done  *int              `json:"done"`
 	Due   *int              `json:"due"`
@@ -34,7 +34,7 @@ type Event struct {
 	Message *string `json:"message"`
 }
 
-// An Expense is what a run costs, or would cost.
+// An Expense is what runs cost.
 type Expense struct {
 	Calls   int      `json:"calls"`
 	CostUSD *float64 `json:"cost_usd"`
@@ -57,12 +57,12 @@ func (u Update) Event() Event {
 	case Planned:
 		out.Changed, out.Problems = slices.Concat([]string{}, b.Changed), slices.Concat([]schema.Problem{}, b.Problems)
 		if u.Plan != nil {
-			shape := planned.Of(u.Plan)
+			shape := planned.Of(u.Plan, b.Estimate)
 			out.Plan, out.Affected, out.Total = &shape, &b.Affected, &b.Total
-			out.Estimate = &Expense{b.Estimate.Calls, b.Estimate.USD}
+			out.Estimate = &b.Estimate
 		}
 	case Asks:
-		out.Question, out.Estimate = &b.Question, &Expense{b.Estimate.Calls, b.Estimate.USD}
+		out.Question, out.Estimate = &b.Question, &b.Estimate
 	case Started:
 		out.Done, out.Due = &b.Done, &b.Due
 	case Judged:

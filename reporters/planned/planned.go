@@ -9,6 +9,19 @@ type Plan struct {
 	Head    string  `json:"head"`
 	Cases   []Case  `json:"cases"`
 	Summary Summary `json:"summary"`
+	// Estimate is what carrying it out will take.
+	Estimate Estimate `json:"estimate"`
+}
+
+// An Estimate is what carrying out a plan will take: all samples with the
+// calls of simulated users, judges and comparisons, of every target, and of
+// base's cases that have to be judged. Calls of tools are not in it.
+type Estimate struct {
+	Calls int `json:"calls"`
+	// Again is how many more there may be where cases that fail are run again.
+	Again int `json:"again"`
+	// USD is null where a price is not known.
+	USD *float64 `json:"cost_usd"`
 }
 
 // A Case is one that would be judged, or would not.
@@ -36,8 +49,8 @@ type Summary struct {
 }
 
 // Of is the shape of a plan.
-func Of(p *plan.Plan) Plan {
-	out := Plan{Head: p.Head, Cases: []Case{}}
+func Of(p *plan.Plan, e Estimate) Plan {
+	out := Plan{Head: p.Head, Cases: []Case{}, Estimate: e}
 	if p.Base != "" {
 		out.Base = &p.Base
 	}

@@ -114,7 +114,7 @@ func (m Model) counts() line {
 func (m Model) money() line {
 	spent := "spent " + terminal.Spent(&m.board) + " "
 	if m.board.Estimate.Calls > 0 && m.board.State != board.Waiting {
-		spent = "about " + terminal.Expense(m.board.Estimate) + " · " + spent
+		spent = terminal.Expense(m.board.Estimate) + " · " + spent
 	}
 	return text(dim, spent)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -65,7 +66,7 @@ func day() board.Board {
 	b := board.Board{
 		State: board.Waiting, Base: "ef4ffb6c0c0ffee0c0ffee0c0ffee0c0ffee0c0f", Ref: "HEAD",
 		Changed: []string{"test_definitions/support/domain.json"}, Differing: 2, Affected: 5, Total: 12,
-		Estimate: board.Estimate{Calls: 8, USD: number(0.02)}, Spent: verdict.Usage{Calls: 31, CostUSD: 0.14},
+		Estimate: planned.Estimate{Calls: 8, USD: number(0.02)}, Spent: verdict.Usage{Calls: 31, CostUSD: 0.14},
 		Gate: reporters.Gate{Result: reporters.GateFail, Reason: "1 case regressed (fail_on: regression)"},
 		Rows: []board.Row{
 			broke,

@@ -8,10 +8,11 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/planned"
 )
 
 // Plan writes each affected case with the reason, and one number for the rest.
-func Plan(w io.Writer, pl *plan.Plan, o Options) error {
+func Plan(w io.Writer, pl *plan.Plan, e planned.Estimate, o Options) error {
 	p := newPage(o)
 	counts := map[string]int{}
 	var rest unaffected
@@ -48,6 +49,9 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 		parts = append(parts, "nothing is affected")
 	}
 	p.paragraph(margin{}, strings.Join(parts, ", ")+"; "+rest.text(pl.Rest), "")
+	if e.Calls > 0 {
+		p.paragraph(margin{}, Expense(e), "")
+	}
 	return p.writeTo(w)
 }
 

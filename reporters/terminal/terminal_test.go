@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -121,7 +122,7 @@ func TestPlanGolden(t *testing.T) {
 	for _, width := range []int{80, 120} {
 		golden(t, fmt.Sprintf("plan_%d.txt", width), holds(t, width, func(o Options) string {
 			var b bytes.Buffer
-			if err := Plan(&b, somePlan(), o); err != nil {
+			if err := Plan(&b, somePlan(), planned.Estimate{Calls: 1200, Again: 40}, o); err != nil {
 				t.Fatal(err)
 			}
 			return b.String()
@@ -132,7 +133,7 @@ func TestPlanGolden(t *testing.T) {
 func TestPlanOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	pl := &plan.Plan{Rows: []plan.Row{{Key: "a", Action: plan.Reuse}}}
-	if err := Plan(&b, pl, Options{}); err != nil {
+	if err := Plan(&b, pl, planned.Estimate{}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := b.String(), "nothing is affected; 1 other case unaffected\n"; got != want {

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/planned"
 )
 
 // Watch writes what happened in a watch as lines. Problems are left to
@@ -59,19 +60,23 @@ func (p *page) planned(u board.Update) {
 		text += ": " + todo
 	}
 	if b.Estimate.Calls > 0 {
-		text += "; about " + Expense(b.Estimate)
+		text += "; " + Expense(b.Estimate)
 	}
 	p.paragraph(margin{"affected  ", bold}, text, "")
 }
 
-// Expense writes an estimate: "12 calls, $0.04".
-func Expense(e board.Estimate) string {
-	text := phrase.Count(e.Calls, "call")
+// Expense writes an estimate: "about 12 calls, $0.04, up to 8 more to run
+// failures again".
+func Expense(e planned.Estimate) string {
+	text := "about " + phrase.Count(e.Calls, "call")
 	switch {
 	case e.USD == nil:
-		return text + ", price unknown"
+		text += ", price unknown"
 	case *e.USD > 0:
-		return text + ", " + phrase.USD(*e.USD)
+		text += ", " + phrase.USD(*e.USD)
+	}
+	if e.Again > 0 {
+		text += ", up to " + phrase.Int(int64(e.Again)) + " more to run failures again"
 	}
 	return text
 }

@@ -86,8 +86,7 @@ func (c Composite) Roles() []schema.Role {
 	for _, s := range c.parts() {
 		roles = append(roles, s.Roles()...)
 	}
-	slices.Sort(roles)
-	return slices.Compact(roles)
+	return roles
 }
 
 // Targets names the models that parts ask in place of the judge.

@@ -29,7 +29,7 @@ func TestCompositeGathersItsParts(t *testing.T) {
 		},
 		Program: &aggregator,
 	}
-	if diff := cmp.Diff([]schema.Role{schema.Judge}, c.Roles()); diff != "" {
+	if diff := cmp.Diff([]schema.Role{schema.Judge, schema.Judge}, c.Roles()); diff != "" {
 		t.Errorf("roles (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"small", "large"}, c.Targets()); diff != "" {

@@ -63,4 +63,4 @@ func (Comparison) Kind() string { return "comparison" }
 func (Comparison) Version() int { return 1 }
 
 // Roles returns the judge.
-func (Comparison) Roles() []schema.Role { return []schema.Role{schema.Judge} }
+func (Comparison) Roles() []schema.Role { return []schema.Role{schema.Judge, schema.Judge} }
