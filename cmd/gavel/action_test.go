@@ -475,7 +475,7 @@ func TestWorkflows(t *testing.T) {
 	granted := map[string]map[string]string{
 		".github/workflows/ci.yml": {"contents": "read"},
 		"examples/workflow/gavel.yml": {
-			"contents": "read", "pull-requests": "write", "statuses": "write",
+			"contents": "read", "pull-requests": "write", "statuses": "write", "checks": "write",
 		},
 	}
 	for file, text := range workflowFiles(t) {

@@ -40,7 +40,7 @@ and where the token may not write, the summary of the job and the exit code.
 In a job of GitHub Actions the event is read from the environment: pull_request,
 pull_request_target, merge_group or push. Elsewhere name the pull request and
 put a token into GITHUB_TOKEN. It needs contents: read, pull-requests: write and
-statuses: write.
+statuses: write; that of a job or an App with checks: write also gets a check run.
 
 The repository here is only asked for its remote origin. Both sides are fetched
 with their history and nothing is checked out, so that a shallow clone will do,

@@ -11,7 +11,7 @@ import (
 const checksAgain = time.Hour
 
 // CanCheck reports whether check runs may be tried in a repository: by a GitHub
-// App and by a job's token, of which the forms are known, on a forge that has
+// App and by a job's token, which is one of an App, on a forge that has
 // them, and where they were not refused lately.
 func (c *Client) CanCheck(ctx context.Context, repo Repo) bool {
 	t := c.transport
@@ -24,7 +24,7 @@ func (c *Client) CanCheck(ctx context.Context, repo Repo) bool {
 	if ok && t.cfg.Now().Sub(refused) < checksAgain {
 		return false
 	}
-	if t.app != nil || t.cfg.Job {
+	if t.app != nil {
 		return true
 	}
 	token, err := t.token(ctx, repo, "")

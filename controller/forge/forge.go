@@ -35,9 +35,6 @@ type Config struct {
 	// Read gives the credential anew for each request, such as from a file that
 	// is replaced now and then. It takes the place of Token.
 	Read func() (Token, error)
-	// Job says that the credential is the token of a CI job, which may make
-	// check runs and may not ask who it is.
-	Job bool
 	// App is a GitHub App. It takes the place of Token and Read.
 	App *AppConfig
 	// Transport carries the requests. Defaults to a copy of

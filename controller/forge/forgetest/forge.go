@@ -36,10 +36,10 @@ const (
 	TokenUser = "test-token-of-maintainer"
 	// TokenActions is the token of a job, which writes as github-actions[bot]
 	// and may not ask who it is.
-	TokenActions = "test-token-of-a-job"
+	TokenActions = "ghs_test-token-of-a-job"
 	// TokenFork is the token of a job for a fork: as TokenActions, but it only
 	// reads.
-	TokenFork = "test-token-of-a-fork-job"
+	TokenFork = "ghs_test-token-of-a-fork-job"
 )
 
 // An account is who a token belongs to.
