@@ -26,8 +26,6 @@ func (d *Document) Check(def string, extra Severity) []Problem {
 
 // CheckPart checks the value at a path of the document.
 func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem {
-	c := checkers.Get().(*shape.Checker)
-	defer checkers.Put(c)
 	n := d.find(path)
 	if n == nil {
 		return nil
@@ -37,12 +35,13 @@ func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem 
 		w.added = d.rules.Adds(def)
 	}
 	at := d.At(path...)
-	w.value(n, c.Shape(def), name(path), at)
+	s := builtin.shape(def)
+	w.value(n, s, name(path), at)
 	if d.flawed {
 		w.problems = append(w.problems, n.allFlaws()...)
 	}
-	if len(w.problems) == 0 && len(w.added) == 0 {
-		w.problems = append(w.problems, d.evaluate(c, def, n, at)...)
+	if len(w.problems) == 0 && len(w.added) == 0 && !s.Complete() {
+		builtin.use(func(c *shape.Checker) { w.problems = d.evaluate(c, def, n, at) })
 	}
 	if d.rules != nil && !HasErrors(w.problems) {
 		w.problems = append(w.problems, d.rules.Check(d, def, path)...)
@@ -59,9 +58,10 @@ func name(path []any) string {
 	return ""
 }
 
-// evaluate lets CUE itself have the last word.
+// evaluate lets CUE itself have the last word, where the shape of the definition
+// does not say all.
 func (d *Document) evaluate(c *shape.Checker, def string, n *node, at Position) []Problem {
-	if n != d.root || d.expr == nil || c.Shape(def).Complete() {
+	if n != d.root || d.expr == nil {
 		return nil // parts are covered by their shapes
 	}
 	err := c.Validate(def, d.expr)

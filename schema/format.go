@@ -42,10 +42,12 @@ func FormatCUE(format string) (string, error) {
 // names a built-in evaluator is held to what that one expects, also where a file
 // in evaluators/ gives the name to another.
 func FormatJSON(format string) ([]byte, error) {
-	c := checkers.Get().(*shape.Checker)
-	defer checkers.Put(c)
-	w := &shape.Writer{Checker: c, Closed: closed, Inner: inner, Typed: "#EvalcaseEvaluator"}
-	out := fileSchema(w, format)
+	w := &shape.Writer{Closed: closed, Inner: inner, Typed: "#EvalcaseEvaluator"}
+	var out shape.JSON
+	builtin.use(func(c *shape.Checker) {
+		w.Checker = c
+		out = fileSchema(w, format)
+	})
 	if out == nil {
 		return nil, fmt.Errorf("there is no format %q", format)
 	}

@@ -11,15 +11,42 @@ import (
 //go:embed *.cue
 var sources embed.FS
 
-// checkers keeps Checkers that are not in use: compiling takes far longer than
-// checking a file.
-var checkers = sync.Pool{New: func() any {
-	c, err := shape.New(sources)
-	if err != nil {
-		panic(fmt.Sprintf("the built-in schemas do not compile: %v", err))
+// builtin are the built-in schemas, compiled when they are first asked for:
+// that takes far longer than checking a file.
+var builtin library
+
+// A library keeps what was read off schemas. It may be used by many goroutines.
+type library struct {
+	shapes sync.Map // of *shape.Shape by definition
+
+	mu      sync.Mutex
+	checker *shape.Checker // guarded by mu
+}
+
+// shape gives that of a definition, which is for reading.
+func (l *library) shape(def string) *shape.Shape {
+	if s, ok := l.shapes.Load(def); ok {
+		return s.(*shape.Shape)
 	}
-	return c
-}}
+	var s *shape.Shape
+	l.use(func(c *shape.Checker) { s = c.Shape(def) })
+	l.shapes.Store(def, s)
+	return s
+}
+
+// use lends the Checker, which one goroutine at a time may have.
+func (l *library) use(f func(c *shape.Checker)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.checker == nil {
+		c, err := shape.New(sources)
+		if err != nil {
+			panic(fmt.Sprintf("the built-in schemas do not compile: %v", err))
+		}
+		l.checker = c
+	}
+	f(l.checker)
+}
 
 // CUE gives the text of a built-in schema file, such as domain.cue.
 func CUE(name string) (string, error) {
@@ -42,19 +69,15 @@ func Sources() map[string]string {
 // Shapes gives what the built-in schemas say of each definition. They are for
 // reading.
 func Shapes() map[string]*shape.Shape {
-	c := checkers.Get().(*shape.Checker)
-	defer checkers.Put(c)
+	var defs []string
+	builtin.use(func(c *shape.Checker) { defs = c.Definitions() })
 	out := map[string]*shape.Shape{}
-	for _, def := range c.Definitions() {
-		out[def] = c.Shape(def)
+	for _, def := range defs {
+		out[def] = builtin.shape(def)
 	}
 	return out
 }
 
 // Fields lists the fields of a definition of the built-in schemas, in the
 // order of its file.
-func Fields(def string) []string {
-	c := checkers.Get().(*shape.Checker)
-	defer checkers.Put(c)
-	return c.Shape(def).Names
-}
+func Fields(def string) []string { return builtin.shape(def).Names }

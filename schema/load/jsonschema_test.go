@@ -132,7 +132,7 @@ func (e example) refused(t *testing.T, text []byte) []schema.Problem {
 	if e.dialect != schema.DialectDomain {
 		with.Dialects = map[string]string{file: e.dialect}
 	}
-	res, err := Load(t.Context(), files, Options{Settings: with})
+	res, err := Load(t.Context(), files, Options{Settings: with, Files: []string{file}})
 	if err != nil {
 		t.Fatal(err)
 	}

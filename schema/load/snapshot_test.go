@@ -75,23 +75,27 @@ func state(s *Snapshot) string {
 // the same as loading all: over single edits, and over sequences of them from
 // one snapshot to the next.
 func TestUpdateIsAFreshLoad(t *testing.T) {
-	t.Run("with tools of the target", func(t *testing.T) {
-		with := settings
-		with.DefaultTarget = "bot"
-		with.Targets = map[string]schema.TargetSettings{"bot": {
-			Tools: []string{"get_order", "get_weather"}, ToolsAt: schema.Position{File: "gavel.yaml", Line: 5, Column: 3},
-		}}
-		updateIsAFreshLoad(t, with, 10)
-	})
-	t.Run("with constraints", func(t *testing.T) {
-		with, _ := constrained(seed(), map[string]string{teamFile: "#Test: prompt: !~\"2\" | error(\"no twos\")\n#Tool: function: name: !=\"weather\""})
-		updateIsAFreshLoad(t, with, 10)
-	})
-	t.Run("with constraints that cannot be used", func(t *testing.T) {
-		with, _ := constrained(seed(), map[string]string{teamFile: "#Test: {"})
-		updateIsAFreshLoad(t, with, 3)
-	})
-	updateIsAFreshLoad(t, settings, 40)
+	tools := settings
+	tools.DefaultTarget = "bot"
+	tools.Targets = map[string]schema.TargetSettings{"bot": {
+		Tools: []string{"get_order", "get_weather"}, ToolsAt: schema.Position{File: "gavel.yaml", Line: 5, Column: 3},
+	}}
+	constraints, _ := constrained(seed(), map[string]string{teamFile: "#Test: prompt: !~\"2\" | error(\"no twos\")\n#Tool: function: name: !=\"weather\""})
+	unusable, _ := constrained(seed(), map[string]string{teamFile: "#Test: {"})
+	for name, tt := range map[string]struct {
+		settings  schema.Settings
+		sequences int
+	}{
+		"plain":                             {settings, 40},
+		"with tools of the target":          {tools, 10},
+		"with constraints":                  {constraints, 10},
+		"with constraints that are no good": {unusable, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			updateIsAFreshLoad(t, tt.settings, tt.sequences)
+		})
+	}
 }
 
 // updateIsAFreshLoad goes through every single edit and so many sequences.
@@ -111,26 +115,37 @@ func updateIsAFreshLoad(t *testing.T, settings schema.Settings, sequenceCount in
 		}
 		sequences = append(sequences, seq)
 	}
+	first := loadBy(t, settings, seed())
 	for i, seq := range sequences {
 		if raced && i%8 != 0 {
 			continue // the pass without the race detector takes all
 		}
-		texts := seed()
-		snap := scan(t, settings, texts)
+		texts, before := seed(), first
+		snap := before.Snapshot()
 		for i, name := range seq {
-			before := maps.Clone(texts)
+			was := maps.Clone(texts)
 			changed := apply(texts, all[name])
 			if random.IntN(3) == 0 { // the way back
 				texts = seed()
-				changed = different(before, texts)
+				changed = different(was, texts)
 			}
-			snap = updated(t, settings, snap, changed, before, texts)
-			if diff := cmp.Diff(state(scan(t, settings, texts)), state(snap)); diff != "" {
+			after := loadBy(t, settings, texts)
+			change, err := snap.Update(t.Context(), fsOf(texts), settings, changed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			holds(t, change, before, after)
+			snap = change.Snapshot()
+			if diff := cmp.Diff(state(after.Snapshot()), state(snap)); diff != "" {
 				t.Fatalf("after %v (-fresh +updated):\n%s", seq[:i+1], diff)
 			}
 			if again := stored(t, snap); !snap.Equal(again) {
 				t.Fatalf("after %v the snapshot is read otherwise than it was written:\n%s\n%s", seq[:i+1], state(snap), state(again))
 			}
+			before = after
+		}
+		if diff := cmp.Diff(state(scan(t, settings, texts)), state(snap)); diff != "" {
+			t.Fatalf("after %v (-scanned +updated):\n%s", seq, diff)
 		}
 	}
 }
@@ -149,49 +164,44 @@ func stored(t *testing.T, s *Snapshot) *Snapshot {
 	return again
 }
 
-// updated takes a change into account, and holds that no case outside of the
-// files that are said to be affected differs between the two sides.
+// updated takes a change into account, and holds that it does so rightly.
 func updated(t *testing.T, settings schema.Settings, s *Snapshot, changed []string, before, after map[string]string) *Snapshot {
 	t.Helper()
 	change, err := s.Update(t.Context(), fsOf(after), settings, changed)
 	if err != nil {
 		t.Fatal(err)
 	}
+	holds(t, change, loadBy(t, settings, before), loadBy(t, settings, after))
+	return change.Snapshot()
+}
+
+// holds that no case outside of the files that are said to be affected differs
+// between the two sides, and that those inside are what a fresh load gives.
+func holds(t *testing.T, change *Change, before, after *Result) {
+	t.Helper()
 	if change.Files == nil {
-		return change.Snapshot()
+		return
 	}
-	outside := func(texts map[string]string) map[string]string {
-		cases := map[string]string{}
-		for _, c := range loadBy(t, settings, texts).Cases {
-			if !slices.Contains(change.Files, c.Origin.File) {
-				cases[c.Key] = whole(t, c)
+	cases := func(of *Result, affected bool) map[string]string {
+		out := map[string]string{}
+		for _, c := range of.Cases {
+			if slices.Contains(change.Files, c.Origin.File) == affected {
+				out[c.Key] = whole(t, c)
 			}
 		}
-		return cases
+		return out
 	}
-	if diff := cmp.Diff(outside(before), outside(after)); diff != "" {
-		t.Errorf("a case that was not loaded changed with %v:\n%s", changed, diff)
+	if diff := cmp.Diff(cases(before, false), cases(after, false)); diff != "" {
+		t.Errorf("a case outside of %v changed:\n%s", change.Files, diff)
 	}
-	inside := map[string]string{}
-	for _, c := range loadBy(t, settings, after).Cases {
-		if slices.Contains(change.Files, c.Origin.File) {
-			inside[c.Key] = whole(t, c)
-		}
+	loaded := cases(change.Result, true)
+	if diff := cmp.Diff(cases(after, true), loaded); diff != "" {
+		t.Errorf("what was loaded of %v is not what a fresh load gives:\n%s", change.Files, diff)
 	}
-	loaded := map[string]string{}
-	for _, c := range change.Result.Cases {
-		if slices.Contains(change.Files, c.Origin.File) {
-			loaded[c.Key] = whole(t, c)
-		}
-	}
-	if diff := cmp.Diff(inside, loaded); diff != "" {
-		t.Errorf("what was loaded with %v is not what a fresh load gives:\n%s", changed, diff)
-	}
-	total, now := s.Totals(), change.Snapshot().Totals()
+	total, now := change.before.Totals(), change.Snapshot().Totals()
 	if was := change.Before(); now.Cases != total.Cases-was.Cases+len(loaded) {
 		t.Errorf("%d cases before, %d of them affected, %d loaded, %d now", total.Cases, was.Cases, len(loaded), now.Cases)
 	}
-	return change.Snapshot()
 }
 
 func whole(t *testing.T, c *schema.Case) string {
