@@ -2,7 +2,6 @@ package controller_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,9 +19,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // A tap writes down what targets are sent and what they answer.
 type tap struct {
@@ -169,7 +167,7 @@ func TestConversationTranscript(t *testing.T) {
 	}
 	got := delimiters.ReplaceAllString(p.log.String(), "␀")
 	const file = "testdata/testcase.golden"
-	if *update {
+	if golden.Update() {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -2,11 +2,8 @@ package reporters_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,6 +14,7 @@ import (
 	. "github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
 
 // What the tests below call by short names.
@@ -27,8 +25,6 @@ var (
 	fail       = reporttest.Fail
 	definition = reporttest.Definition()
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func borderline(score float64) *side { return &side{Verdict: verdict.Borderline, Score: score} }
 
@@ -209,24 +205,6 @@ func TestWithoutBase(t *testing.T) {
 	}
 }
 
-// golden compares with a file of testdata, or writes it under -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", name, diff)
-	}
-}
-
 // TestReportGolden compares whole reports, as run --json prints them, with
 // testdata. The packages below render them in their tests.
 func TestReportGolden(t *testing.T) {
@@ -239,7 +217,7 @@ func TestReportGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".json", string(raw)+"\n")
+			golden.Compare(t, "testdata/"+name+".json", string(raw)+"\n")
 		})
 	}
 }

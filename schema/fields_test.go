@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -10,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/schema/golden"
 	"github.com/gavel-evals/gavel/schema/shape"
 )
-
-var update = flag.Bool("update", false, "write the problems of testdata/*.txt anew")
 
 // fieldTables are the tables of all dialects: testdata/domain.txt is about the
 // definitions of domain.cue.
@@ -123,13 +121,13 @@ func testFields(t *testing.T, file string) {
 			continue
 		}
 		got := strings.Join(check(t, row.def, document(row.field, row.rejected, least)), " / ")
-		if *update {
+		if golden.Update() {
 			rows[i].problem = got
 		} else if got != row.problem || got == "" {
 			t.Errorf("%s.%s: %s gives\n%s\nwant\n%s", row.def, row.field, row.rejected, got, row.problem)
 		}
 	}
-	if *update {
+	if golden.Update() {
 		writeTable(t, file, head, rows)
 	}
 }

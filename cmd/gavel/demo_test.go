@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -25,9 +24,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write the goldens and recordings anew")
 
 func TestMain(m *testing.M) {
 	if sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() {
@@ -41,7 +39,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
-		UpdateScripts: *update,
+		UpdateScripts: golden.Update(),
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"await": await},
 		Condition:     condition,
 		Setup: func(env *testscript.Env) error {
@@ -99,7 +97,7 @@ func mainOf(t *testing.T, dir string) string {
 // TestDemo compares all that the demo prints with testdata/demo.txt, and the
 // comment in it with the README's.
 func TestDemo(t *testing.T) {
-	if *update {
+	if golden.Update() {
 		dir := demoFolder(t)
 		recordSides(t, "mixed/main", side{mainOf(t, dir), "mixed_main.yaml"}, side{dir, "mixed_pull.yaml"})
 	}
@@ -117,7 +115,7 @@ func TestDemo(t *testing.T) {
 	if !ok || !found || !strings.Contains(end, "gavel explain support/level_1/test_refund_window") {
 		t.Fatalf("the demo prints %s", stdout)
 	}
-	golden(t, "demo.txt", told)
+	golden.Compare(t, "testdata/demo.txt", told)
 	inReadme(t, text)
 
 	// What its last lines suggest can be done.
@@ -285,7 +283,7 @@ func inReadme(t *testing.T, want string) {
 	if !found || !ended {
 		t.Fatalf("%s has no place for the comment", file)
 	}
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -331,24 +329,4 @@ func recordSides(t *testing.T, name string, sides ...side) {
 		}
 	}
 	t.Log("the recordings are new: run the test again without -update")
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("-want +got; regenerate with -update:\n%s", diff)
-	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
 
 // shopFolder makes a repository of the example of the domain dialect, with a
@@ -46,7 +47,7 @@ func shopFolder(t *testing.T) string {
 // to it against its recordings.
 func TestDomainExample(t *testing.T) {
 	dir := shopFolder(t)
-	if *update {
+	if golden.Update() {
 		recordSides(t, "domain", side{mainOf(t, dir), "domain_main.yaml"}, side{shopFolder(t), "domain_pull.yaml"})
 	}
 	want := map[string]string{

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema/golden"
 )
 
 // TestEvalcaseExample runs the example of the evalcase dialect against its
 // recordings.
 func TestEvalcaseExample(t *testing.T) {
-	if *update {
+	if golden.Update() {
 		recordExample(t, "evalcase")
 	}
 	if isolated, err := condition("isolated"); err != nil || !isolated {
@@ -39,5 +41,5 @@ func TestEvalcaseExample(t *testing.T) {
 		t.Fatalf("explain: %s", stderr)
 	}
 	_, conversation, _ := strings.Cut(stdout, "\nSample 1")
-	golden(t, "explain_evalcase.txt", conversation)
+	golden.Compare(t, "testdata/explain_evalcase.txt", conversation)
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
 
 // TestPromptvalExample runs the example of the promptval dialect against its
 // recordings.
 func TestPromptvalExample(t *testing.T) {
-	if *update {
+	if golden.Update() {
 		recordExample(t, "promptval")
 	}
 	dir := example(t, "promptval")
@@ -69,7 +70,7 @@ func TestPromptvalIsTold(t *testing.T) {
 	explained, _, _ := gavel(t, dir, "explain", "plans/rainy_day")
 	head, rest, _ := strings.Cut(explained, "\nDigests\n")
 	_, conversations, _ := strings.Cut(rest, "\nSample 1")
-	golden(t, "promptval.txt", report+"\n\n"+head+"\nSample 1"+conversations)
+	golden.Compare(t, "testdata/promptval.txt", report+"\n\n"+head+"\nSample 1"+conversations)
 	data, err := os.ReadFile(comment)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +103,7 @@ func TestPromptvalMessages(t *testing.T) {
 			writeCall(t, &b, key, call)
 		}
 	}
-	golden(t, "promptval_messages.txt", regexp.MustCompile(`\b[0-9a-f]{24}\b`).ReplaceAllString(b.String(), "␀"))
+	golden.Compare(t, "testdata/promptval_messages.txt", regexp.MustCompile(`\b[0-9a-f]{24}\b`).ReplaceAllString(b.String(), "␀"))
 }
 
 func writeCall(t *testing.T, b *strings.Builder, key string, call explain.Call) {

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
 
 // exampleFiles are the files of a folder of examples.
@@ -85,7 +86,7 @@ func verdicts(report reporters.Report) map[string]string {
 // TestTestcaseExample runs the example of the testcase dialect against its
 // recordings.
 func TestTestcaseExample(t *testing.T) {
-	if *update {
+	if golden.Update() {
 		recordExample(t, "testcase")
 	}
 	dir := example(t, "testcase")
@@ -108,7 +109,7 @@ func TestTestcaseExample(t *testing.T) {
 		t.Fatalf("explain: %s", stderr)
 	}
 	_, conversation, _ := strings.Cut(stdout, "\nSample 1")
-	golden(t, "explain_testcase.txt", conversation)
+	golden.Compare(t, "testdata/explain_testcase.txt", conversation)
 }
 
 // TestTestcaseExampleFollowsItsRecordings reruns, where a reply of the

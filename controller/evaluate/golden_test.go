@@ -1,22 +1,17 @@
 package evaluate_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // The golden file holds the exact messages that models are sent. Whoever
 // changes it counts up the Version of the spec, so that what was measured
@@ -65,18 +60,7 @@ func TestMessagesGolden(t *testing.T) {
 	// The mark is shown as a visible character.
 	got := strings.ReplaceAll(b.String(), target.Mark, "␀")
 	const file = "testdata/messages.golden"
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("messages (-want +got; write anew with -update and count up the spec's Version):\n%s", diff)
-	}
+	golden.Compare(t, file, got)
 }
 
 func writeRequest(b *strings.Builder, name string, req target.Request) {

@@ -3,7 +3,6 @@ package run_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,8 +12,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -23,9 +20,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // suite compiles a suite of testdata, among the files that the examples of the
 // format name.
@@ -156,18 +152,7 @@ func TestSuiteMessages(t *testing.T) {
 		all.WriteString(sent)
 	}
 	const file = "testdata/seed.golden"
-	if *update {
-		if err := os.WriteFile(file, []byte(all.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), all.String()); diff != "" {
-		t.Errorf("messages (-want +got; write anew with -update):\n%s", diff)
-	}
+	golden.Compare(t, file, all.String())
 }
 
 // judgeSuite judges one case of the examples and gives its verdict and what was

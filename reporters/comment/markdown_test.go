@@ -1,10 +1,7 @@
 package comment
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,14 +9,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var commands = []string{"gavel run --base main"}
 
@@ -70,26 +64,8 @@ func TestMarkdownGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := render()
 			holds(t, got)
-			golden(t, name+".md", got)
+			golden.Compare(t, "testdata/"+name+".md", got)
 		})
-	}
-}
-
-// golden compares with a file of testdata, or writes it under -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", name, diff)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,9 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGolden writes the reports of the package above as XML.
 func TestGolden(t *testing.T) {
@@ -40,18 +38,7 @@ func TestGolden(t *testing.T) {
 				countsAs(t, b.Bytes(), r.Summary)
 			}
 			path := filepath.Join("testdata", name+".xml")
-			if *update {
-				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), b.String()); diff != "" {
-				t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", path, diff)
-			}
+			golden.Compare(t, path, b.String())
 		})
 	}
 }

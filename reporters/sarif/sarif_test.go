@@ -3,19 +3,14 @@ package sarif
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 var problems = []schema.Problem{
 	{
@@ -33,18 +28,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join("testdata", "problems.sarif")
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("SARIF changed, -update writes it anew (-want +got):\n%s", diff)
-	}
+	golden.Compare(t, path, b.String())
 }
 
 // TestStructure checks what a reader of SARIF relies on.

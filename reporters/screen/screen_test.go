@@ -2,11 +2,9 @@ package screen
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	imagecolor "image/color"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -22,9 +20,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew")
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
@@ -173,23 +170,6 @@ func (s *bench) frame() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
 // TestFrames compares whole screens.
 func TestFrames(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -240,7 +220,7 @@ func TestFrames(t *testing.T) {
 				}
 				s := newBench(t, size[0], size[1], b)
 				s.press(tt.keys...)
-				golden(t, full, s.frame())
+				golden.Compare(t, "testdata/"+full+".txt", s.frame())
 			})
 		}
 	}
@@ -254,7 +234,7 @@ func TestColors(t *testing.T) {
 		painted := s.model.(Model).Frame()
 		shown := strings.NewReplacer("\x1b[m", "‹›", "\x1b[", "‹").Replace(painted)
 		shown = regexp.MustCompile("‹([0-9;]*)m").ReplaceAllString(shown, "‹$1›")
-		golden(t, "colors_"+name, shown+"\n")
+		golden.Compare(t, "testdata/colors_"+name+".txt", shown+"\n")
 	}
 }
 

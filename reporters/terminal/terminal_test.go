@@ -3,7 +3,6 @@ package terminal
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,26 +18,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", name, diff)
-	}
-}
 
 // report reads one of the reports of the package above.
 func report(t *testing.T, name string) *reporters.Report {
@@ -84,7 +65,7 @@ func TestReportGolden(t *testing.T) {
 		for _, width := range []int{80, 120} {
 			file := fmt.Sprintf("%s_%d.txt", name, width)
 			t.Run(file, func(t *testing.T) {
-				golden(t, file, holds(t, width, func(o Options) string {
+				golden.Compare(t, "testdata/"+file, holds(t, width, func(o Options) string {
 					var b bytes.Buffer
 					if err := Report(&b, r, o); err != nil {
 						t.Fatal(err)
@@ -120,7 +101,7 @@ func somePlan() *plan.Plan {
 
 func TestPlanGolden(t *testing.T) {
 	for _, width := range []int{80, 120} {
-		golden(t, fmt.Sprintf("plan_%d.txt", width), holds(t, width, func(o Options) string {
+		golden.Compare(t, fmt.Sprintf("testdata/plan_%d.txt", width), holds(t, width, func(o Options) string {
 			var b bytes.Buffer
 			if err := Plan(&b, somePlan(), planned.Estimate{Calls: 1200, Again: 40}, o); err != nil {
 				t.Fatal(err)
@@ -168,7 +149,7 @@ func someProblems() ([]schema.Problem, func(string, int) (string, bool)) {
 func TestProblemsGolden(t *testing.T) {
 	problems, source := someProblems()
 	for _, width := range []int{80, 120} {
-		golden(t, fmt.Sprintf("problems_%d.txt", width), holds(t, width, func(o Options) string {
+		golden.Compare(t, fmt.Sprintf("testdata/problems_%d.txt", width), holds(t, width, func(o Options) string {
 			var b bytes.Buffer
 			if err := Problems(&b, problems, source, o); err != nil {
 				t.Fatal(err)

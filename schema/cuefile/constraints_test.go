@@ -3,13 +3,13 @@ package cuefile_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
 
 // talk is a schema that constraints build on.
@@ -122,23 +122,7 @@ func TestConstraintsThatCannotBeUsed(t *testing.T) {
 			fmt.Fprintf(&got, "  %s %s: %s; %s\n", p.At, p.Rule, p.Message, p.Hint)
 		}
 	}
-	golden(t, "testdata/constraints.txt", got.String())
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("(-want +got; write anew with -update):\n%s", diff)
-	}
+	golden.Compare(t, "testdata/constraints.txt", got.String())
 }
 
 // TestConstraintsEnd holds that constraints without an end cost nothing but

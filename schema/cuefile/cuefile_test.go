@@ -3,7 +3,6 @@ package cuefile_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -14,12 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
 
 // unbounded bounds each evaluation and nothing else.
 var unbounded *cuefile.Budget
-
-var update = flag.Bool("update", false, "write testdata/problems.txt anew")
 
 // TestMain answers as the child that evaluates.
 func TestMain(m *testing.M) {
@@ -107,19 +105,7 @@ func TestProblems(t *testing.T) {
 			fmt.Fprintf(&got, "  %d:%d %s: %s; %s\n", p.At.Line, p.At.Column, p.Rule, p.Message, p.Hint)
 		}
 	}
-	const golden = "testdata/problems.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("(-want +got; write anew with -update):\n%s", diff)
-	}
+	golden.Compare(t, "testdata/problems.txt", got.String())
 }
 
 // TestLimits has files that never end, or that ask for more than there is,

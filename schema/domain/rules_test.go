@@ -2,10 +2,8 @@ package domain_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,9 +13,8 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write testdata/rules.txt anew")
 
 // seed is a small tree that has something of everything.
 func seed() map[string]string {
@@ -141,19 +138,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
-	const golden = "testdata/rules.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("(-want +got; write anew with -update):\n%s", diff)
-	}
+	golden.Compare(t, "testdata/rules.txt", got.String())
 }
 
 // one gives the case of the seed's test, with changes.

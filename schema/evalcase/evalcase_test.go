@@ -1,8 +1,6 @@
 package evalcase_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -18,9 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden cases anew")
 
 func TestMain(m *testing.M) {
 	if cuefile.ServeChild() {
@@ -110,58 +107,6 @@ func complete(text string) string {
 	return out
 }
 
-// pruned leaves out fields of a Case that are empty, most of which are those of
-// other dialects. What is measured and decided by is shown whole.
-func pruned(v any) any {
-	switch x := v.(type) {
-	case []any:
-		for i := range x {
-			x[i] = pruned(x[i])
-		}
-	case map[string]any:
-		for key, field := range x {
-			x[key] = pruned(field)
-			empty := field == nil || field == "" || field == false || field == 0.0
-			if key[0] >= 'A' && key[0] <= 'Z' && empty {
-				delete(x, key)
-			}
-		}
-	}
-	return v
-}
-
-func golden(t *testing.T, file string, cases []*schema.Case) {
-	t.Helper()
-	raw, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var value any
-	if err := json.Unmarshal(raw, &value); err != nil {
-		t.Fatal(err)
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(pruned(value)); err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(file, buf.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file) // written by -update
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), buf.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
 // completeEach adds to cases the fields that all of them lack.
 func completeEach(text string) string {
 	added := ""
@@ -198,7 +143,7 @@ func TestSeedExamples(t *testing.T) {
 			if len(cases) == 0 || len(problems) > 0 {
 				t.Fatalf("%d cases, problems %q", len(cases), problems)
 			}
-			golden(t, strings.TrimSuffix(name, ".yaml")+".json", cases)
+			golden.JSON(t, strings.TrimSuffix(name, ".yaml")+".json", cases)
 		})
 	}
 }
@@ -216,7 +161,7 @@ func TestEveryType(t *testing.T) {
 		if len(problems) > 0 {
 			t.Errorf("%s has problems: %q", name, problems)
 		}
-		golden(t, "testdata/suite/"+name+".json", cases)
+		golden.JSON(t, "testdata/suite/"+name+".json", cases)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
 
 // TestProblems gives for every mistake its place, what is wrong and what to
@@ -32,13 +33,13 @@ func TestProblems(t *testing.T) {
 			if got == "" {
 				t.Errorf("there is no problem with\n%s", text)
 			}
-			if diff := cmp.Diff(strings.TrimSpace(want), got); diff != "" && !*update {
+			if diff := cmp.Diff(strings.TrimSpace(want), got); diff != "" && !golden.Update() {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			out += "\n## " + name + "\n" + text + "--\n" + got + "\n"
 		})
 	}
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile("testdata/problems.txt", []byte(out), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package load
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -14,13 +13,10 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/golden"
 	"github.com/gavel-evals/gavel/schema/schematest"
 )
-
-var update = flag.Bool("update", false, "write the golden files in testdata anew")
 
 // An example is a valid file with those that it builds on.
 type example struct {
@@ -254,16 +250,5 @@ func TestTheJSONSchemaRefusesNoValidFile(t *testing.T) {
 		}
 	}
 	got := strings.Join(slices.Sorted(maps.Keys(weaker)), "\n") + "\n"
-	if *update {
-		if err := os.WriteFile("testdata/weaker.golden", []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile("testdata/weaker.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("(-want +got; write anew with -update):\n%s", diff)
-	}
+	golden.Compare(t, "testdata/weaker.golden", got)
 }

@@ -3,13 +3,11 @@ package load
 import (
 	"fmt"
 	"maps"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
 
 // A mistake is one that people make in every dialect, as they make it in this
@@ -160,7 +158,7 @@ func TestMistakes(t *testing.T) {
 					fmt.Fprintf(&got, "  %s\n", p)
 				}
 			}
-			golden(t, "testdata/mistakes/"+dialect+".txt", got.String())
+			golden.Compare(t, "testdata/mistakes/"+dialect+".txt", got.String())
 		})
 	}
 }
@@ -183,23 +181,4 @@ func problemsOf(t *testing.T, with schema.Settings, row mistake) []string {
 		t.Errorf("%s: no error with line, column and hint: %v", row.file, out)
 	}
 	return out
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll("testdata/mistakes", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; write anew with -update):\n%s", file, diff)
-	}
 }

@@ -1,9 +1,6 @@
 package promptval_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,10 +13,9 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/golden"
 	"github.com/gavel-evals/gavel/schema/promptval"
 )
-
-var update = flag.Bool("update", false, "write testdata/*.json anew")
 
 // TestMain answers as the child that evaluates .cue files.
 func TestMain(m *testing.M) {
@@ -151,52 +147,8 @@ new_prompt:     "Plan day by day."
 			if kase.Rival != nil && kase.Rival.Comparison != nil {
 				specs["rival"] = kase.Rival.Comparison.Kind()
 			}
-			compare(t, strings.TrimSuffix(name, filepath.Ext(name))+".json", map[string]any{"case": kase, "specs": specs})
+			golden.JSON(t, "testdata/"+strings.TrimSuffix(name, filepath.Ext(name))+".json", map[string]any{"case": kase, "specs": specs})
 		})
-	}
-}
-
-// without leaves out what is empty, so that a golden shows what a file says.
-func without(v any) any {
-	switch x := v.(type) {
-	case map[string]any:
-		for k, field := range x {
-			if field = without(field); field == nil || field == "" || field == false {
-				delete(x, k)
-			}
-		}
-	case []any:
-		for i := range x {
-			x[i] = without(x[i])
-		}
-	}
-	return v
-}
-
-func compare(t *testing.T, name string, v any) {
-	t.Helper()
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tree any
-	if err := json.Unmarshal(raw, &tree); err != nil {
-		t.Fatal(err)
-	}
-	got, err := json.MarshalIndent(without(tree), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got = append(got, '\n')
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || !bytes.Equal(want, got) {
-		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(string(want), string(got)))
 	}
 }
 

@@ -3,23 +3,20 @@ package testcase_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/golden"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
-
-var update = flag.Bool("update", false, "write testdata/golden anew")
 
 // TestMain answers as the child that evaluates .cue files.
 func TestMain(m *testing.M) {
@@ -77,66 +74,9 @@ func TestGolden(t *testing.T) {
 			if len(problems) > 0 {
 				t.Errorf("problems: %v", problems)
 			}
-			golden(t, filepath.Join("testdata/golden", name+".json"), brief(t, cases))
+			golden.JSON(t, filepath.Join("testdata/golden", name+".json"), cases)
 		})
 	}
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
-// brief writes cases without the fields of Go structs that are empty, so that
-// a golden file shows what a dialect says and nothing else.
-func brief(t *testing.T, cases []*schema.Case) []byte {
-	t.Helper()
-	raw, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var value any
-	if err := dec.Decode(&value); err != nil {
-		t.Fatal(err)
-	}
-	out, err := json.MarshalIndent(withoutEmpty(value), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(out, '\n')
-}
-
-func withoutEmpty(value any) any {
-	switch v := value.(type) {
-	case []any:
-		for i := range v {
-			v[i] = withoutEmpty(v[i])
-		}
-	case map[string]any:
-		for name, field := range v {
-			// Names of fields without a tag are those of Go.
-			if unicode.IsUpper(rune(name[0])) && (field == nil || field == "" || field == false || field == json.Number("0")) {
-				delete(v, name)
-				continue
-			}
-			v[name] = withoutEmpty(field)
-		}
-	}
-	return value
 }
 
 func TestDefaults(t *testing.T) {

@@ -1,0 +1,38 @@
+// Package golden holds what a test makes against a file that people have read.
+// Every test that imports it has the flag -update, which writes the files anew.
+package golden
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files and recordings anew")
+
+// Update reports whether files are to be written anew.
+func Update() bool { return *update }
+
+// Compare fails the test where the text is not that of the file, which is
+// written first under -update.
+func Compare(tb testing.TB, file, got string) {
+	tb.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			tb.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		tb.Errorf("%s (-want +got; -update writes it anew):\n%s", file, diff)
+	}
+}
