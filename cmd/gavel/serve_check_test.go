@@ -120,9 +120,17 @@ func asApp(t *testing.T, j *job, key string) string {
 
 // TestServeCheckOfGitea, which tells nothing of its tokens.
 func TestServeCheckOfGitea(t *testing.T) {
-	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	j.forge.URL += "/api/v1"
-	checkCase{func(*job) {}, []string{"untold   octo/demo: statuses: write: ", "write:repository, write:issue and read:user\n"}, exitPass}.run(t, j, operatorsFile(t, j, ""))
+	for permission, tt := range map[string]checkCase{
+		"admin": {func(*job) {}, []string{"untold   octo/demo: statuses: write: ", "write:repository, write:issue and read:user\n", "ok       octo/demo: who may write\n"}, exitPass},
+		"write": {func(*job) {}, []string{"missing  octo/demo: who may write: on Gitea and Forgejo only an administrator may ask"}, exitUsage},
+	} {
+		t.Run(permission, func(t *testing.T) {
+			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+			j.forge.URL += "/api/v1"
+			j.forge.SetPermission("maintainer", permission)
+			tt.run(t, j, operatorsFile(t, j, ""))
+		})
+	}
 }
 
 // TestServeCheckWhileServing looks on without a word about the lock, and prints
@@ -140,7 +148,7 @@ func TestServeCheckWhileServing(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &said); err != nil || code != exitPass {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)
 	}
-	if len(said.Checks) != 7 || said.Checks[2] != (checked{Repository: "octo/demo", What: "metadata: read", State: serve.StateOK}) {
+	if len(said.Checks) != 8 || said.Checks[2] != (checked{Repository: "octo/demo", What: "metadata: read", State: serve.StateOK}) {
 		t.Errorf("%+v", said.Checks)
 	}
 }

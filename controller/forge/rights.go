@@ -46,6 +46,7 @@ type Rights struct {
 	kind     credentialKind
 	private  bool
 	push     bool              // whether the account may write, whatever its token may
+	admin    bool              // or everything
 	granted  map[string]string // to an App
 	scopes   []string          // of a classic token
 	disabled bool
@@ -91,7 +92,8 @@ func (c *Client) Rights(ctx context.Context, repo Repo) (Rights, error) {
 	if err != nil {
 		return r, r.unseen(repo, err)
 	}
-	r.private, r.push = wire.Private, wire.Permissions.Push || wire.Permissions.Admin
+	r.private, r.admin = wire.Private, wire.Permissions.Admin
+	r.push = r.admin || wire.Permissions.Push
 	if values, named := resp.Header["X-Oauth-Scopes"]; named && r.kind == fineGrained {
 		r.kind = classic
 		for _, scope := range strings.Split(strings.Join(values, ","), ",") {
@@ -134,6 +136,18 @@ func (r Rights) Allows(need Need) error {
 		return fmt.Errorf("%w; of Gitea and Forgejo a token takes the scopes write:repository, write:issue and read:user", ErrUntold)
 	}
 	return fmt.Errorf("%w; a fine-grained token takes %s", ErrUntold, need.words())
+}
+
+// Asks is nil where the credential may ask what others may do, see
+// [Client.Permission], and else the repair. Without that nobody is trusted.
+func (r Rights) Asks() error {
+	switch {
+	case r.kind == giteaKind && !r.admin:
+		return errors.New("on Gitea and Forgejo only an administrator may ask what others may do, and without an answer nothing is run for them: make the account of the token one, of this repository")
+	case r.kind != appKind && !r.push:
+		return errors.New("the account of the token may not ask what others may do: give it the role Write there")
+	}
+	return nil
 }
 
 func (r Rights) allowsApp(need Need) error {

@@ -106,6 +106,8 @@ func TestHints(t *testing.T) {
 			Hint{Repository: 1, Rerequested: asked}},
 		{"check_suite", `{"action": "rerequested", "check_suite": {"head_sha": "` + asked + `", "head_branch": null}, ` + ofDemo + `}`,
 			Hint{Repository: 1, Rerequested: asked}},
+		{"issue_comment", `{"action": "created", "is_pull": true, "issue": {"number": 7, "pull_request": {"merged": false, "merged_at": null}},
+			"repository": {"id": 1, "full_name": "octo/demo", "owner": {"id": 2, "login": "octo", "username": "octo", "email": ""}}}`, Hint{Repository: 1, Number: 7, Comment: true}},
 		{"push", `{"ref": "refs/heads/main", ` + ofDemo + `}`, Hint{Repository: 1, Branch: "main"}},
 		{"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7"}, ` + ofDemo + `}`,
 			Hint{Repository: 1, Branch: "main", Head: "gh-readonly-queue/main/pr-7"}},

@@ -75,6 +75,7 @@ func checkRights(rights forge.Rights, tell func(Finding)) {
 	for _, need := range needs {
 		tell(find(need.String(), rights.Allows(need)))
 	}
+	tell(find("who may write", rights.Asks()))
 	if rights.Events == nil {
 		return // only an App may write check runs, and has events of its own
 	}

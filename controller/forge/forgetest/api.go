@@ -166,6 +166,10 @@ func (f *Forge) listPulls(w http.ResponseWriter, r *http.Request) {
 
 func (f *Forge) getPermission(w http.ResponseWriter, r *http.Request) {
 	login := r.PathValue("login")
+	if caller := f.caller(r); isGitea(r) && caller != login && f.permissions[caller] != "admin" {
+		refuse(w, http.StatusForbidden, "Only admins may query the permissions of others")
+		return
+	}
 	if strings.HasSuffix(login, "[bot]") {
 		refuse(w, http.StatusNotFound, login+" is not a user")
 		return

@@ -1,0 +1,58 @@
+package serve_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+)
+
+// TestGitea gets the comment and the statuses that GitHub gets, all pages of a
+// list at once, and is asked for nothing that it does not have.
+func TestGitea(t *testing.T) {
+	w := newWorld(t)
+	w.forge.URL += "/api/v1"
+	for range 120 { // more than a page
+		w.forge.AddComment(1, "somebody", "a remark")
+	}
+	first := len(w.forge.Comments(1))
+	w.push("one")
+	w.start()
+	w.idle()
+	w.push("two")
+	w.hint()
+	w.idle()
+	comments := w.forge.Comments(1)
+	if len(comments) != first+1 || !strings.Contains(comments[first].Body, w.commits["two"][:7]) || w.states("two") != "success failure" {
+		t.Errorf("%d comments, states %q", len(comments)-first, w.states("two"))
+	}
+	before := len(w.forge.Writes())
+	w.end()
+	w.start()
+	w.hint()
+	w.idle()
+	if more := w.forge.Writes()[before:]; len(more) > 0 {
+		t.Errorf("written without news: %v", more)
+	}
+	for _, r := range w.forge.Requests() {
+		if strings.Contains(r.Path, "check-runs") {
+			t.Errorf("%s", r)
+		}
+	}
+}
+
+// TestGiteaWithoutAnAdministrator trusts nobody, because it cannot ask.
+func TestGiteaWithoutAnAdministrator(t *testing.T) {
+	w := newWorld(t)
+	w.forge.URL += "/api/v1"
+	w.forge.SetPermission("maintainer", "write")
+	w.pull("one", forgetest.Pull{Author: "mona"})
+	w.start()
+	w.idle()
+	if comments := w.forge.Comments(1); len(comments) != 1 || !strings.Contains(comments[0].Body, "what mona may do here could not be read") {
+		t.Errorf("comments %+v", comments)
+	}
+	if len(w.agent.asked) != 1 { // by main
+		t.Errorf("asked %q", w.agent.asked)
+	}
+}
