@@ -233,23 +233,22 @@ func (p *page) change(d float64) string {
 
 func (p *page) summary(r *reporters.Report) {
 	s := r.Summary
-	fmt.Fprintf(p, "%s: %s passed, %s failed", phrase.Count(s.Cases, "case"), phrase.Int(int64(s.Pass)), phrase.Int(int64(s.Fail)))
-	p.counts(", ", []count{{s.Borderline, "borderline"}, {s.Error, "not judged"}, {s.Skipped, "skipped"}, {s.Ungated, "without a threshold"}})
 	known := s.Reused - s.NoVerdict
+	actions := []count{{s.Run, "run"}, {s.Rejudged, "judged again"}, {s.Redecided, "decided again"}, {known, "reused"}}
 	if r.NotRun != "" {
-		p.counts(" · ", []count{{s.Run, "to run"}, {s.Rejudged, "to judge again"}, {s.Redecided, "to decide again"}, {known, "known"}, {s.NoVerdict, "unaffected"}})
-	} else {
-		p.counts(" · ", []count{{s.Run, "run"}, {s.Rejudged, "judged again"}, {s.Redecided, "decided again"}, {known, "reused"}, {s.NoVerdict, "unaffected"}})
+		actions = []count{{s.Run, "to run"}, {s.Rejudged, "to judge again"}, {s.Redecided, "to decide again"}, {known, "known"}}
 	}
-	p.WriteString("\n")
+	p.paragraph(margin{}, fmt.Sprintf("%s: %s passed, %s failed", phrase.Count(s.Cases, "case"), phrase.Int(int64(s.Pass)), phrase.Int(int64(s.Fail)))+
+		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error, "not judged"}, {s.Skipped, "skipped"}, {s.Ungated, "without a threshold"}})+
+		counts(" · ", append(actions, count{s.NoVerdict, "unaffected"})), "")
 	switch d := r.Diff; {
 	case d.Delta != nil && *d.Delta != 0:
-		fmt.Fprintf(p, "score %s → %s (%s) over %s judged on both sides\n",
-			phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d), phrase.Count(d.Pairs, "case"))
+		p.paragraph(margin{}, fmt.Sprintf("score %s → %s (%s) over %s judged on both sides",
+			phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d), phrase.Count(d.Pairs, "case")), "")
 	case r.Summary.Score != nil:
 		fmt.Fprintf(p, "score %s\n", phrase.Score(s.Score, 3))
 	}
-	p.WriteString(reporters.Cost(r) + "\n")
+	p.paragraph(margin{}, reporters.Cost(r), "")
 	color := yellow
 	switch r.Gate.Result {
 	case reporters.GatePass:
@@ -265,13 +264,15 @@ type count struct {
 	word string
 }
 
-// counts writes those that are not 0: the first behind sep, the others behind
+// counts are those that are not 0: the first behind sep, the others behind
 // commas.
-func (p *page) counts(sep string, counts []count) {
+func counts(sep string, counts []count) string {
+	var b strings.Builder
 	for _, c := range counts {
 		if c.n > 0 {
-			p.WriteString(sep + phrase.Int(int64(c.n)) + " " + c.word)
+			b.WriteString(sep + phrase.Int(int64(c.n)) + " " + c.word)
 			sep = ", "
 		}
 	}
+	return b.String()
 }

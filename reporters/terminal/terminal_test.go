@@ -77,6 +77,28 @@ func TestReportGolden(t *testing.T) {
 	}
 }
 
+// TestALongSummary has every number that a summary may have, at a width that
+// its lines pass.
+func TestALongSummary(t *testing.T) {
+	r := report(t, "regressions")
+	r.Summary = reporters.Summary{
+		Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500, Ungated: 1,
+		Run: 5000, Rejudged: 4000, Redecided: 3000, Reused: 345, NoVerdict: 45, Score: r.Summary.Score,
+	}
+	got := holds(t, 60, func(o Options) string {
+		var b bytes.Buffer
+		if err := Report(&b, r, o); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	})
+	for _, want := range []string{"2,500 skipped", "3,000 decided again", "300 reused"} {
+		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, got)
+		}
+	}
+}
+
 func somePlan() *plan.Plan {
 	c := &schema.Case{}
 	prompt := []plan.Reason{{Part: "system prompt", File: "test_definitions/support/domain.json", Message: "system prompt changed"}}

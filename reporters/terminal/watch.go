@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -193,27 +194,12 @@ func Since(b *board.Board, row *board.Row) string {
 // Sentence sums a board up in one line.
 func Sentence(b *board.Board) string {
 	c := b.Count()
-	var parts []string
-	for _, part := range []count{
-		{c.Fail, "failed"}, {c.Error, "not judged"}, {c.Borderline, "borderline"}, {c.Pass, "passed"},
-	} {
-		if part.n > 0 {
-			parts = append(parts, phrase.Int(int64(part.n))+" "+part.word)
-		}
-	}
-	if len(parts) == 0 {
-		parts = append(parts, "nothing to judge")
-	}
-	out := strings.Join(parts, ", ")
-	parts = nil
-	if c.Broke > 0 {
-		parts = append(parts, phrase.Int(int64(c.Broke))+" broke")
-	}
-	if c.Fixed > 0 {
-		parts = append(parts, phrase.Int(int64(c.Fixed))+" fixed")
-	}
-	if len(parts) > 0 {
-		out += "; " + strings.Join(parts, " and ") + " since the last run"
+	out := cmp.Or(
+		counts("", []count{{c.Fail, "failed"}, {c.Error, "not judged"}, {c.Borderline, "borderline"}, {c.Pass, "passed"}}),
+		"nothing to judge",
+	)
+	if turned := counts("; ", []count{{c.Broke, "broke"}, {c.Fixed, "fixed"}}); turned != "" {
+		out += turned + " since the last run"
 	}
 	if b.Stopped {
 		out += fmt.Sprintf("; stopped with %s left", phrase.Count(c.Due, "case"))
