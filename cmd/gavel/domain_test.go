@@ -83,6 +83,15 @@ func TestDomainExample(t *testing.T) {
 	}
 }
 
+// TestDomainMessages holds the exact messages that the target, the extractor and
+// the judge are sent. The delimiters, which nobody can guess, are shown as ␀.
+func TestDomainMessages(t *testing.T) {
+	dir := mainOf(t, shopFolder(t))
+	runExample(t, dir)
+	golden.Compare(t, "testdata/domain_messages.txt", messages(t, dir,
+		"tool_calling/level_2/test_order_then_notify", "math/level_2/test_discount", "support/level_2/test_angry_customer"))
+}
+
 // judgedOnly are the verdicts of a report without what was removed.
 func judgedOnly(report reporters.Report) map[string]string {
 	out := verdicts(report)

@@ -1,17 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/explain"
+	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
@@ -90,8 +91,14 @@ func TestPromptvalIsTold(t *testing.T) {
 func TestPromptvalMessages(t *testing.T) {
 	dir := example(t, "promptval")
 	runExample(t, dir)
+	golden.Compare(t, "testdata/promptval_messages.txt", messages(t, dir, "plans/rainy_day", "invoices/totals", "plans/tone"))
+}
+
+// messages are all that was sent and answered in cases that were run.
+func messages(t *testing.T, dir string, keys ...string) string {
+	t.Helper()
 	var b strings.Builder
-	for _, key := range []string{"plans/rainy_day", "invoices/totals", "plans/tone"} {
+	for _, key := range keys {
 		stdout, stderr, code := gavel(t, dir, "explain", key, "--json")
 		var got explain.Case
 		if err := json.Unmarshal([]byte(stdout), &struct {
@@ -103,7 +110,7 @@ func TestPromptvalMessages(t *testing.T) {
 			writeCall(t, &b, key, call)
 		}
 	}
-	golden.Compare(t, "testdata/promptval_messages.txt", regexp.MustCompile(`\b[0-9a-f]{24}\b`).ReplaceAllString(b.String(), "␀"))
+	return strings.ReplaceAll(b.String(), target.Mark, "␀")
 }
 
 func writeCall(t *testing.T, b *strings.Builder, key string, call explain.Call) {
@@ -111,6 +118,7 @@ func writeCall(t *testing.T, b *strings.Builder, key string, call explain.Call) 
 	var req struct {
 		System   string           `json:"system"`
 		Messages []schema.Message `json:"messages"`
+		Tools    []schema.Tool    `json:"tools"`
 	}
 	var reply struct {
 		Messages []schema.Message `json:"messages"`
@@ -125,11 +133,28 @@ func writeCall(t *testing.T, b *strings.Builder, key string, call explain.Call) 
 	if req.System != "" {
 		fmt.Fprintf(b, "--- system\n%s\n", req.System)
 	}
+	for _, tool := range req.Tools {
+		var parameters bytes.Buffer
+		if err := json.Compact(&parameters, tool.Parameters); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(b, "--- tool %s: %s %s\n", tool.Name, tool.Description, &parameters)
+	}
 	for _, m := range req.Messages {
-		fmt.Fprintf(b, "--- %s\n%s\n", m.Role, m.Content)
+		writeMessage(b, m.Role, m)
 	}
 	for _, m := range reply.Messages {
-		fmt.Fprintf(b, "--- the reply, %s\n%s\n", m.Role, m.Content)
+		writeMessage(b, "the reply, "+m.Role, m)
 	}
 	b.WriteString("\n")
+}
+
+func writeMessage(b *strings.Builder, title string, m schema.Message) {
+	fmt.Fprintf(b, "--- %s\n", title)
+	if m.Content != "" || len(m.ToolCalls) == 0 {
+		fmt.Fprintln(b, m.Content)
+	}
+	for _, call := range m.ToolCalls {
+		fmt.Fprintf(b, "calls %s %s\n", call.Function.Name, call.Function.Arguments)
+	}
 }

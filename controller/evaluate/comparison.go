@@ -14,7 +14,8 @@ import (
 )
 
 // PreferenceCriterion is the one criterion of a comparison: 0 where the output
-// of A is preferred, 1 where that of B is, 0.5 for a tie.
+// of A is preferred, 1 where that of B is, 0.5 for a tie (new_prompt of the
+// promptval dialect).
 const PreferenceCriterion = "preference"
 
 // Prefer has a judge say which of two outputs for the same input is better: A,

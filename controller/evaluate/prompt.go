@@ -30,7 +30,7 @@ type judgement struct {
 }
 
 // prompt asks the judge for a score: one criterion, value / max_score clamped
-// to [0,1]. Without max_score the judge gives 0–1 itself, and more is an error.
+// to [0,1] (eval_prompt of the domain dialect's configured evaluators). Without max_score the judge gives 0–1 itself, and more is an error.
 // With a pattern (hybrid) the value is what group 1, or else the whole match,
 // finds in the judge's reply; otherwise the reply is JSON {score, reason}.
 func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *ask.Dialogue) (finding, error) {

@@ -17,7 +17,8 @@ import (
 const maxPattern = 4 << 10
 
 // regex compares what a pattern finds in the final reply with the expected
-// value: one criterion, 1 or 0. The pattern is RE2 with (?is). Without a group
+// value: one criterion, 1 or 0 (extraction_regex of the domain dialect's
+// configured evaluators). The pattern is RE2 with (?is). Without a group
 // or an expected value it only has to match; otherwise group 1 is compared as
 // folded text, or as a number with comparison exact_number.
 func regex(spec evaluator.Regex, reply string) (finding, error) {

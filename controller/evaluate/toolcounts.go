@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// toolCounts counts the calls of each listed tool in a sample: a criterion is 1
-// where
+// toolCounts counts the calls of each listed tool in a sample (expected_tools of
+// the promptval dialect): a criterion is 1 where
 //
 //	least ≤ calls ≤ most
 //

@@ -32,7 +32,8 @@ type answerKind struct {
 }
 
 // twoPass compares the answer in the final reply with the expected one: one
-// criterion, 1 when they are equal, else 0. Where the reply is not plainly the
+// criterion, 1 when they are equal, else 0 (the two_pass section of the domain
+// dialect). Where the reply is not plainly the
 // answer, the extractor takes the answer out of it first.
 //
 //	numeric   |got − expected| ≤ tolerance, numbers as [number.Parse] reads them
