@@ -236,7 +236,11 @@ func (w *walker) number(n *node, s *shape.Shape, name string) {
 	}
 	for _, b := range s.Bounds {
 		if !b.Holds(x) {
-			w.fail(n.pos, "out-of-range", fmt.Sprintf("%s is %s", quoteName(name), n.scalar), fmt.Sprintf("it must be %s", b))
+			hint := fmt.Sprintf("it must be %s", b)
+			if x <= 0 && !b.Holds(0) && slices.Contains(s.Kinds, nullNode) {
+				hint += ", or null" // who writes 0 or -1 often means none
+			}
+			w.fail(n.pos, "out-of-range", fmt.Sprintf("%s is %s", quoteName(name), n.scalar), hint)
 		}
 	}
 }
@@ -268,13 +272,20 @@ func writeInstead(n *node, s *shape.Shape) string {
 	case len(s.Enum) > 0:
 		return "write " + choice(s.Enum)
 	case first == stringNode && (n.kind == numberNode || n.kind == boolNode):
-		return fmt.Sprintf("write %q", n.scalar)
+		return fmt.Sprintf("write %q", cmp.Or(n.written, n.scalar))
 	case first == listNode && (n.kind == stringNode || n.kind == numberNode):
 		return fmt.Sprintf("write [%s]", clip(n.scalar))
 	case first == numberNode && n.kind == stringNode:
 		if text := strings.Trim(n.scalar, `"`); isNumber(text) {
+			if whole := strings.TrimLeft(text, "0"); whole != text && isNumber(whole) && whole[0] != '.' {
+				return "write " + whole // 08 is a text, too
+			}
 			return "write " + text + " without quotes"
 		}
+	case first == boolNode && slices.Contains([]string{`"yes"`, `"on"`, `"y"`}, strings.ToLower(n.scalar)):
+		return "write true"
+	case first == boolNode && slices.Contains([]string{`"no"`, `"off"`, `"n"`}, strings.ToLower(n.scalar)):
+		return "write false"
 	case first == boolNode:
 		return "write true or false without quotes"
 	}

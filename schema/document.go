@@ -41,6 +41,9 @@ type node struct {
 	fields []field // of an object, in the order of the file
 	items  []*node // of a list
 	scalar string  // of the rest, as JSON
+	// written is a plain scalar as it stands in the file, where that differs from
+	// what it is read as: 012 is ten.
+	written string
 	// flaws are what is wrong with the value as it is written, whatever it is
 	// to mean: a key that stands twice, a number beyond all bounds.
 	flaws []Problem
@@ -269,6 +272,7 @@ func (b *builder) scalar(n *node, lit *ast.BasicLit, sign string) {
 		b.number(n, lit, sign)
 	case token.TRUE, token.FALSE:
 		n.kind, n.scalar = boolNode, lit.Value
+		n.written = b.plain(n)
 	}
 }
 
@@ -292,4 +296,33 @@ func (b *builder) number(n *node, lit *ast.BasicLit, sign string) {
 		return
 	}
 	n.kind, n.scalar = numberNode, text
+	n.written = b.plain(n)
+	if strings.HasPrefix(lit.Value, "0o") && !strings.HasPrefix(n.written, "0o") && n.written != "" {
+		numbers := n.scalar
+		if meant := strings.TrimLeft(n.written, "0"); meant != n.scalar {
+			numbers += " or " + meant
+		}
+		b.flaw(n, Problem{
+			n.pos, Warning, "octal", fmt.Sprintf("YAML reads %s in base 8, as %s", n.written, n.scalar),
+			fmt.Sprintf("write %q for a text, %s for a number", n.written, numbers),
+		})
+	}
+}
+
+// plain gives the text of a scalar of YAML where it is read as another; empty
+// where it is not. In the other languages what is written is what is read.
+func (b *builder) plain(n *node) string {
+	line := n.pos.Line - b.first
+	if ext := path.Ext(b.file); ext != ".yaml" && ext != ".yml" || line > len(b.lines) {
+		return ""
+	}
+	rest := []rune(b.lines[line-1])
+	text := string(rest[min(n.pos.Column-1, len(rest)):])
+	if end := strings.IndexAny(text, " \t\r,]}#"); end >= 0 {
+		text = text[:end]
+	}
+	if text == n.scalar || strings.ContainsAny(text, "*&!\"'") {
+		return "" // an alias, a tag or a text
+	}
+	return text
 }

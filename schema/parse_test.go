@@ -62,6 +62,40 @@ func TestYAMLSyntaxNamesTheLine(t *testing.T) {
 	}
 }
 
+// TestHintsOfScalars holds that a hint writes what stands in the file, and not
+// what YAML makes of it.
+func TestHintsOfScalars(t *testing.T) {
+	for text, want := range map[string][]string{
+		"name: 012":                           {"1:7: warning: YAML reads 012 in base 8, as 10; write \"012\" for a text, 10 or 12 for a number", "1:7: error: `name` must be a string, not a number; write \"012\""},
+		"name: x\nmax_turns: 012":             {"2:12: warning: YAML reads 012 in base 8, as 10; write \"012\" for a text, 10 or 12 for a number"},
+		"name: x\nuser_context: {zip: [007]}": {"2:22: warning: YAML reads 007 in base 8, as 7; write \"007\" for a text, 7 for a number"},
+		"name: 0o12":                          {"1:7: error: `name` must be a string, not a number; write \"0o12\""},
+		"name: 1_000 # said so":               {"1:7: error: `name` must be a string, not a number; write \"1_000\""},
+		"tags: [1.50, True]\nname: x":         {"1:8: error: an item of tags must be a string, not a number; write \"1.50\"", "1:14: error: an item of tags must be a string, not true or false; write \"True\""},
+		"name: &n 5\ndescription: *n":         {"1:7: error: `name` must be a string, not a number; write \"5\"", "1:7: error: `description` must be a string, not a number; write \"5\""},
+		"name: x\nmax_turns: 08":              {"2:12: error: `max_turns` must be a number, not a string; write 8"},
+		"name: x\nmax_turns: \"8\"":           {"2:12: error: `max_turns` must be a number, not a string; write 8 without quotes"},
+		"name: x\nmax_turns: 0":               {"2:12: error: `max_turns` is 0; it must be at least 1, or null"},
+		"name: x\nmax_turns: -1":              {"2:12: error: `max_turns` is -1; it must be at least 1, or null"},
+		"name: x\nmax_turns: 1.5":             {"2:12: error: `max_turns` must be a whole number, not 1.5; write it without a fraction"},
+		"name: x\nexpected_tool_calls: [{tool: t, should_call: no}]": {"2:46: error: `should_call` must be true or false, not a string; write false"},
+	} {
+		doc, problems := schema.Parse("x.yaml", []byte(text))
+		if doc == nil {
+			t.Fatal(text, problems)
+		}
+		var got []string
+		for _, p := range doc.Check("#Testcase", schema.Error) {
+			got = append(got, strings.TrimPrefix(p.String(), "x.yaml:"))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s gives\n%s\nwant\n%s", text, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
 // refusals are the rules by which Parse may refuse what is JSON.
 var refusals = []string{"empty-file", "byte-order-mark", "invalid-utf8", "nul", "too-deep", "too-many-values", "duplicate-key", "exponent", "not-finite"}
 

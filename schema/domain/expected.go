@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -103,6 +104,11 @@ func (c *compiler) expected(def string, into any) bool {
 		return false
 	}
 	found := c.doc.CheckPart(def, schema.Warning, "expected")
+	for i := range found {
+		if def == "#TwoPassExpected" && found[i].Rule == "missing-field" {
+			found[i].Hint = c.orAnother("two_pass", found[i].Hint)
+		}
+	}
 	c.problems = append(c.problems, found...)
 	if schema.HasErrors(found) {
 		return false
@@ -114,6 +120,25 @@ func (c *compiler) expected(def string, into any) bool {
 	return true
 }
 
+// marks are what the built-in evaluators alone expect.
+var marks = map[string][]string{
+	"keyword": {"keywords", "forbidden"}, "two_pass": {"answer"}, "tool_call": {"tools", "tool", "chain"},
+	"sql_executor": {"query_type", "expected_columns", "required_columns", "min_rows", "max_rows"},
+}
+
+// orAnother adds to a hint that what is expected is what another evaluator than
+// that of the test looks at.
+func (c *compiler) orAnother(evaluator, hint string) string {
+	for _, other := range slices.Sorted(maps.Keys(marks)) {
+		for _, field := range marks[other] {
+			if other != evaluator && c.doc.Has("expected", field) {
+				return fmt.Sprintf("%s, or write %q into evaluator_id, which looks at `%s`", hint, other, field)
+			}
+		}
+	}
+	return hint
+}
+
 func (c *compiler) keyword(e *evaluatorFile, threshold float64) (schema.Spec, schema.Rule) {
 	var x struct {
 		Keywords, Forbidden []string
@@ -123,7 +148,7 @@ func (c *compiler) keyword(e *evaluatorFile, threshold float64) (schema.Spec, sc
 		return nil, schema.Rule{}
 	}
 	if len(x.Keywords)+len(x.Forbidden) == 0 {
-		c.fail("no-check", "expected has neither keywords nor forbidden", `add "keywords": ["…"]`, "expected")
+		c.fail("no-check", "expected has neither keywords nor forbidden", c.orAnother("keyword", `add "keywords": ["…"]`), "expected")
 		return nil, schema.Rule{}
 	}
 	rule := schema.Rule{Threshold: threshold}
@@ -223,7 +248,7 @@ func (c *compiler) toolCalls() schema.Spec {
 		spec.Expected[i].Args = args
 	}
 	if len(spec.Expected) == 0 {
-		c.fail("no-check", "expected names no tool", `add "tools": ["…"]`, "expected")
+		c.fail("no-check", "expected names no tool", c.orAnother("tool_call", `add "tools": ["…"]`), "expected")
 		return nil
 	}
 	return spec

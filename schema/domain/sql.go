@@ -38,7 +38,7 @@ func (c *compiler) sql(e *evaluatorFile) schema.Spec {
 	}
 	if len(spec.Columns)+len(spec.ForbiddenColumns)+len(spec.Tables)+len(spec.Clauses)+len(spec.Functions) == 0 &&
 		spec.QueryType == "" && spec.MinRows == nil && spec.MaxRows == nil {
-		c.fail("no-check", "expected declares no check", `add "query_type": "SELECT" or another`, "expected")
+		c.fail("no-check", "expected declares no check", c.orAnother("sql_executor", `add "query_type": "SELECT" or another`), "expected")
 		return nil
 	}
 	if spec.MinRows != nil && spec.MaxRows != nil && *spec.MinRows > *spec.MaxRows {

@@ -310,7 +310,7 @@ func TestABadCaseLeavesTheOthers(t *testing.T) {
 func TestABadSuiteKeyCostsItsCases(t *testing.T) {
 	cases, problems := load(t, "execution: {timeout_seconds: 0}\nevalcases:\n- {id: a, expected_outcome: x, input: y}\n- {id: b, expected_outcome: x, inputt: y}\n")
 	want := []string{
-		"a.yaml:1:30: error: `timeout_seconds` is 0; it must be more than 0",
+		"a.yaml:1:30: error: `timeout_seconds` is 0; it must be more than 0, or null",
 		"a.yaml:4:32: error: unknown field `inputt`; did you mean `input`?",
 	}
 	if diff := cmp.Diff(want, problems); diff != "" || len(cases) > 0 {

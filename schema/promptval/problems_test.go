@@ -30,7 +30,7 @@ func TestProblems(t *testing.T) {
 		"later name of the format": {with(`"input": "x"`), "2:1: error: `input` is the name that a later version of the format uses; write `user_input`"},
 		"wrong type":               {with(`"iterations": "3"`), "2:15: error: `iterations` must be a number, not a string; write 3 without quotes"},
 		"no whole number":          {with(`"iterations": 1.5`), "2:15: error: `iterations` must be a whole number, not 1.5; write it without a fraction"},
-		"no iterations":            {with(`"iterations": 0`), "2:15: error: `iterations` is 0; it must be at least 1"},
+		"no iterations":            {with(`"iterations": 0`), "2:15: error: `iterations` is 0; it must be at least 1, or null"},
 		"fewer retries than none":  {with(`"max_retries": -1`), "2:16: error: `max_retries` is -1; it must be at least 0"},
 		"number of no size":        {with(`"iterations": 99999999999999999999`), "2:1: error: `iterations` is too large; write a number that can be meant"},
 		"threshold out of range":   {with(`"threshold": 11`), "2:14: error: `threshold` is 11; it must be at most 10"},
