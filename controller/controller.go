@@ -153,12 +153,32 @@ func (p *Prepared) ask(ctx context.Context) error {
 				known[r].Unread = p.reuseOff(g.target)
 			}
 		}
+		if err := p.last(ctx, scope, rows, known); err != nil {
+			return err
+		}
 		if err := p.decisions(ctx, g, rows); err != nil {
 			return err
 		}
 	}
 	plan.Settle(p.Plan, known)
 	return nil
+}
+
+// last adds what the cases consisted of when they were decided last, where no
+// base says what changed.
+func (p *Prepared) last(ctx context.Context, scope ledger.Scope, rows []int, known []plan.Known) error {
+	var ids []string
+	var open []int
+	for _, r := range rows {
+		if row := p.Plan.Rows[r]; row.Action == plan.Run && len(row.Reasons) == 0 && known[r].Decided == nil {
+			ids, open = append(ids, row.Head.ID()), append(open, r)
+		}
+	}
+	found, err := p.Ledger.LastParts(ctx, scope, ids)
+	for i, parts := range found {
+		known[open[i]].Last = parts
+	}
+	return err
 }
 
 // decisions collects the stored decisions of both sides of the rows.

@@ -44,6 +44,7 @@ func conformance(t *testing.T, b backend) {
 		"age":                testAge,
 		"more samples":       testMoreSamples,
 		"known":              testKnown,
+		"parts":              testParts,
 		"journal":            testJournal,
 		"journal by trust":   testJournalTrust,
 		"runs":               testRuns,

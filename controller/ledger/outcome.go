@@ -49,6 +49,8 @@ type Decision struct {
 type Outcome struct {
 	Trust   Trust
 	Digests plan.Digests
+	// Case is the ID of the case.
+	Case string
 	// Executions and Samples are those that are new. A sample is a judgement
 	// on the execution of its ordinal, new or stored.
 	Executions []Execution
@@ -97,7 +99,7 @@ type saving struct {
 	now int64
 	// transcripts and judgements are parallel to Executions and Samples.
 	transcripts, judgements [][]byte
-	decision                []byte
+	decision, parts         []byte
 }
 
 // encode does everything that needs no transaction.
@@ -127,6 +129,9 @@ func (l *Ledger) encode(o Outcome) (*saving, error) {
 	var err error
 	if s.decision, err = json.Marshal(o.Decision); err != nil {
 		return nil, fmt.Errorf("decision: %w", err)
+	}
+	if s.parts, err = json.Marshal(outlined(o.Digests.Parts)); err != nil {
+		return nil, fmt.Errorf("parts: %w", err)
 	}
 	return s, nil
 }
@@ -242,8 +247,9 @@ func (s *saving) insertDecision(t *tx) error {
 		return errNoSample
 	}
 	result := s.Decision.Result
-	return t.exec(`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (d, last, ns) DO NOTHING`,
+	return t.exec(`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (d, last, ns) DO NOTHING`,
 		s.Digests.D, last.Int64, s.ns, s.Trust.Level, s.Digests.E, s.Digests.J,
-		result.Verdict, result.Score, result.Samples, s.decision, oldest.Int64, s.now)
+		result.Verdict, result.Score, result.Samples, s.decision, oldest.Int64, s.now,
+		caseID(s.Trust.Repository, s.Case), s.parts)
 }

@@ -210,21 +210,31 @@ func Settle(p *Plan, known []Known) {
 			row.Reasons = append(row.Reasons, Reason{"samples", row.Head.Origin.File, fmt.Sprintf("%d of %d samples are stored", known[i].Executed, n)})
 		}
 		if len(row.Reasons) == 0 && row.Action != Reuse {
-			row.Reasons = []Reason{notStored(row)}
+			row.Reasons = row.lacks()
 		}
 	}
 }
 
-// notStored says what the ledger lacks of a row that has to be judged.
-func notStored(row *Row) Reason {
-	reason := Reason{"ledger", row.Head.Origin.File, "not judged before"}
+// lacks says why what the ledger has of a row is not enough: by what changed
+// since the case was decided last, where it was.
+func (r *Row) lacks() []Reason {
+	reason := Reason{"ledger", r.Head.Origin.File, "not judged before"}
+	layer := Execution
 	switch {
-	case row.Known.Unread != nil:
-		return *row.Known.Unread
-	case row.Action == Redecide:
-		reason.Message = "judged before under another rule"
-	case row.Action == Rejudge:
-		reason.Message = "run before, but judged otherwise"
+	case r.Known.Unread != nil:
+		return []Reason{*r.Known.Unread}
+	case r.Action == Redecide:
+		reason.Message, layer = "judged before under another rule", Decision
+	case r.Action == Rejudge:
+		reason.Message, layer = "run before, but judged otherwise", Judgement
+	case r.Known.Last != nil:
+		reason.Message = "its verdict is too old"
 	}
-	return reason
+	if r.Known.Last != nil {
+		c := comparison{was: since(layer, r.Known.Last), is: since(layer, r.HeadDigests.Parts)}
+		if found := c.reasons(); len(found) > 0 {
+			return found
+		}
+	}
+	return []Reason{reason}
 }

@@ -139,6 +139,37 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestSettleSince holds that without a base a case is told apart from what it
+// was when it was decided last.
+func TestSettleSince(t *testing.T) {
+	was := Digest(kase("a", "1", 0.5), Environment{}).Parts
+	for i := range was {
+		was[i].Files, was[i].Digest = nil, was[i].Digest[:OutlineDigits]
+	}
+	for name, test := range map[string]struct {
+		now   *schema.Case
+		known Known
+		want  string
+	}{
+		"another prompt":           {kase("a", "2", 0.5), Known{Last: was}, "run: messages changed in a.json"},
+		"both":                     {kase("a", "2", 0.6), Known{Last: was}, "run: messages changed in a.json; threshold 0.5 → 0.6 in a.json"},
+		"known and decided anew":   {kase("a", "2", 0.6), Known{Last: was, Executed: 1, Judged: 1}, "redecide: threshold 0.5 → 0.6 in a.json"},
+		"known and judged anew":    {kase("a", "2", 0.6), Known{Last: was, Executed: 1}, "rejudge: threshold 0.5 → 0.6 in a.json"},
+		"an older rule":            {kase("a", "1", 0.5), Known{Last: was, Executed: 1, Judged: 1}, "redecide: judged before under another rule"},
+		"the same, but too old":    {kase("a", "1", 0.5), Known{Last: was}, "run: its verdict is too old"},
+		"what may not be read":     {kase("a", "2", 0.5), Known{Last: was, Unread: &Reason{"reuse", "gavel.yaml", "reuse is off"}}, "run: reuse is off in gavel.yaml"},
+		"nothing was decided ever": {kase("a", "2", 0.5), Known{}, "run: not judged before"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Compare(nil, NewSide("c", []*schema.Case{test.now}, Environment{}), Options{})
+			Settle(p, []Known{test.known})
+			if got := string(p.Rows[0].Action) + ": " + Summarise(p.Rows[0].Reasons); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestSettle(t *testing.T) {
 	for name, test := range map[string]struct {
 		known Known

@@ -43,7 +43,7 @@ func (c comparison) reasons() []Reason {
 		was, there := old[keyOf(p)]
 		delete(old, keyOf(p))
 		switch {
-		case there && was.Digest == p.Digest:
+		case there && p.same(was):
 		case p.Of != "" && !wholesWas[p.Of]:
 			found.whole(p, c.blame(p.Files), "new")
 		case !there:
@@ -88,6 +88,25 @@ func evaluators(parts []Part) []string {
 		}
 	}
 	return names
+}
+
+// same reports whether a part is what it was, of which an outline is enough.
+func (p Part) same(was Part) bool {
+	if len(was.Digest) == OutlineDigits {
+		return p.Digest[:OutlineDigits] == was.Digest
+	}
+	return p.Digest == was.Digest
+}
+
+// since gives the parts of a layer and of those that follow it.
+func since(layer Layer, parts []Part) []Part {
+	var out []Part
+	for _, p := range parts {
+		if layerOrder(p.Layer) >= layerOrder(layer) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // wholes are the evaluators and roles that parts belong to.

@@ -30,7 +30,7 @@ type Part struct {
 	Of string `json:"of,omitempty"`
 	// Number is that of the evaluator among those of the case, from 1; 0 for
 	// parts of none.
-	Number int `json:"-"`
+	Number int `json:"number,omitempty"`
 	// Files are the files that the part comes from; empty for gavel.yaml's
 	// defaults and the built-in versions.
 	Files []string `json:"files,omitempty"`
@@ -100,10 +100,18 @@ type Known struct {
 	Executed, Judged int
 	// Decided is the stored result of D; nil if there is none.
 	Decided *verdict.Result
+	// Last are the parts of the case when it was decided last, in whatever state;
+	// nil where it never was. They name no files, and their digests have no more
+	// than OutlineDigits.
+	Last []Part
 	// Unread says why nothing that is stored may serve the case; nil where it
 	// may.
 	Unread *Reason
 }
+
+// OutlineDigits is how many hex digits of a part's digest are kept to tell later
+// that it is another.
+const OutlineDigits = 16
 
 // Action says what is done with a case.
 type Action string

@@ -247,7 +247,7 @@ func sampleFailed(s verdict.Sample) bool {
 // save writes what is new in one transaction, with the decision if there is
 // one.
 func (s *series) save(ctx context.Context, decision *ledger.Decision) error {
-	o := ledger.Outcome{Trust: s.Trust, Digests: s.digests, Decision: decision, Lease: s.lease}
+	o := ledger.Outcome{Trust: s.Trust, Digests: s.digests, Case: s.job.Case.ID(), Decision: decision, Lease: s.lease}
 	for i := range s.trials {
 		t := &s.trials[i]
 		if t.fresh && len(t.execution.Transcript.Messages) > 0 {

@@ -111,8 +111,8 @@ var steps = []string{
 	`INSERT INTO transcripts (sample, body) SELECT here.id, t.body ` + joined + `JOIN base.transcripts t ON t.sample = there.id`,
 	`INSERT INTO judgements (j, sample, ns, level, body, created)
 		SELECT j.j, here.id, j.ns, j.level, j.body, j.created ` + joined + `JOIN base.judgements j ON j.sample = there.id AND j.ns = ''`,
-	`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created)
-		SELECT d, last, ns, level, e, j, verdict, score, samples, body, oldest, created FROM base.verdicts
+	`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts)
+		SELECT d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts FROM base.verdicts
 		WHERE ns = '' AND e IN fresh ON CONFLICT DO NOTHING`,
 	// Calls are read in their order, so that those of two runs must not mix.
 	`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
