@@ -119,19 +119,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestReadOnlyFile(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root writes everywhere")
-	}
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	if err := os.WriteFile(path, nil, 0o400); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ledger.Open(t.Context(), ledger.Config{Path: path}); err == nil || !strings.Contains(err.Error(), "--ledger") {
-		t.Error(err)
-	}
-}
-
 // TestDamaged overwrites every page but those of the schema.
 func TestDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
