@@ -232,10 +232,15 @@ func (s *Session) replace(look *Look) {
 	if s.current == nil {
 		s.retire()
 	}
+}
+
+// remember keeps what the details of the look's cases are read by.
+func (s *Session) remember() {
+	p := s.look.Prepared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ledger = look.Prepared.Ledger
-	for _, r := range look.Prepared.Plan.Rows {
+	s.ledger = p.Ledger
+	for _, r := range p.Plan.Rows {
 		if r.Head != nil {
 			s.digests[r.Key] = pair{r.HeadDigests, r.BaseDigests}
 		}
@@ -261,6 +266,7 @@ func decisions(p *plan.Plan) map[string]bool {
 
 // plan brings the board up to what is stored of the look's cases.
 func (s *Session) plan(ctx context.Context) error {
+	s.remember()
 	report, err := s.look.Prepared.Execute(ctx, controller.Execution{NotRun: "not yet"})
 	if err != nil {
 		return err

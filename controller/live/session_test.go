@@ -360,4 +360,8 @@ func TestPauseStopRerun(t *testing.T) {
 	all := states(s.until(board.Result, nil).Board)
 	s.want(slices.DeleteFunc(all, func(row string) bool { return strings.HasPrefix(row, "suite") }),
 		"talk/level_1/hello fail", "talk/level_2/more fail first", "talk/level_1/bye pass first")
+	detail, err := s.session.Detail(t.Context(), "talk/level_1/bye")
+	if err != nil || detail.Transcript == nil || len(detail.Samples) != 1 {
+		t.Errorf("of a case that nothing affected before: %+v, %v", detail, err)
+	}
 }

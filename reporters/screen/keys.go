@@ -40,7 +40,7 @@ var keys = []key{
 }
 
 // press does what a key stands for.
-func (m Model) press(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
+func (m Model) press(msg tea.KeyPressMsg) (Model, tea.Cmd) {
 	name := msg.String()
 	if name == "ctrl+c" {
 		return m.interrupt()
@@ -60,9 +60,6 @@ func (m Model) press(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 		return m.move(name)
 	case "enter":
 		m.open, m.help, m.scroll, m.moved = !m.open && m.selected != "", false, 0, true
-		if m.open {
-			return m, m.load()
-		}
 	case "a":
 		m.failedOnly, m.filter = false, ""
 		m.settle()
@@ -107,7 +104,7 @@ func (m *Model) ask(name string) {
 }
 
 // interrupt stops the run under way, and else quits.
-func (m Model) interrupt() (tea.Model, tea.Cmd) {
+func (m Model) interrupt() (Model, tea.Cmd) {
 	if m.board.State == board.Running {
 		m.cfg.Do(board.Command{Do: board.Stop})
 		m.board.State = board.Stopping // so that the next one quits
@@ -118,7 +115,7 @@ func (m Model) interrupt() (tea.Model, tea.Cmd) {
 }
 
 // back closes what was opened last.
-func (m Model) back() (tea.Model, tea.Cmd) {
+func (m Model) back() (Model, tea.Cmd) {
 	switch {
 	case m.help:
 		m.help = false
@@ -133,7 +130,7 @@ func (m Model) back() (tea.Model, tea.Cmd) {
 }
 
 // typed edits the filter.
-func (m Model) typed(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
+func (m Model) typed(msg tea.KeyPressMsg) (Model, tea.Cmd) {
 	switch msg.String() {
 	case "enter":
 		m.typing = false
@@ -153,7 +150,7 @@ func (m Model) typed(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 }
 
 // move goes through the list, or scrolls what lies over it.
-func (m Model) move(name string) (tea.Model, tea.Cmd) {
+func (m Model) move(name string) (Model, tea.Cmd) {
 	page := max(m.bodyHeight()-1, 1)
 	by := map[string]int{
 		"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "pgdown": page, "space": page,
@@ -169,14 +166,11 @@ func (m Model) move(name string) (tea.Model, tea.Cmd) {
 	}
 	m.at = min(max(m.at+by, 0), len(rows)-1)
 	m.selected, m.scroll, m.moved = rows[m.at].Key, 0, true
-	if m.open {
-		return m, m.load()
-	}
 	return m, nil
 }
 
 // edit opens the selected definition.
-func (m Model) edit() (tea.Model, tea.Cmd) {
+func (m Model) edit() (Model, tea.Cmd) {
 	row := m.current()
 	if row == nil || m.cfg.Edit == nil {
 		return m, nil

@@ -89,7 +89,7 @@ func (m Model) empty() line {
 	case len(m.board.Rows) > 0:
 		return text(dim, "  no case is like that; a lists all")
 	case m.board.Total > 0:
-		return text(dim, "  save a file, and what it affects stands here")
+		return text(dim, "  save a file, and what it affects stands here; A judges every case")
 	}
 	return text(dim, "  there are no cases")
 }

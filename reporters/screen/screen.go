@@ -91,7 +91,8 @@ type Model struct {
 	filter     string
 	typing     bool // the filter
 	help       bool
-	open       bool // the detail pane
+	open       bool   // the detail pane
+	reading    string // what the pane is read for
 	detail     loaded
 	scroll     int // of the pane or the help
 	note       string
@@ -117,8 +118,21 @@ func (m Model) View() tea.View {
 	return tea.View{Content: m.Frame(), AltScreen: true, WindowTitle: "gavel watch"}
 }
 
-// Update takes a message in.
+// Update takes a message in. Whatever comes to be selected by it is read for
+// the detail pane.
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m, cmd := m.heed(msg)
+	switch {
+	case !m.open:
+		m.reading = ""
+	case m.reading != m.selected:
+		m.reading = m.selected
+		cmd = tea.Batch(cmd, m.load())
+	}
+	return m, cmd
+}
+
+func (m Model) heed(msg tea.Msg) (Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
@@ -152,7 +166,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // take shows a new board. The selection stays with its case.
-func (m Model) take(u board.Update) (tea.Model, tea.Cmd) {
+func (m Model) take(u board.Update) (Model, tea.Cmd) {
 	m.board, m.now, m.told = u.Board, m.cfg.Now(), true
 	m.settle()
 	var cmds []tea.Cmd

@@ -313,6 +313,28 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// TestThePaneIsOfTheSelectedCase has the selection move in every way while the
+// detail pane is open: what is read is of the case that is selected.
+func TestThePaneIsOfTheSelectedCase(t *testing.T) {
+	rows := day().Rows
+	less := day()
+	less.Rows = rows[1:]
+	for name, move := range map[string]func(*bench){
+		"key":    func(s *bench) { s.press("down") },
+		"filter": func(s *bench) { s.press(append([]string{"/"}, strings.Split(rows[1].Key, "")...)...) },
+		"board":  func(s *bench) { s.send(updated{Kind: board.Planned, Board: less}) },
+		"anew":   func(s *bench) { s.press("enter", "down", "enter") },
+	} {
+		s := newBench(t, 120, 40, day())
+		s.press("enter")
+		move(s)
+		m := s.model.(Model)
+		if m.selected != rows[1].Key && name != "board" || m.detail.Key != m.selected {
+			t.Errorf("%s: the pane is of %s, and %s is selected", name, m.detail.Key, m.selected)
+		}
+	}
+}
+
 // TestTicking holds that the clock of a run is one, and ends with it.
 func TestTicking(t *testing.T) {
 	b := day()
