@@ -65,6 +65,9 @@ type Request struct {
 	// no longer; the zero time is for ever. A case with another one counts as
 	// affected. nil is for ever for all of them.
 	Anew func(key string) (since time.Time, why plan.Reason)
+	// Before, where it is set, has head compared with what was known of itself
+	// until then. Base is not asked for.
+	Before time.Time
 
 	// Ledger is nil where nothing is stored: then nothing is known.
 	Ledger *ledger.Ledger
@@ -98,6 +101,8 @@ func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 	p := &Prepared{Request: req}
 	var err error
 	switch {
+	case !req.Before.IsZero():
+		err = p.itself(ctx)
 	case len(req.Targets) > 0:
 		err = p.against(ctx)
 	case req.Base == nil:
@@ -197,7 +202,7 @@ func (p *Prepared) decisions(ctx context.Context, g served, rows []int) error {
 	if p.Base == nil {
 		return nil
 	}
-	found, err = p.Ledger.Decided(ctx, p.readScope(p.BaseTrust, p.Base.Config, g.target), base)
+	found, err = p.Ledger.Decided(ctx, p.baseScope(g.target), base)
 	if err != nil {
 		return err
 	}
@@ -248,6 +253,14 @@ func (p *Prepared) headScope(g served) ledger.Scope {
 		scope.NotBefore = g.since
 	}
 	return scope
+}
+
+// baseScope says which entries of the ledger tell what base was.
+func (p *Prepared) baseScope(target string) ledger.Scope {
+	if !p.Before.IsZero() {
+		return ledger.Scope{Trust: p.BaseTrust, Before: p.Before}
+	}
+	return p.readScope(p.BaseTrust, p.Base.Config, target)
 }
 
 // readScope says which entries of the ledger serve a target: the target's own

@@ -198,8 +198,8 @@ func (p *Prepared) headJobs() []run.Job {
 // verdict is not known. An agent that cannot be had in base's revision is not
 // measured: what is stored of it is all there is.
 func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
-	if p.Base == nil {
-		return nil
+	if p.Base == nil || !p.Before.IsZero() {
+		return nil // what was known before is all there is
 	}
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {

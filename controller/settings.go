@@ -52,8 +52,9 @@ type Commits struct {
 	LookupEnv  func(name string) (string, bool)
 	// HeadConfig lets head's configuration decide where base has none.
 	HeadConfig bool
-	// Anew is that of the [Request].
-	Anew func(key string) (since time.Time, why plan.Reason)
+	// Anew and Before are those of the [Request].
+	Anew   func(key string) (since time.Time, why plan.Reason)
+	Before time.Time
 }
 
 // PrepareCommits plans one commit against another. The configuration of base
@@ -64,7 +65,7 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		return nil, err
 	}
 	req := Request{
-		Head: head, Anew: c.Anew, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
+		Head: head, Anew: c.Anew, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
 	}
 	if c.Trust == (ledger.Trust{}) {

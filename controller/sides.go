@@ -22,6 +22,18 @@ func (p *Prepared) alone(ctx context.Context) error {
 	return nil
 }
 
+// itself plans every case of head against itself.
+func (p *Prepared) itself(ctx context.Context) error {
+	loaded, env, err := p.load(ctx, p.Head, nil)
+	if err != nil {
+		return err
+	}
+	head := p.side(p.Head, loaded, env)
+	p.Base, p.Problems = &p.Head, loaded.Problems
+	p.compare(&head, head, nil)
+	return nil
+}
+
 // whole plans every case of head. Of base only those are loaded that the
 // change can affect, if both sides are read by the same settings.
 func (p *Prepared) whole(ctx context.Context) error {

@@ -23,9 +23,9 @@ const (
 	// namespace, four times.
 	ownFirst = "j.ns IN ('', ?) AND " + visible
 	// fromVerdicts joins the digests q with the verdict v that a scope uses of
-	// each. Its arguments are the namespace, the age, and the digests.
-	fromVerdicts = `FROM json_each(?3) q JOIN verdicts v ON v.id =
-		(SELECT id FROM verdicts WHERE d = q.value AND ns IN ('', ?1) AND oldest >= ?2 ORDER BY ns DESC, last DESC LIMIT 1)`
+	// each. Its arguments are the namespace, the age, the end, and the digests.
+	fromVerdicts = `FROM json_each(?4) q JOIN verdicts v ON v.id =
+		(SELECT id FROM verdicts WHERE d = q.value AND ns IN ('', ?1) AND oldest >= ?2 AND created < ?3 ORDER BY ns DESC, last DESC LIMIT 1)`
 )
 
 // Executions gives the samples of E that the scope may use, by ordinal, and
@@ -109,7 +109,7 @@ func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (ma
 		d.Created = time.UnixMilli(created).UTC()
 		found[digests[i]] = d
 		return nil
-	}, "SELECT q.key, v.e, v.j, v.body, v.created "+fromVerdicts, scope.namespace(), scope.since())
+	}, "SELECT q.key, v.e, v.j, v.body, v.created "+fromVerdicts, scope.namespace(), scope.since(), scope.until())
 	return found, l.fault("read the verdicts", err)
 }
 
@@ -135,7 +135,7 @@ func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests)
 		}
 		out[i].Decided = &r
 		return nil
-	}, "SELECT q.key, v.verdict, v.score, v.samples "+fromVerdicts, own, since)
+	}, "SELECT q.key, v.verdict, v.score, v.samples "+fromVerdicts, own, since, scope.until())
 	if err != nil {
 		return nil, l.fault("read the verdicts", err)
 	}

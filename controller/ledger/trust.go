@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -58,6 +59,9 @@ type Scope struct {
 	// NotBefore leaves out what rests on samples that are older; zero leaves
 	// nothing out.
 	NotBefore time.Time
+	// Before leaves out the decisions that were made then or later; zero leaves
+	// nothing out. Samples are not concerned.
+	Before time.Time
 	// Nothing leaves everything out: reuse is off.
 	Nothing bool
 }
@@ -65,6 +69,15 @@ type Scope struct {
 // since is NotBefore in the unit of the tables. The zero time is the least
 // value, so that every entry is younger.
 func (s Scope) since() int64 { return s.NotBefore.UnixMilli() }
+
+// until is Before in the unit of the tables; for the zero time every entry is
+// older.
+func (s Scope) until() int64 {
+	if s.Before.IsZero() {
+		return math.MaxInt64
+	}
+	return s.Before.UnixMilli()
+}
 
 // namespace is the one that the scope reads besides the trusted "".
 func (s Scope) namespace() string {

@@ -7,10 +7,14 @@ import (
 	"github.com/gavel-evals/gavel/reporters/markup"
 )
 
-// blob is the address of a line of a file at a commit; empty where the commit
-// or the path is none that a forge could show.
 func (o Options) blob(commit, file string, line int) string {
-	repo := markup.Address(o.RepositoryURL)
+	return Blob(o.RepositoryURL, commit, file, line)
+}
+
+// Blob is the address of a line of a file at a commit of the repository with a
+// page; empty where the commit or the path is none that a forge could show.
+func Blob(repositoryURL, commit, file string, line int) string {
+	repo := markup.Address(repositoryURL)
 	if repo == "" || !isCommit(commit) || file == "" || strings.HasPrefix(file, "/") {
 		return ""
 	}

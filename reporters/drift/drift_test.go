@@ -1,0 +1,146 @@
+package drift
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func onForge() Options {
+	return Options{Branch: "main", Due: time.Date(2026, 3, 2, 3, 0, 0, 0, time.UTC), RepositoryURL: "https://github.com/octo/demo"}
+}
+
+var again = plan.Reason{Part: "again", Message: "everything is judged anew"}
+
+// scenario has cases as their verdicts stood and stand.
+func scenario(cases map[string][2]*reporttest.Side) *reporttest.Scenario {
+	s := reporttest.New()
+	for _, key := range []string{"support/1/refund", "support/1/greeting", "support/2/angry", "billing/1/new", "billing/1/broken"} {
+		if sides, ok := cases[key]; ok {
+			row := s.Add(key, sides[0], sides[1], again)
+			row.BaseDigests = row.HeadDigests
+		}
+	}
+	return s
+}
+
+func sides(base, head *reporttest.Side) [2]*reporttest.Side { return [2]*reporttest.Side{base, head} }
+
+// unknown is a case that nobody has judged.
+func unknown() *reporttest.Side { return &reporttest.Side{} }
+
+func broken() *reporttest.Side {
+	return &reporttest.Side{Verdict: verdict.Error, Reason: "the model is gone: 404"}
+}
+
+func drifted() *reporttest.Scenario {
+	return scenario(map[string][2]*reporttest.Side{
+		"support/1/refund":   sides(reporttest.Pass(1), reporttest.Fail(0.4, "it promises a refund after 90 days")),
+		"support/1/greeting": sides(reporttest.Pass(1), reporttest.Pass(0.9)),
+		"support/2/angry":    sides(reporttest.Fail(0.5, "rude"), reporttest.Pass(0.8)),
+		"billing/1/new":      sides(unknown(), reporttest.Pass(1)),
+		"billing/1/broken":   sides(reporttest.Pass(1), broken()),
+	})
+}
+
+// TestStatus says what became of the verdicts, and is green only where none got
+// worse and all are known.
+func TestStatus(t *testing.T) {
+	pass, fail := reporttest.Pass(1), reporttest.Fail(0, "no")
+	for name, tt := range map[string]struct {
+		of    *reporttest.Scenario
+		state github.State
+		says  string
+	}{
+		"all": {drifted(), github.Failure, "2 verdicts of 4 cases changed, 1 for the worse, 1 not judged · score 0.833 → 0.700 (−0.133"},
+		"same": {scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(fail, fail)}), github.Success,
+			"no verdict of 1 case changed"},
+		"better": {scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(fail, pass)}), github.Success,
+			"1 verdict of 1 case got better"},
+		"worse": {scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(pass, fail)}), github.Failure,
+			"1 verdict of 1 case got worse"},
+		"first": {scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(unknown(), fail)}), github.Success,
+			"1 case judged for the first time"},
+		"error": {scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(pass, pass), "billing/1/broken": sides(pass, broken())}), github.Error,
+			"no verdict of 1 case changed, 1 not judged"},
+		"nothing": {reporttest.New(), github.Error, "no case was judged"},
+		"invalid": {reporttest.InvalidDefinitions(), github.Error, "invalid definition"},
+		"waiting": {reporttest.Waiting(), github.Error, "waits for approval"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Status(reporters.Compare(tt.of.In))
+			if got.Context != "gavel/drift" || got.State != tt.state || !strings.Contains(got.Description, tt.says) {
+				t.Errorf("got %+v, want %s: %s", got, tt.state, tt.says)
+			}
+		})
+	}
+}
+
+// TestMarkdownGolden compares whole comments with testdata.
+func TestMarkdownGolden(t *testing.T) {
+	hostile := onForge()
+	hostile.Branch = "x --> <b>@octocat</b> #1\n"
+	for name, got := range map[string]string{
+		"drifted": Markdown(reporters.Compare(drifted().In), onForge()),
+		"none":    Markdown(reporters.Compare(scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(reporttest.Pass(1), reporttest.Pass(1))}).In), onForge()),
+		"hostile": Markdown(reporters.Compare(reporttest.Hostile(reporttest.HostileTexts()).In), hostile),
+	} {
+		path := filepath.Join("testdata", name+".md")
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestHostileStrings stay text: no mention, no reference, no marker but ours.
+func TestHostileStrings(t *testing.T) {
+	o := onForge()
+	for _, text := range reporttest.HostileTexts() {
+		o.Branch = text
+		got := Markdown(reporters.Compare(reporttest.Hostile([]string{text, "plain", text}).In), o)
+		marker, rest, _ := strings.Cut(got, "\n")
+		if !strings.HasPrefix(marker, "<!-- gavel:drift branch=") || strings.Count(marker, "-->") != 1 {
+			t.Errorf("the marker is %q", marker)
+		}
+		for _, live := range []string{"<!--", "<script", "<img", "](javascript", "@octocat", "@everyone", "```", "</details>", "\x1b"} {
+			if strings.Contains(rest, live) {
+				t.Errorf("%q is live in\n%s", live, rest)
+			}
+		}
+	}
+}
+
+// TestMarkdownLevels: where there is less room, less is told, and it is whole.
+func TestMarkdownLevels(t *testing.T) {
+	r := reporters.Compare(reporttest.ChangedCases(2000).In)
+	for _, most := range []int{60_000, 10_000, 2_000} {
+		o := onForge()
+		o.MaxBytes = most
+		got := Markdown(r, o)
+		if len(got) > most || !strings.HasSuffix(got, "</sub>\n") || !strings.Contains(got, "for the worse") {
+			t.Errorf("%d bytes of %d:\n%.500s", len(got), most, got)
+		}
+	}
+}
