@@ -402,6 +402,12 @@ func testAge(t *testing.T, b backend) {
 	anew := again
 	anew.D = digest("anew d")
 	k.save(ledger.Outcome{Trust: base, Digests: anew, Decision: decision(1, "anew")})
+	// Nor does it count where it is asked what was decided before.
+	for before, want := range map[time.Duration]string{time.Hour: "", time.Hour + time.Second: "anew"} {
+		if got := k.see(ledger.Scope{Trust: base, Before: epoch.Add(before)}, anew).Decision; got != want {
+			t.Errorf("before %v it was decided %q, want %q", before, got, want)
+		}
+	}
 	k.wantSeen(fresh, anew, seen{Next: 1})
 	k.wantSeen(ledger.Scope{Trust: base}, anew, seen{
 		Executions: map[int]string{0: "old"}, Judgements: map[int]string{0: "again"}, Next: 1, Decision: "anew",

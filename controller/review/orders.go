@@ -55,6 +55,9 @@ func (r *Review) anew(key string) (since time.Time, why plan.Reason) {
 
 // asked is anew, nil where nothing was asked for.
 func (r *Review) asked() func(string) (time.Time, plan.Reason) {
+	if r.clock != nil {
+		return r.clock.anew
+	}
 	if len(r.orders.Obeyed) == 0 {
 		return nil
 	}

@@ -27,6 +27,8 @@ type posting struct {
 	Status     *github.Status `json:"status,omitempty"`
 	Check      *github.Check  `json:"check,omitempty"`
 	Comment    string         `json:"comment,omitempty"`
+	// Branch is what the comment is about, where it is no pull request's.
+	Branch string `json:"branch,omitempty"`
 	// Verdict is what the gate said. A comment that is made anew for every
 	// verdict stays the same until it changes.
 	Verdict string `json:"verdict,omitempty"`
@@ -47,6 +49,9 @@ func (p posting) destination() string {
 	case p.Check != nil:
 		return fmt.Sprintf("check %s#%d %s", p.Repository, p.Number, p.Head)
 	}
+	if p.Branch != "" {
+		return fmt.Sprintf("comment %s#%d %s", p.Repository, p.Number, p.Branch)
+	}
 	return fmt.Sprintf("comment %s#%d", p.Repository, p.Number)
 }
 
@@ -63,6 +68,9 @@ func (p posting) item() (ledger.OutboxItem, error) {
 
 // postings are what a report puts on the forge.
 func (r *Review) postings(ctx context.Context, report *reporters.Report) []posting {
+	if r.clock != nil {
+		return r.drifted(report)
+	}
 	validate, verdict := github.StatusFor(report)
 	validate.TargetURL, verdict.TargetURL = r.RunURL, r.RunURL
 	all := []posting{
@@ -241,6 +249,9 @@ func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) err
 
 // Text renders the report as the comment, at any size.
 func (r *Review) Text(report *reporters.Report) github.Text {
+	if r.clock != nil {
+		return r.driftText(report)
+	}
 	opts := comment.Options{
 		RepositoryURL: r.WebURL + "/" + r.Repository.String(),
 		HeadSHA:       r.head, RunURL: r.RunURL, Refused: r.orders.Refused, Commands: r.commands(report),

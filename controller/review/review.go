@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/drift"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
@@ -124,6 +125,8 @@ type Review struct {
 	closed bool
 	// again completes the check run anew, see [Review.Rerequested].
 	again bool
+	// clock is set where head is judged anew because it is time.
+	clock *Clock
 	// last is what is stored of head.
 	last *reporters.Report
 	// orders are what people asked for, see Obey; approved is whether head was.
@@ -201,7 +204,7 @@ func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished
 	if r.Forks == ForksNever && !r.trust.Run {
 		return nil, r.settle(late, "not looked at: "+r.trust.Reason), nil
 	}
-	if r.Recall != nil {
+	if r.Recall != nil && r.clock == nil {
 		if r.last, err = r.Recall(ctx, r.number, r.head); err != nil {
 			return nil, nil, err
 		}
@@ -228,6 +231,9 @@ func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished
 
 // pending says that something is under way.
 func (r *Review) pending(ctx context.Context) error {
+	if r.clock != nil {
+		return r.setStatuses(ctx, github.Status{Context: drift.Context, State: github.Pending, Description: "judging everything anew"})
+	}
 	return r.setStatuses(ctx,
 		github.Status{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"},
 		github.Status{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"})
@@ -235,6 +241,9 @@ func (r *Review) pending(ctx context.Context) error {
 
 // settle says why there is no verdict.
 func (r *Review) settle(ctx context.Context, why string) error {
+	if r.clock != nil {
+		return r.setStatuses(ctx, github.Status{Context: drift.Context, State: github.Error, Description: why})
+	}
 	return r.setStatuses(ctx,
 		github.Status{Context: github.ContextVerdict, State: github.Error, Description: why},
 		github.Status{Context: github.ContextValidate, State: github.Error, Description: why})
@@ -264,7 +273,7 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 	prepared, err := controller.PrepareCommits(ctx, controller.Commits{
 		Repo: repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust:      ledger.Trust{Level: r.level, Repository: r.Repository.String(), PullRequest: r.number},
-		HeadConfig: r.approved, Anew: r.asked(),
+		HeadConfig: r.approved, Anew: r.asked(), Before: r.due(),
 	})
 	if err != nil {
 		return nil, err

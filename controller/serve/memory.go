@@ -41,6 +41,9 @@ func remember(ctx context.Context, book *ledger.Ledger) (*memory, error) {
 	}
 	for i := len(runs) - 1; i >= 0; i-- { // the newest wins
 		r := runs[i]
+		if r.PullRequest == 0 && r.Head == r.Base {
+			continue // it was judged anew, which is no news of the commit
+		}
 		m.put(place{r.Repository, r.PullRequest, r.Head}, r.ID, r.Base)
 	}
 	return m, nil

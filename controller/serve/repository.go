@@ -32,7 +32,8 @@ type repository struct {
 	tag    string
 	pulls  map[int]forge.Pull
 	tips   map[string]string
-	listed bool // once at least
+	clock  map[string]time.Time // when branches were last made due by the clock
+	listed bool                 // once at least
 	talk   talk
 }
 
@@ -66,8 +67,8 @@ func (r *repository) follows(branch string) bool {
 // found here.
 func (s *Server) watch(ctx context.Context, repo *repository) {
 	for ctx.Err() == nil {
-		after := s.cfg.Poll + time.Duration((s.cfg.Random()*2-1)*0.05*float64(s.cfg.Poll))
 		err := errors.Join(s.poll(ctx, repo), s.sweep(ctx, repo))
+		after := s.untilDue(repo, s.cfg.Poll+time.Duration((s.cfg.Random()*2-1)*0.05*float64(s.cfg.Poll)))
 		if ctx.Err() == nil {
 			s.cfg.Observer.Polled(repo.name.String(), err)
 		}
@@ -92,7 +93,7 @@ func (s *Server) poll(ctx context.Context, repo *repository) error {
 		repo.listed = true
 		s.polled.Add(1)
 	}
-	return errors.Join(pulls, branches, s.pollComments(ctx, repo))
+	return errors.Join(pulls, branches, s.pollComments(ctx, repo), s.pollClock(repo))
 }
 
 func (s *Server) pollPulls(ctx context.Context, repo *repository) error {

@@ -36,6 +36,8 @@ type Key struct {
 	Repository int64
 	Pull       int
 	Branch     string
+	// Anew is for a base branch that is judged anew because it is time.
+	Anew bool
 }
 
 // number is the pull request in whose name a key is judged, 0 for none.
@@ -60,6 +62,10 @@ type Repository struct {
 	ConfigFile string
 	// WebURL is the root of the forge's pages, such as https://github.com.
 	WebURL string
+	// Schedule says when the base branches are judged anew, nil for never, and
+	// DriftIssue which issue gets a comment about it, 0 for none.
+	Schedule   Schedule
+	DriftIssue int
 }
 
 // An Observer is told what happens. Calls may overlap; each may be nil.
@@ -96,6 +102,8 @@ type Config struct {
 	Workers int
 	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
+	// Now is the clock of the schedules. Defaults to [time.Now].
+	Now func() time.Time
 }
 
 // A Server looks after repositories. It is safe for concurrent use.
@@ -106,7 +114,10 @@ type Server struct {
 	memory *memory
 	open   unfinished
 	polled atomic.Int32 // repositories that were polled once
-	again  sync.Map     // of keys whose check run somebody asked for
+
+	writing sync.Mutex // held while the diary is read and written
+	diary   diary
+	again   sync.Map // of keys whose check run somebody asked for
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -120,6 +131,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = withDefaults(cfg)
 	s := &Server{
 		cfg: cfg, repos: map[int64]*repository{}, open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
+		diary: diary{filepath.Join(cfg.Dir, "anew")},
 		heads: map[Key]string{}, reasons: map[Key]string{},
 	}
 	var err error
@@ -150,6 +162,9 @@ func withDefaults(cfg Config) Config {
 	}
 	if cfg.Random == nil {
 		cfg.Random = rand.Float64
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	if cfg.Observer.Done == nil {
 		cfg.Observer.Done = func(Key, time.Duration, error) {}
@@ -216,6 +231,9 @@ func (s *Server) Run(ctx context.Context) error {
 // reconcile brings a key to its state.
 func (s *Server) reconcile(ctx context.Context, key Key) error {
 	repo := s.repos[key.Repository]
+	if key.Anew {
+		return next(s.anew(ctx, repo, key))
+	}
 	r, err := s.review(ctx, repo, key)
 	if err != nil || r == nil {
 		return next(err)
@@ -246,7 +264,7 @@ func (s *Server) review(ctx context.Context, repo *repository, key Key) (*review
 func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	s.begin(key, r.Head())
 	defer s.end(key)
-	entry := head{Repository: key.Repository, Pull: key.Pull, Branch: key.Branch, SHA: r.Head()}
+	entry := head{Repository: key.Repository, Pull: key.Pull, Branch: key.Branch, SHA: r.Head(), Anew: key.Anew}
 	if err := s.open.add(entry); err != nil {
 		return err
 	}
@@ -255,7 +273,8 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	stop := context.AfterFunc(ctx, func() { cancel(&review.Abandoned{Reason: s.why(ctx, key)}) })
 	defer stop()
 	report, unpublished, err := r.Run(inner)
-	if report != nil && s.memory.add(key.number(), r.Repository.String(), report) {
+	// What is judged anew stands beside what is remembered of the commit.
+	if report != nil && (key.Anew || s.memory.add(key.number(), r.Repository.String(), report)) {
 		s.cfg.Observer.Judged(report)
 	}
 	var abandoned *review.Abandoned
@@ -318,6 +337,9 @@ func (s *Server) stale(ctx context.Context, key Key) bool {
 // is.
 func (s *Server) passed(ctx context.Context, key Key, sha string) (string, error) {
 	repo := s.repos[key.Repository]
+	if key.Anew && repo.Schedule == nil {
+		return "nothing is judged anew any more", nil
+	}
 	if key.Pull == 0 {
 		tip, err := repo.tip(ctx, key.Branch)
 		switch {
@@ -371,7 +393,7 @@ func (s *Server) newReviewer(repo *repository) *review.Reviewer {
 
 // repository asks the forge for a repository; id is for one without a forge.
 func (s *Server) repository(ctx context.Context, r Repository, id int64) (*repository, error) {
-	repo := &repository{Repository: r, id: id, name: r.Name, branches: r.Branches, due: make(chan struct{}, 1), pulls: map[int]forge.Pull{}, tips: map[string]string{}}
+	repo := &repository{Repository: r, id: id, name: r.Name, branches: r.Branches, due: make(chan struct{}, 1), pulls: map[int]forge.Pull{}, tips: map[string]string{}, clock: map[string]time.Time{}}
 	if r.Client != nil {
 		said, err := r.Client.Repository(ctx, r.Name)
 		if err != nil {

@@ -16,9 +16,10 @@ type head struct {
 	Pull       int    `json:"pull,omitempty"`
 	Branch     string `json:"branch,omitempty"`
 	SHA        string `json:"sha"`
+	Anew       bool   `json:"anew,omitempty"`
 }
 
-func (h head) key() Key { return Key{h.Repository, h.Pull, h.Branch} }
+func (h head) key() Key { return Key{h.Repository, h.Pull, h.Branch, h.Anew} }
 
 // unfinished is a folder with a file for each of them: a process that dies
 // leaves them to the next one, which finds heads there that nothing else names
@@ -26,7 +27,11 @@ func (h head) key() Key { return Key{h.Repository, h.Pull, h.Branch} }
 type unfinished struct{ dir string }
 
 func (u unfinished) path(h head) string {
-	return filepath.Join(u.dir, fmt.Sprintf("%d-%d-%s.json", h.Repository, h.Pull, h.SHA))
+	kind := ""
+	if h.Anew {
+		kind = "-anew"
+	}
+	return filepath.Join(u.dir, fmt.Sprintf("%d-%d-%s%s.json", h.Repository, h.Pull, h.SHA, kind))
 }
 
 func (u unfinished) add(h head) error {
@@ -83,13 +88,20 @@ func (s *Server) sweep(ctx context.Context, repo *repository) error {
 		}
 		reason, err := s.passed(ctx, h.key(), h.SHA)
 		if err == nil && reason != "" {
-			if err = repo.reviewer.Settle(ctx, h.key().number(), h.SHA, reason); err == nil {
+			if err = repo.settle(ctx, h, reason); err == nil {
 				err = s.open.remove(h)
 			}
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+func (r *repository) settle(ctx context.Context, h head, reason string) error {
+	if h.Anew {
+		return r.reviewer.SettleAnew(ctx, h.SHA, reason)
+	}
+	return r.reviewer.Settle(ctx, h.key().number(), h.SHA, reason)
 }
 
 // underWay gives the heads of a repository that are judged now.

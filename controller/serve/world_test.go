@@ -49,6 +49,7 @@ type world struct {
 	commits map[string]string
 	// configure, where it is set, changes what the server is started with.
 	configure func(*serve.Config)
+	now       func() time.Time // of the ledger; nil is the real clock
 
 	agent  *agent
 	server *serve.Server
@@ -66,6 +67,7 @@ type agent struct {
 	mu    sync.Mutex
 	asked []string      // guarded by mu
 	hold  chan struct{} // guarded by mu; nil answers at once
+	says  string        // guarded by mu; what it answers instead, if anything
 	held  chan string
 }
 
@@ -96,6 +98,9 @@ func (c counted) Respond(ctx context.Context, req target.Request) (target.Reply,
 		c.agent.mu.Lock()
 		defer c.agent.mu.Unlock()
 		c.agent.asked = append(c.agent.asked, req.Messages[0].Content)
+		if c.agent.says != "" {
+			reply.Messages[0].Content = c.agent.says
+		}
 	}
 	return reply, err
 }
@@ -194,7 +199,7 @@ func (w *world) pull(commit string, p forgetest.Pull) {
 
 func (w *world) start() {
 	w.t.Helper()
-	book, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db")})
+	book, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db"), Now: w.now})
 	if err != nil {
 		w.t.Fatal(err)
 	}

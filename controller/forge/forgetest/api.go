@@ -212,7 +212,7 @@ func (f *Forge) issue(w http.ResponseWriter, r *http.Request) {
 
 func (f *Forge) listComments(w http.ResponseWriter, r *http.Request) {
 	n := number(r, "number")
-	if _, ok := f.pulls[n]; !ok {
+	if _, ok := f.pulls[n]; !ok && !f.issues[n] {
 		notFound(w)
 		return
 	}
@@ -320,7 +320,7 @@ func invalid(w http.ResponseWriter, resource, problem string) {
 
 func (f *Forge) createComment(w http.ResponseWriter, r *http.Request) {
 	n := number(r, "number")
-	if _, ok := f.pulls[n]; !ok {
+	if _, ok := f.pulls[n]; !ok && !f.issues[n] {
 		notFound(w)
 		return
 	}

@@ -141,6 +141,7 @@ type Forge struct {
 	// mu guards the fields below.
 	mu          sync.Mutex
 	pulls       map[int]Pull
+	issues      map[int]bool // that are no pull requests
 	comments    []Comment
 	times       map[int64]times // of comments, by id
 	statuses    []Status
@@ -163,6 +164,7 @@ func New(tb testing.TB) *Forge {
 	tb.Helper()
 	f := &Forge{
 		pulls:       map[int]Pull{},
+		issues:      map[int]bool{},
 		times:       map[int64]times{},
 		permissions: map[string]string{"maintainer": "admin"},
 		lastID:      1000,
@@ -200,6 +202,13 @@ func (f *Forge) AddPull(p Pull) {
 	f.changes++
 	p.changed = f.changes
 	f.pulls[p.Number] = p
+}
+
+// AddIssue makes an issue that is no pull request.
+func (f *Forge) AddIssue(number int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.issues[number] = true
 }
 
 // SetPermission says what a user may do: admin, write, read or none, which is

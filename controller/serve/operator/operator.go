@@ -111,10 +111,9 @@ func (o *Operator) Repositories() ([]serve.Repository, error) {
 
 // Repository is one of the file's with its client and credential.
 func (o *Operator) Repository(r config.Repository) (serve.Repository, error) {
-	out := serve.Repository{URL: r.URL, Branches: r.Branches, ConfigFile: r.Config}
-	// What the file asks for and nobody does must not look as if it were done.
-	if r.Schedule != nil || r.DriftIssue != 0 {
-		return out, errors.New("schedule and drift_issue: gavel serve runs nothing by the clock; remove them, and run gavel run --all in a job of your own")
+	out := serve.Repository{URL: r.URL, Branches: r.Branches, ConfigFile: r.Config, DriftIssue: r.DriftIssue}
+	if r.Schedule != nil {
+		out.Schedule = r.Schedule
 	}
 	c := o.File.Credentials[r.Credential]
 	// What is missing is told at once, and not when it is needed.

@@ -1,0 +1,76 @@
+package review
+
+import (
+	"context"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/drift"
+	"github.com/gavel-evals/gavel/reporters/github"
+)
+
+// A Clock asks for a base branch's commit to be judged anew.
+type Clock struct {
+	// Branch has the commit SHA.
+	Branch, SHA string
+	// Due is the time that it is due for: what was judged since serves, so that
+	// one that was broken off goes on where it stood.
+	Due time.Time
+	// Issue gets a comment; 0 for none.
+	Issue int
+}
+
+// Anew is a review by the clock: all that a commit of a base branch has is
+// judged anew and compared with what was known of it. Its result is a status of
+// its own, and the comment of an issue.
+func (r *Reviewer) Anew(c Clock) *Review {
+	return &Review{
+		Config: r.cfg, head: c.SHA, refs: []string{"refs/heads/" + c.Branch}, level: ledger.LevelBase, merged: true,
+		trust: forge.Trusted(forge.EventPush, nil, forge.PermissionUnknown), clock: &c,
+	}
+}
+
+// anew says of every case since when what is stored serves.
+func (c *Clock) anew(string) (time.Time, plan.Reason) {
+	return c.Due, plan.Reason{Part: "again", Message: "everything is judged anew"}
+}
+
+// due is what divides the past that head is compared with from what is judged
+// anew; zero where it is compared with another commit.
+func (r *Review) due() time.Time {
+	if r.clock == nil {
+		return time.Time{}
+	}
+	return r.clock.Due
+}
+
+// drifted is what a report by the clock puts on the forge.
+func (r *Review) drifted(report *reporters.Report) []posting {
+	status := drift.Status(report)
+	status.TargetURL = r.RunURL
+	all := []posting{{Repository: r.Repository, Head: r.head, Status: &status}}
+	if r.clock.Issue != 0 {
+		all = append(all, posting{
+			Repository: r.Repository, Number: r.clock.Issue, Head: r.head, Branch: r.clock.Branch,
+			Comment: r.driftText(report)(0),
+		})
+	}
+	return all
+}
+
+// driftText renders the report as the comment of an issue, at any size.
+func (r *Review) driftText(report *reporters.Report) github.Text {
+	opts := drift.Options{Branch: r.clock.Branch, Due: r.clock.Due, RepositoryURL: r.WebURL + "/" + r.Repository.String()}
+	return func(maxBytes int) string {
+		opts.MaxBytes = maxBytes
+		return drift.Markdown(report, opts)
+	}
+}
+
+// SettleAnew says on a commit that nobody judges anew any more why.
+func (r *Reviewer) SettleAnew(ctx context.Context, head, why string) error {
+	return r.Anew(Clock{SHA: head}).settle(ctx, why)
+}

@@ -1,0 +1,227 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/serve"
+)
+
+// A wallClock is set by hand, and a millisecond later whenever it is read.
+type wallClock struct {
+	mu   sync.Mutex
+	time time.Time // guarded by mu
+}
+
+func (c *wallClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.time = c.time.Add(time.Millisecond)
+	return c.time
+}
+
+// set sets it to a day and hour.
+func (c *wallClock) set(day, hour int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.time = time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC)
+}
+
+// nightly is a world at one o'clock whose main is judged anew at three.
+func nightly(t *testing.T) (*world, *wallClock) {
+	t.Helper()
+	schedule, err := cron.ParseStandard("CRON_TZ=UTC 0 3 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, clock := newWorld(t), &wallClock{}
+	clock.set(2, 1)
+	w.now = clock.now
+	w.configure = func(cfg *serve.Config) {
+		cfg.Now = clock.now
+		cfg.Repositories[0].Schedule, cfg.Repositories[0].DriftIssue = schedule, 42
+	}
+	w.forge.AddIssue(42)
+	w.start()
+	w.idle()
+	return w, clock
+}
+
+// drift is the last status about it.
+func (w *world) drift(commit string) string {
+	said := ""
+	for _, s := range w.forge.Statuses(w.commits[commit]) {
+		if s.Context == "gavel/drift" {
+			said = s.State + ": " + s.Description
+		}
+	}
+	return said
+}
+
+// anew demands what main says, in the status and in the one comment, and how
+// often the bot was asked in all.
+func (w *world) anew(asked int, says string) {
+	w.t.Helper()
+	if got := w.drift("main"); got != says {
+		w.t.Errorf("main says %q, want %q", got, says)
+	}
+	_, words, _ := strings.Cut(says, ": ")
+	comments := w.forge.Comments(42)
+	if len(comments) != 1 || !strings.Contains(comments[0].Body, strings.Split(words, " · ")[0]) {
+		w.t.Errorf("comments %+v; want one that says %q", comments, words)
+	}
+	if len(w.agent.asked) != asked {
+		w.t.Errorf("asked %q, want %d questions", w.agent.asked, asked)
+	}
+	if got := w.states("main"); got != "success success" {
+		w.t.Errorf("the states of main are %q", got)
+	}
+	if w.t.Failed() {
+		w.t.Logf("log:\n%s", strings.Join(w.lines, "\n"))
+	}
+}
+
+const unchanged = "success: no verdict of 1 case changed"
+
+// TestTheClock has everything judged anew once for every time, and what is found
+// is base's from then on.
+func TestTheClock(t *testing.T) {
+	t.Parallel()
+	w, clock := nightly(t)
+	w.poll()
+	w.idle()
+	if w.drift("main") != "" || len(w.agent.asked) != 1 {
+		t.Fatalf("before its time: %q, asked %q", w.drift("main"), w.agent.asked)
+	}
+	for range 2 { // and only once
+		clock.set(2, 4)
+		w.poll()
+		w.idle()
+		w.anew(2, unchanged)
+	}
+	w.agent.says = "bye"
+	clock.set(3, 4)
+	w.poll()
+	w.idle()
+	w.anew(3, "failure: 1 verdict of 1 case got worse · score 1.000 → 0.000 (−1.000)")
+	// A head that fails as base does now is no regression.
+	w.push("two")
+	w.hint()
+	w.idle()
+	if got := w.states("two"); got != "success success" {
+		t.Errorf("the states of two are %q", got)
+	}
+	if !slices.Equal(w.agent.asked[3:], []string{"two"}) {
+		t.Errorf("asked %q for the pull request", w.agent.asked[3:])
+	}
+	w.agent.says = ""
+	clock.set(4, 4)
+	w.poll()
+	w.idle()
+	w.anew(5, "success: 1 verdict of 1 case got better · score 0.000 → 1.000 (+1.000)")
+}
+
+// TestMissedTimes are caught up on once.
+func TestMissedTimes(t *testing.T) {
+	t.Parallel()
+	w, clock := nightly(t)
+	w.end()
+	clock.set(6, 12)
+	for range 2 {
+		w.start()
+		w.idle()
+		w.anew(2, unchanged)
+		w.end()
+	}
+}
+
+// TestWhatWasBrokenOffGoesOn: what was judged since the time is not paid for
+// again, whether the server ended or the forge was away.
+func TestWhatWasBrokenOffGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, breaks := range map[string]func(w *world){
+		"in the middle": func(w *world) {
+			release := w.agent.block()
+			w.poll()
+			<-w.agent.held
+			w.end()
+			release()
+			if got := w.drift("main"); got != "error: gavel was stopped; it goes on when it starts again" {
+				w.t.Errorf("it says %q", got)
+			}
+		},
+		"before it is published": func(w *world) {
+			w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/", Status: 500, Times: -1})
+			w.poll()
+			w.idle()
+			w.end()
+			w.forge.Heal()
+		},
+		"before it is noted": func(w *world) {
+			w.poll()
+			w.idle()
+			w.end()
+			noted(w, time.Date(2026, 3, 2, 2, 0, 0, 0, time.UTC))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, clock := nightly(t)
+			clock.set(2, 4)
+			breaks(w)
+			w.start()
+			w.idle()
+			w.anew(2, unchanged)
+		})
+	}
+}
+
+// TestAHeadThatWasReplaced while it was judged anew says so, and the new one is
+// judged.
+func TestAHeadThatWasReplaced(t *testing.T) {
+	t.Parallel()
+	w, clock := nightly(t)
+	clock.set(2, 4)
+	w.agent.block()
+	w.poll()
+	<-w.agent.held
+	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/", Status: 500, Times: -1})
+	w.end()
+	w.forge.Heal()
+	if got := w.drift("main"); !strings.HasPrefix(got, "pending") {
+		t.Fatalf("it says %q", got)
+	}
+	w.agent.mu.Lock()
+	w.agent.hold = nil
+	w.agent.mu.Unlock()
+	w.move("refs/heads/main", "one")
+	w.start()
+	w.idle()
+	if got := w.drift("one"); !strings.HasPrefix(got, "success") {
+		t.Errorf("one says %q", got)
+	}
+	if got := w.drift("main"); got != "error: superseded by "+w.commits["one"][:7] {
+		t.Errorf("main says %q", got)
+	}
+}
+
+// noted puts back up to when main was judged anew.
+func noted(w *world, at time.Time) {
+	w.t.Helper()
+	data, err := json.Marshal(map[string]time.Time{"main": at})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(w.dir, "anew", "1.json"), data, 0o600)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
