@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -59,13 +60,26 @@ repository; examples/server/gavel-server.yaml shows all of it.`,
 // A serving is a server with what the command brings to it.
 type serving struct {
 	*app
-	file     *config.Server
+	path string // of the operator's file
+	// now is what is in force of it.
+	now      atomic.Pointer[setting]
 	operator *operator.Operator
 	// hideKeys takes out what looks like a provider's key.
 	hideKeys func(string) string
 	log      zerolog.Logger
 	metrics  *metrics.Metrics
 	server   *serve.Server
+	hook     atomic.Pointer[http.Handler]
+	// looked is the file as it was at the last look; of the goroutine that reloads.
+	looked []byte
+}
+
+// A setting is one state of the operator's file.
+type setting struct {
+	// app has the file's sandbox.
+	app  *app
+	file *config.Server
+	data []byte
 }
 
 // newServing reads the operator's file and the secrets that it names.
@@ -77,29 +91,40 @@ func (a *app) newServing(file string) (*serving, error) {
 	if err != nil {
 		return nil, usageError("read the operator's file: %w; name it with --config", err)
 	}
-	server, problems := config.ParseServer(filepath.Base(file), data)
+	now, problems := a.setting(file, data)
 	for _, p := range problems {
 		fmt.Fprintln(a.stderr, p)
 		if p.Hint != "" {
 			fmt.Fprintln(a.stderr, "  "+p.Hint)
 		}
 	}
-	if schema.HasErrors(problems) {
+	if now == nil {
 		return nil, usageError("%s is invalid", file)
 	}
-	own := *a
-	box := server.Trust.Sandbox
-	own.sandbox = sandboxFlags{accept: box.Accept, read: box.Read, path: box.Path, network: box.Network}
-	s := &serving{app: &own, file: server, hideKeys: secret.Scrub(nil, a.lookupEnv)}
+	s := &serving{app: a, path: file, hideKeys: secret.Scrub(nil, a.lookupEnv)}
+	s.now.Store(now)
+	s.looked = data
 	s.metrics = metrics.New(func() (int, int) { return s.server.Depth() })
 	s.operator = &operator.Operator{
-		File: server, LookupEnv: a.lookupEnv, Now: a.now, Wait: a.wait,
+		File: now.file, LookupEnv: a.lookupEnv, Now: a.now, Wait: a.wait,
 		Transport: func(credential string) http.RoundTripper {
 			return s.metrics.Transport(credential, http.DefaultTransport)
 		},
 	}
 	s.log = newLog(a.stderr, s.redact)
 	return s, nil
+}
+
+// setting reads an operator's file, nil where it is invalid.
+func (a *app) setting(path string, data []byte) (*setting, []schema.Problem) {
+	file, problems := config.ParseServer(filepath.Base(path), data)
+	if schema.HasErrors(problems) {
+		return nil, problems
+	}
+	own := *a
+	box := file.Trust.Sandbox
+	own.sandbox = sandboxFlags{accept: box.Accept, read: box.Read, path: box.Path, network: box.Network}
+	return &setting{&own, file, data}, problems
 }
 
 // redact takes secrets out of a text, by their values and their forms.
@@ -111,19 +136,20 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	release, err := serve.Lock(s.file.Ledger)
+	file := s.now.Load().file
+	release, err := serve.Lock(file.Ledger)
 	if err != nil {
 		return err
 	}
 	defer release()
-	book, err := ledger.Open(ctx, ledger.Config{Path: s.file.Ledger})
+	book, err := ledger.Open(ctx, ledger.Config{Path: file.Ledger})
 	if err != nil {
 		return err
 	}
 	defer book.Close()
 	s.server, err = serve.New(ctx, serve.Config{
-		Repositories: repos, Ledger: book, Dir: s.file.Data, Execute: s.execute, LookupEnv: s.lookupEnv,
-		Forks: s.file.Trust.Forks, Programs: s.file.Trust.Programs, Bots: s.file.Bots, Poll: s.file.Poll, Observer: s.observer(),
+		Repositories: repos, Policy: policyOf(file), Ledger: book, Dir: file.Data, Execute: s.execute,
+		LookupEnv: s.lookupEnv, Poll: file.Poll, Observer: s.observer(),
 	})
 	if err != nil {
 		return err
@@ -132,22 +158,30 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", s.file.Listen)
+	s.hook.Store(&handler)
+	listener, err := net.Listen("tcp", file.Listen)
 	if err != nil {
 		return usageError("listen: %w", err)
 	}
+	defer s.reloading(ctx)()
 	s.log.Info().Str("listen", listener.Addr().String()).Int("repositories", len(repos)).Msg("serving")
-	if err := s.server.Serve(ctx, listener, handler); err != nil {
+	err = s.server.Serve(ctx, listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.hook.Load()).ServeHTTP(w, r) }))
+	if err != nil {
 		return err
 	}
 	s.log.Info().Msg("stopped")
 	return nil
 }
 
+func policyOf(file *config.Server) serve.Policy {
+	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Bots: file.Bots}
+}
+
 // execute carries a plan out within what the operator allows.
 func (s *serving) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+	now := s.now.Load()
 	e.Observe = func(controller.Progress) {} // several runs would draw over one another
-	if s.file.Trust.Programs == "never" {
+	if now.file.Trust.Programs == "never" {
 		inner := e.Withhold
 		e.Withhold = func(row plan.Row) string {
 			if _, starts := p.Starts(row); starts {
@@ -162,7 +196,7 @@ func (s *serving) execute(ctx context.Context, p *controller.Prepared, e control
 	// The accounts of a day are by repository: each gets an equal share, so that
 	// all together stay within the operator's budget.
 	cfg := *p.Head.Config
-	cfg.Budget.Day = cfg.Budget.Day.Within(s.file.Budget, len(s.file.Repositories))
+	cfg.Budget.Day = cfg.Budget.Day.Within(now.file.Budget, len(now.file.Repositories))
 	p.Head.Config = &cfg
-	return s.app.execute(ctx, p, "", e)
+	return now.app.execute(ctx, p, "", e)
 }

@@ -39,17 +39,17 @@ func (s *serving) check(ctx context.Context) error {
 		fmt.Fprintln(s.stdout, line)
 	}
 	_, err := s.handler()
-	if s.file.Webhook != nil {
+	if s.now.Load().file.Webhook != nil {
 		say("", found("the secret of the webhook", err))
 	}
-	release, err := serve.Lock(s.file.Ledger)
+	release, err := serve.Lock(s.now.Load().file.Ledger)
 	if err == nil {
 		defer release()
 	} else if errors.Is(err, serve.ErrLocked) {
 		err = nil // a server that is under way has it, and is no hindrance to look
 	}
-	say("", found("the ledger "+s.file.Ledger, err))
-	for _, r := range s.file.Repositories {
+	say("", found("the ledger "+s.now.Load().file.Ledger, err))
+	for _, r := range s.now.Load().file.Repositories {
 		name := cmp.Or(r.Name, r.URL)
 		repo, err := s.operator.Repository(r)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -259,6 +260,82 @@ func TestServeByTheClock(t *testing.T) {
 	}
 	_, log, end := j.serving(t, file)
 	log.await(t, `"pull":1,"branch"`)
+	if code := end(); code != exitPass {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestServeReadsItsFileAgain: an invalid one changes nothing and is told with
+// its line, a valid one brings and takes repositories and secrets.
+func TestServeReadsItsFileAgain(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	file := operatorsFile(t, j, "")
+	base, log, end := j.serving(t, file)
+	log.await(t, `"pull":1,"branch"`)
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	works := func(secret string, want int) {
+		t.Helper()
+		if status := deliver(t, base+"/hooks", secret); status != want {
+			t.Errorf("a delivery = %d, want %d", status, want)
+		}
+	}
+	const stays = "the one before stays in force"
+
+	write(string(good) + "polls: 5s\n")
+	if line := log.await(t, `"problem"`); !strings.Contains(line, "server.yaml:7:1: ") || !strings.Contains(line, "poll") {
+		t.Errorf("the problem is told as %s", line)
+	}
+	log.await(t, stays)
+	works(hookSecret, http.StatusAccepted)
+
+	write(strings.Replace(string(good), "token_env: GITHUB_TOKEN", "token_env: NOBODY_HAS_IT", 1))
+	if line := log.await(t, stays); !strings.Contains(line, "the variable NOBODY_HAS_IT holds nothing") {
+		t.Errorf("it is told as %s", line)
+	}
+	write(strings.Replace(string(good), "secret_env: HOOK", "secret_env: NO_HOOK", 1))
+	if line := log.await(t, stays); !strings.Contains(line, "NO_HOOK") {
+		t.Errorf("it is told as %s", line)
+	}
+	works(hookSecret, http.StatusAccepted)
+	j.move(t, j.base)
+	log.await(t, `"pull":1,"branch"`)
+
+	const next = "the-next-secret-of-the-webhook"
+	secrets := filepath.Join(t.TempDir(), "hook")
+	if err := os.WriteFile(secrets, []byte(next), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(good), "secret_env: HOOK", "secret_file: "+secrets, 1)
+	text = strings.Replace(text, "repositories: [", "repositories: [{url: "+j.folder+", branches: [main]}, ", 1)
+	write(strings.Replace(text, "listen: 127.0.0.1:0", "listen: 127.0.0.1:1", 1))
+	if line := log.await(t, "when gavel serve starts again"); !strings.Contains(line, `"listen"`) {
+		t.Errorf("it is told as %s", line)
+	}
+	log.await(t, "is in force")
+	log.await(t, `"branch":"main"`)
+	works(hookSecret, http.StatusUnauthorized)
+	works(next, http.StatusAccepted)
+
+	write(strings.Replace(text, ", {name: octo/demo, forge: "+j.forge.URL+", credential: bot}", "", 1))
+	log.await(t, "is in force")
+	writes := len(j.forge.Writes())
+	works(next, http.StatusAccepted)
+	log.await(t, "which is not listed")
+	if more := j.forge.Writes()[writes:]; len(more) > 0 {
+		t.Errorf("written %v", more)
+	}
 	if code := end(); code != exitPass {
 		t.Errorf("exit code %d", code)
 	}

@@ -21,6 +21,8 @@ type Repository struct {
 	// CloneURL is where git finds it, over http or https.
 	CloneURL string
 	Private  bool
+	// Archived ones can be read and nothing else.
+	Archived bool
 }
 
 // Repository reads what the forge says of a repository. The name that it
@@ -33,6 +35,7 @@ func (c *Client) Repository(ctx context.Context, repo Repo) (Repository, error) 
 	var wire struct {
 		wireRepo
 		CloneURL string `json:"clone_url"`
+		Archived bool   `json:"archived"`
 	}
 	if err := c.get(ctx, fmt.Sprintf("repos/%s/%s", repo.Owner, repo.Name), &wire); err != nil {
 		return Repository{}, Explain(op, "metadata: read", err)
@@ -47,7 +50,7 @@ func (c *Client) Repository(ctx context.Context, repo Repo) (Repository, error) 
 	if err != nil {
 		return Repository{}, fmt.Errorf("%s: %w", op, err)
 	}
-	return Repository{wire.ID, now, wire.DefaultBranch, wire.CloneURL, wire.Private}, nil
+	return Repository{wire.ID, now, wire.DefaultBranch, wire.CloneURL, wire.Private, wire.Archived}, nil
 }
 
 // ErrUnchanged means that a listing is what it was at the last time.

@@ -10,6 +10,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,10 @@ type Config struct {
 	// Client is nil where there is no forge: then nothing is published.
 	Client     *forge.Client
 	Repository forge.Repo
-	Ledger     *ledger.Ledger
+	// Known is the name under which the ledger has the repository, which stays
+	// when it is renamed. Defaults to that of Repository.
+	Known  string
+	Ledger *ledger.Ledger
 	// Fetch brings refs with their history and gives their commits in the same
 	// order. The review closes the repository.
 	Fetch func(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error)
@@ -99,7 +103,10 @@ func abandoned(ctx context.Context) string {
 type Reviewer struct{ cfg Config }
 
 // New returns a Reviewer.
-func New(cfg Config) *Reviewer { return &Reviewer{cfg} }
+func New(cfg Config) *Reviewer {
+	cfg.Known = cmp.Or(cfg.Known, cfg.Repository.String())
+	return &Reviewer{cfg}
+}
 
 // A Review is one commit on its way to a report.
 type Review struct {
@@ -272,7 +279,7 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 	}
 	prepared, err := controller.PrepareCommits(ctx, controller.Commits{
 		Repo: repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
-		Trust:      ledger.Trust{Level: r.level, Repository: r.Repository.String(), PullRequest: r.number},
+		Trust:      ledger.Trust{Level: r.level, Repository: r.Known, PullRequest: r.number},
 		HeadConfig: r.approved, Anew: r.asked(), Before: r.due(),
 	})
 	if err != nil {
@@ -280,7 +287,7 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 	}
 	r.fresh = prepared.Head.Config.Comment == "new"
 	e := controller.Execution{
-		Repository: r.Repository.String(), PullRequest: r.number, Orders: r.orders.Obeyed,
+		Repository: r.Known, PullRequest: r.number, Orders: r.orders.Obeyed,
 		Outbox: func(report *reporters.Report) ([]ledger.OutboxItem, error) {
 			// What was broken off in the middle must not stand for the commit.
 			if why := abandoned(ctx); why != "" {

@@ -30,7 +30,7 @@ func (s *Server) base(ctx context.Context, repo *repository, name string) (*revi
 	}
 	defer git.Close()
 	tip, base := commits[0], ""
-	for _, before := range s.memory.before(repo.name.String(), tip) {
+	for _, before := range s.memory.before(repo.known, tip) {
 		// One that is not there any more was pushed away.
 		if below(ctx, git, before, tip) {
 			base = before

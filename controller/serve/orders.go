@@ -16,9 +16,9 @@ import (
 func (s *Server) newDesk(repo *repository) *command.Desk {
 	name := repo.name.String()
 	return command.NewDesk(command.Config{
-		Client: repo.Client, Ledger: s.cfg.Ledger, ID: repo.id, Bots: s.cfg.Bots, WebURL: repo.WebURL,
+		Client: repo.Client, Ledger: s.cfg.Ledger, ID: repo.id, Bots: s.policy().Bots, WebURL: repo.WebURL,
 		Report: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
-			return s.memory.report(ctx, s.cfg.Ledger, place{name, number, head})
+			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})
 		},
 		Tell: func(line string) { s.cfg.Observer.Tell(name, line) },
 	})
@@ -26,16 +26,16 @@ func (s *Server) newDesk(repo *repository) *command.Desk {
 
 // obey has a review do what people ask for, and tells whether it is wanted at
 // all. unread is why not all that they wrote could be read or answered.
-func (s *Server) obey(ctx context.Context, key Key, r *review.Review) (wanted bool, unread, err error) {
+func (s *Server) obey(ctx context.Context, repo *repository, key Key, r *review.Review) (wanted bool, unread, err error) {
 	if key.Pull == 0 {
 		return true, nil, nil
 	}
-	orders, unread, err := s.take(ctx, key, r, false)
+	orders, unread, err := repo.take(ctx, key, r, false)
 	if err != nil {
 		return false, nil, err
 	}
 	if orders.Cancelled != "" {
-		return false, unread, s.repos[key.Repository].reviewer.Settle(ctx, key.Pull, r.Head(), cancelledBy(orders.Cancelled))
+		return false, unread, repo.reviewer.Settle(ctx, key.Pull, r.Head(), cancelledBy(orders.Cancelled))
 	}
 	r.Obey(review.Orders{Obeyed: orders.Obeyed, Refused: orders.Refused})
 	return true, unread, nil
@@ -44,12 +44,12 @@ func (s *Server) obey(ctx context.Context, key Key, r *review.Review) (wanted bo
 // cancelled says who wants the run of a pull request's head to end, empty for
 // nobody. What else people ask for then is answered at once and carried out
 // afterwards.
-func (s *Server) cancelled(ctx context.Context, key Key) (string, error) {
-	r, err := s.repos[key.Repository].reviewer.Pull(ctx, key.Pull, "")
+func (s *Server) cancelled(ctx context.Context, repo *repository, key Key) (string, error) {
+	r, err := repo.reviewer.Pull(ctx, key.Pull, "")
 	if err != nil {
 		return "", err
 	}
-	orders, unread, err := s.take(ctx, key, r, true)
+	orders, unread, err := repo.take(ctx, key, r, true)
 	if orders.Cancelled == "" {
 		return "", errors.Join(unread, err)
 	}
@@ -60,8 +60,8 @@ func cancelledBy(who string) string {
 	return fmt.Sprintf("cancelled by %s; /gavel run judges it", who)
 }
 
-func (s *Server) take(ctx context.Context, key Key, r *review.Review, running bool) (command.Orders, error, error) {
-	return s.repos[key.Repository].desk.Take(ctx, command.Place{
+func (repo *repository) take(ctx context.Context, key Key, r *review.Review, running bool) (command.Orders, error, error) {
+	return repo.desk.Take(ctx, command.Place{
 		Repository: r.Repository, Number: key.Pull, Head: r.Head(), Running: running, Unapprovable: r.Unapprovable(),
 	})
 }

@@ -17,15 +17,18 @@ import (
 
 // A repository is one with what was seen of it.
 type repository struct {
-	Repository
-	id       int64
-	name     forge.Repo
+	*Repository
+	id   int64
+	said forge.Repository // zero where there is no forge
+	name forge.Repo
+	// known is the name under which the ledger has it, see names.
+	known    string
+	url      string
 	branches []string
 	reviewer *review.Reviewer
 	desk     *command.Desk // nil where there is no forge
-	due      chan struct{} // has a place when it is to be polled at once
 
-	fetching sync.Mutex // held while the mirror fetches
+	fetching *sync.Mutex // held while the mirror fetches
 	mirror   *gitrepo.Mirror
 
 	// The fields below belong to the goroutine that polls.
@@ -35,14 +38,6 @@ type repository struct {
 	clock  map[string]time.Time // when branches were last made due by the clock
 	listed bool                 // once at least
 	talk   talk
-}
-
-// hurry has the repository polled at once.
-func (r *repository) hurry() {
-	select {
-	case r.due <- struct{}{}:
-	default:
-	}
 }
 
 func (r *repository) fetch(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
@@ -63,36 +58,10 @@ func (r *repository) follows(branch string) bool {
 	return slices.Contains(r.branches, branch) || queued && r.Client != nil
 }
 
-// watch polls a repository until ctx ends. What a delivery did not tell is
-// found here.
-func (s *Server) watch(ctx context.Context, repo *repository) {
-	for ctx.Err() == nil {
-		err := errors.Join(s.poll(ctx, repo), s.sweep(ctx, repo))
-		after := s.untilDue(repo, s.cfg.Poll+time.Duration((s.cfg.Random()*2-1)*0.05*float64(s.cfg.Poll)))
-		if ctx.Err() == nil {
-			s.cfg.Observer.Polled(repo.name.String(), err)
-		}
-		var limit *forge.LimitError
-		if errors.As(err, &limit) {
-			after = max(after, time.Until(limit.Until))
-		}
-		timer := time.NewTimer(after)
-		select {
-		case <-ctx.Done():
-		case <-repo.due:
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
-}
-
 // poll makes due what is not as it was at the last time.
 func (s *Server) poll(ctx context.Context, repo *repository) error {
 	pulls, branches := s.pollPulls(ctx, repo), s.pollBranches(ctx, repo)
-	if pulls == nil && !repo.listed {
-		repo.listed = true
-		s.polled.Add(1)
-	}
+	repo.listed = repo.listed || pulls == nil
 	return errors.Join(pulls, branches, s.pollComments(ctx, repo), s.pollClock(repo))
 }
 

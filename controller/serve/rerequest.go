@@ -11,7 +11,7 @@ import (
 // completed anew.
 func (s *Server) rerequested(repo *repository, h forge.Hint) {
 	due := map[Key]bool{}
-	for _, number := range append(s.memory.pulls(repo.name.String(), h.Rerequested), h.Number) {
+	for _, number := range append(s.memory.pulls(repo.known, h.Rerequested), h.Number) {
 		due[Key{Repository: repo.id, Pull: number}] = number != 0
 	}
 	due[Key{Repository: repo.id, Branch: h.Branch}] = repo.follows(h.Branch)

@@ -9,15 +9,16 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"path"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -82,18 +83,15 @@ type Observer struct {
 
 // A Config says what to look after, and how.
 type Config struct {
-	Repositories []Repository
-	Ledger       *ledger.Ledger
+	// Repositories and Policy hold until [Server.Update].
+	Repositories []*Repository
+	Policy
+	Ledger *ledger.Ledger
 	// Dir is the folder for clones and unfinished heads.
 	Dir string
 	// Execute carries a plan out and stores its report.
 	Execute   func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error)
 	LookupEnv func(name string) (string, bool)
-	// Forks is what pull requests get that may not be run, and Programs which
-	// programs are run, see [review.Config].
-	Forks, Programs string
-	// Bots are the ids of accounts that are obeyed although they are bots.
-	Bots []int64
 	// Poll is how often a forge is asked, with a jitter of 5 %. Defaults to a
 	// minute.
 	Poll     time.Duration
@@ -110,10 +108,10 @@ type Config struct {
 type Server struct {
 	cfg    Config
 	loop   *reconcile.Loop[Key]
-	repos  map[int64]*repository // never changed after New
+	roster roster
 	memory *memory
 	open   unfinished
-	polled atomic.Int32 // repositories that were polled once
+	names  names
 
 	writing sync.Mutex // held while the diary is read and written
 	diary   diary
@@ -125,35 +123,24 @@ type Server struct {
 	reasons map[Key]string // why those are not wanted any more
 }
 
-// New asks the forges for the repositories. An error names those that cannot be
-// looked after, and why.
+// New reads what the ledger has. It asks no forge: a repository that cannot be
+// reached must not keep the server from looking after the others.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = withDefaults(cfg)
 	s := &Server{
-		cfg: cfg, repos: map[int64]*repository{}, open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
-		diary: diary{filepath.Join(cfg.Dir, "anew")},
+		cfg: cfg, roster: newRoster(), open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
+		diary: diary{filepath.Join(cfg.Dir, "anew")}, names: names{file: filepath.Join(cfg.Dir, "names.json")},
 		heads: map[Key]string{}, reasons: map[Key]string{},
 	}
 	var err error
 	if s.memory, err = remember(ctx, cfg.Ledger); err != nil {
 		return nil, err
 	}
-	var errs []error
-	for i, r := range cfg.Repositories {
-		repo, err := s.repository(ctx, r, -int64(i+1))
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if _, twice := s.repos[repo.id]; twice {
-			errs = append(errs, fmt.Errorf("%s is listed twice, under two names", repo.name))
-		}
-		s.repos[repo.id] = repo
-	}
 	s.loop = reconcile.New(reconcile.Config[Key]{
 		Reconcile: s.reconcile, Stale: s.stale, Done: cfg.Observer.Done, Workers: cfg.Workers, Random: cfg.Random,
 	})
-	return s, errors.Join(errs...)
+	s.Update(cfg.Repositories, cfg.Policy)
+	return s, nil
 }
 
 func withDefaults(cfg Config) Config {
@@ -184,19 +171,13 @@ func withDefaults(cfg Config) Config {
 // Depth is how many keys wait, and how many are under way.
 func (s *Server) Depth() (waiting, running int) { return s.loop.Depth() }
 
-// Ready reports whether every repository was listed once, so that all that was
-// missed while the server was down is known.
-func (s *Server) Ready() bool { return int(s.polled.Load()) == len(s.repos) }
-
 // Take makes what a hint names due. Hints of other repositories are left.
 func (s *Server) Take(h forge.Hint) error {
 	if h.Repository == 0 {
-		for _, repo := range s.repos {
-			repo.hurry()
-		}
+		s.hurry()
 		return nil
 	}
-	repo := s.repos[h.Repository]
+	repo := s.repo(h.Repository)
 	switch {
 	case repo == nil:
 		s.cfg.Observer.Tell("", fmt.Sprintf("a delivery is of repository %d, which is not listed", h.Repository))
@@ -217,20 +198,16 @@ func (s *Server) Take(h forge.Hint) error {
 func (s *Server) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	defer group.Wait()
-	for _, repo := range s.repos {
-		if err := repo.reviewer.Deliver(ctx); err != nil {
-			return err
-		}
-	}
-	for _, repo := range s.repos {
-		group.Go(func() { s.watch(ctx, repo) })
-	}
+	group.Go(func() { s.lookAfter(ctx) })
 	return s.loop.Run(ctx)
 }
 
 // reconcile brings a key to its state.
 func (s *Server) reconcile(ctx context.Context, key Key) error {
-	repo := s.repos[key.Repository]
+	repo := s.repo(key.Repository)
+	if repo == nil {
+		return nil // nobody wants to know any more
+	}
 	if key.Anew {
 		return next(s.anew(ctx, repo, key))
 	}
@@ -238,7 +215,7 @@ func (s *Server) reconcile(ctx context.Context, key Key) error {
 	if err != nil || r == nil {
 		return next(err)
 	}
-	wanted, unread, err := s.obey(ctx, key, r)
+	wanted, unread, err := s.obey(ctx, repo, key, r)
 	if err != nil || !wanted {
 		return next(errors.Join(err, unread))
 	}
@@ -274,8 +251,11 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	defer stop()
 	report, unpublished, err := r.Run(inner)
 	// What is judged anew stands beside what is remembered of the commit.
-	if report != nil && (key.Anew || s.memory.add(key.number(), r.Repository.String(), report)) {
+	if report != nil && (key.Anew || s.memory.add(key.number(), r.Known, report)) {
 		s.cfg.Observer.Judged(report)
+		if r.Client == nil { // nobody else tells
+			s.cfg.Observer.Tell(r.Repository.String(), fmt.Sprintf("%s at %.7s: %s: %s", key.Branch, r.Head(), report.Gate.Result, report.Gate.Reason))
+		}
 	}
 	var abandoned *review.Abandoned
 	if errors.As(err, &abandoned) {
@@ -321,8 +301,8 @@ func (s *Server) stale(ctx context.Context, key Key) bool {
 		return false
 	}
 	reason, err := s.passed(ctx, key, running)
-	if err == nil && reason == "" && key.Pull != 0 {
-		reason, err = s.cancelled(ctx, key)
+	if repo := s.repo(key.Repository); err == nil && reason == "" && key.Pull != 0 && repo != nil {
+		reason, err = s.cancelled(ctx, repo, key)
 	}
 	if err != nil || reason == "" {
 		return false
@@ -336,8 +316,11 @@ func (s *Server) stale(ctx context.Context, key Key) bool {
 // passed says why a commit is not the head of a key any more, empty where it
 // is.
 func (s *Server) passed(ctx context.Context, key Key, sha string) (string, error) {
-	repo := s.repos[key.Repository]
-	if key.Anew && repo.Schedule == nil {
+	repo := s.repo(key.Repository)
+	switch {
+	case repo == nil:
+		return "gavel does not look after the repository any more", nil
+	case key.Anew && repo.Schedule == nil:
 		return "nothing is judged anew any more", nil
 	}
 	if key.Pull == 0 {
@@ -380,50 +363,63 @@ func next(err error) error {
 // newReviewer reviews what is in a repository.
 func (s *Server) newReviewer(repo *repository) *review.Reviewer {
 	name := repo.name.String()
+	policy := s.policy()
 	return review.New(review.Config{
-		Client: repo.Client, Repository: repo.name, Ledger: s.cfg.Ledger, Fetch: repo.fetch,
+		Client: repo.Client, Repository: repo.name, Known: repo.known, Ledger: s.cfg.Ledger, Fetch: repo.fetch,
 		Execute: s.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: s.cfg.LookupEnv, WebURL: repo.WebURL,
 		Tell:  func(line string) { s.cfg.Observer.Tell(name, line) },
-		Forks: s.cfg.Forks, Programs: s.cfg.Programs, OwnOnly: true,
+		Forks: policy.Forks, Programs: policy.Programs, OwnOnly: true,
 		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
-			return s.memory.report(ctx, s.cfg.Ledger, place{name, number, head})
+			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})
 		},
 	})
 }
 
-// repository asks the forge for a repository; id is for one without a forge.
-func (s *Server) repository(ctx context.Context, r Repository, id int64) (*repository, error) {
-	repo := &repository{Repository: r, id: id, name: r.Name, branches: r.Branches, due: make(chan struct{}, 1), pulls: map[int]forge.Pull{}, tips: map[string]string{}, clock: map[string]time.Time{}}
+// repository asks the forge for a repository.
+func (s *Server) repository(ctx context.Context, r *Repository) (*repository, error) {
+	repo := &repository{Repository: r, name: r.Name, branches: r.Branches, url: r.URL, pulls: map[int]forge.Pull{}, tips: map[string]string{}, clock: map[string]time.Time{}}
 	if r.Client != nil {
-		said, err := r.Client.Repository(ctx, r.Name)
-		if err != nil {
+		var err error
+		if repo.said, err = r.Client.Repository(ctx, r.Name); err != nil {
 			return nil, err
 		}
-		repo.id, repo.name = said.ID, said.Repo
-		if repo.URL == "" {
-			repo.URL = said.CloneURL
+		if repo.said.Archived {
+			return nil, fmt.Errorf("%s: %w", repo.said.Repo, errArchived)
 		}
+		repo.id, repo.name, repo.url = repo.said.ID, repo.said.Repo, cmp.Or(r.URL, repo.said.CloneURL)
 		if len(repo.branches) == 0 {
-			repo.branches = []string{said.DefaultBranch}
+			repo.branches = []string{repo.said.DefaultBranch}
 		}
-	}
-	if r.Client == nil {
+	} else {
 		folder := strings.TrimSuffix(strings.TrimRight(r.URL, "/"), ".git")
 		repo.name = forge.Repo{Owner: path.Base(path.Dir(folder)), Name: path.Base(folder)}
+		repo.id = idOf(r.URL)
 	}
 	if len(repo.branches) == 0 {
 		return nil, fmt.Errorf("%s has no forge that knows its default branch: list its branches", r.URL)
 	}
 	var err error
+	if repo.known, err = s.names.of(repo.id, repo.name.String()); err != nil {
+		return nil, err
+	}
 	repo.mirror, err = gitrepo.NewMirror(gitrepo.MirrorConfig{
-		Dir: filepath.Join(s.cfg.Dir, "clones", fmt.Sprintf("%d.git", repo.id)), URL: repo.URL, Token: r.Token,
+		Dir: filepath.Join(s.cfg.Dir, "clones", fmt.Sprintf("%d.git", repo.id)), URL: repo.url, Token: r.Token,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", repo.name, err)
 	}
+	repo.fetching = s.roster.clone(repo.id)
 	repo.reviewer = s.newReviewer(repo)
 	if repo.Client != nil {
 		repo.desk = s.newDesk(repo)
 	}
 	return repo, nil
+}
+
+// idOf is the id of a repository without a forge: negative, and the same
+// wherever it stands in a list.
+func idOf(url string) int64 {
+	h := fnv.New64a()
+	h.Write([]byte(url))
+	return -int64(h.Sum64()>>1) - 1
 }

@@ -42,7 +42,8 @@ type world struct {
 	forge *forgetest.Forge
 	repo  *git.Repository
 	url   string
-	dir   string
+	// folder is that of the repository, dir that of the server.
+	folder, dir string
 	// commits are main, one, two, later, broken, group, settings and after, each
 	// the child of the one before. The definition of broken is invalid; group asks
 	// what one does, and settings asks it of another bot.
@@ -174,7 +175,7 @@ func newWorld(t *testing.T) *world {
 		}
 		w.commits[branch] = ref.Hash().String()
 	}
-	w.url = gittest.Serve(t, source, "")
+	w.url, w.folder = gittest.Serve(t, source, ""), source
 	w.forge.CloneURL = w.url
 	return w
 }
@@ -209,8 +210,8 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	cfg := serve.Config{
-		Repositories: []serve.Repository{{Name: forge.Repo{Owner: "octo", Name: "demo"}, Client: client, ConfigFile: "gavel.yaml", WebURL: "https://github.com"}},
-		Ledger:       book, Dir: w.dir, Execute: w.execute, Poll: time.Hour, Forks: w.forks,
+		Repositories: []*serve.Repository{{Name: forge.Repo{Owner: "octo", Name: "demo"}, Client: client, ConfigFile: "gavel.yaml", WebURL: "https://github.com"}},
+		Ledger:       book, Dir: w.dir, Execute: w.execute, Poll: time.Hour, Policy: serve.Policy{Forks: w.forks},
 		LookupEnv: func(string) (string, bool) { return "", false },
 		Observer: serve.Observer{
 			Polled: func(_ string, err error) { w.polled <- fmt.Sprint(err) },

@@ -60,11 +60,15 @@ func (f *Forge) locked(next http.HandlerFunc) http.HandlerFunc {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		name := r.PathValue("owner") + "/" + r.PathValue("repo")
-		if name != "/" && !strings.EqualFold(name, Repository) {
+		switch {
+		case name == "/" || strings.EqualFold(name, f.name):
+			next(w, r)
+		case strings.EqualFold(name, Repository) && f.name != "":
+			// The old name leads to the new one; 307 keeps the method.
+			http.Redirect(w, r, strings.Replace(r.URL.RequestURI(), name, f.name, 1), http.StatusTemporaryRedirect)
+		default:
 			notFound(w)
-			return
 		}
-		next(w, r)
 	}
 }
 
@@ -99,13 +103,16 @@ func (f *Forge) getUser(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, f.user(login))
 }
 
-func repository(name string) any {
+func (f *Forge) repository(name string) any {
 	if name == "-" {
 		return nil
 	}
 	id := 1
-	if !strings.EqualFold(name, Repository) {
+	if !strings.EqualFold(name, Repository) && !strings.EqualFold(name, f.name) {
 		id = 2
+	}
+	if id == 1 && !strings.EqualFold(f.name, Repository) {
+		name = f.name
 	}
 	return map[string]any{"id": id, "full_name": name, "private": false, "fork": id == 2}
 }
@@ -126,14 +133,15 @@ func (f *Forge) pullJSON(p Pull) map[string]any {
 	}
 	return map[string]any{
 		"number": p.Number, "state": state, "draft": p.Draft, "user": f.user(p.Author),
-		"head": map[string]any{"sha": p.HeadSHA, "ref": p.HeadRef, "repo": repository(p.HeadRepo)},
-		"base": map[string]any{"sha": p.BaseSHA, "ref": p.BaseRef, "repo": repository(Repository)},
+		"head": map[string]any{"sha": p.HeadSHA, "ref": p.HeadRef, "repo": f.repository(p.HeadRepo)},
+		"base": map[string]any{"sha": p.BaseSHA, "ref": p.BaseRef, "repo": f.repository(Repository)},
 	}
 }
 
 func (f *Forge) getRepository(w http.ResponseWriter, r *http.Request) {
-	out := repository(Repository).(map[string]any)
+	out := f.repository(Repository).(map[string]any)
 	out["default_branch"], out["clone_url"], out["private"] = "main", f.CloneURL, f.Private
+	out["archived"] = f.archived
 	may := f.permissions[f.caller(r)]
 	out["permissions"] = map[string]any{"admin": may == "admin", "push": may == "admin" || may == "write", "pull": true}
 	if f.Scopes != nil && !isGitea(r) {

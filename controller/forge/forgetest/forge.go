@@ -142,6 +142,8 @@ type Forge struct {
 	mu          sync.Mutex
 	pulls       map[int]Pull
 	issues      map[int]bool // that are no pull requests
+	name        string       // of the repository now, empty where it is gone
+	archived    bool
 	comments    []Comment
 	times       map[int64]times // of comments, by id
 	statuses    []Status
@@ -165,6 +167,7 @@ func New(tb testing.TB) *Forge {
 	f := &Forge{
 		pulls:       map[int]Pull{},
 		issues:      map[int]bool{},
+		name:        Repository,
 		times:       map[int64]times{},
 		permissions: map[string]string{"maintainer": "admin"},
 		lastID:      1000,
@@ -209,6 +212,28 @@ func (f *Forge) AddIssue(number int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.issues[number] = true
+}
+
+// Rename gives the repository another name, to which the first one leads. An
+// empty one deletes it.
+func (f *Forge) Rename(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.name = name
+}
+
+// Archive lets the repository be read and nothing else, until Unarchive.
+func (f *Forge) Archive() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.archived = true
+}
+
+// Unarchive ends what Archive began.
+func (f *Forge) Unarchive() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.archived = false
 }
 
 // SetPermission says what a user may do: admin, write, read or none, which is

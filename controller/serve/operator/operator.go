@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -20,8 +21,10 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// An Operator reads one file's repositories. It is safe for concurrent use.
+// An Operator reads the repositories of a file and of those that take its place.
+// It is safe for concurrent use.
 type Operator struct {
+	// File is the first one, see [Operator.Next].
 	File      *config.Server
 	LookupEnv func(name string) (string, bool)
 	// Transport carries the requests of a credential.
@@ -34,6 +37,8 @@ type Operator struct {
 	// The fields below are guarded by mu.
 	secrets map[string][]string      // by whose they are, the newest last
 	clients map[string]*forge.Client // by forge and what the credential is
+	file    *config.Server           // that is in force; nil is File
+	last    []*serve.Repository      // what Repositories gave, parallel to the file's
 }
 
 const (
@@ -94,18 +99,54 @@ func (o *Operator) Redact(text string) string {
 	return text
 }
 
+// current is the file that is in force.
+func (o *Operator) current() *config.Server {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return cmp.Or(o.file, o.File)
+}
+
+// Next puts another file in the place of the one that is in force, and gives its
+// repositories: for one that is configured as before, the same pointer. Where the
+// error names some that cannot be looked after, the file before stays in force.
+func (o *Operator) Next(file *config.Server) ([]*serve.Repository, error) {
+	o.mu.Lock()
+	before, last := cmp.Or(o.file, o.File), o.last
+	o.file = file
+	o.mu.Unlock()
+	all, err := o.Repositories()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil {
+		o.file, o.last = before, last
+		return nil, err
+	}
+	for i, r := range file.Repositories {
+		for j := range last {
+			if old := before.Repositories[j]; reflect.DeepEqual(r, old) && file.Credentials[r.Credential] == before.Credentials[old.Credential] {
+				all[i] = last[j]
+			}
+		}
+	}
+	o.last = all
+	return all, nil
+}
+
 // Repositories are all of the file's. The error names each that cannot be
 // looked after.
-func (o *Operator) Repositories() ([]serve.Repository, error) {
-	var all []serve.Repository
+func (o *Operator) Repositories() ([]*serve.Repository, error) {
+	var all []*serve.Repository
 	var errs []error
-	for _, r := range o.File.Repositories {
+	for _, r := range o.current().Repositories {
 		repo, err := o.Repository(r)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", cmp.Or(r.Name, r.URL), err))
 		}
-		all = append(all, repo)
+		all = append(all, &repo)
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last = all
 	return all, errors.Join(errs...)
 }
 
@@ -115,7 +156,7 @@ func (o *Operator) Repository(r config.Repository) (serve.Repository, error) {
 	if r.Schedule != nil {
 		out.Schedule = r.Schedule
 	}
-	c := o.File.Credentials[r.Credential]
+	c := o.current().Credentials[r.Credential]
 	// What is missing is told at once, and not when it is needed.
 	if r.Credential != "" {
 		if _, err := o.Secret("credential "+r.Credential, cmp.Or(c.Token, c.Key)); err != nil {
@@ -151,9 +192,9 @@ func (o *Operator) Repository(r config.Repository) (serve.Repository, error) {
 // client is the one of a forge and a credential, whatever names that has: two
 // would write at the same time.
 func (o *Operator) client(base, credential string) (*forge.Client, error) {
+	given := o.current().Credentials[credential]
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	given := o.File.Credentials[credential]
 	id := fmt.Sprintf("%s %+v", base, given)
 	if c := o.clients[id]; c != nil {
 		return c, nil

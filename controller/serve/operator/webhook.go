@@ -8,7 +8,7 @@ import (
 // WebhookSecrets are those that deliveries may be signed with, none where the
 // file has no webhook: the one before is taken while it is replaced.
 func (o *Operator) WebhookSecrets() ([]forge.Token, error) {
-	hook := o.File.Webhook
+	hook := o.current().Webhook
 	if hook == nil {
 		return nil, nil
 	}

@@ -1,0 +1,245 @@
+package serve_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/serve"
+)
+
+// TestRepositoriesComeAndGo while the server runs: what runs for one that is
+// taken off the list ends, and goes on when it is back.
+func TestRepositoriesComeAndGo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var listed []*serve.Repository
+	w.configure = func(cfg *serve.Config) { listed = cfg.Repositories }
+	w.start()
+	w.idle()
+	release := w.agent.block()
+	w.push("one")
+	w.hint()
+	<-w.agent.held
+	w.server.Update(nil, serve.Policy{})
+	w.idle()
+	release()
+	if got := w.says("one"); w.states("one") != "error error" || got != "gavel does not look after the repository any more" {
+		t.Errorf("one is %q and says %q", w.states("one"), got)
+	}
+	if !w.server.Ready() {
+		t.Error("nobody has to be looked through, and it is not ready")
+	}
+	w.hint() // late
+	w.idle()
+	w.server.Update(listed, serve.Policy{})
+	w.look()
+	w.idle()
+	w.want("one", "success success")
+}
+
+// TestAnotherPolicy holds for what is judged from then on, and disturbs nothing
+// that is under way.
+func TestAnotherPolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var listed []*serve.Repository
+	w.configure = func(cfg *serve.Config) { listed = cfg.Repositories }
+	w.start()
+	w.idle()
+	release := w.agent.block()
+	w.push("one")
+	w.hint()
+	<-w.agent.held
+	w.server.Update(listed, serve.Policy{Forks: "never"})
+	w.look()
+	release()
+	w.idle()
+	w.want("one", "success success")
+	w.pull("two", forgetest.Pull{HeadRepo: "stranger/demo"})
+	w.hint()
+	w.idle()
+	if !strings.Contains(w.says("two"), "not looked at") {
+		t.Errorf("two says %q", w.says("two"))
+	}
+}
+
+// TestOneRepositoryHoldsUpNoOther: one is gone, another one cannot be asked for.
+func TestOneRepositoryHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.configure = func(cfg *serve.Config) {
+		none := *cfg.Repositories[0]
+		none.Name = forge.Repo{Owner: "octo", Name: "none"}
+		cfg.Repositories = append(cfg.Repositories, &none)
+	}
+	w.push("one")
+	w.start()
+	w.look()
+	w.idle()
+	w.want("one", "success success")
+	if !w.server.Ready() {
+		t.Error("one that is not there keeps it from being ready")
+	}
+	w.end()
+	w.forge.Inject(forgetest.Fault{Method: "GET", Path: "/repos/octo/demo", Status: 500, Times: -1})
+	w.push("two")
+	w.start()
+	w.look()
+	if w.server.Ready() {
+		t.Error("it is ready and has seen nothing")
+	}
+	w.forge.Heal()
+	w.poll()
+	w.look()
+	w.idle()
+	w.want("two", "success failure")
+}
+
+// TestAbuse4RenamedRepository keeps its comment, its verdicts and what it paid
+// for.
+func TestAbuse4RenamedRepository(t *testing.T) {
+	t.Parallel()
+	for name, tell := range map[string]func(*world){
+		"seen": func(*world) {},
+		"poll": (*world).poll,
+		"restart": func(w *world) {
+			w.end()
+			w.start()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.push("one")
+			w.start()
+			w.idle()
+			comment := w.forge.Comments(1)[0].ID
+			w.forge.Rename("Acme/Renamed")
+			tell(w)
+			w.idle()
+			w.hint()
+			w.idle()
+			w.want("one", "success success")
+			w.push("later")
+			w.hint()
+			w.idle()
+			w.want("later", "success success")
+			w.push("one")
+			w.hint()
+			w.idle()
+			w.want("one", "success success")
+			if now := w.forge.Comments(1)[0].ID; now != comment {
+				t.Errorf("the comment was %d and is %d", comment, now)
+			}
+		})
+	}
+}
+
+// TestAnArchivedRepository is left alone until it is none any more.
+func TestAnArchivedRepository(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.push("one")
+	w.start()
+	w.idle()
+	w.forge.Archive()
+	w.poll()
+	writes, asked := len(w.forge.Writes()), len(w.agent.asked)
+	w.push("two")
+	w.hint()
+	w.poll()
+	w.idle()
+	if more := w.forge.Writes()[writes:]; len(more) > 0 || len(w.agent.asked) != asked {
+		t.Errorf("written %v, asked %q", more, w.agent.asked[asked:])
+	}
+	w.forge.Unarchive()
+	w.poll()
+	w.idle()
+	w.want("two", "success failure")
+}
+
+// TestADeletedRepository ends what runs for it: nobody could read the result.
+func TestADeletedRepository(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.start()
+	w.idle()
+	release := w.agent.block()
+	w.push("one")
+	w.hint()
+	<-w.agent.held
+	w.forge.Rename("")
+	w.poll()
+	w.idle()
+	release()
+	if len(w.agent.asked) != 1 {
+		t.Errorf("asked %q", w.agent.asked)
+	}
+	w.forge.Rename(forgetest.Repository) // it is back
+	w.poll()
+	w.idle()
+	w.want("one", "success success")
+}
+
+// TestADeletedFork is a stranger's head: it is planned, and its statuses end.
+func TestADeletedFork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.start()
+	w.idle()
+	asked := len(w.agent.asked)
+	w.pull("one", forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"})
+	w.hint()
+	w.idle()
+	w.pull("one", forgetest.Pull{HeadRepo: "-", Author: "stranger"})
+	w.hint()
+	w.idle()
+	w.want("one", "success error")
+	if len(w.agent.asked) != asked || !strings.Contains(w.forge.Comments(1)[0].Body, "the head&#39;s repository was deleted") &&
+		!strings.Contains(w.forge.Comments(1)[0].Body, "the head's repository was deleted") {
+		t.Errorf("asked %q; the comment says\n%s", w.agent.asked[asked:], w.forge.Comments(1)[0].Body)
+	}
+}
+
+// TestBranchesWithoutAForge are judged, and nothing is published.
+func TestBranchesWithoutAForge(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]func(*world) string{
+		"url":    func(w *world) string { return w.url },
+		"folder": func(w *world) string { return w.folder },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.configure = func(cfg *serve.Config) {
+				cfg.Repositories = []*serve.Repository{{URL: url(w), Branches: []string{"main"}, ConfigFile: "gavel.yaml"}}
+			}
+			w.start()
+			w.idle()
+			w.move("refs/heads/main", "one")
+			w.poll()
+			w.idle()
+			w.move("refs/heads/main", "two")
+			w.end()
+			w.start()
+			w.idle()
+			for range 2 {
+				w.poll()
+				w.idle()
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.judged != 3 || strings.Join(w.agent.asked, " ") != "main one two" {
+				t.Errorf("%d reports, asked %q", w.judged, w.agent.asked)
+			}
+			if said := strings.Join(w.lines, "\n"); strings.Count(said, "fail: 1 case regressed") != 1 || strings.Count(said, "pass: ") != 2 {
+				t.Errorf("the log does not tell the results:\n%s", said)
+			}
+			if more := w.forge.Requests(); len(more) > 0 {
+				t.Errorf("a forge was asked: %v", more)
+			}
+		})
+	}
+}
