@@ -2,7 +2,10 @@ package schema_test
 
 import (
 	"os"
+	"strings"
 	"testing"
+
+	"cuelang.org/go/cue/format"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
@@ -41,5 +44,29 @@ func TestParseCUE(t *testing.T) {
 	doc, problems = schema.Parse("a.cue", []byte("a: b\n"))
 	if doc != nil || len(problems) != 1 || problems[0].Rule != "cue-reference" || problems[0].Line != 1 || problems[0].Column != 4 {
 		t.Errorf("got %v, %v", doc, problems)
+	}
+}
+
+// TestSchemasAreReadable holds that the files that gavel schema prints are
+// formatted as CUE is, and that a comment on a field stands apart from the
+// field before it.
+func TestSchemasAreReadable(t *testing.T) {
+	for name, text := range schema.Sources() {
+		formatted, err := format.Source([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(formatted) != text {
+			t.Errorf("%s is not as cue fmt writes it", name)
+		}
+		before := ""
+		for i, line := range strings.Split(text, "\n") {
+			line = strings.TrimSpace(line)
+			isField := before != "" && !strings.HasPrefix(before, "//") && !strings.HasPrefix(before, "@") && !strings.HasSuffix(before, "{")
+			if strings.HasPrefix(line, "//") && isField {
+				t.Errorf("%s:%d: the comment has no air above it", name, i+1)
+			}
+			before = line
+		}
 	}
 }
