@@ -129,7 +129,7 @@ func (r benchRepo) plan(b *testing.B, snapshot *load.Snapshot) {
 	base := r.at(b, r.base)
 	prepared, err := controller.Prepare(b.Context(), controller.Request{
 		Head: r.at(b, r.head), Base: &base, ConfigFile: "gavel.yaml", Snapshot: snapshot,
-		LookupEnv: func(string) (string, bool) { return "", false },
+		LookupEnv: nowhere,
 		Changed: func(ctx context.Context, _ []string) ([]string, error) {
 			return r.repo.Changed(ctx, r.base, r.head)
 		},

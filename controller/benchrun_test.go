@@ -61,7 +61,7 @@ func (r benchRun) execute(b *testing.B) *reporters.Report {
 	prepared, err := controller.Prepare(b.Context(), controller.Request{
 		Head:   controller.State{Commit: controller.Worktree, FS: os.DirFS(r.dir), Config: r.config, Dir: r.dir},
 		Ledger: book, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, ConfigFile: "gavel.yaml",
-		LookupEnv: func(string) (string, bool) { return "", false },
+		LookupEnv: nowhere,
 	})
 	if err != nil {
 		b.Fatal(err)

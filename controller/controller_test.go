@@ -3,7 +3,6 @@ package controller_test
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -75,16 +74,7 @@ type bench struct {
 
 func newBench(t *testing.T) bench {
 	t.Helper()
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := book.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return bench{&calculator{}, book}
+	return bench{&calculator{}, newLedger(t)}
 }
 
 func settings() *config.Config {
@@ -102,7 +92,7 @@ func (b bench) run(t *testing.T, base, head fstest.MapFS, changed []string) (*co
 	req := controller.Request{
 		Head:       controller.State{Commit: controller.Worktree, FS: head, Config: settings()},
 		ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: operator, BaseTrust: operator,
-		LookupEnv: func(string) (string, bool) { return "", false },
+		LookupEnv: nowhere,
 	}
 	if base != nil {
 		req.Base = &controller.State{Commit: "4b07d1a4b07d1a4b07d1a4b07d1a4b07d1a4b07d", FS: base, Config: settings()}

@@ -92,7 +92,7 @@ func judgeAll(t *testing.T, book *ledger.Ledger, texts map[string]string, p *tap
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
 		Head:       controller.State{Commit: controller.Worktree, FS: repo, Config: cfg},
 		ConfigFile: "gavel.yaml", Ledger: book, HeadTrust: operator, BaseTrust: operator,
-		LookupEnv: func(string) (string, bool) { return "", false },
+		LookupEnv: nowhere,
 	})
 	if err != nil || schema.HasErrors(prepared.Problems) {
 		t.Fatal(err, prepared.Problems)

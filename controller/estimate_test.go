@@ -39,7 +39,7 @@ func TestEstimate(t *testing.T) {
 			head["gavel.yaml"] = "version: 1\ntargets: {bot: " + tt.target + "}\n" + tt.extra
 			p, err := controller.Prepare(t.Context(), controller.Request{
 				Head: stateOf(t, controller.Worktree, head), ConfigFile: "gavel.yaml",
-				LookupEnv: func(string) (string, bool) { return "", false },
+				LookupEnv: nowhere,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +90,7 @@ func TestEstimateOfExamples(t *testing.T) {
 			}
 			p, err := controller.Prepare(t.Context(), controller.Request{
 				Head: stateOf(t, controller.Worktree, files), ConfigFile: "gavel.yaml",
-				LookupEnv: func(string) (string, bool) { return "", false },
+				LookupEnv: nowhere,
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -31,18 +31,15 @@ type performance struct {
 	digests map[string][3]string
 }
 
-// perform runs a repository on a fresh ledger.
-func (s *stage) perform(t *testing.T, state controller.State) performance {
+// nowhere is an environment without variables.
+func nowhere(string) (string, bool) { return "", false }
+
+// prepare plans a valid repository, to be run on a fresh ledger.
+func prepare(t *testing.T, state controller.State) *controller.Prepared {
 	t.Helper()
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer book.Close()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
-	none := func(string) (string, bool) { return "", false }
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
-		Head: state, ConfigFile: "gavel.yaml", Ledger: book, HeadTrust: operator, BaseTrust: operator, LookupEnv: none,
+		Head: state, ConfigFile: "gavel.yaml", Ledger: newLedger(t), HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -50,14 +47,21 @@ func (s *stage) perform(t *testing.T, state controller.State) performance {
 	if schema.HasErrors(prepared.Problems) {
 		t.Fatal(prepared.Problems)
 	}
+	return prepared
+}
+
+// perform runs a repository on a fresh ledger.
+func (s *stage) perform(t *testing.T, state controller.State) performance {
+	t.Helper()
+	prepared := prepare(t, state)
 	run := t.Name()
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
 	var w witness
-	_, err = prepared.Execute(t.Context(), controller.Execution{
+	_, err := prepared.Execute(t.Context(), controller.Execution{
 		ID: "run", Observe: w.outcome,
 		Open: func(c config.Target, state controller.State) (target.Target, error) {
-			opened, err := target.New(c, target.Env{Lookup: none, Files: state.FS, Transport: tagging{transport}})
+			opened, err := target.New(c, target.Env{Lookup: nowhere, Files: state.FS, Transport: tagging{transport}})
 			return tagged{opened, run}, err
 		},
 		Programs: func(controller.State) evalcase.Programs { return w.program },

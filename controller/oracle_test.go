@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,9 +14,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -134,29 +131,14 @@ type seen struct{ executed, judged, decided string }
 // and the three digests.
 func observe(t *testing.T, p *provider, state controller.State) (map[string]seen, map[string][3]string) {
 	t.Helper()
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer book.Close()
-	operator := ledger.Trust{Level: ledger.LevelOperator}
-	none := func(string) (string, bool) { return "", false }
-	prepared, err := controller.Prepare(t.Context(), controller.Request{
-		Head: state, ConfigFile: "gavel.yaml", Ledger: book, HeadTrust: operator, BaseTrust: operator, LookupEnv: none,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if schema.HasErrors(prepared.Problems) {
-		t.Fatal(prepared.Problems)
-	}
+	prepared := prepare(t, state)
 	p.mu.Lock()
 	clear(p.bodies)
 	p.mu.Unlock()
-	_, err = prepared.Execute(t.Context(), controller.Execution{
+	_, err := prepared.Execute(t.Context(), controller.Execution{
 		ID: "run",
 		Open: func(c config.Target, s controller.State) (target.Target, error) {
-			return target.New(c, target.Env{Lookup: none, Files: s.FS})
+			return target.New(c, target.Env{Lookup: nowhere, Files: s.FS})
 		},
 	})
 	if err != nil {

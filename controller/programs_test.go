@@ -31,7 +31,7 @@ func (b bench) built(t *testing.T, agent config.Target, change map[string]string
 		Base:       &controller.State{Commit: strings.Repeat("4b07d1a4", 5), FS: base, Config: cfg},
 		ConfigFile: "gavel.yaml", Ledger: b.book,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
-		LookupEnv: func(string) (string, bool) { return "", false },
+		LookupEnv: nowhere,
 		Changed:   func(context.Context, []string) ([]string, error) { return changed, nil },
 	})
 	if err != nil {

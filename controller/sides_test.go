@@ -56,7 +56,7 @@ func between(t *testing.T, was, is controller.State, snapshot *load.Snapshot) *c
 	head, _ := is.FS.(fstest.MapFS)
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
 		Head: is, Base: &was, ConfigFile: "gavel.yaml", Snapshot: snapshot,
-		LookupEnv: func(string) (string, bool) { return "", false },
+		LookupEnv: nowhere,
 		Changed: func(context.Context, []string) ([]string, error) {
 			files := maps.Clone(base)
 			maps.Copy(files, head)
