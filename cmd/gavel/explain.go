@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -16,7 +17,8 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Show everything that is known about one case",
 		Long: `Show everything that is known about one case: its digests by part, what
 changed since base, the calls, the transcript, what the evaluators measured,
-and what it cost.`,
+and what it cost; of a testcase also its id, and when it was created and
+updated by the commits that are at hand.`,
 		Example: `  gavel explain support/level_1/test_refund_window
   gavel explain support/level_1/test_refund_window --base main`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,8 +47,38 @@ func (a *app) explain(ctx context.Context, w *workspace, book *ledger.Ledger, ke
 	if err != nil {
 		return err
 	}
+	if row.Head != nil && row.Head.Dialect == schema.DialectTestcase {
+		if out.Identity, err = w.identity(ctx, row.Head, prepared.Head.Config.Settings()); err != nil {
+			return err
+		}
+	}
 	if a.json {
 		return a.print(out)
 	}
 	return out.Write(a.stdout)
+}
+
+// identity finds out who a case is from the commits up to HEAD.
+func (w *workspace) identity(ctx context.Context, c *schema.Case, settings schema.Settings) (*explain.Identity, error) {
+	past := explain.History{Repository: w.repo.Name(), Settings: settings, Whole: true}
+	if w.repo.Unborn() {
+		return explain.Identify(ctx, c, past)
+	}
+	head, err := w.repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	versions, whole, err := w.repo.Versions(ctx, head, c.Origin.File)
+	if err != nil {
+		return nil, err
+	}
+	past.Whole = whole
+	for _, v := range versions {
+		tree, err := w.repo.FS(v.Commit)
+		if err != nil {
+			return nil, err
+		}
+		past.Versions = append(past.Versions, explain.Version{FS: tree, At: v.At})
+	}
+	return explain.Identify(ctx, c, past)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -104,9 +106,20 @@ func TestTestcaseExample(t *testing.T) {
 	if again := runExample(t, dir); again.Summary.Calls != 0 || again.Summary.Reused != 4 {
 		t.Errorf("the second run makes %d calls and reuses %d cases", again.Summary.Calls, again.Summary.Reused)
 	}
+	repo, err := git.PlainOpen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repo.CreateRemote(&config.RemoteConfig{Name: "origin", URLs: []string{"https://github.com/octo/bikes.git"}}); err != nil {
+		t.Fatal(err)
+	}
 	stdout, stderr, code := gavel(t, dir, "explain", "returns/past_the_window")
 	if code != exitPass {
 		t.Fatalf("explain: %s", stderr)
+	}
+	// The UUIDv5 of octo/bikes/returns/past_the_window among URLs.
+	if want := "  id d0dd7607-e2f8-5c42-a0d0-aa564d1825dd, created 2026-03-02, updated 2026-03-02\n"; !strings.Contains(stdout, want) {
+		t.Errorf("explain does not say %q:\n%s", want, stdout)
 	}
 	_, conversation, _ := strings.Cut(stdout, "\nSample 1")
 	golden.Compare(t, "testdata/explain_testcase.txt", conversation)

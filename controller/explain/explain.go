@@ -21,6 +21,7 @@ type Case struct {
 	Key       string          `json:"key"`
 	File      string          `json:"file"`
 	Line      int             `json:"line"`
+	Identity  *Identity       `json:"identity,omitempty"` // of a testcase
 	Action    plan.Action     `json:"action"`
 	Reasons   []plan.Reason   `json:"reasons"`
 	Digests   plan.Digests    `json:"digests"`

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/target"
@@ -20,6 +21,9 @@ import (
 func (x Case) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
+	if id := x.Identity; id != nil {
+		fmt.Fprintf(&b, "  id %s%s%s\n", phrase.Line(id.ID), day(", created ", id.Created), day(", updated ", id.Updated))
+	}
 	if x.Decision != nil {
 		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, phrase.OutOf(x.Decision.Score, x.scale), phrase.Line(x.Decision.Reason))
 		writeTrial(&b, x)
@@ -181,4 +185,12 @@ func writeMeasurement(b *strings.Builder, m verdict.Measurement) {
 // quoted sets a text of several lines apart.
 func quoted(text string) string {
 	return "    | " + strings.ReplaceAll(strings.TrimRight(phrase.Clean(text), "\n"), "\n", "\n    | ")
+}
+
+// day writes a date that is known after a word.
+func day(word string, at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return word + at.UTC().Format(time.DateOnly)
 }

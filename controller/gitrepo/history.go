@@ -1,0 +1,91 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// A Version is the state of a file from one commit on.
+type Version struct {
+	// Commit is 40 hex digits, and At when it was made. It may have deleted the
+	// file.
+	Commit string
+	At     time.Time
+}
+
+// Versions lists the commits that changed a file, the latest first, along the
+// first parents of a commit: what a branch brought counts from its merge. Where
+// the history was fetched in part, it ends with what is at hand, and all is
+// false.
+func (r *Repository) Versions(ctx context.Context, commit, file string) (versions []Version, all bool, err error) {
+	now, err := r.state(commit, file)
+	if err != nil {
+		return nil, false, err
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		was := state{}
+		if now.parent != "" {
+			was, err = r.state(now.parent, file)
+			if errors.Is(err, plumbing.ErrObjectNotFound) {
+				return versions, false, nil
+			}
+			if err != nil {
+				return nil, false, err
+			}
+		}
+		if was.hash != now.hash {
+			versions = append(versions, Version{Commit: now.commit, At: now.at})
+		}
+		if now.parent == "" {
+			return versions, true, nil
+		}
+		now = was
+	}
+}
+
+// A state is a commit as far as one file goes.
+type state struct {
+	commit, parent string // the latter is empty for the first commit
+	at             time.Time
+	hash           string // of the file; empty where there is none
+}
+
+func (r *Repository) state(commit, file string) (state, error) {
+	s, err := r.made(commit)
+	if err != nil {
+		return state{}, fmt.Errorf("read the history of %s: %w", file, err)
+	}
+	tree, err := r.FS(commit)
+	if err != nil {
+		return state{}, err
+	}
+	s.hash, err = tree.Hash(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return state{}, fmt.Errorf("read the history of %s: %w", file, err)
+	}
+	return s, nil
+}
+
+// made is when a commit was made, and out of which.
+func (r *Repository) made(commit string) (state, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, err := object.GetCommit(r.store, plumbing.NewHash(commit))
+	if err != nil {
+		return state{}, fmt.Errorf("commit %s: %w", commit, err)
+	}
+	s := state{commit: commit, at: c.Committer.When}
+	if len(c.ParentHashes) > 0 {
+		s.parent = c.ParentHashes[0].String()
+	}
+	return s, nil
+}
