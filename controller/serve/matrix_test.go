@@ -1,0 +1,321 @@
+package serve_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/serve"
+)
+
+const matrixSecret = "a-secret-of-the-matrix"
+
+// A matrix is a world that is told of what happens by deliveries over HTTP.
+type matrix struct {
+	*world
+	hook string
+	// want are the states of the commits that were heads when all was quiet.
+	want map[string]string
+	// comments are how many of ours stand on the pull requests, about which head.
+	about map[int]string
+}
+
+// A happening is something that people do, what the forge delivers about it, and
+// what is true afterwards.
+type happening struct {
+	name  string
+	do    func(m *matrix)
+	event string
+	body  string
+	// commit gets the states; empty where no commit is concerned.
+	commit, states string
+	// number is the pull request whose comment is about the commit then; 0 for none.
+	number int
+}
+
+func pullEvent(action string, number int) (event, body string) {
+	return "pull_request", fmt.Sprintf(`"action": %q, "number": %d, "pull_request": {"number": %d}`, action, number, number)
+}
+
+func commentEvent(number int) (event, body string) {
+	return "issue_comment", fmt.Sprintf(`"action": "created", "issue": {"number": %d, "pull_request": {}}, "comment": {"id": 5}`, number)
+}
+
+// fork makes pull request 2, whose head comes from a repository of a stranger.
+func (m *matrix) fork(from string) {
+	m.move("refs/pull/2/head", "later")
+	m.forge.AddPull(forgetest.Pull{
+		Number: 2, HeadSHA: m.commits["later"], HeadRef: "later", HeadRepo: from, Author: "stranger", BaseSHA: m.commits["main"],
+	})
+}
+
+// happenings are what may become of two pull requests, in this order.
+func happenings() []happening {
+	var all []happening
+	on := func(name, event, body string, do func(*matrix)) *happening {
+		all = append(all, happening{name: name, event: event, body: body, do: do})
+		return &all[len(all)-1]
+	}
+	pull := func(name, action, head, states string, closed bool) {
+		event, body := pullEvent(action, 1)
+		h := on(name, event, body, func(m *matrix) { m.pull(head, forgetest.Pull{Closed: closed}) })
+		h.commit, h.states, h.number = head, states, 1
+	}
+	stranger := func(name, event, body, states string, do func(*matrix)) {
+		h := on(name, event, body, do)
+		h.commit, h.states, h.number = "later", states, 2
+	}
+	pull("open", "opened", "one", "success success", false)
+	pull("push", "synchronize", "two", "success failure", false)
+	pull("edit", "edited", "two", "success failure", false)
+	pull("force back", "synchronize", "one", "success success", false)
+	event, body := commentEvent(1)
+	on("comment", event, body, func(m *matrix) { m.forge.AddComment(1, "reader", "Nice work, /gavel run it") })
+	pull("close", "closed", "one", "success success", true)
+	pull("reopen", "reopened", "one", "success success", false)
+	on("rename", "repository", `"action": "renamed"`, func(m *matrix) { m.forge.Rename("octo/renamed") })
+	pull("push broken", "synchronize", "broken", "failure failure", false)
+	pull("push back", "synchronize", "one", "success success", false)
+	queue := on("merge queue", "merge_group", "", func(m *matrix) { m.queue("group") })
+	queue.commit, queue.states = "group", "success success"
+	event, body = pullEvent("opened", 2)
+	stranger("fork", event, body, "success error", func(m *matrix) { m.fork("stranger/demo") })
+	event, body = commentEvent(2)
+	stranger("approve", event, body, "success success", func(m *matrix) {
+		m.forge.AddComment(2, "alice", "/gavel approve "+m.commits["later"])
+	})
+	event, body = pullEvent("edited", 2)
+	stranger("fork deleted", event, body, "success success", func(m *matrix) { m.fork("-") })
+	return all
+}
+
+func newMatrix(t *testing.T) *matrix {
+	t.Helper()
+	m := &matrix{world: newWorld(t), want: map[string]string{}, about: map[int]string{}}
+	m.forge.SetPermission("alice", "write")
+	var minutes atomic.Int64 // an edit is a minute later, and a forge's clock does not go back
+	began := time.Now()
+	m.forge.Now = func() time.Time { return began.Add(time.Duration(minutes.Add(2)) * time.Minute) }
+	handler, err := serve.NewHandler(serve.HandlerConfig{
+		Path: "/hooks", Ready: func() bool { return true }, Metrics: http.NotFoundHandler(),
+		Webhook: forge.WebhookConfig{
+			Secrets: []forge.Token{matrixSecret}, Take: func(h forge.Hint) error { return m.server.Take(h) },
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook := httptest.NewServer(handler)
+	t.Cleanup(hook.Close)
+	m.hook = hook.URL + "/hooks"
+	m.start()
+	m.idle()
+	return m
+}
+
+// deliver sends what the forge would.
+func (m *matrix) deliver(h happening) {
+	m.t.Helper()
+	if h.event == "merge_group" {
+		h.body = fmt.Sprintf(`"action": "checks_requested", "merge_group": {"head_ref": "refs/heads/gh-readonly-queue/main/pr-1-%s", "base_ref": "refs/heads/main"}`, m.commits["main"])
+	}
+	body := []byte(`{"repository": {"id": 1, "full_name": "octo/demo"}, ` + h.body + `}`)
+	mac := hmac.New(sha256.New, []byte(matrixSecret))
+	mac.Write(body)
+	req, err := http.NewRequestWithContext(m.t.Context(), http.MethodPost, m.hook, bytes.NewReader(body))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-GitHub-Event", h.event)
+	req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusAccepted {
+		m.t.Fatalf("%s = %d, %v", h.name, resp.StatusCode, err)
+	}
+}
+
+// does lets something happen and notes what has to be true of it.
+func (m *matrix) does(h happening) {
+	h.do(m)
+	if h.commit != "" {
+		m.want[h.commit] = h.states
+	}
+	if h.number != 0 {
+		m.about[h.number] = h.commit
+	}
+}
+
+// underWay waits until the agent is asked or nothing is due.
+func (m *matrix) underWay() {
+	m.t.Helper()
+	for {
+		select {
+		case <-m.agent.held:
+			return
+		case <-m.t.Context().Done():
+			m.t.Fatal("it never ends")
+		case <-time.After(time.Millisecond): // nothing tells that the last key is done
+		}
+		if waiting, running := m.server.Depth(); waiting+running == 0 {
+			return
+		}
+	}
+}
+
+// holds demands what has to be true whenever all is quiet. Heads that were passed
+// over may have no verdict, and say why or nothing.
+func (m *matrix) holds(after string, passed ...string) {
+	m.t.Helper()
+	m.idle()
+	for commit, want := range m.want {
+		got := m.states(commit)
+		over := false
+		for _, name := range passed {
+			over = over || name == commit && (got == " " || got == "error error")
+		}
+		if got != want && !over {
+			m.t.Errorf("after %s the states of %s are %q (%s), want %q", after, commit, got, m.says(commit), want)
+		}
+	}
+	for number, head := range m.about {
+		ours := 0
+		for _, c := range m.forge.Comments(number) {
+			if c.Login == "maintainer" {
+				ours++
+				if !strings.Contains(c.Body, m.commits[head][:7]) {
+					m.t.Errorf("after %s the comment of %d is not about %s (%s):\n%s", after, number, head, m.commits[head], c.Body)
+				}
+			}
+		}
+		if ours != 1 {
+			m.t.Errorf("after %s there are %d comments of ours on %d", after, ours, number)
+		}
+	}
+	if twice := m.agent.twice(); len(twice) > 0 {
+		m.t.Errorf("after %s: paid for twice: %q", after, twice)
+	}
+	if m.t.Failed() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.t.Fatalf("log:\n%s", strings.Join(m.lines, "\n"))
+	}
+}
+
+// TestEventMatrix has everything happen that may become of pull requests, and
+// each of it told in another way. The end is always the same: one comment, the
+// right statuses on every head, no verdict lost, no call paid for twice.
+func TestEventMatrix(t *testing.T) {
+	t.Parallel()
+	restart := func(m *matrix) {
+		m.end()
+		m.start()
+	}
+	for name, tell := range map[string]func(m *matrix, h happening){
+		"once":  (*matrix).deliver,
+		"twice": func(m *matrix, h happening) { m.deliver(h); m.deliver(h); m.idle(); m.deliver(h) },
+		"lost":  func(m *matrix, _ happening) { m.poll() },
+		"after a restart": func(m *matrix, h happening) {
+			restart(m)
+			m.deliver(h)
+		},
+		"before a restart": func(m *matrix, h happening) {
+			m.deliver(h)
+			restart(m)
+		},
+		"restart in the middle": func(m *matrix, h happening) {
+			release := m.agent.block()
+			m.deliver(h)
+			m.underWay()
+			m.end()
+			release()
+			m.start()
+		},
+		"the forge is away": func(m *matrix, h happening) {
+			m.forge.Inject(forgetest.Fault{Method: "POST", Status: 500, Times: -1, Body: "{}"})
+			m.deliver(h)
+			m.idle()
+			m.forge.Heal()
+			restart(m)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMatrix(t)
+			for _, h := range happenings() {
+				m.does(h)
+				tell(m, h)
+				m.holds(h.name)
+			}
+		})
+	}
+}
+
+// TestEventMatrixInPairs: two things happen before the server has done with the
+// first, and are told in that order, the other way round, late or not at all.
+func TestEventMatrixInPairs(t *testing.T) {
+	t.Parallel()
+	for name, tell := range map[string]func(m *matrix, first, second happening){
+		"in order": func(m *matrix, first, second happening) {
+			m.does(first)
+			m.does(second)
+			m.deliver(first)
+			m.deliver(second)
+		},
+		"reverse": func(m *matrix, first, second happening) {
+			m.does(first)
+			m.does(second)
+			m.deliver(second)
+			m.deliver(first)
+		},
+		"first is lost": func(m *matrix, first, second happening) {
+			m.does(first)
+			m.does(second)
+			m.poll()
+			m.deliver(second)
+		},
+		"while the first runs": func(m *matrix, first, second happening) {
+			release := m.agent.block()
+			m.does(first)
+			m.deliver(first)
+			m.underWay()
+			m.does(second)
+			m.deliver(second)
+			m.underWay()
+			release()
+		},
+	} {
+		for _, from := range []int{0, 1} {
+			t.Run(fmt.Sprint(name, " from ", from), func(t *testing.T) {
+				t.Parallel()
+				m := newMatrix(t)
+				all := happenings()
+				for _, h := range all[:from] {
+					m.does(h)
+					m.deliver(h)
+					m.holds(h.name)
+				}
+				for rest := all[from:]; len(rest) > 1; rest = rest[2:] {
+					tell(m, rest[0], rest[1])
+					m.holds(rest[0].name+" and "+rest[1].name, rest[0].commit)
+					if rest[0].commit != rest[1].commit {
+						delete(m.want, rest[0].commit)
+					}
+				}
+			})
+		}
+	}
+}
