@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
+	"github.com/gavel-evals/gavel/schema/schematest"
 )
 
 var problems = []schema.Problem{
@@ -29,6 +31,28 @@ func TestGolden(t *testing.T) {
 	}
 	path := filepath.Join("testdata", "problems.sarif")
 	golden.Compare(t, path, b.String())
+}
+
+// TestSchema holds a report against what the schema of the format says of the
+// fields that are used, and knows no others.
+func TestSchema(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "sarif-excerpt.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := schematest.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, given := range [][]schema.Problem{problems, nil} {
+		var b bytes.Buffer
+		if err := Write(&b, given); err != nil {
+			t.Fatal(err)
+		}
+		if err := form.Check("", b.Bytes()); err != nil {
+			t.Errorf("%v in\n%s", err, b.String())
+		}
+	}
 }
 
 // TestStructure checks what a reader of SARIF relies on.

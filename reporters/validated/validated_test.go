@@ -1,0 +1,63 @@
+package validated_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/gavel-evals/gavel/reporters/validated"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/schematest"
+)
+
+// shape is what programs rely on: fields may be added, never renamed.
+const shape = `{
+  "type": "object", "required": ["definitions", "problems", "summary", "notes"], "additionalProperties": false,
+  "properties": {
+    "definitions": {"type": "array", "items": {
+      "type": "object", "required": ["file", "dialect", "cases"], "additionalProperties": false,
+      "properties": {"file": {"type": "string"}, "dialect": {"enum": ["testcase", "promptval", "domain", "evalcase"]}, "cases": {"type": "integer", "minimum": 0}}
+    }},
+    "problems": {"type": "array", "items": {
+      "type": "object", "required": ["file", "line", "column", "severity", "rule", "message", "hint"], "additionalProperties": false,
+      "properties": {
+        "file": {"type": "string"}, "line": {"type": "integer", "minimum": 0}, "column": {"type": "integer", "minimum": 0},
+        "severity": {"enum": ["error", "warning"]}, "rule": {"type": "string"}, "message": {"type": "string"}, "hint": {"type": "string"}
+      }
+    }},
+    "summary": {
+      "type": "object", "required": ["definitions", "cases", "errors", "warnings"], "additionalProperties": false,
+      "properties": {"definitions": {"type": "integer"}, "cases": {"type": "integer"}, "errors": {"type": "integer"}, "warnings": {"type": "integer"}}
+    },
+    "notes": {"type": "array", "items": {"type": "string"}}
+  }
+}`
+
+func TestShape(t *testing.T) {
+	form, err := schematest.Parse([]byte(shape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := []load.Listed{{File: "a.json", Dialect: schema.DialectTestcase, Cases: 1}, {File: "b.json", Dialect: schema.DialectDomain}}
+	problems := []schema.Problem{
+		{Position: schema.Position{File: "b.json", Line: 2, Column: 3}, Severity: schema.Error, Rule: "syntax", Message: "m"},
+		{Position: schema.Position{File: "a.json"}, Severity: schema.Warning, Rule: "octal", Message: "m", Hint: "h"},
+		{Severity: schema.Note, Rule: "no-definition", Message: "1 file is no definition"},
+	}
+	for name, out := range map[string]validated.Result{
+		"all": validated.Of(slices.Values(listed), problems), "nothing": validated.Of(slices.Values([]load.Listed{}), nil),
+	} {
+		text, err := json.Marshal(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := form.Check("", text); err != nil {
+			t.Errorf("%s: %v in\n%s", name, err, text)
+		}
+	}
+	out := validated.Of(slices.Values(listed), problems)
+	if want := (validated.Summary{Definitions: 2, Cases: 1, Errors: 1, Warnings: 1}); out.Summary != want || len(out.Notes) != 1 || out.Problems[0].File != "a.json" {
+		t.Errorf("%+v", out)
+	}
+}
