@@ -21,22 +21,14 @@ import (
 // TestPromptvalExample runs the example of the promptval dialect against its
 // recordings.
 func TestPromptvalExample(t *testing.T) {
-	if golden.Update() {
-		recordExample(t, "promptval")
-	}
-	dir := example(t, "promptval")
-	report := runExample(t, dir)
-	want := map[string]string{
+	_, report := judgeExample(t, "promptval", map[string]string{
 		"invoices/totals":      "fail 0.00 of 10 120 and 240 are 360 and not 380; the check does not see it.",
 		"plans/no_hotel":       "fail 9.00 of 10 search_hotels was called once, expected never",
 		"plans/rainy_day":      "pass 8.50 of 10 passed on attempt 2: Times and ways are there.",
 		"plans/shorter_prompt": "pass 6.50 of 10 The opening hours are missing.",
 		"plans/tone":           "pass 8.75 of 10 Friendly, and right for March.",
 		"plans/weekend":        "pass 8.85 of 10 A plan that can be followed; nothing is said about dinner.",
-	}
-	if diff := cmp.Diff(want, verdicts(report)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	})
 	samples := map[string]int{}
 	for _, row := range report.Cases {
 		samples[row.Key] = row.Samples
@@ -55,9 +47,6 @@ func TestPromptvalExample(t *testing.T) {
 		"invoices/totals": 1, "plans/no_hotel": 1, "plans/rainy_day": 1, "plans/shorter_prompt": 6, "plans/tone": 2, "plans/weekend": 2,
 	}, samples); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
-	}
-	if again := runExample(t, dir); again.Summary.Calls != 0 || again.Summary.Reused != 6 {
-		t.Errorf("the second run makes %d calls and reuses %d cases", again.Summary.Calls, again.Summary.Reused)
 	}
 }
 
