@@ -219,8 +219,8 @@ func TestTheOperatorsExample(t *testing.T) {
 	}
 }
 
-// TestALogHoldsNoSecret, whatever is logged.
-func TestALogHoldsNoSecret(t *testing.T) {
+// TestAbuse15ALogHoldsNoSecret, whatever is logged.
+func TestAbuse15ALogHoldsNoSecret(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	var out bytes.Buffer
 	a := &app{stdout: &out, stderr: &out, dir: t.TempDir(), lookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok }}

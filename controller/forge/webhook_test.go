@@ -127,9 +127,9 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestUselessDeliveries are taken with thanks, so that one of them never
+// TestAbuse02UselessDeliveries are taken with thanks, so that one of them never
 // blocks the others, and nobody is disturbed.
-func TestUselessDeliveries(t *testing.T) {
+func TestAbuse02UselessDeliveries(t *testing.T) {
 	for name, tt := range map[string]struct{ event, body string }{
 		"an unknown event":       {"star", `{` + ofDemo + `}`},
 		"no event":               {"", `{` + ofDemo + `}`},
@@ -164,9 +164,9 @@ func TestUselessDeliveries(t *testing.T) {
 	}
 }
 
-// TestForgedDeliveries is line 1 of the abuse list: forged, SHA-1-only,
+// TestAbuse01ForgedDeliveries is line 1 of the abuse list: forged, SHA-1-only,
 // truncated, oversized, slow and replayed deliveries.
-func TestForgedDeliveries(t *testing.T) {
+func TestAbuse01ForgedDeliveries(t *testing.T) {
 	body := `{"number": 7, ` + ofDemo + `}`
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
@@ -226,8 +226,8 @@ func TestAHintThatCannotBeTaken(t *testing.T) {
 	}
 }
 
-// TestASlowDelivery is cut off, and holds up no other.
-func TestASlowDelivery(t *testing.T) {
+// TestAbuse01SlowDelivery is cut off, and holds up no other.
+func TestAbuse01SlowDelivery(t *testing.T) {
 	reader, writer := io.Pipe()
 	req := httptest.NewRequest(http.MethodPost, "/", reader)
 	req.Header.Set("Content-Type", "application/json")

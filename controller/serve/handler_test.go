@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// TestHandler answers each path for what it is, and says when it is ready.
-func TestHandler(t *testing.T) {
+// TestAbuse23Handler answers each path for what it is, and says when it is ready.
+func TestAbuse23Handler(t *testing.T) {
 	ready := false
 	handler, err := serve.NewHandler(serve.HandlerConfig{
 		Ready:   func() bool { return ready },

@@ -97,9 +97,9 @@ func TestOneRepositoryHoldsUpNoOther(t *testing.T) {
 	w.want("two", "success failure")
 }
 
-// TestAbuse4RenamedRepository keeps its comment, its verdicts and what it paid
+// TestAbuse04RenamedRepository keeps its comment, its verdicts and what it paid
 // for.
-func TestAbuse4RenamedRepository(t *testing.T) {
+func TestAbuse04RenamedRepository(t *testing.T) {
 	t.Parallel()
 	for name, tell := range map[string]func(*world){
 		"seen": func(*world) {},

@@ -233,8 +233,8 @@ func TestAHeadThatNobodyNames(t *testing.T) {
 	}
 }
 
-// TestForks gives strangers what the operator allows.
-func TestForks(t *testing.T) {
+// TestAbuse05Forks gives strangers what the operator allows.
+func TestAbuse05Forks(t *testing.T) {
 	for forks, want := range map[string]string{
 		"approve": "until somebody with write permission approves",
 		"plan":    "validated and planned only",

@@ -44,9 +44,10 @@ type world struct {
 	url   string
 	// folder is that of the repository, dir that of the server.
 	folder, dir string
-	// commits are main, one, two, later, broken, group, settings and after, each
-	// the child of the one before. The definition of broken is invalid; group asks
-	// what one does, and settings asks it of another bot.
+	// commits are main, one, two, later, broken, group, settings, after, cheat and
+	// emptied, each the child of the one before. The definition of broken is
+	// invalid; group asks what one does, and settings asks it of another bot. cheat
+	// asks what two does, and emptied has no case.
 	commits map[string]string
 	// configure, where it is set, changes what the server is started with.
 	configure func(*serve.Config)
@@ -161,6 +162,8 @@ func newWorld(t *testing.T) *world {
 			"gavel.yaml": []byte("version: 1\ntargets:\n  bot: {provider: mock, replies: [{reply: hello again}]}\n"),
 		}},
 		{Branch: "after", Message: "after", At: at.Add(8 * time.Hour), Write: map[string][]byte{file: asks("after")}},
+		{Branch: "cheat", Message: "cheat", At: at.Add(9 * time.Hour), Write: map[string][]byte{file: asks("two")}},
+		{Branch: "emptied", Message: "emptied", At: at.Add(10 * time.Hour), Write: map[string][]byte{file: nil}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +171,7 @@ func newWorld(t *testing.T) *world {
 	if w.repo, err = git.PlainOpen(source); err != nil {
 		t.Fatal(err)
 	}
-	for _, branch := range []string{"main", "one", "two", "later", "broken", "group", "settings", "after"} {
+	for _, branch := range []string{"main", "one", "two", "later", "broken", "group", "settings", "after", "cheat", "emptied"} {
 		ref, err := w.repo.Reference(plumbing.NewBranchReferenceName(branch), true)
 		if err != nil {
 			t.Fatal(err)
