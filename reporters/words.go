@@ -112,7 +112,7 @@ func Effort(r *Report) string {
 	total := phrase.Count(s.Cases, "case")
 	switch {
 	case r.NotRun != "":
-		return "nothing was run of " + total
+		return "none of " + total + " run"
 	case Affected(r) == 0:
 		return "none of " + total + " rerun"
 	}

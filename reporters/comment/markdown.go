@@ -163,7 +163,8 @@ func (c *comment) scoreLine() string {
 	if page := markup.Address(c.o.RunURL); page != "" {
 		parts = append(parts, markup.Link("full report", page))
 	}
-	return strings.Join(parts, " · ")
+	line := strings.Join(parts, " · ")
+	return strings.ToUpper(line[:1]) + line[1:]
 }
 
 // scope says which cases a difference speaks of, where these are not all that
@@ -276,7 +277,10 @@ func warnings(problems []schema.Problem) int {
 
 func (c *comment) foot() string {
 	r := c.r
-	parts := []string{markup.Text(r.Gate.String(), 400), markup.Text(reporters.Cost(r), 200)}
+	parts := []string{markup.Text(r.Gate.String(), 400)}
+	if r.NotRun == "" {
+		parts = append(parts, markup.Text(reporters.Cost(r), 200))
+	}
 	if n := warnings(r.Problems); n > 0 {
 		parts = append(parts, phrase.Count(n, "warning")+" in the definitions")
 	}

@@ -74,7 +74,7 @@ var (
 	ownTags    = regexp.MustCompile(`</?(?:sub|b|i|code|summary|details)>|<(?:br|wbr)>`)
 	ownMarker  = regexp.MustCompile(`\A<!-- gavel:report instance=[A-Za-z0-9._-]+ -->\n`)
 	ownLinks   = regexp.MustCompile(`\]\(https://[^\s()<>]*\)`)
-	ownStarts  = regexp.MustCompile(`^(?:|### \S.*|> .*|>|\|.*\||<details><summary>.*|</details>|<sub>.*</sub>|Score .*|(?:none|nothing|\d[\d,]*) .*)$`)
+	ownStarts  = regexp.MustCompile(`^(?:|### \S.*|> .*|>|\|.*\||<details><summary>.*|</details>|<sub>.*</sub>|Score .*|(?:None|\d[\d,]*) .*)$`)
 	ownEntity  = regexp.MustCompile(`&(?:amp|lt|gt|nbsp|#\d+);`)
 	mentions   = regexp.MustCompile(`@[^&]`)
 	references = regexp.MustCompile(`(?i)#\d|GH-\d`)

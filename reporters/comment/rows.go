@@ -176,7 +176,7 @@ func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 	case "redecided":
 		return turn(row), right + c.small(c.why(row))
 	case "moved":
-		return "", right + " <sub>" + markup.Text(reporters.Remark(row), 220) + "</sub>"
+		return "", right + c.small(markup.Text(reporters.Remark(row), 220))
 	case "removed":
 		return formerScore(row), right
 	case "new", "flaky", "unclear", "passed", "accepted":
