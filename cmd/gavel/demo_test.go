@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/examples"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/schema/cuefile"
@@ -244,6 +245,27 @@ func changesOfTheDemo(t *testing.T, dir, book string) {
 	}
 	if len(means) > 0 {
 		t.Errorf("more is in the plan: %q", means)
+	}
+}
+
+// TestMixedReadme holds that the example's README says of every file that the
+// pull request changes what that means.
+func TestMixedReadme(t *testing.T) {
+	_, change, err := examples.Mixed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("../../examples/mixed/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(data), -1) {
+		told = append(told, "test_definitions/"+row[1])
+	}
+	slices.Sort(told)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(change)), told); diff != "" {
+		t.Errorf("files (-changed +told):\n%s", diff)
 	}
 }
 
