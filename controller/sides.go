@@ -124,10 +124,12 @@ func (p *Prepared) affected(ctx context.Context) error {
 		return fmt.Errorf("load the definitions of %s: %w", p.Base.Commit, err)
 	}
 	base := p.side(*p.Base, was, baseEnv)
-	p.compare(&base, p.side(p.Head, change.Result, headEnv), changed)
+	head := p.side(p.Head, change.Result, headEnv)
+	p.Problems = change.Problems()
+	invalidate(&head, p.Problems) // of half a file nobody can tell what it is of
+	p.compare(&base, head, changed)
 	total, before := p.Snapshot.Totals(), change.Before()
 	p.Plan.Rest = plan.Rest{Cases: total.Cases - before.Cases, Skipped: total.Skipped - before.Skipped}
-	p.Problems = change.Problems()
 	return nil
 }
 
@@ -207,10 +209,15 @@ func (p *Prepared) side(s State, loaded *load.Result, env plan.Environment) plan
 		cases = ofStatus(cases, p.Statuses)
 	}
 	side := plan.NewSide(s.Commit, cases, env)
-	for _, problem := range loaded.Problems {
+	invalidate(&side, loaded.Problems)
+	return side
+}
+
+// invalidate notes the files that did not load.
+func invalidate(side *plan.Side, problems []schema.Problem) {
+	for _, problem := range problems {
 		if problem.Severity == schema.Error {
 			side.Invalid[problem.File] = true
 		}
 	}
-	return side
 }

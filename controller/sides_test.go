@@ -115,7 +115,9 @@ func TestPlansOfRemovedMovedAndBroken(t *testing.T) {
 	const defs = "test_definitions/"
 	base := oracleFiles("http://127.0.0.1:1")
 	base[defs+"b/level_1/idle.json"] = `{"id": "idle", "name": "Idle", "prompt": "idle?", "expected": "x", "enabled": false}`
+	base[defs+"loose.json"] = `{"test_type": "agent", "name": "agent", "user_input": "hi", "testing_prompt": "It greets."}`
 	for name, change := range map[string]map[string]string{
+		"half a definition": {defs + "loose.json": "{"},
 		"removed":           {defs + "a/level_1/alpha.json": ""},
 		"moved":             {defs + "a/level_1/alpha.json": "", defs + "a/level_3/alpha.json": base[defs+"a/level_1/alpha.json"]},
 		"broken":            {defs + "a/level_1/alpha.json": "{"},

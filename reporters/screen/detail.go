@@ -54,7 +54,7 @@ func (m Model) pane(width int) []line {
 		s.paragraph("", red, m.detail.err.Error())
 		return s.lines
 	}
-	s.criteria(m.detail.Samples, m.detail.Base)
+	s.criteria(row.Scale(), m.detail.Samples, m.detail.Base)
 	s.reasons(m.detail.Samples)
 	s.transcript(m.detail.Transcript)
 	return s.lines
@@ -65,25 +65,31 @@ func (m Model) standing(s *sheet, row *board.Row) {
 	_, c := look(row)
 	switch {
 	case row.Verdict != nil:
-		s.paragraph("now     ", c, scored(*row.Verdict, row.Score))
+		s.paragraph("now     ", c, scored(row, *row.Verdict, row.Score))
 	case row.Due:
 		s.paragraph("now     ", c, "not judged yet")
 	}
 	if row.BaseVerdict != nil {
-		s.paragraph("base    ", plain, scored(*row.BaseVerdict, row.BaseScore))
+		s.paragraph("base    ", plain, scored(row, *row.BaseVerdict, row.BaseScore))
 	}
 	if row.Before != nil {
-		s.paragraph("before  ", plain, scored(row.Before.Verdict, row.Before.Score))
+		s.paragraph("before  ", plain, scored(row, row.Before.Verdict, row.Before.Score))
 	}
 	s.paragraph("reason  ", plain, row.Reason)
 	s.paragraph("why     ", dim, m.why(row))
+	if row.Trial == nil {
+		return
+	}
+	for _, said := range row.Trial.Lines(row.Scale()) {
+		s.paragraph("", plain, said)
+	}
 }
 
-func scored(v verdict.Verdict, score *float64) string {
+func scored(row *board.Row, v verdict.Verdict, score *float64) string {
 	if score == nil {
 		return string(v)
 	}
-	return string(v) + " " + phrase.Score(score, 2)
+	return string(v) + " " + row.Shown(score)
 }
 
 // A criterion is the mean over the samples of a side.
@@ -124,7 +130,7 @@ func means(samples []verdict.Sample) (map[string]*criterion, []string) {
 }
 
 // criteria sets each one against what it was at base.
-func (s *sheet) criteria(samples, base []verdict.Sample) {
+func (s *sheet) criteria(scale float64, samples, base []verdict.Sample) {
 	now, order := means(samples)
 	was, _ := means(base)
 	if len(order) == 0 {
@@ -137,13 +143,13 @@ func (s *sheet) criteria(samples, base []verdict.Sample) {
 		shown := phrase.Pad(phrase.Fit(phrase.Line(name), room), room)
 		l := line{{plain, " " + shown + "  "}}
 		if before != nil {
-			l = append(l, span{dim, phrase.Score(before.mean(), 2) + " → "})
+			l = append(l, span{dim, phrase.Score(times(before.mean(), scale), 2) + " → "})
 		}
 		col := plain
 		if *c.mean() < 1 {
 			col = red
 		}
-		s.lines = append(s.lines, append(l, span{col, phrase.Score(c.mean(), 2)}))
+		s.lines = append(s.lines, append(l, span{col, phrase.OutOf(c.mean(), scale)}))
 		if *c.mean() < 1 {
 			s.paragraph("  ", dim, c.note)
 		}

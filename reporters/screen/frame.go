@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,9 +63,9 @@ func (m Model) head() []line {
 		affected = fmt.Sprintf("%s of %saffected ", phrase.Int(int64(b.Affected)), affected)
 	}
 	return []line{
-		ends(title, m.state(), m.width),
-		ends(text(plain, changed), text(dim, affected), m.width),
-		ends(m.counts(), m.money(), m.width),
+		ends(title, m.width, m.state()),
+		ends(text(plain, changed), m.width, text(dim, affected)),
+		ends(m.counts(), m.width, m.money()...),
 		m.going(),
 		text(rule, strings.Repeat("─", m.width)),
 	}
@@ -111,12 +112,14 @@ func (m Model) counts() line {
 	return out
 }
 
-func (m Model) money() line {
+// money is what the plan will take with what was spent, and the latter alone.
+func (m Model) money() []line {
 	spent := "spent " + terminal.Spent(&m.board) + " "
+	out := []line{text(dim, spent)}
 	if m.board.Estimate.Calls > 0 && m.board.State != board.Waiting {
-		spent = terminal.Expense(m.board.Estimate) + " · " + spent
+		out = slices.Insert(out, 0, text(dim, terminal.Expense(m.board.Estimate)+" · "+spent))
 	}
-	return text(dim, spent)
+	return out
 }
 
 // going is the line for what is going on: a question, a run, a fault, the gate.

@@ -193,12 +193,13 @@ func scores(row *board.Row) line {
 	case row.Score == nil && from == nil:
 		return nil
 	case row.Score == nil:
-		return text(dim, "was "+phrase.Score(from, 2))
+		return text(dim, "was "+row.Shown(from))
 	case from == nil:
-		return text(plain, phrase.Score(row.Score, 2))
+		return text(plain, row.Shown(row.Score))
 	}
-	out := line{{dim, phrase.Score(from, 2) + " → "}, {plain, phrase.Score(row.Score, 2)}}
-	switch d := phrase.Signed(*row.Score-*from, 2); {
+	scale := row.Scale()
+	out := line{{dim, phrase.Score(times(from, scale), 2) + " → "}, {plain, row.Shown(row.Score)}}
+	switch d := phrase.Signed((*row.Score-*from)*scale, 2); {
 	case d == "0":
 	case *row.Score < *from:
 		out = append(out, span{red, "  " + d})
@@ -206,6 +207,15 @@ func scores(row *board.Row) line {
 		out = append(out, span{green, "  " + d})
 	}
 	return out
+}
+
+// times is a score on another scale.
+func times(x *float64, scale float64) *float64 {
+	if x == nil {
+		return nil
+	}
+	v := *x * scale
+	return &v
 }
 
 // why gives the plan's reasons for a row.

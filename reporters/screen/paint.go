@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/reporters/phrase"
@@ -67,14 +68,20 @@ func (l line) fit(width int) line {
 	return append(out, span{plain, strings.Repeat(" ", max(left, 0))})
 }
 
-// ends puts one line at the left and one at the right; the right one goes
-// where there is no room for both.
-func ends(left, right line, width int) line {
-	gap := width - left.columns() - right.columns()
-	if gap < 2 {
-		return left.fit(width)
+// ends puts one line at the left and another at the right: of those given, the
+// first that there is room for. Where there is none for any, the left one is
+// cut for the last of them, unless that would take half of it.
+func ends(left line, width int, rights ...line) line {
+	last := rights[len(rights)-1]
+	for _, right := range rights {
+		if gap := width - left.columns() - right.columns(); gap >= 2 {
+			return slices.Concat(left, line{{plain, strings.Repeat(" ", gap)}}, right)
+		}
 	}
-	return append(append(append(line{}, left...), span{plain, strings.Repeat(" ", gap)}), right...)
+	if room := width - last.columns() - 2; room >= width/2 {
+		return slices.Concat(left.fit(room), text(plain, "  "), last)
+	}
+	return left.fit(width)
 }
 
 // paint gives the line its colors.

@@ -335,6 +335,40 @@ func TestThePaneIsOfTheSelectedCase(t *testing.T) {
 	}
 }
 
+// TestScoresOfADialect has scores stand as the authors of a case write theirs.
+func TestScoresOfADialect(t *testing.T) {
+	b := day()
+	b.Rows = []board.Row{row("plans/trip", 0.85, 0.65, 0)}
+	b.Rows[0].Dialect = schema.DialectPromptval
+	s := newBench(t, 80, 24, b)
+	if list := s.frame(); !strings.Contains(list, "  6.50 → 8.50/10  +2.00\n") {
+		t.Errorf("the list:\n%s", list)
+	}
+	s.press("enter")
+	for _, want := range []string{"8.50/10\n", "base    fail 6.50/10\n", "10.00 → 0.00/10\n"} {
+		if pane := s.frame(); !strings.Contains(pane, want) {
+			t.Errorf("the pane lacks %q:\n%s", want, pane)
+		}
+	}
+}
+
+// TestEnds holds what is left out where two lines do not fit beside each other.
+func TestEnds(t *testing.T) {
+	left, long, short := text(plain, strings.Repeat("l", 20)), text(plain, "long right"), text(plain, "right")
+	for width, want := range map[int]string{
+		32: "llllllllllllllllllll  long right", 31: "llllllllllllllllllll      right", 27: "llllllllllllllllllll  right",
+		26: "llllllllllllllllll…  right", 12: "lllllllllll…",
+	} {
+		got := ""
+		for _, s := range ends(left, width, long, short) {
+			got += s.text
+		}
+		if got != want {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+}
+
 // TestTicking holds that the clock of a run is one, and ends with it.
 func TestTicking(t *testing.T) {
 	b := day()

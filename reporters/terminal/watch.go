@@ -66,8 +66,8 @@ func (p *page) planned(u board.Update) {
 	p.paragraph(margin{"affected  ", bold}, text, "")
 }
 
-// Expense writes an estimate: "about 12 calls, $0.04, up to 8 more to run
-// failures again".
+// Expense writes an estimate: "about 12 calls, $0.04, up to 8 more to
+// retry".
 func Expense(e planned.Estimate) string {
 	text := "about " + phrase.Count(e.Calls, "call")
 	switch {
@@ -77,7 +77,7 @@ func Expense(e planned.Estimate) string {
 		text += ", " + phrase.USD(*e.USD)
 	}
 	if e.Again > 0 {
-		text += ", up to " + phrase.Int(int64(e.Again)) + " more to run failures again"
+		text += ", up to " + phrase.Int(int64(e.Again)) + " more to retry"
 	}
 	return text
 }
@@ -182,11 +182,11 @@ func Since(b *board.Board, row *board.Row) string {
 	}
 	out := "since " + when + ": " + string(row.Before.Verdict)
 	if row.Before.Score != nil {
-		out += " " + phrase.Score(row.Before.Score, 2)
+		out += " " + row.Shown(row.Before.Score)
 	}
 	out += " → " + string(*row.Verdict)
 	if row.Score != nil {
-		out += " " + phrase.Score(row.Score, 2)
+		out += " " + row.Shown(row.Score)
 	}
 	return out
 }
