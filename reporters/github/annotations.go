@@ -78,8 +78,14 @@ func ofProblem(p schema.Problem, level Level) Annotation {
 	}
 	return Annotation{
 		Path: p.File, Line: max(p.Line, 1), Column: p.Column, Level: level,
-		Title: p.Rule, Message: phrase.Clip(phrase.Clean(message), maxMessage),
+		Title: p.Rule, Message: remark(message),
 	}
+}
+
+// remark makes a message of a text, which may be of any length: no more of it is
+// cleaned than is shown.
+func remark(text string) string {
+	return phrase.Clip(phrase.Clean(phrase.Clip(text, maxMessage)), maxMessage)
 }
 
 // ofCase is what stands at a case that got worse, or that nothing is known of.
@@ -115,6 +121,6 @@ func ofCase(row *reporters.Row) (Annotation, bool) {
 	if words != "" {
 		a.Message += "\n" + words
 	}
-	a.Message = phrase.Clip(phrase.Clean(a.Message), maxMessage)
+	a.Message = remark(a.Message)
 	return a, true
 }

@@ -209,6 +209,19 @@ func TestCheckFor(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
+	// A model may talk without an end, and a team write a long reason.
+	long := strings.Repeat("é ", 100_000)
+	r.Cases[0].Reason, r.Gate.Reason, r.Problems[0].Hint = long, long, long
+	c = github.CheckFor(r)
+	for _, a := range c.Annotations {
+		if n := len([]rune(a.Message)); n > 2000 || a.Path == "k.json" && a.Line == 4 && n < 1900 {
+			t.Errorf("%s: a message of %d characters", a.Title, n)
+		}
+	}
+	if n := len([]rune(c.Title)); n > 140 || len(c.Summary) > 65535 || !strings.Contains(c.Title, "…") {
+		t.Errorf("a title of %d characters, a summary of %d bytes", n, len(c.Summary))
+	}
+	r.Problems[0].Hint = ""
 	for range 600 {
 		r.Problems = append(r.Problems, r.Problems[0])
 	}
