@@ -74,11 +74,26 @@ func TestSuggest(t *testing.T) {
 		{"nmae", "name"},
 		{"ids", "id"},
 		{"timeout", "timeout_ms"},
+		{"ool_ids", "tool_ids"},
 		{"banana", ""},
 		{"", ""},
 		{"x", ""},
 	} {
 		if got := schema.Suggest(tt.name, fields); got != tt.want {
+			t.Errorf("Suggest(%q) = %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		name, want string
+		among      []string
+	}{
+		{"params", "expected_params", []string{"tool", "expected_params"}},
+		{"#Testcse", "#Testcase", []string{"#Test", "#Testcase"}},
+		{"turns", "max_turns", []string{"max_turns", "persona"}},
+		{"ms", "", []string{"timeout_ms"}},
+		{"context", "", []string{"subcontext"}},
+	} {
+		if got := schema.Suggest(tt.name, tt.among); got != tt.want {
 			t.Errorf("Suggest(%q) = %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -127,56 +127,59 @@ func (w *walker) object(n *node, s *shape.Shape, at Position) {
 	if s.Fields == nil {
 		return
 	}
+	var meant []string // required fields that are misspelt
 	for _, f := range n.fields {
 		if known, ok := s.Fields[f.name]; ok {
 			w.value(f.value, known, f.name, f.pos)
 			continue
 		}
-		if !s.Open {
-			w.unknown(f, s, n)
+		if n == w.root && slices.Contains(w.added, f.name) {
 			continue
 		}
-		if near := w.meant(f.name, s, n); near != "" {
-			w.problems = append(w.problems, Problem{f.pos, Warning, "unknown-field", fmt.Sprintf("the field `%s` means nothing here", f.name), near})
+		near := w.meant(f.name, s, n)
+		if slices.Contains(s.Must, near) {
+			meant = append(meant, near)
 		}
+		w.unknown(f, s, near)
 		if s.Rest != nil {
 			w.value(f.value, s.Rest, f.name, f.pos)
 		}
 	}
 	for _, must := range s.Must {
-		if !slices.ContainsFunc(n.fields, func(f field) bool { return f.name == must }) {
+		if !slices.Contains(meant, must) && !slices.ContainsFunc(n.fields, func(f field) bool { return f.name == must }) {
 			w.fail(at, "missing-field", fmt.Sprintf("the field `%s` is missing", must), fmt.Sprintf("add %q: …", must))
 		}
 	}
 }
 
-func (w *walker) unknown(f field, s *shape.Shape, n *node) {
-	if n == w.root && slices.Contains(w.added, f.name) {
-		return
-	}
-	if r, ok := s.Refused[f.name]; ok {
-		w.fail(f.pos, r.Rule, r.Message, r.Hint)
-		return
-	}
+// unknown says what is to be said of a field that the shape does not name: near
+// is what it may be meant for.
+func (w *walker) unknown(f field, s *shape.Shape, near string) {
 	message := fmt.Sprintf("unknown field `%s`", f.name)
-	if near := w.meant(f.name, s, n); near != "" {
-		w.fail(f.pos, "unknown-field", message, near)
-		return
+	refused, isRefused := s.Refused[f.name]
+	switch {
+	case isRefused:
+		w.fail(f.pos, refused.Rule, refused.Message, refused.Hint)
+	case near != "" && (!s.Open || slices.Contains(s.Must, near)):
+		w.fail(f.pos, "unknown-field", message, didYouMean(near))
+	case near != "":
+		w.problems = append(w.problems, Problem{f.pos, Warning, "unknown-field", fmt.Sprintf("the field `%s` means nothing here", f.name), didYouMean(near)})
+	case s.Open:
+	case w.extra == Error:
+		w.fail(f.pos, "unknown-field", message, "known are "+strings.Join(s.Names, ", "))
+	default:
+		w.problems = append(w.problems, Problem{f.pos, w.extra, "unknown-field", message, "it is ignored; remove it"})
 	}
-	hint := "it is ignored; remove it"
-	if w.extra == Error {
-		hint = "known are " + strings.Join(s.Names, ", ")
-	}
-	w.problems = append(w.problems, Problem{f.pos, w.extra, "unknown-field", message, hint})
 }
 
-// meant asks whether a field is one that is near by name and not there.
+// meant gives the field that is near by name to one that is not known, and is
+// not there itself; empty where there is none.
 func (w *walker) meant(name string, s *shape.Shape, n *node) string {
 	known := s.Names
 	if n == w.root {
 		known = slices.Concat(known, w.added)
 	}
-	return DidYouMean(name, slices.DeleteFunc(slices.Clone(known), func(name string) bool {
+	return Suggest(name, slices.DeleteFunc(slices.Clone(known), func(name string) bool {
 		return slices.ContainsFunc(n.fields, func(f field) bool { return f.name == name })
 	}))
 }

@@ -8,22 +8,24 @@ import (
 
 // Suggest returns the candidate that a misspelt name most likely means, or ""
 // when none is near. A difference in case or between -, _ and space weighs
-// nothing; otherwise about one typing error in three letters is forgiven. Of
-// equally near candidates the first in alphabetical order wins.
+// nothing; otherwise about one typing error in three letters is forgiven, and
+// words that were left out. Of equally near candidates the one with fewer typing
+// errors wins, then the first in alphabetical order.
 func Suggest(name string, candidates []string) string {
 	folded := foldName(name)
 	length := utf8.RuneCountInString(folded)
 	if length == 0 || length > maxSuggestLength {
 		return ""
 	}
-	best, bestDistance := "", max(1, length/3)+1
+	best, bestDistance, bestEdits := "", max(1, length/3)+1, 0
 	for _, c := range slices.Sorted(slices.Values(candidates)) {
 		if c == name {
 			continue
 		}
-		d := nearness(folded, foldName(c))
-		if d < bestDistance {
-			best, bestDistance = c, d
+		edits := editDistance([]rune(folded), []rune(foldName(c)))
+		d := min(edits, nearness(folded, foldName(c)))
+		if d < bestDistance || best != "" && d == bestDistance && edits < bestEdits {
+			best, bestDistance, bestEdits = c, d, edits
 		}
 	}
 	return best
@@ -33,10 +35,12 @@ func Suggest(name string, candidates []string) string {
 // `expected`?", or "" when no candidate is near.
 func DidYouMean(name string, candidates []string) string {
 	if s := Suggest(name, candidates); s != "" {
-		return "did you mean `" + s + "`?"
+		return didYouMean(s)
 	}
 	return ""
 }
+
+func didYouMean(name string) string { return "did you mean `" + name + "`?" }
 
 // Longer names are no typing errors, and the comparison is quadratic.
 const maxSuggestLength = 64
@@ -50,17 +54,18 @@ func foldName(s string) string {
 	}, strings.ToLower(s))
 }
 
-// nearness is the edit distance, where a name that is the beginning of the
-// other (id for id_of_test, keyword for keywords) counts as one error.
+// nearness counts as one error that a name is the beginning of the other
+// (keyword for keywords), or its last words (params for expected_params). Names
+// that are related in no such way are far.
 func nearness(a, b string) int {
 	short, long := a, b
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	if len(short) >= 4 && strings.HasPrefix(long, short) {
+	if len(short) >= 4 && (strings.HasPrefix(long, short) || strings.HasSuffix(long, "_"+short)) {
 		return min(1, len(long)-len(short))
 	}
-	return editDistance([]rune(a), []rune(b))
+	return maxSuggestLength
 }
 
 // editDistance counts insertions, deletions, replacements and swaps of

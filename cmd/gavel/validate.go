@@ -56,7 +56,7 @@ func (a *app) validate(ctx context.Context, format string) error {
 	if err != nil {
 		return err
 	}
-	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, found.Problems(), found.Unchecked(cfg.Settings(), a.configFile))))
+	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, found.Problems(), found.Unchecked(cfg.Settings(), a.configFile, problems))))
 	if err := a.render(w.files, format, out); err != nil {
 		return err
 	}

@@ -144,7 +144,8 @@ func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
 	for _, dialect := range contentDialects {
 		for _, key := range keys {
 			near := schema.Suggest(key, distinctive[dialect])
-			if near == "" || !strings.Contains(key, "_") && near != "evalcases" && !isTestcaseBut(key, keys) {
+			isWord := !strings.Contains(key, "_") && near != "evalcases"
+			if near == "" || isWord && (len(near)-len(key) > 2 || !isTestcaseBut(key, keys)) {
 				continue
 			}
 			return []schema.Problem{doc.Problem("unknown-field", fmt.Sprintf("unknown field `%s`", key),

@@ -187,18 +187,23 @@ func (s *Snapshot) Problems() []schema.Problem {
 }
 
 // Unchecked notes that definitions may name targets and that the settings,
-// which the file configures, have none to hold the names against.
-func (s *Snapshot) Unchecked(settings schema.Settings, config string) []schema.Problem {
+// which the file configures, have none to hold the names against; wrong are the
+// problems of that file.
+func (s *Snapshot) Unchecked(settings schema.Settings, config string, wrong []schema.Problem) []schema.Problem {
 	mayName := func(r record) bool {
 		return r.dialect == schema.DialectPromptval || r.dialect == schema.DialectEvalcase
 	}
 	if settings.Targets != nil || !slices.ContainsFunc(s.records, mayName) {
 		return nil
 	}
+	why, hint := "no targets are configured in "+config, "add them under targets:"
+	if schema.HasErrors(wrong) {
+		why, hint = config+" is invalid", "mend it first"
+	}
 	return []schema.Problem{{
 		Position: schema.Position{File: config, Line: 1, Column: 1}, Severity: schema.Note, Rule: "unchecked-names",
-		Message: "no targets are configured in " + config + ": whether those that definitions name exist, and take their prompts, images and tools, is not checked",
-		Hint:    "add them under targets:",
+		Message: why + ": whether those that definitions name exist, and take their prompts, images and tools, is not checked",
+		Hint:    hint,
 	}}
 }
 
