@@ -37,7 +37,9 @@ People with write permission steer it by comments: /gavel help on a pull request
 lists what they may write.
 
 What is served stands in the operator's file, which lies outside of every
-repository; examples/server/gavel-server.yaml shows all of it.`,
+repository; examples/server/gavel-server.yaml shows all of it. It is read again
+when it changes and on SIGHUP: repositories come and go, and an invalid file
+changes nothing.`,
 		Args: noArgs,
 		Example: `  gavel serve --config /etc/gavel/gavel-server.yaml --check
   gavel serve --config /etc/gavel/gavel-server.yaml`,

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
@@ -64,6 +65,9 @@ type Config[K comparable] struct {
 	Done func(key K, took time.Duration, err error)
 	// Workers is how many keys run at once. Defaults to 4.
 	Workers int
+	// Background says which keys wait for the others, and leave one worker to
+	// them where there are several. Defaults to none.
+	Background func(key K) bool
 	// First and Most bound the time before another try, which doubles with each
 	// and has a jitter of up to a half. Default to 1 s and 5 min.
 	First, Most time.Duration
@@ -82,6 +86,7 @@ type Loop[K comparable] struct {
 	items   map[K]*item
 	timers  map[K]*time.Timer
 	running int
+	behind  int // of running, those in the background
 }
 
 // An item is a key that is due, under way or to be tried again.
@@ -100,6 +105,9 @@ func New[K comparable](cfg Config[K]) *Loop[K] {
 	}
 	if cfg.Done == nil {
 		cfg.Done = func(K, time.Duration, error) {}
+	}
+	if cfg.Background == nil {
+		cfg.Background = func(K) bool { return false }
 	}
 	if cfg.Random == nil {
 		cfg.Random = rand.Float64
@@ -189,21 +197,43 @@ func (l *Loop[K]) stop() {
 	}
 }
 
-// next takes the key that is due for the longest time, if there is a worker.
+// next takes the key that is due for the longest time, if there is a worker for
+// it.
 func (l *Loop[K]) next(ctx context.Context) (K, context.Context, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var none K
-	if len(l.due) == 0 || l.running == l.cfg.Workers || ctx.Err() != nil {
+	i := l.first()
+	if i < 0 || ctx.Err() != nil {
 		return none, nil, false
 	}
-	key := l.due[0]
-	l.due = l.due[1:]
+	key := l.due[i]
+	l.due = slices.Delete(l.due, i, i+1)
 	it := l.items[key]
 	it.queued, it.running = false, true
-	l.running++
+	l.count(key, 1)
 	ctx, it.cancel = context.WithCancelCause(ctx)
 	return key, ctx, true
+}
+
+// first is the place of the key that is next, -1 where there is none or no
+// worker for it.
+func (l *Loop[K]) first() int {
+	if l.running == l.cfg.Workers {
+		return -1
+	}
+	i := slices.IndexFunc(l.due, func(key K) bool { return !l.cfg.Background(key) })
+	if i < 0 && len(l.due) > 0 && l.behind < max(1, l.cfg.Workers-1) {
+		return 0
+	}
+	return i
+}
+
+func (l *Loop[K]) count(key K, n int) {
+	l.running += n
+	if l.cfg.Background(key) {
+		l.behind += n
+	}
 }
 
 // checkStale asks of the keys under way that were hinted at whether what they
@@ -236,7 +266,7 @@ func (l *Loop[K]) work(ctx context.Context, key K) {
 	it := l.items[key]
 	it.cancel(nil)
 	it.running = false
-	l.running--
+	l.count(key, -1)
 	var stall *Stall
 	var wait *Wait
 	switch {

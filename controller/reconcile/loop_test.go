@@ -42,7 +42,9 @@ func bubble(t *testing.T, cfg reconcile.Config[string], do func(*reconcile.Loop[
 			d.note("end %s: %v", key, err)
 			return err
 		}
-		cfg.Random = func() float64 { return 1 }
+		if cfg.Random == nil {
+			cfg.Random = func() float64 { return 1 }
+		}
 		l := reconcile.New(cfg)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -225,6 +227,78 @@ func TestTheEndIsGraceful(t *testing.T) {
 		time.Sleep(time.Second)
 	})
 	want := []string{"0s begin a", "4s end a: context canceled"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTheWaitBetweenTries doubles up to a bound and has a jitter of up to a half.
+func TestTheWaitBetweenTries(t *testing.T) {
+	for random, want := range map[float64][]string{
+		0:   {"0s", "500ms", "1.5s", "3.5s", "6.5s", "9.5s"},
+		0.5: {"0s", "750ms", "2.25s", "5.25s", "9.75s", "14.25s"},
+	} {
+		cfg := reconcile.Config[string]{
+			Most: 6 * time.Second, Random: func() float64 { return random },
+			Reconcile: func(context.Context, string) error { return errors.New("500") },
+		}
+		var got []string
+		for _, note := range bubble(t, cfg, func(l *reconcile.Loop[string], _ *diary) {
+			l.Add("a")
+			time.Sleep(15 * time.Second)
+		}) {
+			if at, _, begins := strings.Cut(note, " begin"); begins {
+				got = append(got, at)
+			}
+		}
+		if diff := cmp.Diff(want, got[:min(len(got), len(want))]); diff != "" {
+			t.Errorf("jitter %v (-want +got):\n%s", random, diff)
+		}
+	}
+}
+
+// TestSuccessEndsTheTries: the next failure is the first one again.
+func TestSuccessEndsTheTries(t *testing.T) {
+	tries := 0
+	got := bubble(t, reconcile.Config[string]{Reconcile: func(context.Context, string) error {
+		if tries++; tries == 3 {
+			return nil
+		}
+		return errors.New("500")
+	}}, func(l *reconcile.Loop[string], _ *diary) {
+		l.Add("a")
+		time.Sleep(10 * time.Second)
+		l.Add("a")
+		time.Sleep(1500 * time.Millisecond)
+	})
+	want := []string{
+		"0s begin a", "0s end a: 500", "1s begin a", "1s end a: 500", "3s begin a", "3s end a: <nil>",
+		"10s begin a", "10s end a: 500", "11s begin a", "11s end a: 500",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestBackground leaves a worker to the others, which also go first.
+func TestBackground(t *testing.T) {
+	got := bubble(t, reconcile.Config[string]{
+		Reconcile: takes(10 * time.Second), Workers: 2,
+		Background: func(key string) bool { return strings.HasPrefix(key, "night") },
+	}, func(l *reconcile.Loop[string], _ *diary) {
+		for _, key := range []string{"night 1", "night 2"} {
+			l.Add(key)
+		}
+		time.Sleep(time.Second)
+		l.Add("day 1")
+		time.Sleep(time.Second)
+		l.Add("day 2")
+		time.Sleep(time.Minute)
+	})
+	want := []string{
+		"0s begin night 1", "1s begin day 1", "10s end night 1: <nil>", "10s begin day 2",
+		"11s end day 1: <nil>", "11s begin night 2", "20s end day 2: <nil>", "21s end night 2: <nil>",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -252,5 +252,5 @@ func (w *world) hintOf(number int) {
 func removeAll(clone string) error { return os.RemoveAll(clone) }
 
 func garble(clone string) error {
-	return os.WriteFile(filepath.Join(clone, "HEAD"), []byte("\x00"), 0o600)
+	return os.WriteFile(filepath.Join(clone, "config"), []byte("[[["), 0o600)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrLocked means that another server has the ledger.
-var ErrLocked = errors.New("another gavel serve uses this ledger")
+var ErrLocked = errors.New("another gavel serve uses this ledger; end that one, or give this one a ledger of its own")
 
 // Lock takes a ledger for one server, as long as the process lives or until
 // release. Other commands may use it meanwhile.

@@ -138,6 +138,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.loop = reconcile.New(reconcile.Config[Key]{
 		Reconcile: s.reconcile, Stale: s.stale, Done: cfg.Observer.Done, Workers: cfg.Workers, Random: cfg.Random,
+		// People wait for their pull requests and for the queue.
+		Background: func(key Key) bool { return key.number() == 0 },
 	})
 	s.Update(cfg.Repositories, cfg.Policy)
 	return s, nil
