@@ -1,0 +1,157 @@
+package command
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+const (
+	head  = "9f31c2e6b3a1d0c4e5f60718293a4b5c6d7e8f90"
+	alike = "9f31c2e6b3a1d0c4e5f6ffffffffffffffffffff"
+	other = "4b07d1a6d8aa4b6f9a6f9b3f6b8f0c1d2e3f4a5b"
+)
+
+// TestApprove binds an approval to one commit.
+func TestApprove(t *testing.T) {
+	for name, tc := range map[string]struct {
+		commit string
+		before []string
+		never  string
+		want   string
+	}{
+		"all of it":                   {commit: head, before: []string{head}},
+		"all of it, never seen":       {commit: head, before: []string{other}},
+		"in short":                    {commit: head[:7], before: []string{other, head}},
+		"in short, never seen":        {commit: head[:7], before: []string{other}, want: "was pushed meanwhile"},
+		"in short, of two":            {commit: head[:20], before: []string{alike, head}, want: "several heads that begin so"},
+		"long enough to tell":         {commit: head[:21], before: []string{alike, head}},
+		"another":                     {commit: other, before: []string{other, head}, want: "the head of this pull request is 9f31c2e6b3a1"},
+		"what the operator forbids":   {commit: head, before: []string{head}, never: "no", want: "no"},
+		"longer than it is":           {commit: head + strings.Repeat("0", 24), before: []string{head}, want: "the head of this"},
+		"in short, of another commit": {commit: other[:7], before: []string{other, head}, want: "the head of this"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := look{Place: Place{Head: head, Unapprovable: tc.never}, before: heads{}}
+			for _, sha := range tc.before {
+				l.before[sha] = time.Time{}
+			}
+			c := ledger.Command{Verb: Approve, Argument: tc.commit}
+			l.resolve(&c)
+			if (c.Refused == "") != (tc.want == "") || !strings.Contains(c.Refused, tc.want) || c.Refused == "" && c.Argument != head {
+				t.Errorf("%+v, want %q", c, tc.want)
+			}
+		})
+	}
+}
+
+// judged is a report with a case of each sort.
+func judged() *reporters.Report {
+	row := func(key string, v verdict.Verdict) reporters.Row {
+		row := reporters.Row{Key: key, Verdict: &v}
+		if v == verdict.Error {
+			why := "timeout"
+			row.Error = &why
+		}
+		return row
+	}
+	left := row("b/passes", verdict.Pass)
+	right := row("b/passes", verdict.Fail)
+	left.Target, left.Beside, right.Target, right.Beside = "small", true, "large", true
+	return &reporters.Report{Cases: []reporters.Row{
+		row("a", verdict.Fail), row("a b", verdict.Borderline), row("a/error", verdict.Error), left, right,
+	}}
+}
+
+// TestResolve says which cases an order is about.
+func TestResolve(t *testing.T) {
+	for written, want := range map[string]struct {
+		cases    []string
+		argument string
+		refused  string
+	}{
+		"rerun failed":                            {cases: []string{"a", "a b", "b/passes"}, argument: "failed"},
+		"rerun errors":                            {cases: []string{"a/error"}, argument: "errors"},
+		"run a/*":                                 {cases: []string{"a/*"}, argument: "a/*"},
+		"run c/**":                                {cases: []string{"c/**"}, argument: "c/**", refused: "no case has such a key"},
+		"accept a b it is meant":                  {cases: []string{"a b"}, argument: "it is meant"},
+		"accept a it is meant":                    {cases: []string{"a"}, argument: "it is meant"},
+		"accept `a` it is meant":                  {cases: []string{"a"}, argument: "it is meant"},
+		"accept ab it is meant":                   {argument: "ab it is meant", refused: "there is no case \"ab\"; did you mean `a`?"},
+		"accept a b":                              {cases: []string{"a b"}, refused: "say why the result is meant"},
+		"accept b/passes so":                      {cases: []string{"b/passes"}, argument: "so"},
+		"accept b/passes @ large so":              {cases: []string{"b/passes @ large"}, argument: "so"},
+		"accept b/passes @ small so":              {cases: []string{"b/passes @ small"}, argument: "so", refused: "the case does not fail"},
+		"accept a/error so":                       {cases: []string{"a/error"}, argument: "so", refused: "the case does not fail"},
+		"explain a/eror":                          {argument: "a/eror", refused: "there is no case \"a/eror\"; did you mean `a/error`?"},
+		"explain b/passes":                        {cases: []string{"b/passes"}},
+		"explain " + strings.Repeat("longer ", 9): {argument: strings.TrimSpace(strings.Repeat("longer ", 9)), refused: "there is no case \"longer\""},
+	} {
+		t.Run(written, func(t *testing.T) {
+			o, _ := Parse(prefix + " " + written)
+			if o.Problem != "" {
+				t.Fatal(o.Problem)
+			}
+			l := look{Place: Place{Head: head}, report: judged()}
+			c := ledger.Command{Verb: o.Verb, Argument: o.Argument}
+			l.resolve(&c)
+			if diff := cmp.Diff(want.cases, c.Cases); diff != "" || c.Argument != want.argument || c.Refused != want.refused {
+				t.Errorf("argument %q, refused %q, want %+v; cases -want +got\n%s", c.Argument, c.Refused, want, diff)
+			}
+			l.report = nil
+			c = ledger.Command{Verb: o.Verb, Argument: o.Argument}
+			if l.resolve(&c); o.Verb != Run && c.Refused != "this head is not judged yet" {
+				t.Errorf("without a report: refused %q", c.Refused)
+			}
+		})
+	}
+}
+
+// TestOrders is what commands come to: id, verb, and what differs.
+func TestOrders(t *testing.T) {
+	of := func(id int64, verb string) ledger.Command {
+		return ledger.Command{Comment: id, Verb: verb, Head: head, Login: "mona"}
+	}
+	elsewhere, refused := of(2, Approve), of(3, Run)
+	elsewhere.Head, refused.Refused = other, "no"
+	for name, tc := range map[string]struct {
+		taken     []ledger.Command
+		done      []int64
+		obeyed    []int64
+		refused   int
+		cancelled string
+	}{
+		"nothing":                      {},
+		"talk":                         {taken: []ledger.Command{of(1, Help), of(2, Explain)}},
+		"of another head":              {taken: []ledger.Command{of(1, Approve), elsewhere}, obeyed: []int64{1}},
+		"refused":                      {taken: []ledger.Command{of(1, Approve), refused}, obeyed: []int64{1}, refused: 1},
+		"cancelled":                    {taken: []ledger.Command{of(1, Approve), of(2, Rerun), of(3, Cancel)}, obeyed: []int64{1}, cancelled: "mona"},
+		"cancelled when it was done":   {taken: []ledger.Command{of(1, Run), of(2, Rerun), of(3, Cancel)}, done: []int64{1}, obeyed: []int64{1}, cancelled: "mona"},
+		"asked for again":              {taken: []ledger.Command{of(1, Rerun), of(2, Cancel), of(3, Run)}, obeyed: []int64{3}},
+		"approved after it was ended":  {taken: []ledger.Command{of(1, Cancel), of(2, Approve)}, obeyed: []int64{2}},
+		"cancelled once more":          {taken: []ledger.Command{of(1, Cancel), of(2, Run), of(3, Cancel)}, cancelled: "mona"},
+		"a cancel that was refused":    {taken: []ledger.Command{of(1, Run), {Comment: 2, Verb: Cancel, Head: head, Refused: "no"}}, obeyed: []int64{1}, refused: 1},
+		"what nobody may ask for here": {taken: []ledger.Command{{Comment: 1, Verb: Approve, Refused: "its author has no write permission"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := look{Place: Place{Head: head}, report: &reporters.Report{}}
+			for _, id := range tc.done {
+				l.report.Orders = append(l.report.Orders, reporters.Order{Comment: id})
+			}
+			got := l.orders(tc.taken)
+			var ids []int64
+			for _, o := range got.Obeyed {
+				ids = append(ids, o.Comment)
+			}
+			if diff := cmp.Diff(tc.obeyed, ids); diff != "" || len(got.Refused) != tc.refused || got.Cancelled != tc.cancelled {
+				t.Errorf("%+v, want %+v; obeyed -want +got\n%s", got, tc, diff)
+			}
+		})
+	}
+}
