@@ -95,6 +95,7 @@ func TestHelp(t *testing.T) {
 	if got := w.comment("mona", "/gavel help"); got != "+1" {
 		t.Errorf("reactions %q", got)
 	}
+	before := len(w.forge.Writes())
 	for range 2 { // the same delivery again, and after a restart
 		w.hint()
 		w.poll()
@@ -105,6 +106,9 @@ func TestHelp(t *testing.T) {
 	}
 	if answers := w.ours("answer"); len(answers) != 1 || !strings.Contains(answers[0], "/gavel rerun failed") {
 		t.Errorf("answers %q", answers)
+	}
+	if more := w.forge.Writes()[before:]; len(more) > 0 {
+		t.Errorf("written again: %v", more)
 	}
 	if got := w.comment("mona", "/gavel hlep"); got != "confused" || len(w.ours("answer")) != 1 {
 		t.Errorf("reactions %q, answers %q", got, w.ours("answer"))
@@ -370,8 +374,9 @@ func TestAnOrderThatIsNotAnsweredYet(t *testing.T) {
 	rerun := w.forge.AddComment(1, "mona", "/gavel rerun failed")
 	help := w.forge.AddComment(1, "mona", "/gavel help")
 	w.hint()
-	for w.agent.count("two") < 2 {
-		w.breathe()
+	w.idle()
+	if n := w.agent.count("two"); n != 2 {
+		t.Errorf("asked %d times", n)
 	}
 	w.end()
 	if w.reactions(rerun) != "" || len(w.ours("answer")) != 0 {

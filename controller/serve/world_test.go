@@ -312,17 +312,11 @@ func (w *world) idle() {
 		if waiting, running := w.server.Depth(); waiting+running == 0 {
 			return
 		}
-		w.breathe()
-	}
-}
-
-// breathe lets others go on where nothing tells that they have.
-func (w *world) breathe() {
-	w.t.Helper()
-	select {
-	case <-w.t.Context().Done():
-		w.t.Fatal("it never ends")
-	case <-time.After(time.Millisecond):
+		select {
+		case <-w.t.Context().Done():
+			w.t.Fatal("it never ends")
+		case <-time.After(time.Millisecond): // nothing tells that the last key is done
+		}
 	}
 }
 
