@@ -390,13 +390,20 @@ func TestAnOrderThatIsNotAnsweredYet(t *testing.T) {
 	}
 }
 
-// TestALostAnswer: a comment whose answer was lost is not written twice.
+// TestALostAnswer: a comment whose answer was lost is not written twice, also
+// where the forge could not be asked for it before another process came.
 func TestALostAnswer(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "one", forgetest.Pull{})
 	w.forge.Inject(forgetest.LostReply("POST").On("POST", "/issues/1/comments"))
-	w.comment("mona", "/gavel help")
-	w.hint()
+	// It is looked through for orders, and before the answer is written.
+	w.forge.Inject(forgetest.Fault{Method: "GET", Path: "/issues/1/comments", Status: 500, Body: "{}", Skip: 2, Times: -1})
+	if got := w.comment("mona", "/gavel help"); got != "+1" || len(w.ours("answer")) != 1 {
+		t.Errorf("reactions %q, answers %q", got, w.ours("answer"))
+	}
+	w.end()
+	w.forge.Heal()
+	w.start()
 	w.idle()
 	if answers := w.ours("answer"); len(answers) != 1 {
 		t.Errorf("%d answers", len(answers))
