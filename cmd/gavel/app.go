@@ -26,6 +26,9 @@ const (
 	exitInterrupted = 130
 )
 
+// defaultConfig is where the configuration is unless --config says otherwise.
+const defaultConfig = "gavel.yaml"
+
 // An app holds what the commands share: the outside world and the flags that
 // every command has.
 type app struct {
@@ -106,20 +109,16 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gavel",
 		Short: "GitOps for agent evals: rerun the tests that a change can have affected",
+		Long: `GitOps for agent evals: rerun the tests that a change can have affected.
+
+A command ends with 0 when the gate passes, 1 when it fails or cannot be
+determined, 2 when it is called wrongly or a definition is invalid, 3 when it
+breaks down, and 130 when it is interrupted.`,
 		Example: `  gavel demo                   see a pull request judged, without any setup
   gavel plan --base main       which cases would run, and why
   gavel run --base main        run them and compare with main
   gavel watch                  do so with every file that is saved`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			var names []string
-			for _, c := range cmd.Commands() {
-				names = append(names, c.Name())
-			}
-			return usageError("there is no command %q; %s", args[0], strings.TrimSpace(schema.DidYouMean(args[0], names)+" gavel --help lists all"))
-		},
+		Args:          oneOfItsCommands,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -130,13 +129,26 @@ func (a *app) rootCommand() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on stdout instead of text")
 	flags.BoolVar(&a.strict, "strict", false, "treat warnings and notes as errors")
-	flags.StringVar(&a.configFile, "config", "gavel.yaml", "configuration, relative to the repository root, such as ci/gavel.yaml")
+	flags.StringVar(&a.configFile, "config", defaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
 	flags.StringVar(&a.ledgerFile, "ledger", "", "ledger file (default .gavel/ledger.db in the repository root)")
 	root.AddCommand(
 		a.validateCommand(), a.planCommand(), a.runCommand(), a.watchCommand(), a.explainCommand(), a.ledgerCommand(),
 		a.prCommand(), a.serveCommand(), a.schemaCommand(), a.demoCommand(), a.versionCommand(),
 	)
 	return root
+}
+
+// oneOfItsCommands refuses the name of a command that does not exist.
+func oneOfItsCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	path := cmd.CommandPath()
+	return usageError("there is no command %q; %s", path+" "+args[0], strings.TrimSpace(schema.DidYouMean(args[0], names)+" "+path+" --help lists all"))
 }
 
 // flagError is a mistake in a flag, with the one that may be meant where there

@@ -41,7 +41,7 @@ func (a *app) demo(ctx context.Context) error {
 		return fmt.Errorf("demo: %w", err)
 	}
 	b := *a
-	b.dir, b.configFile = dir, "gavel.yaml"
+	b.dir, b.configFile = dir, defaultConfig
 	return b.withLedger(ctx, b.showDemo)
 }
 

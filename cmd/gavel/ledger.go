@@ -22,7 +22,7 @@ func (a *app) ledgerCommand() *cobra.Command {
 		Example: `  gavel ledger stats                       how much was reused, and what that saved
   gavel ledger verify                      whether every verdict follows from its samples
   gavel ledger gc --max-age 2160h          remove what is older and not needed`,
-		Args: noArgs,
+		Args: oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	add := func(use, short, long, example string, do func(context.Context, *workspace, *ledger.Ledger) error) {
@@ -38,7 +38,7 @@ not hold.`, `  gavel ledger verify
   gavel ledger verify --json | jq '.faults'`, a.verifyLedger)
 	add("export", "Print every entry as one JSON object a line",
 		`Print every entry as one JSON object a line, whose type is sample, judgement,
-verdict, call or run.`, `  gavel ledger export > ledger.jsonl
+verdict, call, run or command.`, `  gavel ledger export > ledger.jsonl
   gavel ledger export | jq 'select(.type == "verdict") | .decision.result.verdict'`, a.exportLedger)
 	add("stats", "Count the entries, what was reused, and what that saved", "", `  gavel ledger stats
   gavel ledger stats --json | jq '.reuse_rate'`, a.ledgerStats)

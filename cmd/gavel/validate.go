@@ -48,7 +48,7 @@ func (a *app) validate(ctx context.Context, format string) error {
 		return err
 	}
 	defer w.close()
-	cfg, problems, _, err := a.readConfig(w.files)
+	cfg, problems, err := a.ownConfig(w)
 	if err != nil {
 		return err
 	}

@@ -46,10 +46,20 @@ func (a *app) readConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Prob
 	return controller.ReadConfig(fsys, a.configFile)
 }
 
+// ownConfig reads the configuration of the working tree. One that was asked for
+// has to be there.
+func (a *app) ownConfig(w *workspace) (*config.Config, []schema.Problem, error) {
+	cfg, problems, found, err := a.readConfig(w.files)
+	if err == nil && !found && a.configFile != defaultConfig {
+		err = usageError("there is no %s; --config is relative to the repository root, such as ci/gavel.yaml", a.configFile)
+	}
+	return cfg, problems, err
+}
+
 // worktree is the working tree as a state. A gavel.yaml with errors is printed
 // and ends the command.
 func (a *app) worktree(w *workspace) (controller.State, error) {
-	cfg, problems, _, err := a.readConfig(w.files)
+	cfg, problems, err := a.ownConfig(w)
 	if err != nil {
 		return controller.State{}, err
 	}

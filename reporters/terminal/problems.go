@@ -58,8 +58,9 @@ func Source(files fs.FS) func(file string, line int) (string, bool) {
 	return func(file string, line int) (string, bool) {
 		lines, ok := cache[file]
 		if !ok {
-			data, _ := fs.ReadFile(files, file)
-			lines = strings.Split(string(data), "\n")
+			if data, err := fs.ReadFile(files, file); err == nil {
+				lines = strings.Split(string(data), "\n")
+			}
 			cache[file] = lines
 		}
 		if line < 1 || line > len(lines) {
