@@ -36,7 +36,8 @@ type DeniedError struct {
 	// Permission is the line that a workflow's permissions need, such as
 	// "pull-requests: write".
 	Permission string
-	// Message is the forge's own explanation.
+	// Message is the forge's own explanation, with the permissions that it says it
+	// would accept.
 	Message string
 }
 
@@ -45,7 +46,7 @@ func (e *DeniedError) Error() string {
 	if e.Status == http.StatusUnauthorized {
 		return fmt.Sprintf("%s: 401 %s: the token is missing, wrong or expired", e.Op, e.Message)
 	}
-	return fmt.Sprintf("%s: %d %s: it is not there, or the token may not do this; in a workflow add\n  permissions:\n    %s",
+	return fmt.Sprintf("%s: %d %s: it is not there, or the credential may not do this; gavel serve --check says what it lacks, in a workflow add\n  permissions:\n    %s",
 		e.Op, e.Status, e.Message, e.Permission)
 }
 
@@ -90,7 +91,12 @@ func Explain(op, permission string, err error) error {
 	if errors.As(err, &answer) && answer.Response != nil {
 		switch status := answer.Response.StatusCode; status {
 		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-			return &DeniedError{Op: op, Status: status, Permission: permission, Message: printable(answer.Message)}
+			message := answer.Message
+			// GitHub says it to Apps and to fine-grained tokens.
+			if accepted := answer.Response.Header.Get("X-Accepted-GitHub-Permissions"); accepted != "" {
+				message += " (it takes " + accepted + ")"
+			}
+			return &DeniedError{Op: op, Status: status, Permission: permission, Message: printable(message)}
 		}
 	}
 	return fmt.Errorf("%s: %w", op, err)

@@ -135,12 +135,13 @@ func TestDenied(t *testing.T) {
 	}{
 		{http.StatusUnauthorized, "the token is missing, wrong or expired"},
 		{http.StatusForbidden, "permissions:\n    pull-requests: read"},
+		{http.StatusForbidden, "(it takes pull_requests=read; contents=read)"},
 		{http.StatusNotFound, "permissions:\n    pull-requests: read"},
 	}
 	for _, tt := range tests {
 		t.Run(http.StatusText(tt.status), func(t *testing.T) {
 			f := newForge(t)
-			f.Inject(forgetest.Fault{Status: tt.status, Body: `{"message":"go \u001b[31maway, ` + forgetest.TokenUser + `"}`})
+			f.Inject(forgetest.Fault{Status: tt.status, Header: map[string]string{"X-Accepted-GitHub-Permissions": "pull_requests=read; contents=read"}, Body: `{"message":"go \u001b[31maway, ` + forgetest.TokenUser + `"}`})
 			_, err := newClient(t, f.URL, new(forgetest.Clock)).Pull(t.Context(), demo, 7)
 			var denied *forge.DeniedError
 			if !errors.As(err, &denied) || denied.Status != tt.status || !strings.Contains(err.Error(), tt.want) {
