@@ -213,6 +213,9 @@ func (r *Review) comment(ctx context.Context, p posting, text github.Text) (rece
 		}
 	}
 	publisher := r.publisher(p.Number, last.Comment)
+	if p.Branch != "" {
+		publisher = r.issue(p.Number, last.Comment)
+	}
 	if p.Fresh && last.Comment != 0 && last.Verdict != p.Verdict {
 		marker, _, _ := strings.Cut(p.Comment, "\n")
 		if err := publisher.Retire(ctx, marker, "The verdict before: "+last.Verdict); err != nil {
@@ -228,10 +231,21 @@ func (r *Review) comment(ctx context.Context, p posting, text github.Text) (rece
 }
 
 func (r *Review) publisher(number int, comment int64) *github.Publisher {
-	return github.New(github.Config{
+	return github.New(r.publishing(number, comment))
+}
+
+// issue publishes on one that is no pull request.
+func (r *Review) issue(number int, comment int64) *github.Publisher {
+	cfg := r.publishing(number, comment)
+	cfg.Permission = "issues: write"
+	return github.New(cfg)
+}
+
+func (r *Review) publishing(number int, comment int64) github.Config {
+	return github.Config{
 		REST: r.Client.REST(), Explain: forge.Explain, Owner: r.Repository.Owner, Name: r.Repository.Name,
 		Number: number, CommentID: comment, Login: r.Login,
-	})
+	}
 }
 
 func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) error {

@@ -53,7 +53,7 @@ func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 			tell(find("the repository", err))
 			return
 		}
-		checkRights(rights, tell)
+		checkRights(rights, repo, tell)
 		_, _, err = repo.Client.OpenPulls(ctx, repo.Name, "")
 		tell(find("pull-requests: read", refused(err)))
 		url = cmp.Or(url, said.CloneURL)
@@ -71,8 +71,12 @@ func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 }
 
 // checkRights tells what the forge says that the credential may do.
-func checkRights(rights forge.Rights, tell func(Finding)) {
-	for _, need := range needs {
+func checkRights(rights forge.Rights, repo Repository, tell func(Finding)) {
+	wanted := needs
+	if repo.DriftIssue != 0 {
+		wanted = append(slices.Clone(needs), forge.Need{Permission: "issues", Level: "write"})
+	}
+	for _, need := range wanted {
 		tell(find(need.String(), rights.Allows(need)))
 	}
 	tell(find("who may write", rights.Asks()))

@@ -185,6 +185,22 @@ func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 	}
 }
 
+// TestTheIssueIsClosedToUs: the refusal names the permission, and the status says
+// the result.
+func TestTheIssueIsClosedToUs(t *testing.T) {
+	t.Parallel()
+	w, clock := nightly(t)
+	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/issues/42/comments", Status: 403, Times: -1, Body: `{"message": "Resource not accessible"}`})
+	clock.set(2, 4)
+	w.poll()
+	w.idle()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if log := strings.Join(w.lines, "\n"); w.drift("main") != unchanged || !strings.Contains(log, "issues: write") {
+		t.Errorf("it says %q\n%s", w.drift("main"), log)
+	}
+}
+
 // TestAHeadThatWasReplaced while it was judged anew says so, and the new one is
 // judged.
 func TestAHeadThatWasReplaced(t *testing.T) {

@@ -28,6 +28,8 @@ type Config struct {
 	Name  string
 	// Number of the pull request. Defaults to none: statuses only.
 	Number int
+	// Permission is what writing there takes. Defaults to "pull-requests: write".
+	Permission string
 	// CommentID is where the comment was last time. Defaults to unknown: it is
 	// searched.
 	CommentID int64
