@@ -54,7 +54,7 @@ func RoleTargets(r config.Roles) map[schema.Role]string {
 }
 
 func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
-	out := plan.Target{Agent: !t.RunsTools(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}
+	out := plan.Target{Agent: !t.RunsTools(), Images: t.TakesImages(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}
 	if p := t.Price; p != nil {
 		out.Price = fmt.Sprintf("%v in, %v out", p.Input, p.Output)
 	}

@@ -174,6 +174,8 @@ func changesOfCases(suite string) []change {
 		{"#EvalcaseImage.value", suite, "value: sky.gif", "value: \"data:image/gif;base64,R0lGODlhMg==\"", "calls E"},
 		{"the same image in the definition", suite, "value: sky.gif", "value: \"data:image/gif;base64,R0lGODlhMQ==\"", ""},
 		{"an image", "test_definitions/sky.gif", "a1", "a2", "calls E"},
+		{"a judge that takes images", "gavel.yaml", "model: m2", "model: m2, accepts_images: true", "calls J"},
+		{"a judge that takes none", "gavel.yaml", "model: m2", "model: m2, accepts_images: false", ""},
 		{"#EvalcaseJSON.type", suite, "{type: json, value: {place: here, when: 1.0}}", `{type: text, value: "{\"place\":\"here\",\"when\":1}"}`, ""},
 		{"#EvalcaseJSON.value", suite, "place: here", "place: there", "calls E"},
 		{"order and notation of JSON", suite, "{place: here, when: 1.0}", "{when: 1, place: here}", ""},

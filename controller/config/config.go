@@ -141,6 +141,9 @@ type Target struct {
 // Everything but a model runs its own.
 func (t Target) RunsTools() bool { return t.Kind == Model }
 
+// TakesImages reports whether the file says that the target takes images.
+func (t Target) TakesImages() bool { return t.AcceptsImages != nil && *t.AcceptsImages }
+
 // A MockReply is one line of a mock target.
 type MockReply struct {
 	// Match is RE2, searched in the last message; empty matches everything.

@@ -236,6 +236,9 @@ func (d *digester) facts(layer Layer, role string, t Target) {
 		}
 		d.short(layer, role+" "+f.Name, f.Value, file)
 	}
+	if layer == Judgement && t.Images && d.showsImages() {
+		d.short(layer, role+" images", "shown", d.env.Config)
+	}
 	if t.Recorded != nil && d.env.Roots != nil {
 		agent := d.env.Targets[d.targetName()].Agent
 		lines := ""
@@ -279,6 +282,16 @@ func (d *digester) long(layer Layer, name, text string, files ...string) {
 		Layer: layer, Name: name, Of: d.of, Number: d.number,
 		Files: slices.Compact(files), Digest: hex.EncodeToString(sum[:]),
 	})
+}
+
+// showsImages reports whether the user shows an image in the case.
+func (d *digester) showsImages() bool {
+	for _, m := range d.c.Drive.Messages {
+		if m.Role == schema.RoleUser && slices.ContainsFunc(m.Blocks, func(b schema.Block) bool { return b.Type == "image" }) {
+			return true
+		}
+	}
+	return false
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

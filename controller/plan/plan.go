@@ -58,7 +58,9 @@ type Target struct {
 	// Agent is true when the target runs its own tools, so that those of a
 	// case are not sent to it.
 	Agent bool
-	Facts []Fact
+	// Images is true where it is shown the images of the cases that it judges.
+	Images bool
+	Facts  []Fact
 	// Price is that of its tokens; empty where it is not known. It counts for
 	// cases that measure what a sample costs.
 	Price string

@@ -25,10 +25,11 @@ type stage struct {
 	*bench
 	agent, user *script
 	roles       map[schema.Role]string
+	player      config.Target // whom user speaks for
 }
 
 func newStage(t *testing.T, agent []target.Reply, user ...string) *stage {
-	s := &stage{bench: newBench(t), roles: map[schema.Role]string{schema.Simulator: "player"}}
+	s := &stage{bench: newBench(t), player: config.Target{Name: "player", Kind: config.Model}, roles: map[schema.Role]string{schema.Simulator: "player"}}
 	s.agent = &script{answer: func(n int, _ target.Request) (target.Reply, error) {
 		if n >= len(agent) {
 			return target.Reply{}, &target.Error{Target: "bot", Message: "the agent has no more lines"}
@@ -55,7 +56,7 @@ func (s *stage) hold(t *testing.T, c *schema.Case) run.Outcome {
 		Ledger: s.book, Trust: operator, Roles: s.roles, Now: s.now(),
 		Targets: map[string]run.Target{
 			"bot":    {Target: s.agent, Config: s.cfg},
-			"player": {Target: s.user, Config: config.Target{Name: "player", Kind: config.Model}},
+			"player": {Target: s.user, Config: s.player},
 		},
 	}, []run.Job{{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, s.environment())}})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,6 +137,9 @@ func (s *session) asker(fault *error) evaluate.Ask {
 			return target.Reply{}, err
 		}
 		req.Case = s.kase.Key
+		if !s.Targets[name].Config.TakesImages() {
+			req.Messages = withoutImages(req.Messages)
+		}
 		s.allow(cmp.Or(s.Targets[name].Config.Timeout, roleTimeout))
 		reply, err := s.ask(ctx, string(role), name, req)
 		var store *storeError
@@ -144,6 +148,15 @@ func (s *session) asker(fault *error) evaluate.Ask {
 		}
 		return reply, err
 	}
+}
+
+// withoutImages leaves of messages what they say to a model that takes no images.
+func withoutImages(messages []schema.Message) []schema.Message {
+	out := slices.Clone(messages)
+	for i := range out {
+		out[i].Blocks = nil
+	}
+	return out
 }
 
 // player is the name of the target that has a role.

@@ -48,6 +48,8 @@ type Question struct {
 	Role   schema.Role
 	System string
 	Text   string
+	// Images are shown beside the text to a model that takes them.
+	Images []schema.Block
 	// Format is the form of the answer; nil leaves it free.
 	Format *target.Format
 }
@@ -57,7 +59,7 @@ type Question struct {
 func Put[T any](ctx context.Context, d *Dialogue, q Question, read func(reply string) (T, error)) (T, error) {
 	req := target.Request{
 		System:   cmp.Or(q.System, judgeSystem),
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: q.Text}},
+		Messages: []schema.Message{withImages(q.Text, q.Images)},
 		Format:   q.Format,
 	}
 	var answer T

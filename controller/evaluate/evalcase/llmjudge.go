@@ -27,7 +27,9 @@ func LLMJudge(ctx context.Context, spec evaluator.LLMJudge, in Input, results st
 	if err != nil {
 		return Finding{}, err
 	}
-	return ask.Put(ctx, in.Dialogue, ask.Question{Role: judge(spec.Target), Text: question, Format: &judgeFormat}, readJudgement)
+	return ask.Put(ctx, in.Dialogue, ask.Question{
+		Role: judge(spec.Target), Text: question, Images: ask.Images(in.Transcript.Messages), Format: &judgeFormat,
+	}, readJudgement)
 }
 
 var judgeFormat = target.Format{

@@ -32,7 +32,7 @@ func Rubrics(ctx context.Context, spec evaluator.Rubrics, in Input) (Finding, er
 	if len(spec.Criteria) == 0 {
 		return Finding{}, errors.New("there are no criteria")
 	}
-	question := ask.Question{Role: judge(spec.Target), Text: rubricQuestion(spec, in), Format: rubricFormat(spec.Criteria)}
+	question := ask.Question{Role: judge(spec.Target), Text: rubricQuestion(spec, in), Images: ask.Images(in.Transcript.Messages), Format: rubricFormat(spec.Criteria)}
 	return ask.Put(ctx, in.Dialogue, question, func(reply string) (Finding, error) {
 		return readRubrics(reply, spec.Criteria)
 	})
