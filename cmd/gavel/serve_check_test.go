@@ -102,6 +102,31 @@ func TestServeCheckOfAnApp(t *testing.T) {
 	}
 }
 
+// TestServeCheckOfADriftIssue takes the issue and a permission of its own.
+func TestServeCheckOfADriftIssue(t *testing.T) {
+	granted := map[string]string{"metadata": "read", "contents": "read", "pull_requests": "write", "statuses": "write", "checks": "write"}
+	for issue, tt := range map[string]checkCase{
+		"1": {func(*job) { granted["issues"] = "write" }, []string{"ok       octo/demo: issues: write\n", "ok       octo/demo: issue 1\n"}, exitPass},
+		"9": {func(*job) { delete(granted, "issues") }, []string{
+			"missing  octo/demo: issues: write: the installation grants nothing: choose Issues: Read and write under",
+			"missing  octo/demo: issue 9: 404 Not Found: correct drift_issue, or give the credential issues: read\n"}, exitUsage},
+	} {
+		t.Run(issue, func(t *testing.T) {
+			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+			file := asApp(t, j, j.forge.AddApp(t, forgetest.App{ID: 5, Slug: "gavel-judge", Installation: 77, Permissions: granted}))
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			drifting := strings.Replace(string(text), "name: octo/demo,", "name: octo/demo, drift_issue: "+issue+",", 1)
+			if err := os.WriteFile(file, []byte(drifting), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tt.run(t, j, file)
+		})
+	}
+}
+
 // asApp writes an operator's file whose credential is the App 5.
 func asApp(t *testing.T, j *job, key string) string {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -56,6 +57,7 @@ func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 		checkRights(rights, repo, tell)
 		_, _, err = repo.Client.OpenPulls(ctx, repo.Name, "")
 		tell(find("pull-requests: read", refused(err)))
+		checkIssue(ctx, repo, rights, tell)
 		url = cmp.Or(url, said.CloneURL)
 		if len(branches) == 0 {
 			branches = []string{said.DefaultBranch}
@@ -96,6 +98,20 @@ func checkRights(rights forge.Rights, repo Repository, tell func(Finding)) {
 		found.Message = fmt.Sprintf("the App is not told of %s, which polling finds later, if at all: subscribe to them under Permissions & events of the App", strings.Join(missing, ", "))
 	}
 	tell(found)
+}
+
+// checkIssue looks at the issue in which drift is told, if there is one.
+func checkIssue(ctx context.Context, repo Repository, rights forge.Rights, tell func(Finding)) {
+	if repo.DriftIssue == 0 {
+		return
+	}
+	write := forge.Need{Permission: "issues", Level: "write"}
+	tell(find(write.String(), rights.Allows(write)))
+	_, err := repo.Client.Comments(ctx, repo.Name, repo.DriftIssue, time.Now())
+	if denied, ok := errors.AsType[*forge.DeniedError](err); ok {
+		err = fmt.Errorf("%d %s: correct drift_issue, or give the credential issues: read", denied.Status, denied.Message)
+	}
+	tell(find(fmt.Sprint("issue ", repo.DriftIssue), err))
 }
 
 func find(what string, err error) Finding {
