@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
@@ -448,4 +449,34 @@ func TestAbuse18UnseenCharacters(t *testing.T) {
 		}
 	}
 	w.wantStates("two", "success failure")
+}
+
+// TestCancelLeavesWhatOthersWant: base's verdict, which the pull request was
+// measuring, is also what its branch waits for.
+func TestCancelLeavesWhatOthersWant(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "one", forgetest.Pull{})
+	w.move("refs/heads/main", "two")
+	w.move("refs/pull/1/head", "later")
+	w.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: w.commits["later"], HeadRef: "topic", BaseSHA: w.commits["two"]})
+	release := w.agent.block()
+	w.hint()
+	if asked := <-w.agent.held; asked != "two" {
+		t.Fatalf("%q is asked first, and not base's question", asked)
+	}
+	if err := w.server.Take(forge.Hint{Repository: 1, Branch: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	w.forge.AddComment(1, "mona", "/gavel cancel")
+	w.hint()
+	if asked := <-w.agent.held; asked != "two" { // by the branch
+		t.Errorf("%q is asked after the cancel", asked)
+	}
+	release()
+	w.idle()
+	w.wantStates("two", "success failure")
+	w.wantStates("later", "error error")
+	if w.agent.count("two") != 1 || w.agent.count("later") != 0 {
+		t.Errorf("asked %q", w.agent.asked)
+	}
 }
