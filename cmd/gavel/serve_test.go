@@ -323,13 +323,17 @@ func TestServeReadsItsFileAgain(t *testing.T) {
 	if line := log.await(t, "when gavel serve starts again"); !strings.Contains(line, `"listen"`) {
 		t.Errorf("it is told as %s", line)
 	}
-	log.await(t, "is in force")
+	log.await(t, `"repositories":2,`)
 	log.await(t, `"branch":"main"`)
 	works(hookSecret, http.StatusUnauthorized)
 	works(next, http.StatusAccepted)
+	// All is said of the new head before nobody looks after it any more.
+	for !strings.Contains(j.forge.Comments(1)[0].Body, "No affected cases") {
+		log.await(t, `"pull":1,"branch"`)
+	}
 
 	write(strings.Replace(text, ", {name: octo/demo, forge: "+j.forge.URL+", credential: bot}", "", 1))
-	log.await(t, "is in force")
+	log.await(t, `"repositories":1,`)
 	writes := len(j.forge.Writes())
 	works(next, http.StatusAccepted)
 	log.await(t, "which is not listed")
