@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,8 +115,15 @@ func (s *Session) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	looks := make(chan *Look)
 	var group sync.WaitGroup
+	var broken error // set before looks is closed
 	group.Go(func() {
 		defer close(looks)
+		defer func() {
+			if fault := recover(); fault != nil {
+				broken = fmt.Errorf("look at the files: panic: %v", fault)
+				cancel()
+			}
+		}()
 		for {
 			look, err := s.tree.Next(ctx)
 			if err != nil {
@@ -155,9 +163,9 @@ func (s *Session) Run(ctx context.Context) error {
 	group.Wait()
 	s.retire()
 	if s.look != nil {
-		return s.look.Close()
+		return errors.Join(broken, s.look.Close())
 	}
-	return nil
+	return broken
 }
 
 // rowsEvery is how often the rows are made anew while cases are judged: with
@@ -347,6 +355,11 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 	execution := controller.Execution{Control: s.current.control, Observe: func(p controller.Progress) { s.progress <- p }}
 	go func() {
 		defer cancel()
+		defer func() {
+			if fault := recover(); fault != nil {
+				s.ended <- ending{err: fmt.Errorf("panic: %v", fault)}
+			}
+		}()
 		report, err := s.opts.Execute(ctx, p, execution)
 		s.ended <- ending{report, err}
 	}()

@@ -365,3 +365,17 @@ func TestPauseStopRerun(t *testing.T) {
 		t.Errorf("of a case that nothing affected before: %+v, %v", detail, err)
 	}
 }
+
+// TestAPanicIsShown has a worker panic: the watch tells of it and goes on.
+func TestAPanicIsShown(t *testing.T) {
+	s := newStage(t, live.Options{})
+	s.until(board.Result, nil)
+	answer := s.bot.answer
+	s.bot.answer = func(string) string { panic("a fault of ours") }
+	s.write(map[string]string{hello: greeting("one")})
+	if u := s.until(board.Fault, nil); !strings.Contains(u.Board.Fault, "panic: a fault of ours") {
+		t.Errorf("fault %q", u.Board.Fault)
+	}
+	s.bot.answer = answer
+	s.want(s.changed(map[string]string{hello: greeting("two")}), "talk/level_1/hello pass first")
+}

@@ -77,7 +77,7 @@ func (r *runner) round(ctx context.Context, groups [][]int, job func(ctx context
 	for _, same := range groups {
 		var here place
 		here, front = behind(front)
-		group.Go(func() error {
+		group.Go(guarded(func() error {
 			defer here.pass()
 			for at, i := range same {
 				if ctx.Err() != nil {
@@ -95,7 +95,7 @@ func (r *runner) round(ctx context.Context, groups [][]int, job func(ctx context
 				}
 			}
 			return nil
-		})
+		}))
 	}
 	return left, group.Wait()
 }

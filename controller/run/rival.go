@@ -25,11 +25,11 @@ func (w *work) compare(ctx context.Context, first *series) error {
 			if sampleFailed(first.trials[i].sample) || sampleFailed(w.rival.trials[i].sample) {
 				continue
 			}
-			group.Go(func() error {
+			group.Go(guarded(func() error {
 				var err error
 				preferences[i], err = w.prefer(ctx, spec, i)
 				return err
-			})
+			}))
 		}
 		if err := group.Wait(); err != nil {
 			return err

@@ -77,7 +77,7 @@ func (s *series) run(ctx context.Context) error {
 	}
 	var group errgroup.Group
 	for i := range s.trials {
-		group.Go(func() error { return s.take(ctx, &s.trials[i]) })
+		group.Go(guarded(func() error { return s.take(ctx, &s.trials[i]) }))
 	}
 	if err := group.Wait(); err != nil {
 		return err

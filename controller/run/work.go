@@ -98,10 +98,10 @@ func (w *work) begin(ctx context.Context) error {
 	first := w.newSeries(0, 0, w.job.Digests, w.job.Case.System)
 	w.attempts = []*series{first}
 	var group errgroup.Group
-	group.Go(func() error { return first.run(ctx) })
+	group.Go(guarded(func() error { return first.run(ctx) }))
 	if r := w.job.Case.Rival; r != nil {
 		w.rival = w.newSeries(0, w.mostAttempts(), w.job.Digests.Rival(), r.System)
-		group.Go(func() error { return w.rival.run(ctx) })
+		group.Go(guarded(func() error { return w.rival.run(ctx) }))
 	}
 	if err := group.Wait(); err != nil || w.rival == nil {
 		return err

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/term"
+)
+
+// A pty is a terminal whose other end the test holds.
+type pty struct {
+	hold, side *os.File
+
+	mu  sync.Mutex
+	out bytes.Buffer // what was written to it; guarded by mu
+}
+
+// newPTY gives a terminal of 80 by 24.
+func newPTY(t *testing.T) *pty {
+	t.Helper()
+	hold, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("there are no terminals here: %v", err)
+	}
+	p := &pty{hold: hold}
+	control := func(request uintptr, arg unsafe.Pointer) {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, hold.Fd(), request, uintptr(arg)); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	var locked, number int32
+	size := [4]uint16{24, 80}
+	control(syscall.TIOCSPTLCK, unsafe.Pointer(&locked))
+	control(syscall.TIOCGPTN, unsafe.Pointer(&number))
+	control(syscall.TIOCSWINSZ, unsafe.Pointer(&size))
+	if p.side, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.side.Close() //nolint:errcheck // the test is over
+		hold.Close()   //nolint:errcheck // the test is over
+	})
+	go func() { _, _ = io.Copy(p, hold) }() // until it is closed
+	return p
+}
+
+func (p *pty) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(b)
+}
+
+func (p *pty) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+// until waits for a text on the terminal.
+func (p *pty) until(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(p.said(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the terminal does not show %q:\n%q", text, p.said())
+		}
+	}
+}
+
+// TestTheTerminalIsGivenBack has a watch on a real terminal end in several
+// ways: afterwards the terminal is as it was before.
+func TestTheTerminalIsGivenBack(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"gavel.yaml":                           "version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n",
+		"test_definitions/talk/domain.json":    `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
+		"test_definitions/talk/level_1/a.json": `{"id": "a", "name": "A", "prompt": "a", "expected": {"keywords": ["hello"]}}`,
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		end  func(p *pty, gavel *os.Process) error
+		code int
+	}{
+		"q":            {func(p *pty, _ *os.Process) error { _, err := p.hold.WriteString("q"); return err }, 0},
+		"Ctrl-C":       {func(p *pty, _ *os.Process) error { _, err := p.hold.WriteString("\x03"); return err }, exitInterrupted},
+		"a signal":     {func(_ *pty, gavel *os.Process) error { return gavel.Signal(syscall.SIGTERM) }, 0},
+		"an interrupt": {func(_ *pty, gavel *os.Process) error { return gavel.Signal(os.Interrupt) }, exitInterrupted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPTY(t)
+			before, err := term.GetState(int(p.side.Fd()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), self)
+			cmd.Args = []string{"gavel", "watch", "--ledger", filepath.Join(t.TempDir(), "ledger.db")}
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TERM=xterm-256color", "CI=")
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = p.side, p.side, p.side
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			p.until(t, "gate pass")
+			during, err := term.GetState(int(p.side.Fd()))
+			if err != nil || reflect.DeepEqual(before, during) {
+				t.Errorf("the terminal is not taken over: %v", err)
+			}
+			if err := tt.end(p, cmd.Process); err != nil {
+				t.Fatal(err)
+			}
+			if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != tt.code {
+				t.Errorf("%v, want code %d", cmd.ProcessState, tt.code)
+			}
+			after, err := term.GetState(int(p.side.Fd()))
+			if err != nil || !reflect.DeepEqual(before, after) {
+				t.Errorf("the terminal was %+v and is %+v, %v", before, after, err)
+			}
+			p.until(t, "1 passed; spent 1 call\r\n") // the sentence at the end, below what was there before
+			out := p.said()
+			for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h"} {
+				if strings.LastIndex(out, on) < 0 || strings.LastIndex(out, off) < strings.LastIndex(out, on) {
+					t.Errorf("%q is not taken back by %q", on, off)
+				}
+			}
+		})
+	}
+}
