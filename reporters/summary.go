@@ -1,9 +1,13 @@
 package reporters
 
 import (
+	"strings"
+
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/tally"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // summarise counts the cases of head. Removed ones are counted apart.
@@ -85,10 +89,12 @@ func countVerdict(s *Summary, row Row) {
 }
 
 // diff speaks of the cases judged on both sides. Both means use head's
-// weights, so that a changed weight alone is no difference.
+// weights, so that a changed weight alone is no difference. The interval is that
+// of the mean difference over cases such as these.
 func diff(rows []Row, pairs []pair) Diff {
 	var d Diff
 	var base, head tally.Mean
+	var measured []stats.Pair
 	for i, row := range rows {
 		if row.Class != nil {
 			countClass(&d, *row.Class)
@@ -97,6 +103,7 @@ func diff(rows []Row, pairs []pair) Diff {
 			d.Pairs++
 			base.Add(row.BaseScore, row.Weight)
 			head.Add(row.Score, row.Weight)
+			measured = append(measured, difference(row, pairs[i].plan.Head))
 		}
 	}
 	d.ScoreBase, d.ScoreHead = base.Value(), head.Value()
@@ -104,7 +111,26 @@ func diff(rows []Row, pairs []pair) Diff {
 		delta := *d.ScoreHead - *d.ScoreBase
 		d.Delta = &delta
 	}
+	// No difference of scores lies outside of −1 and 1, and an interval from one
+	// to the other says nothing.
+	if ci, ok := stats.Clustered(measured); ok && (ci.Low > -1 || ci.High < 1) {
+		low, high := max(ci.Low, -1), min(ci.High, 1)
+		d.CILow, d.CIHigh = &low, &high
+	}
 	return d
+}
+
+// difference is that of a row that has both scores. The turns of a conversation
+// go together, all other cases are on their own.
+func difference(row Row, head *schema.Case) stats.Pair {
+	p := stats.Pair{Weight: row.Weight, Cluster: "case " + row.Key + "\x00" + row.Target}
+	if row.Score != nil && row.BaseScore != nil {
+		p.Difference = *row.Score - *row.BaseScore
+	}
+	if talk := head.Labels.Conversation; talk != "" {
+		p.Cluster = strings.Join(append([]string{"conversation", row.Target, talk}, row.Groups...), "\x00")
+	}
+	return p
 }
 
 func countClass(d *Diff, class Class) {

@@ -101,6 +101,9 @@ func Difference(d Diff) string {
 	}
 	if d.CILow != nil && d.CIHigh != nil {
 		out += fmt.Sprintf(", 95 %% CI %s … %s", phrase.Signed(*d.CILow, 3), phrase.Signed(*d.CIHigh, 3))
+		if *d.CILow <= 0 && *d.CIHigh >= 0 {
+			out += ": may be noise"
+		}
 	}
 	return out
 }

@@ -45,6 +45,64 @@ func Paired(differences []float64, r float64) (interval Interval, ok bool) {
 	return Interval{mean, mean - half, mean + half}, true
 }
 
+// A Pair is one of the things that were measured twice.
+type Pair struct {
+	Difference float64
+	// Weight is its share in the mean, ≥ 0.
+	Weight float64
+	// Cluster names what it has in common with others, so that they tell less
+	// than as many that have nothing in common.
+	Cluster string
+}
+
+// Clustered gives the interval of the weighted mean difference d̄ = Σ w·d / Σ w
+// of pairs in G ≥ 2 clusters,
+//
+//	d̄ ± t(0.975, G−1) · √( G/(G−1) · Σ u² ) / Σ w
+//
+// over the clusters, with u = Σ w·(d − d̄) within each: the linearised variance
+// of a ratio of cluster totals (Cochran, Sampling Techniques, 3rd edition 1977,
+// 6.3 and 9A; Liang and Zeger, Biometrika 73, 1986). With equal weights and
+// every pair a cluster of its own it is that of [Paired] for r = 0.
+//
+// ok is false where there is nothing to tell the noise by: fewer than two
+// clusters, none that differs from another, or a weight or a difference that is
+// no finite number.
+func Clustered(pairs []Pair) (interval Interval, ok bool) {
+	var sum, weights float64
+	for _, p := range pairs {
+		sum += p.Weight * p.Difference
+		weights += p.Weight
+	}
+	mean := sum / weights
+	var totals []float64 // in the order of the pairs, so that equal input gives equal output
+	place := map[string]int{}
+	for _, p := range pairs {
+		if p.Weight <= 0 {
+			continue
+		}
+		i, known := place[p.Cluster]
+		if !known {
+			i = len(totals)
+			place[p.Cluster], totals = i, append(totals, 0)
+		}
+		totals[i] += p.Weight * (p.Difference - mean)
+	}
+	g := float64(len(totals))
+	if g < 2 {
+		return Interval{}, false
+	}
+	var squares float64
+	for _, u := range totals {
+		squares += u * u
+	}
+	half := t975(len(totals)-1) * math.Sqrt(g/(g-1)*squares) / weights
+	if !(half > 1e-9) || math.IsInf(half, 0) {
+		return Interval{}, false
+	}
+	return Interval{mean, mean - half, mean + half}, true
+}
+
 // Mean is the arithmetic mean, or NaN of nothing.
 func Mean(values []float64) float64 {
 	var sum float64

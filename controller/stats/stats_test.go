@@ -33,6 +33,42 @@ func TestPaired(t *testing.T) {
 	}
 }
 
+// TestClustered compares with intervals that were computed by hand.
+func TestClustered(t *testing.T) {
+	alone := func(differences ...float64) []stats.Pair {
+		var pairs []stats.Pair
+		for i, d := range differences {
+			pairs = append(pairs, stats.Pair{Difference: d, Weight: 2, Cluster: string(rune('a' + i))})
+		}
+		return pairs
+	}
+	for name, tt := range map[string]struct {
+		pairs []stats.Pair
+		want  stats.Interval
+		ok    bool
+	}{
+		"each alone, as if paired": {alone(1, 2, 3, 4, 5), stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}, true},
+		// u = ±2, so that √(2/1 · 8) / 4 = 1.
+		"two clusters of two": {[]stats.Pair{{1, 1, "a"}, {1, 1, "a"}, {-1, 1, "b"}, {-1, 1, "b"}}, stats.Interval{Low: -12.706205, High: 12.706205}, true},
+		// d̄ = 3/4, u = ±3/4, so that √(2/1 · 9/8) / 4 = 3/8.
+		"weights":             {[]stats.Pair{{0, 1, "a"}, {1, 3, "b"}}, stats.Interval{Mean: 0.75, Low: 0.75 - 12.706205*3/8, High: 0.75 + 12.706205*3/8}, true},
+		"no weight, no voice": {append(alone(1, 2, 3, 4, 5), stats.Pair{Difference: 9, Cluster: "z"}), stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}, true},
+		"nothing":             {nil, stats.Interval{}, false},
+		"one cluster":         {[]stats.Pair{{1, 1, "a"}, {2, 1, "a"}}, stats.Interval{}, false},
+		"all the same":        {alone(1, 1, 1), stats.Interval{}, false},
+		"no weights":          {[]stats.Pair{{1, 0, "a"}, {2, 0, "b"}}, stats.Interval{}, false},
+		"no number":           {alone(1, math.NaN(), 2), stats.Interval{}, false},
+		"no end":              {alone(1, math.Inf(1), 2), stats.Interval{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := stats.Clustered(tt.pairs)
+			if ok != tt.ok || !near(got.Mean, tt.want.Mean, 1e-9) || !near(got.Low, tt.want.Low, 1e-5) || !near(got.High, tt.want.High, 1e-5) {
+				t.Errorf("%+v %v, want %+v %v", got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}
+
 func TestPairedHasNothingToGoBy(t *testing.T) {
 	for _, differences := range [][]float64{nil, {1}, {1, math.NaN()}, {1, math.Inf(1)}} {
 		if got, ok := stats.Paired(differences, 0); ok {

@@ -38,7 +38,7 @@ var rooms = []room{
 	{dir: "controller/ledger", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it stores what it is given and starts nothing"},
 	{dir: "reporters/comment", sees: []string{"schema", "controller/verdict", "controller/plan", "reporters"}, reason: "a comment is told from a report alone"},
 	{
-		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan", "reporters/comment"},
+		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/stats", "reporters/comment"},
 		reason: "a report is rendered from what was found, whoever found it",
 	},
 	{
