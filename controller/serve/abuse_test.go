@@ -171,6 +171,9 @@ func TestAbuse22RollingRestart(t *testing.T) {
 	t.Parallel()
 	for at := range 5 { // two pending, two final, the comment
 		for _, applied := range []bool{false, true} {
+			if raced && (at != 2 || !applied) {
+				continue
+			}
 			t.Run(fmt.Sprint(at, applied), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)
