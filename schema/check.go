@@ -136,7 +136,7 @@ func (w *walker) object(n *node, s *shape.Shape, at Position) {
 		if n == w.root && slices.Contains(w.added, f.name) {
 			continue
 		}
-		near := w.meant(f.name, s, n)
+		near := cmp.Or(s.Refused[f.name].To, w.meant(f.name, s, n))
 		if slices.Contains(s.Must, near) {
 			meant = append(meant, near)
 		}

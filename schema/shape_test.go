@@ -53,7 +53,7 @@ func TestShapes(t *testing.T) {
 		{"#Outer", `{"name": "ab", "tags": ["x"]}`, "1:24 out-of-range: `tags` has 1 item; it must have at least 2 items"},
 		{"#Outer", `{"name": "ab", "tags": ["x", 5]}`, `1:30 wrong-type: an item of tags must be a string, not a number; write "5"`},
 		{"#Outer", `{"name": "ab", "prompt": 1}`, "1:16 misplaced-field: `prompt` does not belong here: it is elsewhere; remove it, now"},
-		{"#Outer", `{"title": "ab"}`, "1:1 missing-field: the field `name` is missing; add \"name\": … / 1:2 renamed-field: `title` is the name that a later version of the format uses; write `name`"},
+		{"#Outer", `{"title": "ab"}`, "1:2 renamed-field: `title` is the name that a later version of the format uses; write `name`"},
 		{"#Outer", `{"name": "ab", "inner": {"b": 1}}`, "1:26 renamed-field: `b` is the name that a later version of the format uses; write `a`"},
 		{"#Other", `{"inner": {"a": 1}, "s": ""}`, "1:26 out-of-range: `s` has 0 characters; it must have at least 1"},
 		{"#List", `[{}]`, ""},

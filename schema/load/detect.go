@@ -98,18 +98,29 @@ func misfit(doc *schema.Document) []schema.Problem {
 			best, bestKey, bestCount = dialect, signs[0], len(signs)
 		}
 	}
-	now, isRenamed := renamed[best][bestKey]
+	_, isRenamed := renamed[best][bestKey]
 	switch {
 	case best == "":
 		return misspelt(doc, keys, at)
 	case isRenamed && !slices.Contains(distinctive[best], bestKey):
-		return []schema.Problem{doc.Problem("renamed-field", fmt.Sprintf("`%s` is the name that a later version of the %s format uses", bestKey, best),
-			fmt.Sprintf("write `%s`", now), append(at, bestKey)...)}
+		return later(doc, best, keys, at)
 	case nearlyHas(doc, best, keys):
 		return doc.CheckPart(caseOf[best], schema.Error, at...)
 	}
 	return []schema.Problem{doc.Problem("unknown-dialect", fmt.Sprintf("the file has `%s` like a definition of the %s format, and fits no format", bestKey, best),
 		lacking(best, keys)+", or name the file in .gavelignore", append(at, bestKey)...)}
+}
+
+// later tells of every name that a later version of a format uses.
+func later(doc *schema.Document, dialect string, keys []string, at []any) []schema.Problem {
+	var found []schema.Problem
+	for _, key := range keys {
+		if now, is := renamed[dialect][key]; is && !slices.Contains(keys, now) {
+			found = append(found, doc.Problem("renamed-field", fmt.Sprintf("`%s` is the name that a later version of the %s format uses", key, dialect),
+				fmt.Sprintf("write `%s`", now), append(at, key)...))
+		}
+	}
+	return found
 }
 
 // caseOf are the definitions of what a case, or a file with one, is.

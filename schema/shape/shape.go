@@ -113,7 +113,11 @@ type Bound struct {
 // A Refusal is what is said of a field that people write although it is not
 // part of the format. A schema declares it by an attribute of the struct:
 // @misplaced(field, why="…", instead="…") or @renamed(field, to=…).
-type Refusal struct{ Rule, Message, Hint string }
+type Refusal struct {
+	Rule, Message, Hint string
+	// To is the field that is meant; empty where there is none.
+	To string
+}
 
 // Shape gives that of a definition, such as #Test.
 func (c *Checker) Shape(def string) *Shape {
@@ -275,9 +279,9 @@ func (s *Shape) readRefused(v cue.Value) {
 		var r Refusal
 		switch a.Name() {
 		case "misplaced":
-			r = Refusal{"misplaced-field", fmt.Sprintf("`%s` does not belong here: %s", name, args["why"]), args["instead"]}
+			r = Refusal{"misplaced-field", fmt.Sprintf("`%s` does not belong here: %s", name, args["why"]), args["instead"], ""}
 		case "renamed":
-			r = Refusal{"renamed-field", fmt.Sprintf("`%s` is the name that a later version of the format uses", name), fmt.Sprintf("write `%s`", args["to"])}
+			r = Refusal{"renamed-field", fmt.Sprintf("`%s` is the name that a later version of the format uses", name), fmt.Sprintf("write `%s`", args["to"]), args["to"]}
 		default:
 			continue
 		}
