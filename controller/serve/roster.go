@@ -174,8 +174,12 @@ func (s *Server) lookAfter(ctx context.Context) {
 func (s *Server) follow(ctx context.Context, r *Repository, e *entry) {
 	var repo *repository
 	defer func() {
-		if repo != nil {
-			s.leave(repo, s.listed(r.name()))
+		if repo == nil {
+			return
+		}
+		replaced := s.listed(r.name())
+		if s.leave(repo, replaced); !replaced {
+			s.cfg.Observer.Tell(r.name(), "the repository is not looked after any more")
 		}
 	}()
 	for ctx.Err() == nil {
