@@ -108,7 +108,7 @@ func TestTokensOfWholeCases(t *testing.T) {
 // handle of its own, whose cases are not the same: together they finish as many
 // as the day has calls for, and begin no more.
 func TestProcessesShareTheBudgetOfADay(t *testing.T) {
-	limit, samples := int64(40), 3
+	limit, samples := int64(13), 2
 	benches := benches(t, 3)
 	outcomes := make([][]run.Outcome, len(benches))
 	scripts := make([]*script, len(benches))
@@ -119,7 +119,7 @@ func TestProcessesShareTheBudgetOfADay(t *testing.T) {
 		b.need = needs(int64(samples), int64(samples))
 		scripts[i] = &script{answer: func(int, target.Request) (target.Reply, error) { return says("hello"), nil }}
 		var keys []string
-		for n := range 10 {
+		for n := range 4 {
 			keys = append(keys, fmt.Sprintf("%d/%d ", i, n))
 		}
 		group.Go(func() { outcomes[i] = b.run(t.Context(), t, scripts[i], sampled(samples, keys...)...) })
@@ -130,11 +130,11 @@ func TestProcessesShareTheBudgetOfADay(t *testing.T) {
 		calls += len(scripts[i].asked)
 		finished += strings.Count(judged(t, scripts[i], outcomes[i]), "/")
 	}
-	if calls != 39 || finished != 13 {
+	if calls != 12 || finished != 6 {
 		t.Errorf("%d cases were finished with %d calls of %d", finished, calls, limit)
 	}
 	on, err := benches[0].book.Accounts(t.Context())
-	if err != nil || len(on) != 1 || on[0].Calls != 39 {
+	if err != nil || len(on) != 1 || on[0].Calls != 12 {
 		t.Errorf("the day's account: %+v, %v", on, err)
 	}
 }

@@ -3,7 +3,6 @@ package run_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -20,7 +19,7 @@ import (
 // benches are several openings of one ledger, as several processes have it.
 func benches(tb testing.TB, n int) []*bench {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "ledger.db")
+	path := emptyLedger(tb)
 	out := make([]*bench, n)
 	for i := range out {
 		book, err := ledger.Open(tb.Context(), ledger.Config{Path: path})

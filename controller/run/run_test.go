@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -76,9 +77,42 @@ type bench struct {
 	clock time.Time
 }
 
+// fresh is the file of a ledger that is empty. To make one takes longer than
+// most tests do.
+var fresh = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "ledger")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // it is of no use to anybody
+	path := filepath.Join(folder, "ledger.db")
+	book, err := ledger.Open(context.Background(), ledger.Config{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if err := book.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// emptyLedger is the path of a ledger that is the test's own.
+func emptyLedger(tb testing.TB) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "ledger.db")
+	data, err := fresh()
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
 func newBench(tb testing.TB) *bench {
 	tb.Helper()
-	book, err := ledger.Open(tb.Context(), ledger.Config{Path: filepath.Join(tb.TempDir(), "ledger.db")})
+	book, err := ledger.Open(tb.Context(), ledger.Config{Path: emptyLedger(tb)})
 	if err != nil {
 		tb.Fatal(err)
 	}
