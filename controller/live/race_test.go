@@ -1,0 +1,7 @@
+//go:build race
+
+package live_test
+
+// manyFiles is what a checkout changes. Under the race detector, which sees the
+// same of fewer, each takes many times as long.
+const manyFiles = 500
