@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,6 +73,7 @@ func TestDelimitersCannotBeGuessed(t *testing.T) {
 	down := true
 	said := func() []string {
 		s := newStage(t, []target.Reply{says("A"), says("A")})
+		s.book = benchOn(t, filepath.Join(t.TempDir(), "ledger.db")).book // with a secret of its own
 		s.roles[schema.Judge] = "player"
 		s.user.answer = func(n int, _ target.Request) (target.Reply, error) {
 			switch {

@@ -96,7 +96,7 @@ var fresh = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// emptyLedger is the path of a ledger that is the test's own.
+// emptyLedger is the path of a ledger that is the test's own but for its secret.
 func emptyLedger(tb testing.TB) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "ledger.db")
@@ -112,7 +112,13 @@ func emptyLedger(tb testing.TB) string {
 
 func newBench(tb testing.TB) *bench {
 	tb.Helper()
-	book, err := ledger.Open(tb.Context(), ledger.Config{Path: emptyLedger(tb)})
+	return benchOn(tb, emptyLedger(tb))
+}
+
+// benchOn has the ledger at path, which is made where it is not there.
+func benchOn(tb testing.TB, path string) *bench {
+	tb.Helper()
+	book, err := ledger.Open(tb.Context(), ledger.Config{Path: path})
 	if err != nil {
 		tb.Fatal(err)
 	}
