@@ -77,7 +77,7 @@ func (r *Review) decides(base, head func() (fs.FS, error)) (cfg *config.Config, 
 // where it is run.
 func (r *Review) notRun(problems []schema.Problem, found bool) string {
 	switch {
-	case !r.trust.Run && r.Forks == ForksPlan:
+	case !r.trust.Run && (r.Forks == ForksPlan || !r.obeying):
 		return r.trust.Reason + ": validated and planned only"
 	case !r.trust.Run:
 		return r.trust.Reason + ": validated and planned only, until somebody with write permission approves"

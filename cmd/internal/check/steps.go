@@ -52,9 +52,10 @@ func tool(args ...string) func(context.Context, string, io.Writer) error {
 	}
 }
 
-// test shows the lines of go test as they come, since it takes the longest.
+// test shows the lines of go test as they come, since it takes the longest. A
+// package may take long where the race detector shares few cores with others.
 func test(ctx context.Context, root string, out io.Writer) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-race", "-shuffle=on", "./...")
+	cmd := exec.CommandContext(ctx, "go", "test", "-race", "-shuffle=on", "-timeout", "30m", "./...")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, out, out
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("go test: %w", err)
