@@ -229,6 +229,14 @@ func TestDefaults(t *testing.T) {
 			"t/evaluators/keyword.json", `{"id": "keyword", "type": "predefined", "config": {"threshold": 0.9}}`,
 			func(c *schema.Case) bool { return c.Evaluators[0].Rule.Threshold == 0.9 },
 		},
+		"a predefined evaluator is the built-in": {
+			"t/evaluators/keyword.json", `{"id": "keyword", "type": "predefined", "extraction_regex": "(x)"}`,
+			func(c *schema.Case) bool { return c.Evaluators[0].Spec.Kind() == "keyword" },
+		},
+		"another of its name is not": {
+			"t/evaluators/keyword.json", `{"id": "keyword", "type": "custom", "extraction_regex": "(x)"}`,
+			func(c *schema.Case) bool { return c.Evaluators[0].Spec.Kind() == "regex" },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c := one(t, map[string]string{tt.file: tt.text}); !tt.holds(c) {
