@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -274,8 +275,8 @@ func TestBeat(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "ledger.db")
 	synctest.Test(t, func(t *testing.T) {
 		one, other := &book{t: t, Ledger: open(t, store)}, &book{t: t}
-		var shift time.Duration
-		other.Ledger = openAt(t, ledger.Config{Path: store, Now: func() time.Time { return time.Now().Add(shift) }})
+		var shift atomic.Int64 // of the other's clock, in nanoseconds
+		other.Ledger = openAt(t, ledger.Config{Path: store, Now: func() time.Time { return time.Now().Add(time.Duration(shift.Load())) }})
 		first, second := one.want(base, "e", "f"), other.want(base, "e", "f")
 		kept, lost := one.lease(first, "e"), one.lease(first, "f")
 		for range 100 {
@@ -285,9 +286,9 @@ func TestBeat(t *testing.T) {
 		if wanted, err := second.Drop(t.Context(), "e"); err != nil || !wanted {
 			t.Errorf("wanted by a run that gives signs of life: %v, %v", wanted, err)
 		}
-		shift = 11 * time.Second
+		shift.Store(int64(11 * time.Second))
 		other.lease(second, "f")
-		shift = 0
+		shift.Store(0)
 		time.Sleep(3100 * time.Millisecond)
 		synctest.Wait()
 		other.wantLeased(second, "e")
