@@ -15,7 +15,9 @@ import (
 // handler answers deliveries and those who watch over the server.
 func (s *serving) handler() (http.Handler, error) {
 	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Ready() }, Metrics: s.metrics.Handler()}
-	if hook := s.now.Load().file.Webhook; hook != nil {
+	file := s.now.Load().file
+	cfg.Hosts = file.Hosts
+	if hook := file.Webhook; hook != nil {
 		cfg.Path = hook.Path
 	}
 	var err error

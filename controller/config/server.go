@@ -22,6 +22,8 @@ import (
 type Server struct {
 	// Listen is host:port.
 	Listen string
+	// Hosts are names by which it is reached, beside addresses and localhost.
+	Hosts []string
 	// Data is the folder for clones, Ledger the ledger's file.
 	Data   string
 	Ledger string
@@ -96,9 +98,10 @@ const DefaultForge = "https://api.github.com"
 
 // serverForm is the operator's file as it is written.
 type serverForm struct {
-	Listen  string `json:"listen"`
-	Data    string `json:"data"`
-	Ledger  string `json:"ledger"`
+	Listen  string   `json:"listen"`
+	Hosts   []string `json:"hosts"`
+	Data    string   `json:"data"`
+	Ledger  string   `json:"ledger"`
 	Webhook *struct {
 		Path         string `json:"path"`
 		SecretEnv    string `json:"secret_env"`
@@ -170,7 +173,7 @@ func ParseServer(file string, data []byte) (*Server, []schema.Problem) {
 
 func (f serverForm) server() *Server {
 	s := &Server{
-		Listen: cmp.Or(f.Listen, "127.0.0.1:8080"), Data: cmp.Or(f.Data, "/var/lib/gavel"),
+		Listen: cmp.Or(f.Listen, "127.0.0.1:8080"), Hosts: f.Hosts, Data: cmp.Or(f.Data, "/var/lib/gavel"),
 		Credentials: make(map[string]Credential, len(f.Credentials)),
 		Trust: ServerTrust{
 			Forks: cmp.Or(f.Trust.Forks, "approve"), Programs: cmp.Or(f.Trust.Programs, "approved"),
@@ -211,6 +214,11 @@ type serverChecker struct {
 func (k *serverChecker) check(f serverForm) {
 	if _, port, err := net.SplitHostPort(k.server.Listen); err != nil || !isPort(port) {
 		k.fail("bad-address", fmt.Sprintf("`listen` is %q, which is no address", k.server.Listen), "write it as host:port, such as 127.0.0.1:8080", "listen")
+	}
+	for i, name := range k.server.Hosts {
+		if name == "" || strings.ContainsAny(name, ":/") {
+			k.fail("bad-host", fmt.Sprintf("`hosts` has %q, which is no name of a host", name), "write the name alone, such as gavel.internal", "hosts", i)
+		}
 	}
 	k.duration("poll")
 	if w := k.server.Webhook; w != nil {

@@ -13,6 +13,7 @@ import (
 const fullServer = `
 version: 1
 listen: 0.0.0.0:9000
+hosts: [gavel.example]
 data: /srv/gavel
 ledger: /srv/ledger.db
 webhook: {path: /github, secret_env: HOOK, previous_secret_file: /run/secrets/old}
@@ -36,7 +37,7 @@ func TestParseServer(t *testing.T) {
 	}
 	usd := 20.0
 	want := &Server{
-		Listen: "0.0.0.0:9000", Data: "/srv/gavel", Ledger: "/srv/ledger.db",
+		Listen: "0.0.0.0:9000", Hosts: []string{"gavel.example"}, Data: "/srv/gavel", Ledger: "/srv/ledger.db",
 		Webhook: &Webhook{Path: "/github", Secret: Secret{Env: "HOOK"}, Previous: Secret{File: "/run/secrets/old"}},
 		Credentials: map[string]Credential{
 			"bot": {Token: Secret{Env: "GITHUB_TOKEN"}}, "app": {AppID: 5, Installation: 7, Key: Secret{File: "/run/secrets/app.pem"}},
@@ -85,6 +86,9 @@ func TestServerProblems(t *testing.T) {
 		{with("listn: x"), "2:1 unknown-field", "`listen`?"},
 		{with("listen: \"8080\""), "2:1 bad-address", "host:port"},
 		{with("listen: \"h:99999\""), "2:1 bad-address", "host:port"},
+		{with("hosts: [\"gavel.internal:8080\"]"), "2:9 bad-host", "the name alone"},
+		{with("hosts: [a, \"https://gavel.internal\"]"), "2:12 bad-host", "the name alone"},
+		{with("hosts: [\"\"]"), "2:9 bad-host", "the name alone"},
 		{with("poll: 5"), "2:7 wrong-type", "string"},
 		{with("poll: soon"), "2:1 bad-duration", "60s"},
 		{with("webhook: {}"), "2:1 missing-field", "GAVEL_SECRET"},

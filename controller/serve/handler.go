@@ -2,7 +2,11 @@ package serve
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 )
@@ -12,6 +16,9 @@ type HandlerConfig struct {
 	// Ready reports whether all repositories were looked through.
 	Ready   func() bool
 	Metrics http.Handler
+	// Hosts are names under which the server is asked, beside addresses and
+	// localhost.
+	Hosts []string
 	// Path is where deliveries arrive. Defaults to nowhere.
 	Path    string
 	Webhook forge.WebhookConfig
@@ -30,8 +37,9 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 		fmt.Fprintln(w, "ready")
 	})
 	mux.Handle("GET /metrics", cfg.Metrics)
+	named := cfg.ofThisServer(mux)
 	if cfg.Path == "" {
-		return mux, nil
+		return named, nil
 	}
 	hook, err := forge.NewWebhook(cfg.Webhook)
 	if err != nil {
@@ -43,6 +51,25 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 			hook.ServeHTTP(w, r)
 			return
 		}
-		mux.ServeHTTP(w, r)
+		named.ServeHTTP(w, r)
 	}), nil
+}
+
+// ofThisServer refuses requests that name another host. A page whose name its
+// owner lets lead here (DNS rebinding) would else read with the browser of
+// somebody who may. Deliveries need no such care: they are signed.
+func (cfg HandlerConfig) ofThisServer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		known := func(name string) bool { return strings.EqualFold(name, host) }
+		if err != nil && !known("localhost") && !slices.ContainsFunc(cfg.Hosts, known) {
+			http.Error(w, "this server is not asked under that name; the operator's file lists its names under hosts", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

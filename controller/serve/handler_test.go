@@ -40,12 +40,48 @@ func TestAbuse23Handler(t *testing.T) {
 	} {
 		ready = tt.ready
 		rec := httptest.NewRecorder()
-		req := httptest.NewRequest(tt.method, "/", nil)
+		req := httptest.NewRequest(tt.method, "http://127.0.0.1/", nil)
 		req.URL.Path = tt.path
 		handler.ServeHTTP(rec, req)
 		if rec.Code != tt.want || !strings.Contains(rec.Body.String(), tt.says) {
 			t.Errorf("%s %s = %d %q, want %d %q", tt.method, tt.path, rec.Code, rec.Body, tt.want, tt.says)
 		}
+	}
+}
+
+// TestAbuse23DNSRebinding: a page whose name leads here reads nothing, and a
+// delivery arrives under any name.
+func TestAbuse23DNSRebinding(t *testing.T) {
+	handler, err := serve.NewHandler(serve.HandlerConfig{
+		Ready:   func() bool { return true },
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
+		Hosts:   []string{"gavel.example"},
+		Path:    "/hooks",
+		Webhook: forge.WebhookConfig{Secrets: []forge.Token{"a-secret-of-the-webhook"}, Take: func(forge.Hint) error { return nil }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]int{
+		"127.0.0.1:8080": http.StatusOK, "10.1.2.3": http.StatusOK, "[::1]:8080": http.StatusOK, "[::1]": http.StatusOK,
+		"localhost:8080": http.StatusOK, "Gavel.example:443": http.StatusOK,
+		"evil.example:8080": http.StatusMisdirectedRequest, "127.0.0.1.evil.example": http.StatusMisdirectedRequest,
+		"gavel.example.evil.example": http.StatusMisdirectedRequest, "": http.StatusMisdirectedRequest,
+	} {
+		for _, path := range []string{"/metrics", "/readyz", "/healthz"} {
+			rec := httptest.NewRecorder()
+			req := httptest.NewRequest("GET", path, nil)
+			req.Host = host
+			handler.ServeHTTP(rec, req)
+			if rec.Code != want {
+				t.Errorf("%s of %q = %d, want %d", path, host, rec.Code, want)
+			}
+		}
+	}
+	rec := httptest.NewRecorder()
+	handler.ServeHTTP(rec, httptest.NewRequest("POST", "http://hooks.example/hooks", nil))
+	if rec.Code != http.StatusUnsupportedMediaType {
+		t.Errorf("a delivery under another name = %d", rec.Code)
 	}
 }
 
