@@ -102,9 +102,7 @@ func TestDemo(t *testing.T) {
 		dir := demoFolder(t)
 		recordSides(t, "mixed/main", side{mainOf(t, dir), "mixed_main.yaml"}, side{dir, "mixed_pull.yaml"})
 	}
-	if isolated, err := condition("isolated"); err != nil || !isolated {
-		t.Skip("programs cannot be isolated here")
-	}
+	needsIsolation(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	stdout, stderr, code := gavel(t, t.TempDir(), "demo")
 	if code != exitPass || stderr != "" {
@@ -158,9 +156,7 @@ func TestDemoWithoutASandbox(t *testing.T) {
 // it, against its recordings. Both have one ledger, so that every kind of
 // change is seen to cost what it has to.
 func TestMixedExample(t *testing.T) {
-	if isolated, err := condition("isolated"); err != nil || !isolated {
-		t.Skip("programs cannot be isolated here")
-	}
+	needsIsolation(t)
 	dir := demoFolder(t)
 	book := "--ledger=" + filepath.Join(t.TempDir(), "ledger.db")
 	want := map[string]string{

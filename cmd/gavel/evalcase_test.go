@@ -5,9 +5,7 @@ import "testing"
 // TestEvalcaseExample runs the example of the evalcase dialect against its
 // recordings.
 func TestEvalcaseExample(t *testing.T) {
-	if isolated, err := condition("isolated"); err != nil || !isolated {
-		t.Skip("programs cannot be isolated here")
-	}
+	needsIsolation(t)
 	dir, _ := judgeExample(t, "evalcase", map[string]string{
 		"basics#regional-date":        "fail 0.00 of 1 The date was read in the US format. (missed: 5 March was a Tuesday)",
 		"basics#simple-greeting":      "pass 1.00 of 1 A greeting.",

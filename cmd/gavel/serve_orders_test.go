@@ -12,9 +12,7 @@ import (
 // approves its commit, in the sandbox and with the files of its commit, and that
 // of the next commit is not. What is known of the other case is known.
 func TestServeRunsAnApprovedProgram(t *testing.T) {
-	if isolated, err := condition("isolated"); err != nil || !isolated {
-		t.Skip("programs cannot be isolated here")
-	}
+	needsIsolation(t)
 	stranger := forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}
 	j := newJob(t, stranger, forgetest.TokenUser)
 	j.forge.SetPermission("mona", "write")
