@@ -16,12 +16,7 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 	w := newWorld(t)
 	var listed []*serve.Repository
 	w.configure = func(cfg *serve.Config) { listed = cfg.Repositories }
-	w.start()
-	w.idle()
-	release := w.agent.block()
-	w.push("one")
-	w.hint()
-	<-w.agent.held
+	release := w.judging()
 	w.server.Update(nil, serve.Policy{})
 	w.idle()
 	release()
@@ -46,12 +41,7 @@ func TestAnotherPolicy(t *testing.T) {
 	w := newWorld(t)
 	var listed []*serve.Repository
 	w.configure = func(cfg *serve.Config) { listed = cfg.Repositories }
-	w.start()
-	w.idle()
-	release := w.agent.block()
-	w.push("one")
-	w.hint()
-	<-w.agent.held
+	release := w.judging()
 	w.server.Update(listed, serve.Policy{Forks: "never"})
 	w.look()
 	release()
@@ -164,12 +154,7 @@ func TestAnArchivedRepository(t *testing.T) {
 func TestADeletedRepository(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.start()
-	w.idle()
-	release := w.agent.block()
-	w.push("one")
-	w.hint()
-	<-w.agent.held
+	release := w.judging()
 	w.forge.Rename("")
 	w.poll()
 	w.idle()

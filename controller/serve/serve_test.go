@@ -169,12 +169,7 @@ func TestANewHeadSupersedesTheRun(t *testing.T) {
 // TestAClosedPullRequestEndsItsRun.
 func TestAClosedPullRequestEndsItsRun(t *testing.T) {
 	w := newWorld(t)
-	w.start()
-	w.idle()
-	release := w.agent.block()
-	w.push("one")
-	w.hint()
-	<-w.agent.held
+	release := w.judging()
 	w.pull("one", forgetest.Pull{Closed: true})
 	w.hint()
 	w.idle()
@@ -191,12 +186,7 @@ func TestAClosedPullRequestEndsItsRun(t *testing.T) {
 // TestAStopInTheMiddle leaves nothing pending, and the next start goes on.
 func TestAStopInTheMiddle(t *testing.T) {
 	w := newWorld(t)
-	w.start()
-	w.idle()
-	release := w.agent.block()
-	w.push("one")
-	w.hint()
-	<-w.agent.held
+	release := w.judging()
 	w.end()
 	release()
 	if got := w.states("one"); got != "error error" || !strings.Contains(w.says("one"), "goes on when it starts again") {
@@ -211,12 +201,7 @@ func TestAStopInTheMiddle(t *testing.T) {
 // before it came back.
 func TestAHeadThatNobodyNames(t *testing.T) {
 	w := newWorld(t)
-	w.start()
-	w.idle()
-	release := w.agent.block()
-	w.push("one")
-	w.hint()
-	<-w.agent.held
+	release := w.judging()
 	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/" + w.commits["one"], Status: 500, Times: -1})
 	w.end()
 	release()

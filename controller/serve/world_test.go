@@ -369,3 +369,15 @@ func (w *world) want(commit, states string) {
 func refName(ref string) plumbing.ReferenceName { return plumbing.ReferenceName(ref) }
 
 func hash(commit string) plumbing.Hash { return plumbing.NewHash(commit) }
+
+// judging starts the server and stops it in the middle of judging commit one,
+// until release.
+func (w *world) judging() (release func()) {
+	w.start()
+	w.idle()
+	release = w.agent.block()
+	w.push("one")
+	w.hint()
+	<-w.agent.held
+	return release
+}
