@@ -38,9 +38,7 @@ func FormatCUE(format string) (string, error) {
 
 // FormatJSON gives a format as a JSON Schema (draft 2020-12) for editors. It
 // refuses no valid file, and lets some pass that are not: what depends on other
-// fields or files can hardly be said in it. A test of the domain dialect that
-// names a built-in evaluator is held to what that one expects, also where a file
-// in evaluators/ gives the name to another.
+// fields or files can hardly be said in it.
 func FormatJSON(format string) ([]byte, error) {
 	w := &shape.Writer{Closed: closed, Inner: inner, Typed: "#EvalcaseEvaluator"}
 	var out shape.JSON

@@ -62,9 +62,7 @@ func (t *tree) evaluator(id string) *evaluatorFile {
 // present in its file.
 func (c *compiler) kind(e *evaluatorFile) string {
 	switch {
-	case slices.Contains(builtins, e.ID) && (e.Type == "predefined" || e.Type == "builtin"):
-		return e.ID
-	case slices.Contains(builtins, e.ID) && (e.Type == "" || e.Type == e.ID) && e.Prompt == "" && e.Regex == "":
+	case slices.Contains(builtins, e.ID):
 		return e.ID
 	case e.Prompt != "":
 		return "prompt"

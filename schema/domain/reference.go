@@ -16,7 +16,8 @@ import (
 // builtins are the evaluators that need no file.
 var builtins = []string{"keyword", "two_pass", "sql_executor", "tool_call"}
 
-// evaluatorFile is what an evaluators/*.json says.
+// evaluatorFile is what an evaluators/*.json says. One with the id of a built-in
+// configures that one: a test that names a built-in is judged by it everywhere.
 type evaluatorFile struct {
 	file   string
 	broken bool
@@ -52,6 +53,10 @@ func (t *tree) loadEvaluator(file string) {
 			e.broken = false
 			e.databaseAt = doc.At("config", "database")
 		}
+		if slices.Contains(builtins, e.ID) && !e.configuresBuiltin() {
+			t.problems = append(t.problems, doc.Problem("built-in-id", fmt.Sprintf("%q is the id of a built-in evaluator, and this is another", e.ID), `give it an id of its own, or write "type": "predefined" to configure the built-in`, "id"))
+			e.broken = true
+		}
 		if err := checkPattern(e.Regex); err != nil {
 			t.problems = append(t.problems, doc.Problem("regex", err.Error(), "write an RE2 pattern", "extraction_regex"))
 			e.broken = true
@@ -62,6 +67,18 @@ func (t *tree) loadEvaluator(file string) {
 		}
 	}
 	t.evaluators[e.ID] = e
+}
+
+// configuresBuiltin reports whether a file with the id of a built-in means that
+// one: it says so, or says nothing of another way to measure.
+func (e *evaluatorFile) configuresBuiltin() bool {
+	switch e.Type {
+	case "predefined", "builtin":
+		return true
+	case "", e.ID:
+		return e.Prompt == "" && e.Regex == ""
+	}
+	return false
 }
 
 func (t *tree) hasEvaluator(id string) bool {

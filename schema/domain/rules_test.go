@@ -84,6 +84,8 @@ func rules() []struct{ name, file, accepted, rejected string } {
 		{"the evaluator is available", one, with(`"evaluator_id": "tone"`), with(`"evaluator_id": "late", "expected": {}`)},
 		{"the evaluator is valid", "t/evaluators/tone.json", `{"id": "tone", "eval_prompt": "Rate."}`, `{"id": "tone", "eval_prompt": 5}`},
 		{"an evaluator is defined once", "t/evaluators/tone2.json", `{"id": "tone2", "eval_prompt": "Rate."}`, `{"id": "tone", "eval_prompt": "Rate."}`},
+		{"no evaluator takes the id of a built-in", "t/evaluators/keyword.json", `{"id": "keyword", "type": "builtin", "eval_prompt": "Rate."}`, `{"id": "keyword", "type": "custom", "extraction_regex": "(x)"}`},
+		{"nor without a type", "t/evaluators/keyword.json", `{"id": "keyword"}`, `{"id": "keyword", "eval_prompt": "Rate."}`},
 		{"an extraction_regex is RE2", "t/evaluators/year.json", `{"id": "year", "extraction_regex": "(\\d+)"}`, `{"id": "year", "extraction_regex": "(?=x)"}`},
 		{"a regex is short", "t/evaluators/year.json", `{"id": "year", "extraction_regex": "` + strings.Repeat("a", 4096) + `"}`, `{"id": "year", "extraction_regex": "` + strings.Repeat("a", 4097) + `"}`},
 		{"a tool exists", one, with(`"expected": {"keywords": ["x"]}, "tool_ids": ["order"]`), with(`"expected": {"keywords": ["x"]}, "tool_ids": ["ordr"]`)},
@@ -233,9 +235,9 @@ func TestDefaults(t *testing.T) {
 			"t/evaluators/keyword.json", `{"id": "keyword", "type": "predefined", "extraction_regex": "(x)"}`,
 			func(c *schema.Case) bool { return c.Evaluators[0].Spec.Kind() == "keyword" },
 		},
-		"another of its name is not": {
-			"t/evaluators/keyword.json", `{"id": "keyword", "type": "custom", "extraction_regex": "(x)"}`,
-			func(c *schema.Case) bool { return c.Evaluators[0].Spec.Kind() == "regex" },
+		"so is one of its name that measures nothing itself": {
+			"t/evaluators/keyword.json", `{"id": "keyword", "type": "keyword", "config": {"threshold": 0.9}}`,
+			func(c *schema.Case) bool { return c.Evaluators[0].Spec.Kind() == "keyword" },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
