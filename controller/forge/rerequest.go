@@ -1,6 +1,12 @@
 package forge
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+)
 
 // A wireSuite is what check runs and the suites that they are in have in common.
 type wireSuite struct {
@@ -30,4 +36,93 @@ func (w *wireHint) rerequested(hint Hint) (Hint, error) {
 		hint.Branch = suite.HeadBranch
 	}
 	return hint, checkSHA("head_sha", hint.Rerequested)
+}
+
+// A Wish is a completed check run that somebody asked for anew, and that nobody
+// answered yet.
+type Wish struct {
+	// ExternalID is what its writer called it.
+	ExternalID string
+	// Branch is what the commit was pushed to, without refs/heads/; empty where the
+	// forge knows of none, as for a fork.
+	Branch string
+}
+
+// wireChecks is a page of suites, or of check runs.
+type wireChecks struct {
+	Suites []struct {
+		ID         int64  `json:"id"`
+		HeadBranch string `json:"head_branch"`
+		Status     string `json:"status"`
+		Conclusion string `json:"conclusion"`
+	} `json:"check_suites"`
+	Runs []struct {
+		ExternalID string `json:"external_id"`
+		Status     string `json:"status"`
+		Suite      struct {
+			ID int64 `json:"id"`
+		} `json:"check_suite"`
+	} `json:"check_runs"`
+}
+
+// Wishes lists the check runs of a name that are wanted anew at a commit. The
+// forge keeps the wish in the suite that they are in: it is queued again and has
+// no conclusion, while they stay as they are. A suite without any is queued since
+// the commit was pushed, which asks for nothing.
+func (c *Client) Wishes(ctx context.Context, repo Repo, sha, name string) ([]Wish, error) {
+	op := fmt.Sprintf("list the check suites of %s@%.12s", repo, sha)
+	if err := errors.Join(repo.check(), checkSHA("commit", sha)); err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	commit := fmt.Sprintf("repos/%s/%s/commits/%s/", repo.Owner, repo.Name, sha)
+	query := url.Values{}
+	if app := c.transport.app; app != nil { // whose suites those of others are not
+		query.Set("app_id", fmt.Sprint(app.cfg.ID))
+	}
+	suites, err := c.checks(ctx, commit+"check-suites", query)
+	if err != nil {
+		return nil, Explain(op, "checks: read", err)
+	}
+	branches := map[int64]string{} // of the suites that are queued
+	for _, s := range suites.Suites {
+		if s.Status == "queued" && s.Conclusion == "" {
+			branches[s.ID] = s.HeadBranch
+		}
+	}
+	if len(branches) == 0 {
+		return nil, nil
+	}
+	runs, err := c.checks(ctx, commit+"check-runs", url.Values{"check_name": {name}, "filter": {"all"}})
+	if err != nil {
+		return nil, Explain(op, "checks: read", err)
+	}
+	var wishes []Wish
+	for _, r := range runs.Runs {
+		if branch, queued := branches[r.Suite.ID]; queued && r.Status == "completed" {
+			wishes = append(wishes, Wish{r.ExternalID, branch})
+		}
+	}
+	return wishes, nil
+}
+
+// checks reads all pages of a listing.
+func (c *Client) checks(ctx context.Context, path string, query url.Values) (all wireChecks, err error) {
+	const most = 20 // pages of a hundred
+	query.Set("per_page", "100")
+	for page, next := 0, 1; page < next && next <= most; {
+		page = next
+		query.Set("page", fmt.Sprint(page))
+		req, err := c.rest.NewRequest(http.MethodGet, path+"?"+query.Encode(), nil)
+		if err != nil {
+			return all, err
+		}
+		var wire wireChecks
+		resp, err := c.rest.Do(ctx, req, &wire)
+		if err != nil {
+			return all, err
+		}
+		all.Suites, all.Runs = append(all.Suites, wire.Suites...), append(all.Runs, wire.Runs...)
+		next = resp.NextPage
+	}
+	return all, nil
 }

@@ -92,6 +92,11 @@ func (s *side) speak() {
 	check := manyAnnotations(51)
 	check.DetailsURL = "https://example.org"
 	s.must(app.SetCheck(ctx, sha, check))
+	_, err = s.app.Wishes(ctx, demo, sha, github.CheckName)
+	s.must(err)
+	s.forge.Rerequest(sha)
+	_, err = s.app.Wishes(ctx, demo, sha, github.CheckName)
+	s.must(err)
 }
 
 // shape is a request without its values: what is asked of the forge, with the
@@ -119,7 +124,9 @@ func TestEveryRequest(t *testing.T) {
 		"apps/get-authenticated",
 		"apps/get-repo-installation",
 		"checks/create conclusion details_url external_id head_sha name output status",
+		"checks/list-for-ref?check_name&filter&page&per_page",
 		"checks/list-for-ref?check_name&filter&per_page",
+		"checks/list-suites-for-ref?app_id&page&per_page",
 		"checks/update conclusion name output status",
 		"issues/create-comment body",
 		"issues/delete-comment",

@@ -40,6 +40,7 @@ func (f *Forge) routes() http.Handler {
 			"GET " + repo + "/commits/{sha}/status":             f.combinedStatus,
 			"POST " + repo + "/statuses/{sha}":                  f.createStatus,
 			"GET " + repo + "/commits/{sha}/check-runs":         f.listChecks,
+			"GET " + repo + "/commits/{sha}/check-suites":       f.listSuites,
 			"POST " + repo + "/check-runs":                      f.createCheck,
 			"PATCH " + repo + "/check-runs/{id}":                f.updateCheck,
 			"GET " + repo + "/installation":                     f.signed(f.getInstallation),

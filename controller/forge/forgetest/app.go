@@ -192,7 +192,7 @@ func needs(r *http.Request) (permission, level string) {
 		level = "write"
 	}
 	for part, name := range map[string]string{
-		"/check-runs": "checks", "/statuses/": "statuses", "/status": "statuses", "/issues/": "pull_requests", "/pulls": "pull_requests",
+		"/check-runs": "checks", "/check-suites": "checks", "/statuses/": "statuses", "/status": "statuses", "/issues/": "pull_requests", "/pulls": "pull_requests",
 	} {
 		if strings.Contains(r.URL.Path, part) {
 			return name, level

@@ -17,9 +17,17 @@ type CheckRun struct {
 	Status     string      `json:"status"`
 	Conclusion string      `json:"conclusion"`
 	Output     CheckOutput `json:"output"`
+	Suite      Suite       `json:"check_suite"`
 	Requests   []int       `json:"-"` // how many annotations each write brought
 	app        int64
 }
+
+// A Suite names the one that a check run is in.
+type Suite struct {
+	ID int64 `json:"id"`
+}
+
+const completed = "completed"
 
 // A CheckOutput is what a check run shows.
 type CheckOutput struct {
@@ -102,7 +110,7 @@ func checkRun(w http.ResponseWriter, r *http.Request, c CheckRun) (CheckRun, boo
 		return c, false
 	}
 	if c.Status == "" && c.Conclusion != "" {
-		c.Status = "completed"
+		c.Status = completed
 	}
 	c.Requests = append(c.Requests, len(c.Output.Annotations))
 	c.Output.Annotations = append(before, c.Output.Annotations...)
@@ -120,6 +128,8 @@ func (f *Forge) createCheck(w http.ResponseWriter, r *http.Request) {
 	who, _ := f.known(bearer(r))
 	f.lastID++
 	c.ID, c.app = f.lastID, who.id
+	in := f.suiteOf(c.app, c.HeadSHA)
+	c.Suite.ID, in.reset = in.id, false
 	f.checks = append(f.checks, c)
 	reply(w, http.StatusCreated, c.shown())
 }
@@ -137,6 +147,11 @@ func (f *Forge) updateCheck(w http.ResponseWriter, r *http.Request) {
 	c, ok := checkRun(w, r, f.checks[i])
 	if !ok {
 		return
+	}
+	// GitHub does not say what becomes of a suite when a run is written that was
+	// completed before: here it stays as it is.
+	if c.Status == completed && f.checks[i].Status != completed {
+		f.suiteOf(c.app, c.HeadSHA).reset = false
 	}
 	f.checks[i] = c
 	reply(w, http.StatusOK, c.shown())

@@ -154,11 +154,13 @@ type Forge struct {
 	lastID      int64
 	changes     int // of pull requests
 	checks      []CheckRun
+	suites      []suite
 	apps        map[int64]App
 	keys        map[int64]*rsa.PublicKey
 	tokens      map[string]minted
 	given       []string // tokens, in the order in which Apps got them
 	talk        int      // changes of comments
+	unchanged   int      // answers that were what the caller had
 }
 
 // New starts a forge that ends with the test.
@@ -205,6 +207,7 @@ func (f *Forge) AddPull(p Pull) {
 	f.changes++
 	p.changed = f.changes
 	f.pulls[p.Number] = p
+	f.pushed(p)
 }
 
 // AddIssue makes an issue that is no pull request.
@@ -325,6 +328,14 @@ func (f *Forge) Requests() []Request {
 	return slices.Clone(f.requests)
 }
 
+// Unchanged is how many of them were answered with a 304, which counts for no
+// limit.
+func (f *Forge) Unchanged() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unchanged
+}
+
 // Writes returns the requests that may change anything.
 func (f *Forge) Writes() []Request {
 	return slices.DeleteFunc(f.Requests(), func(r Request) bool { return !r.IsWrite() })
@@ -372,7 +383,7 @@ func (f *Forge) handler() http.Handler {
 		w.Header().Set("X-Ratelimit-Limit", "5000")
 		w.Header().Set("X-Ratelimit-Remaining", "4999")
 		w.Header().Set("X-Ratelimit-Reset", resetFar)
-		authenticated := f.authenticate(tagged(api))
+		authenticated := f.authenticate(f.tagged(api))
 		if hit := f.hit(r); hit != nil {
 			hit.serve(w, r, authenticated)
 			return
@@ -383,7 +394,7 @@ func (f *Forge) handler() http.Handler {
 
 // tagged gives every answer to a read its ETag, and says so where it is what
 // the caller has.
-func tagged(next http.Handler) http.Handler {
+func (f *Forge) tagged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			next.ServeHTTP(w, r)
@@ -396,6 +407,9 @@ func tagged(next http.Handler) http.Handler {
 			w.Header().Set("ETag", fmt.Sprintf(`W/"%x"`, sha256.Sum256(said.Body.Bytes())))
 		}
 		if tag := w.Header().Get("ETag"); tag != "" && r.Header.Get("If-None-Match") == tag {
+			f.mu.Lock()
+			f.unchanged++
+			f.mu.Unlock()
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
