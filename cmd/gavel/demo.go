@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/demo"
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/examples"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -37,7 +35,7 @@ func (a *app) demo(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	if err := demoRepository(ctx, dir); err != nil {
+	if err := demo.Create(ctx, dir); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	b := *a
@@ -59,8 +57,7 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	_, isTerminal := terminal.Screen(a.stdout)
 	opts := terminal.For(a.stdout, a.lookupEnv)
 	if !a.json {
-		a.tellMain(before)
-		fmt.Fprint(a.stdout, demoStory)
+		fmt.Fprint(a.stdout, demo.Opening(before))
 		if err := errors.Join(
 			terminal.Problems(a.stdout, prepared.Problems, terminal.Source(w.files), opts),
 			terminal.Plan(a.stdout, prepared.Plan, prepared.Estimate().Estimate, opts),
@@ -68,12 +65,12 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 			return err
 		}
 	}
-	report, err := a.execute(ctx, prepared, "", controller.Execution{Repository: demoName, PullRequest: 1})
+	report, err := a.execute(ctx, prepared, "", controller.Execution{Repository: demo.Repository, PullRequest: 1})
 	if err != nil {
 		return err
 	}
 	file := filepath.Join(a.dir, controller.OwnFolder, "comment.md")
-	text := comment.Markdown(report, comment.Options{RepositoryURL: demoPage})
+	text := comment.Markdown(report, comment.Options{RepositoryURL: demo.Page})
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -90,53 +87,8 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, demoEnd, a.dir, file)
+	_, err = fmt.Fprint(a.stdout, demo.Ending(a.dir, file))
 	return err
-}
-
-const (
-	demoName  = "octo/demo"
-	demoPage  = "https://github.com/" + demoName
-	demoStory = `A pull request edits a prompt and a system prompt that three cases share, breaks
-a file, changes a description, lowers a threshold, demands more in a rubric, and
-adds, moves and removes a case. This is what that affects:
-
-`
-	demoEnd = `
-repository  %s
-comment     %s
-
-Try it there:
-  gavel plan --base main
-  gavel run --base main
-  gavel explain support/level_1/test_refund_window
-`
-)
-
-// tellMain sums up what was judged on main, and why something was not.
-func (a *app) tellMain(r *reporters.Report) {
-	s := r.Summary
-	fmt.Fprintf(a.stdout, "On main, %d cases in four dialects are judged: %d pass, %d fail, %d calls.\n", s.Cases, s.Pass, s.Fail, s.Calls)
-	for _, row := range r.Cases {
-		if row.Error != nil {
-			fmt.Fprintf(a.stdout, "%s was not judged: %s\n", row.Name(), *row.Error)
-		}
-	}
-	fmt.Fprintln(a.stdout)
-}
-
-// demoRepository commits the example on main and the pull request on a branch.
-func demoRepository(ctx context.Context, dir string) error {
-	base, change, err := examples.Mixed()
-	if err != nil {
-		return err
-	}
-	base[".gitignore"] = []byte(controller.OwnFolder + "/\n")
-	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	return gitrepo.Create(ctx, dir, []gitrepo.Change{
-		{Message: "shop assistant with its tests", Write: base, At: start},
-		{Branch: "friendlier-support", Message: "friendlier support", Write: change, At: start.Add(24 * time.Hour)},
-	})
 }
 
 // demoMain judges all cases of main.
@@ -156,12 +108,12 @@ func (a *app) demoMain(ctx context.Context, w *workspace, book *ledger.Ledger) (
 	if err != nil {
 		return nil, err
 	}
-	return a.execute(ctx, prepared, "", controller.Execution{Repository: demoName})
+	return a.execute(ctx, prepared, "", controller.Execution{Repository: demo.Repository})
 }
 
 // demoPlan plans the branch against main, both as commits.
 func (a *app) demoPlan(ctx context.Context, w *workspace, book *ledger.Ledger) (*controller.Prepared, error) {
-	head, err := w.repo.Resolve(ctx, "friendlier-support")
+	head, err := w.repo.Resolve(ctx, demo.Branch)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/gavel-evals/gavel/cmd/internal/demo"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -79,7 +80,7 @@ func gavel(t *testing.T, dir string, args ...string) (stdout, stderr string, cod
 func demoFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := demoRepository(t.Context(), dir); err != nil {
+	if err := demo.Create(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir
