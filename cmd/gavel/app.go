@@ -64,6 +64,9 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// errInterrupted ends a command that somebody stopped.
+var errInterrupted = &exitError{code: exitInterrupted}
+
 // usageError is a mistake in how the command was called or configured.
 func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}

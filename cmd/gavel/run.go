@@ -68,7 +68,7 @@ func (a *app) run(ctx context.Context, w *workspace, book *ledger.Ledger, f runF
 		return err
 	}
 	if ctx.Err() != nil {
-		return &exitError{code: exitInterrupted}
+		return errInterrupted
 	}
 	return exitOf(report)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -51,7 +52,8 @@ On a terminal it is a full-screen view: ? shows the keys. Elsewhere, and with
 --plain, it prints lines; with --json one JSON object a line, whose "event" is
 planned, asks, started, judged, result, fault or noted.
 
-Ctrl-C stops a run under way, and ends the watch when pressed again.`,
+Ctrl-C stops a run under way, and ends the watch when pressed again. After
+Ctrl-C or a signal the exit code is 130, after q it is 0.`,
 		Example: `  gavel watch                          compare with the last commit
   gavel watch --base main              compare with where the branch left main
   gavel watch --max-cost 0.50          ask before a change costs more than that
@@ -176,59 +178,60 @@ func (a *app) openPlace(ctx context.Context) (live.Place, error) {
 	}, nil
 }
 
-// session runs what the tree's changes affect.
-func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update)) *live.Session {
-	return live.New(tree, live.Options{
+// session runs what the tree's changes affect. Until ignore is called it heeds
+// signals: an interrupt stops the run under way, and where there is none it
+// ends the watch, as SIGTERM does at any time.
+func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update), end context.CancelCauseFunc) (session *live.Session, ignore func()) {
+	var running atomic.Bool
+	session = live.New(tree, live.Options{
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
 			return a.execute(ctx, p, "", e)
 		},
-		Tell: tell, Ref: f.base, MaxCases: f.maxCases, MaxUSD: f.maxCost, AskUnpriced: f.unpriced, Yes: f.yes,
+		Tell: func(u board.Update) {
+			running.Store(u.Board.State == board.Running)
+			tell(u)
+		},
+		Ref: f.base, MaxCases: f.maxCases, MaxUSD: f.maxCost, AskUnpriced: f.unpriced, Yes: f.yes,
 	})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	var heeding sync.WaitGroup
+	heeding.Go(func() {
+		for got := range signals {
+			if got == os.Interrupt && running.Load() {
+				session.Do(board.Command{Do: board.Stop})
+				continue
+			}
+			end(errInterrupted)
+		}
+	})
+	return session, func() {
+		signal.Stop(signals)
+		close(signals)
+		heeding.Wait()
+	}
 }
 
 // watchLines prints what happens until it is interrupted.
 func (a *app) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	lines := &terminal.Lines{W: a.stdout, LookupEnv: a.lookupEnv, Open: a.openFiles}
 	write := lines.Text
 	if a.json {
 		write = lines.JSON
 	}
-	var running, interrupted atomic.Bool
-	var unwritten error
-	session := a.session(tree, f, func(u board.Update) {
-		running.Store(u.Board.State == board.Running)
-		if unwritten = write(u); unwritten != nil {
-			cancel() // nobody reads any more
+	session, ignore := a.session(tree, f, func(u board.Update) {
+		if err := write(u); err != nil {
+			end(fmt.Errorf("print what happened: %w", err)) // nobody reads any more
 		}
-	})
-	interrupts := make(chan os.Signal, 2)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(interrupts)
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case got := <-interrupts:
-				if got == os.Interrupt && running.Load() {
-					session.Do(board.Command{Do: board.Stop})
-					continue
-				}
-				interrupted.Store(true)
-				cancel()
-			}
-		}
-	}()
+	}, end)
+	defer ignore()
 	if err := session.Run(ctx); err != nil {
 		return err
 	}
-	if interrupted.Load() {
-		return &exitError{code: exitInterrupted}
-	}
-	if unwritten != nil && !errors.Is(unwritten, syscall.EPIPE) {
-		return fmt.Errorf("print what happened: %w", unwritten)
+	if cause := context.Cause(ctx); !errors.Is(cause, syscall.EPIPE) {
+		return cause
 	}
 	return nil
 }

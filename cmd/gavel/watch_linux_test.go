@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -77,9 +79,9 @@ func (p *pty) until(t *testing.T, text string) {
 	}
 }
 
-// TestTheTerminalIsGivenBack has a watch on a real terminal end in several
-// ways: afterwards the terminal is as it was before.
-func TestTheTerminalIsGivenBack(t *testing.T) {
+// talk is a repository with one case.
+func talk(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"gavel.yaml":                           "version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n",
@@ -97,17 +99,65 @@ func TestTheTerminalIsGivenBack(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	return dir
+}
+
+// TestSignalsEndLines has a watch that prints lines end by signals.
+func TestSignalsEndLines(t *testing.T) {
+	dir := talk(t)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			cmd := program(t, "watch", "--ledger", filepath.Join(t.TempDir(), "ledger.db"))
+			cmd.Dir = dir
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var said string
+			for lines := bufio.NewScanner(out); lines.Scan(); {
+				said += lines.Text() + "\n"
+				if strings.HasPrefix(lines.Text(), "result") {
+					if err := cmd.Process.Signal(signal); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
+				t.Errorf("%v, want code %d:\n%s", cmd.ProcessState, exitInterrupted, said)
+			}
+		})
+	}
+}
+
+// program is gavel with arguments, which is not started yet.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args = append([]string{"gavel"}, args...)
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "CI=")
+	return cmd
+}
+
+// TestTheTerminalIsGivenBack has a watch on a real terminal end in several
+// ways: afterwards the terminal is as it was before.
+func TestTheTerminalIsGivenBack(t *testing.T) {
+	dir := talk(t)
 	for name, tt := range map[string]struct {
 		end  func(p *pty, gavel *os.Process) error
 		code int
 	}{
 		"q":            {func(p *pty, _ *os.Process) error { _, err := p.hold.WriteString("q"); return err }, 0},
 		"Ctrl-C":       {func(p *pty, _ *os.Process) error { _, err := p.hold.WriteString("\x03"); return err }, exitInterrupted},
-		"a signal":     {func(_ *pty, gavel *os.Process) error { return gavel.Signal(syscall.SIGTERM) }, 0},
+		"a signal":     {func(_ *pty, gavel *os.Process) error { return gavel.Signal(syscall.SIGTERM) }, exitInterrupted},
 		"an interrupt": {func(_ *pty, gavel *os.Process) error { return gavel.Signal(os.Interrupt) }, exitInterrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,9 +166,8 @@ func TestTheTerminalIsGivenBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), self)
-			cmd.Args = []string{"gavel", "watch", "--ledger", filepath.Join(t.TempDir(), "ledger.db")}
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TERM=xterm-256color", "CI=")
+			cmd := program(t, "watch", "--ledger", filepath.Join(t.TempDir(), "ledger.db"))
+			cmd.Dir = dir
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = p.side, p.side, p.side
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 			if err := cmd.Start(); err != nil {

@@ -18,9 +18,9 @@ import (
 // watchScreen shows what happens on the whole terminal until the user quits,
 // and then sums it up in a line.
 func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var session *live.Session
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var session *live.Session // once there is a screen to tell
 	root := tree.Place().Repo.Root()
 	view := watchscreen.Open(watchscreen.Config{
 		Do:     func(c board.Command) { session.Do(c) },
@@ -30,13 +30,15 @@ func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) er
 		},
 	}, os.Stdin, a.stdout)
 	var last board.Board
-	session = a.session(tree, f, func(u board.Update) {
+	var ignore func()
+	session, ignore = a.session(tree, f, func(u board.Update) {
 		last = u.Board
 		view.Tell(u)
-	})
+	}, end)
+	defer ignore()
 	ended := make(chan error, 1)
 	go func() {
-		defer cancel() // the screen ends with what it shows
+		defer end(nil) // the screen ends with what it shows
 		defer func() {
 			// The terminal must be given back before anybody reads of it.
 			if fault := recover(); fault != nil {
@@ -46,15 +48,18 @@ func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) er
 		ended <- session.Run(ctx)
 	}()
 	interrupted, err := view.Run(ctx)
-	cancel()
+	if interrupted {
+		end(errInterrupted)
+	}
+	end(nil) // by q
 	if err := errors.Join(err, <-ended); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(a.stdout, terminal.Sentence(&last)); err != nil {
 		return err
 	}
-	if interrupted {
-		return &exitError{code: exitInterrupted}
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return errInterrupted
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ package screen
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -40,23 +39,21 @@ type Config struct {
 // A Terminal shows updates until the user quits.
 type Terminal struct{ program *tea.Program }
 
-// Open prepares the terminal, which is taken over by Run.
+// Open prepares the terminal, which is taken over by Run. Signals are the
+// caller's.
 func Open(cfg Config, in io.Reader, out io.Writer) *Terminal {
-	return &Terminal{tea.NewProgram(New(cfg), tea.WithInput(in), tea.WithOutput(out))}
+	return &Terminal{tea.NewProgram(New(cfg), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())}
 }
 
 // Tell shows an update. It may be called before Run and after it.
 func (t *Terminal) Tell(u board.Update) { t.program.Send(updated(u)) }
 
 // Run shows the watch until the user quits or ctx ends, and gives the terminal
-// back as it was. interrupted says that it was by Ctrl-C or a signal.
+// back as it was. interrupted says that it was by Ctrl-C.
 func (t *Terminal) Run(ctx context.Context) (interrupted bool, err error) {
 	stop := context.AfterFunc(ctx, t.program.Quit)
 	defer stop()
 	last, err := t.program.Run()
-	if errors.Is(err, tea.ErrInterrupted) {
-		return true, nil
-	}
 	m, ok := last.(Model)
 	return ok && m.interrupted, err
 }
