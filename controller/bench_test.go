@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -20,11 +19,13 @@ import (
 
 const benchConfig = `
 version: 1
-targets: {agent: {provider: mock, replies: [{reply: "yes"}]}}
+default_target: bot
+targets: {bot: {provider: mock, kind: agent, replies: [{reply: "yes"}]}}
+roles: {judge: bot}
 `
 
-// generated makes a repository of n tests in ten domains of ten levels, with a
-// second commit that changes one of them, checked out.
+// generated makes a repository of n files of one case each, as many of each
+// dialect, with a second commit that changes one of them, checked out.
 func generated(b *testing.B, n int) string {
 	b.Helper()
 	dir := b.TempDir()
@@ -55,13 +56,34 @@ func stream(w io.Writer, n int) error {
 			fmt.Sprintf(`{"id": "d%d", "name": "D", "evaluator_id": "keyword", "system_prompt": "Be brief."}`, d)))
 	}
 	for i := range n {
-		err = errors.Join(err, file(benchFile(i), benchTest(i, "is")))
+		err = errors.Join(err, file(benchFile(i, "is")))
 	}
-	return errors.Join(err, commit("one"), file(benchFile(n/2), benchTest(n/2, "was")))
+	return errors.Join(err, commit("one"), file(benchFile(n/2, "was")))
 }
 
-func benchFile(i int) string {
-	return fmt.Sprintf("test_definitions/d%d/level_%d/t%d.json", i%10, 1+i/10%10, i)
+// benchFile gives the name and the text of a definition.
+func benchFile(i int, verb string) (name, text string) {
+	name = fmt.Sprintf("test_definitions/f%d/x%d", i%100, i)
+	switch i % 4 {
+	case 0:
+		return fmt.Sprintf("test_definitions/d%d/level_%d/t%d.json", i/4%10, 1+i/40%10, i), benchTest(i, verb)
+	case 1:
+		return name + ".json", fmt.Sprintf(`{"name": "Case %d", "tags": ["owner:me"], "persona": {"type": "polite", "description": "buys hats", "instructions": "be brief"},
+  "initial_message": "My hat %s number %d", "max_turns": 4, "expected_outcomes": {"refunded": true},
+  "expected_tool_calls": [{"tool": "refund", "expected_params": {"order": %d}}]}
+`, i, verb, i, i)
+	case 2:
+		return name + ".json", fmt.Sprintf(`{"test_type": "agent", "name": "bot", "user_input": ["What %s %d?", "Bye"], "testing_prompt": "Is it kind?", "evaluation_type": "numeric", "threshold": 7,
+  "rubric": {"criteria": [{"name": "tone", "weight": 0.5}, {"name": "facts", "weight": 0.5}]}}
+`, verb, i)
+	}
+	return name + ".yaml", fmt.Sprintf(`name: suite %d
+evalcases:
+- id: greets
+  expected_outcome: A greeting
+  input: What %s %d?
+  rubrics: [It is kind, {id: short, expected_outcome: It is short, weight: 2}]
+`, i, verb, i)
 }
 
 func benchTest(i int, verb string) string {
@@ -175,7 +197,8 @@ func BenchmarkPlan(b *testing.B) {
 func BenchmarkValidate(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		dir := generated(b, n)
-		if err := os.WriteFile(filepath.Join(dir, benchFile(7)), []byte(benchTest(7, "will be")), 0o644); err != nil {
+		changed, text := benchFile(8, "will be")
+		if err := os.WriteFile(filepath.Join(dir, changed), []byte(text), 0o644); err != nil {
 			b.Fatal(err)
 		}
 		stored := filepath.Join(b.TempDir(), "definitions")
@@ -187,18 +210,9 @@ func BenchmarkValidate(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer work.Close()
-			was, err := r.snapshots(stored).At(b.Context(), r.at(b, r.head))
-			if err != nil {
-				b.Fatal(err)
-			}
-			settings := r.config.Settings()
-			changed, err := r.repo.ChangedWork(b.Context(), r.head, slices.Concat(load.Folders(settings), was.Outside(settings)))
-			if err != nil || len(changed) != 1 {
-				b.Fatal(err, changed)
-			}
-			change, err := was.Update(b.Context(), work, settings, changed)
-			if err != nil || change.Snapshot().Totals().Cases != n || len(change.Problems()) > 0 {
-				b.Fatal(err, change.Problems())
+			is, err := r.snapshots(stored).Worktree(b.Context(), r.repo, controller.State{FS: work, Config: r.config})
+			if err != nil || is.Totals().Cases != n || len(is.Problems()) > 0 {
+				b.Fatal(err, is.Totals(), is.Problems())
 			}
 		}
 		b.Run(fmt.Sprintf("cold-%d", n), func(b *testing.B) {

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -71,13 +73,29 @@ func (s Snapshots) Worktree(ctx context.Context, repo *gitrepo.Repository, work 
 	if err != nil {
 		return nil, err
 	}
-	was, err := s.At(ctx, State{Commit: head, FS: files, Config: work.Config})
-	if err != nil {
+	var was *load.Snapshot
+	var changed []string
+	group, inner := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		was, err = s.At(inner, State{Commit: head, FS: files, Config: work.Config})
+		return err
+	})
+	group.Go(func() (err error) {
+		changed, err = repo.ChangedWork(inner, head, load.Folders(settings))
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	changed, err := repo.ChangedWork(ctx, head, slices.Concat(load.Folders(settings), was.Outside(settings)))
-	if err != nil || len(changed) == 0 {
-		return was, err
+	if outside := was.Outside(settings); len(outside) > 0 {
+		more, err := repo.ChangedWork(ctx, head, outside)
+		if err != nil {
+			return nil, err
+		}
+		changed = slices.Compact(slices.Sorted(slices.Values(append(changed, more...))))
+	}
+	if len(changed) == 0 {
+		return was, nil
 	}
 	change, err := was.Update(ctx, work.FS, settings, changed)
 	if err != nil {
