@@ -299,7 +299,7 @@ func (b *builder) number(n *node, lit *ast.BasicLit, sign string) {
 	n.written = b.plain(n)
 	if strings.HasPrefix(lit.Value, "0o") && !strings.HasPrefix(n.written, "0o") && n.written != "" {
 		numbers := n.scalar
-		if meant := strings.TrimLeft(n.written, "0"); meant != n.scalar {
+		if meant := sign + strings.TrimLeft(strings.TrimPrefix(n.written, sign), "0"); meant != sign && meant != n.scalar {
 			numbers += " or " + meant
 		}
 		b.flaw(n, Problem{

@@ -17,11 +17,12 @@ func TestParseSurvives(t *testing.T) {
 	for name, tt := range map[string]struct{ file, text, want string }{
 		"brackets without end": {"x.json", strings.Repeat("[", 250_000), "x.json:1:66: error: values are nested more than 64 deep; flatten the file"},
 		"objects without end":  {"x.json", strings.Repeat(`{"a":`, 50_000), "x.json:1:326: error: values are nested more than 64 deep; flatten the file"},
-		"CUE's parentheses":    {"x.json", strings.Repeat("(", 250_000), "x.json:1:1: error: not valid JSON: invalid character '(' looking for beginning of value; look for a missing comma, quote or bracket before this place"},
-		"CUE's interpolation":  {"x.json", `"` + strings.Repeat(`\("`, 80_000), "x.json:1:3: error: not valid JSON: invalid character '(' in string escape code; look for a missing comma, quote or bracket before this place"},
-		"a CUE expression":     {"x.json", `{"a": 1 + 1}`, "x.json:1:9: error: not valid JSON: invalid character '+' after object key:value pair; look for a missing comma, quote or bracket before this place"},
-		"flow without end":     {"x.yaml", "a: " + strings.Repeat("[", 1500), "x.yaml:1:1: error: the line is nested too deeply; values may be nested 64 deep"},
-		"dashes without end":   {"x.yaml", strings.Repeat("- ", 100_000), "x.yaml:1:1: error: not valid YAML: exceeded max depth of 10000; look for a missing colon, quote or bracket, or an indentation that is off, in or before this line"},
+		"CUE's parentheses":    {"x.json", strings.Repeat("(", 250_000), "x.json:1:1: error: not valid JSON: it begins with neither { nor [; name a YAML file .yaml"},
+		"CUE's interpolation":  {"x.json", `"` + strings.Repeat(`\("`, 80_000), "x.json:1:3: error: not valid JSON: there is no such escape; write \\\\ for a backslash"},
+		"a CUE expression":     {"x.json", `{"a": 1 + 1}`, "x.json:1:9: error: not valid JSON: a comma is missing before this place; write one, and look whether a quote is missing or too many"},
+		"flow without end":     {"x.yaml", "a: " + strings.Repeat("[", 1500), "x.yaml:1:1: error: not valid YAML: a value is missing before this place; write one, remove the comma, or close the bracket"},
+		"nested flow":          {"x.yaml", strings.Repeat("[", 80) + strings.Repeat("]", 80), "x.yaml:1:66: error: values are nested more than 64 deep; flatten the file"},
+		"dashes without end":   {"x.yaml", strings.Repeat("- ", 100_000), "x.yaml:1:1: error: values are nested more than 64 deep; flatten the file"},
 		"alias bomb":           {"x.yaml", bomb(30), "x.yaml:6:5: error: the file holds more than 100000 values, aliases expanded; use fewer aliases"},
 		"anchor in itself":     {"x.yaml", "a: &a [*a]\n", "x.yaml:1:8: error: the anchor \"a\" contains itself; write the value out"},
 		"merge into itself":    {"x.yaml", "id: x\na: &a {<<: *a}\n", "x.yaml:2:12: error: the anchor \"a\" contains itself; write the value out"},
@@ -55,10 +56,60 @@ func TestParseExpandsAliases(t *testing.T) {
 	}
 }
 
-func TestYAMLSyntaxNamesTheLine(t *testing.T) {
-	_, problems := schema.Parse("x.yaml", []byte("id: m\nname: \"M\n  prompt: 1?\n"))
-	if len(problems) != 1 || problems[0].Line < 2 || !strings.HasPrefix(problems[0].Message, "not valid YAML: ") {
-		t.Errorf("got %v", problems)
+// TestYAMLIsReadAsItIsMeant holds what YAML says against the JSON that it stands
+// for.
+func TestYAMLIsReadAsItIsMeant(t *testing.T) {
+	for text, want := range map[string]string{
+		"- &b {n: A, t: 1}\n- {n: B, <<: *b}\n- {<<: *b, n: C}\n":                `[{"n":"A","t":1},{"n":"B","t":1},{"n":"C","t":1}]`,
+		"- &a {n: 1}\n- &b {n: 2, m: 2}\n- <<: [*a, *b]\n- {<<: {<<: *b, k: 3}}": `[{"n":1},{"m":2,"n":2},{"m":2,"n":1},{"k":3,"m":2,"n":2}]`,
+		"a: <<\n\"<<\": b\n": `{"<<":"b","a":"<<"}`,
+		"[1., .5, +5, -.5e3, -0x1F, 0b101, 0o17, 1_000, 017, 1.e5, 1e-2]":       `[1.0,0.5,5,-500.0,-31,5,15,1000,15,100000.0,0.01]`,
+		"[no, Yes, on, 089, 190:20:30, 2026-01-02, 12:30, True, ~, Null, \"\"]": `["no","Yes","on","089","190:20:30","2026-01-02","12:30",true,null,null,""]`,
+		"{1: a, true: b, ~: c, 1.5: d, 010: e, é: f}":                           `{"010":"e","1":"a","1.5":"d","null":"c","true":"b","é":"f"}`,
+		"a: !!str 5\nb: !!float 3\nc: !!binary aGk=\nd: !!set {x}\n":            `{"a":"5","b":3,"c":"hi","d":{"x":null}}`,
+		"a: \"x\u2028y\"\nb: |\n  x\u0085  y\nc: 1\n":                           `{"a":"x\u2028y","b":"x\ny\n","c":1}`,
+		"a: |\n" + strings.Repeat(" ", 300) + "x\n":                             `{"a":"x\n"}`,
+		"a: [" + strings.Repeat("{}, ", 2000) + "]\n":                           `{"a":[` + strings.Repeat("{},", 1999) + `{}]}`,
+		"a: 1\rb: 2\r": `{"a":1,"b":2}`,
+	} {
+		doc, problems := schema.Parse("x.yaml", []byte(text))
+		if doc == nil {
+			t.Errorf("%q: %v", text, problems)
+			continue
+		}
+		canonical, err := schema.Canonical([]byte(want))
+		if got := string(doc.JSON()); err != nil || got != string(canonical) {
+			t.Errorf("%q is read as\n%s\nwant\n%s, %v", text, got, canonical, err)
+		}
+	}
+}
+
+// TestPlacesInYAML holds that places count characters in our lines, whatever
+// stands before them.
+func TestPlacesInYAML(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		path []any
+		want string
+	}{
+		{"{é: ☃, max: three}\n", []any{"max"}, "1:8"},
+		{"é: [☃☃, {a: b}]\n", []any{"é", 1}, "1:9"},
+		{"a: \"x\u2028y\"\nb: 1\n", []any{"b"}, "2:1"},
+		{"a: x\u2028b: [1]\nc: {d: [2]}\n", []any{"c", "d", 0}, "2:9"},
+		{"a: 1\rb: [é, 2]\r", []any{"b", 1}, "1:13"},
+		{"a: 1\r\nb: [é, 2]\r\n", []any{"b", 1}, "2:8"},
+		{"a: &x [1, 2]\nb: *x\n", []any{"b", 1}, "1:11"},
+		{"a: &x 1\nb: [*x]\n", []any{"b", 0}, "2:5"},
+		{"a: &x {y: 1}\nb:\n  <<: *x\n", []any{"b", "y"}, "1:8"},
+		{"a: |\n  x\n\nb: >-\n  y\n", []any{"b"}, "4:1"},
+		{"a:\tb\nc:\t[\td ]\n", []any{"c", 0}, "2:6"},
+	} {
+		doc, problems := schema.Parse("x.yaml", []byte(tt.text))
+		if doc == nil {
+			t.Errorf("%q: %v", tt.text, problems)
+		} else if got := doc.At(tt.path...).String(); got != "x.yaml:"+tt.want {
+			t.Errorf("%q: %v stands at %s, want %s", tt.text, tt.path, got, tt.want)
+		}
 	}
 }
 
@@ -72,7 +123,7 @@ func TestHintsOfScalars(t *testing.T) {
 		"name: 0o12":                          {"1:7: error: `name` must be a string, not a number; write \"0o12\""},
 		"name: 1_000 # said so":               {"1:7: error: `name` must be a string, not a number; write \"1_000\""},
 		"tags: [1.50, True]\nname: x":         {"1:8: error: an item of tags must be a string, not a number; write \"1.50\"", "1:14: error: an item of tags must be a string, not true or false; write \"True\""},
-		"name: &n 5\ndescription: *n":         {"1:7: error: `name` must be a string, not a number; write \"5\"", "1:7: error: `description` must be a string, not a number; write \"5\""},
+		"name: &n 5\ndescription: *n":         {"1:7: error: `name` must be a string, not a number; write \"5\"", "2:14: error: `description` must be a string, not a number; write \"5\""},
 		"name: x\nmax_turns: 08":              {"2:12: error: `max_turns` must be a number, not a string; write 8"},
 		"name: x\nmax_turns: \"8\"":           {"2:12: error: `max_turns` must be a number, not a string; write 8 without quotes"},
 		"name: x\nmax_turns: 0":               {"2:12: error: `max_turns` is 0; it must be at least 1, or null"},

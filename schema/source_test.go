@@ -149,7 +149,7 @@ func TestLines(t *testing.T) {
 		got = append(got, p.String())
 	}
 	want := []string{
-		"x.jsonl:2:9: error: not valid JSON: invalid character '}' looking for beginning of object key string; look for a missing comma, quote or bracket before this place",
+		"x.jsonl:2:8: error: not valid JSON: a comma stands before }; remove the comma",
 		"x.jsonl:3:10: error: the key \"b\" stands here for the second time; the first is in line 3; remove one",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -75,7 +75,7 @@ func TestSidecarProblems(t *testing.T) {
 		"target: 5\n":                     "a.yaml:1:9: error: `target` must be a string, not a number; write \"5\"",
 		"excution: {}\n":                  "a.yaml:1:1: error: unknown field `excution`; did you mean `execution`?",
 		"execution: {evaluators: [{}]}\n": "a.yaml:1:26: error: the field `type` is missing; add \"type\": …",
-		"a: [\n":                          "a.yaml:1:1: error: not valid YAML: did not find expected node content; look for a missing colon, quote or bracket, or an indentation that is off, in or before this line",
+		"a: [\n":                          "a.yaml:1:4: error: not valid YAML: a value is missing before this place; write one, remove the comma, or close the bracket",
 	} {
 		files := fstest.MapFS{
 			"suites/a.jsonl": {Data: []byte(`{"id": "x", "expected_outcome": "y", "input": "z"}` + "\n")},

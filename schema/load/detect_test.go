@@ -43,7 +43,7 @@ func TestDetect(t *testing.T) {
 		"a testcase without name":  {"a.json", `{"max_turns": 3}`, "", "1:2: error: the file has `max_turns` like a definition of the testcase format, and fits no format; add `name`, or name the file in .gavelignore"},
 		"the agent's tools":        {"a.json", `{"name": "x", "agent_tools": []}`, "testcase", ""},
 		"the agent's prompt":       {"a.json", `{"agent_system_prompt": "x"}`, "", "1:2: error: the file has `agent_system_prompt` like a definition of the testcase format, and fits no format; add `name`"},
-		"broken":                   {"a.json", `{"x": `, "", "1:6: error: not valid JSON"},
+		"broken":                   {"a.json", `{"x": `, "", "1:1: error: not valid JSON"},
 		"nothing of ours":          {"a.json", `{"colour": "red"}`, "", "note"},
 		"a number":                 {"a.json", `5`, "", "note"},
 		"a list of numbers":        {"a.yaml", "[1, 2]\n", "", "note"},

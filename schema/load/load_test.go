@@ -116,7 +116,7 @@ func TestProblems(t *testing.T) {
 		"alias bomb":          {yaml, "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", "error: "},
 		"invalid UTF-8":       {yaml, "id: m\nname: \xff\n", "2:7: error: the line is not valid UTF-8; save the file as UTF-8"},
 		"byte order mark":     {test, "\xef\xbb\xbf{}", "1:1: error: the file begins with a byte order mark; save it as UTF-8 without BOM"},
-		"broken JSON":         {test, "{\n  \"id\": \"m\",\n}", "3:1: error: not valid JSON"},
+		"broken JSON":         {test, "{\n  \"id\": \"m\",\n}", "2:12: error: not valid JSON"},
 		"large exponent":      {test, `{"id": "m", "name": "M", "prompt": "1?", "weight": 1e1000000000}`, "1:52: error: the exponent of the number has more than three digits; write a number that can be meant"},
 		"nested too deeply":   {test, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "error: values are nested more than 64 deep; flatten the file"},
 		"too large":           {test, strings.Repeat(" ", schema.MaxFile) + "{}", "error: the file has 262146 bytes; a definition may have 262144; split it"},
@@ -299,10 +299,10 @@ func TestAllProblemsAtOnce(t *testing.T) {
 			"2:3 unknown-field", "4:15 unknown-target", "6:41 missing-file",
 		}, 1},
 		"lines.jsonl": {"{\"id\": \"a\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n{\"id\": \"b\",\n{\"id\": \"c\", \"id\": \"c\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n{\"id\": \"d\", \"input\": 5, \"expected_outcome\": \"y\"}\n{\"id\": \"e\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n", []string{
-			"2:11 syntax", "3:13 duplicate-key", "4:22 wrong-type",
+			"2:1 syntax", "3:13 duplicate-key", "4:22 wrong-type",
 		}, 2},
-		"testcases.jsonl":         {"{\"name\": \"A\", \"max_turns\": 1}\n{\"name\": \n{\"name\": \"C\", \"tags\": [\"\x00\"]}\n{\"name\": \"D\"}\n", []string{"2:9 syntax", "3:25 nul"}, 2},
-		"math/level_1/more.jsonl": {"{\"id\": \"l1\", \"name\": \"L\", \"prompt\": \"2?\", \"evaluator_id\": \"two_pass\", \"expected\": {\"answer\": 2}}\nnot JSON\n", []string{"2:2 syntax"}, 1},
+		"testcases.jsonl":         {"{\"name\": \"A\", \"max_turns\": 1}\n{\"name\": \n{\"name\": \"C\", \"tags\": [\"\x00\"]}\n{\"name\": \"D\"}\n", []string{"2:1 syntax", "3:25 nul"}, 2},
+		"math/level_1/more.jsonl": {"{\"id\": \"l1\", \"name\": \"L\", \"prompt\": \"2?\", \"evaluator_id\": \"two_pass\", \"expected\": {\"answer\": 2}}\nnot JSON\n", []string{"2:1 syntax"}, 1},
 	} {
 		t.Run(file, func(t *testing.T) {
 			texts := seed()

@@ -19,9 +19,7 @@ func readJSON(file string, data []byte) (ast.Expr, *Mistake) {
 	}
 	var syntax *json.SyntaxError
 	if errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
-		return nil, placed(data, int(syntax.Offset)-1, Mistake{
-			Rule: "syntax", Message: "not valid JSON: " + syntax.Error(), Hint: "look for a missing comma, quote or bracket before this place",
-		})
+		return nil, jsonMistake(data, syntax)
 	}
 	expr, err := cuejson.Extract(file, data)
 	if err != nil {

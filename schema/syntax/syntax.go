@@ -47,9 +47,9 @@ func Read(file string, data []byte, budget *cuefile.Budget) (ast.Expr, []Mistake
 	var m *Mistake
 	switch path.Ext(file) {
 	case ".json", ".jsonl":
-		expr, m = readJSON(file, data)
+		expr, m = survive(readJSON, file, data)
 	case ".yaml", ".yml":
-		expr, m = readYAML(file, data)
+		expr, m = survive(readYAML, file, data)
 		if tabs := checkTabs(data); m != nil && m.Rule == "syntax" && len(tabs) > 0 {
 			return nil, tabs
 		}
@@ -62,6 +62,17 @@ func Read(file string, data []byte, budget *cuefile.Budget) (ast.Expr, []Mistake
 		return nil, []Mistake{*m}
 	}
 	return expr, nil
+}
+
+// survive makes a mistake of a parser that panics: the text is a stranger's, and
+// may be one that its authors did not think of.
+func survive(read func(string, []byte) (ast.Expr, *Mistake), file string, data []byte) (expr ast.Expr, m *Mistake) {
+	defer func() {
+		if r := recover(); r != nil {
+			expr, m = nil, &Mistake{1, 1, "syntax", fmt.Sprintf("the parser broke off: %v", r), "write it another way"}
+		}
+	}()
+	return read(file, data)
 }
 
 // maxMistakes bounds those that are told of one text.
