@@ -315,6 +315,9 @@ func unconfigured(name string, cfg *config.Config) error {
 func collect(into map[string]reporters.Outcome, jobs []run.Job, outcomes []run.Outcome) {
 	for i, o := range outcomes {
 		out := reporters.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}
+		if o.Stopped {
+			out.Unrun = o.Result.Reason
+		}
 		if len(o.Transcripts) > 0 {
 			out.Transcript = &o.Transcripts[0]
 		}

@@ -125,10 +125,9 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 		switch row := r.Cases[i]; {
 		case row.Invalid():
 			invalid++
-		case row.Error == nil:
-		case row.Verdict == nil:
+		case row.Unrun():
 			unrun++
-		default:
+		case row.Error != nil:
 			errors++
 		}
 	}
@@ -149,14 +148,17 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 	}
 }
 
+// notRun begins the words for a case that a budget did not suffice for.
+const notRun = "not run: "
+
 // because is the budget for which cases were not run, as far as it is one.
 func because(rows []Row) string {
 	why := ""
 	for _, row := range rows {
-		if row.Verdict != nil || row.Error == nil || row.Invalid() {
+		if !row.Unrun() {
 			continue
 		}
-		_, budget, ok := strings.Cut(*row.Error, "not run: ")
+		_, budget, ok := strings.Cut(*row.Error, notRun)
 		if !ok || why != "" && why != budget {
 			return ""
 		}

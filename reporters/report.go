@@ -156,6 +156,11 @@ func (row *Row) Named(name string) bool { return name == row.Key || name == row.
 // read any more, so that nobody can judge it.
 func (row *Row) Invalid() bool { return row.Action == plan.Skip && row.Error != nil }
 
+// Unrun reports whether the case was to be judged and was not although nothing
+// went wrong: a budget did not suffice, the run was stopped, or what it needs
+// is not allowed here.
+func (row *Row) Unrun() bool { return row.Error != nil && row.Verdict == nil && !row.Invalid() }
+
 // Native is the score as the dialect writes it: value of scale.
 type Native struct {
 	Value float64 `json:"value"`
@@ -189,11 +194,16 @@ type Summary struct {
 	Error   int `json:"error"`
 	Skipped int `json:"skipped"`
 	// Ungated counts those that pass because no threshold is set.
-	Ungated   int `json:"ungated,omitempty"`
+	Ungated int `json:"ungated,omitempty"`
+	// Run, Rejudged, Redecided, Reused and Removed count by the plan's action,
+	// whatever became of the case.
 	Run       int `json:"run"`
 	Rejudged  int `json:"rejudged"`
 	Redecided int `json:"redecided"`
 	Reused    int `json:"reused"`
+	// NotRun counts those of Run, Rejudged and Redecided that were not judged
+	// although nothing went wrong; Error counts them, too.
+	NotRun int `json:"not_run,omitempty"`
 	// NoVerdict counts those of Reused of which nothing is stored: cases that
 	// nothing affects and that nobody has judged here.
 	NoVerdict int      `json:"no_verdict,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -157,11 +158,14 @@ func moved(row *Row) bool {
 }
 
 // Label is the word for what happened to a row that does not block: accepted,
-// improved, redecided, unclear, flaky, new, removed, moved, error, skipped,
-// passed, lower or higher.
+// improved, redecided, unclear, flaky, new, removed, moved, error, not run,
+// skipped, passed, lower or higher.
 func Label(row *Row) string {
 	if row.Accepted != nil {
 		return "accepted"
+	}
+	if row.Unrun() {
+		return "not run"
 	}
 	kind := Unchanged
 	if row.Class != nil {
@@ -194,10 +198,8 @@ func Remark(row *Row) string {
 	switch Label(row) {
 	case "accepted":
 		return row.Accepted.String()
-	case "error":
-		if row.Error != nil {
-			return *row.Error
-		}
+	case "error", "not run":
+		return strings.TrimPrefix(deref(row.Error), notRun)
 	case "unclear":
 		return "base has no verdict to compare with"
 	case "flaky":

@@ -22,6 +22,9 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		}
 		s.Cases++
 		countVerdict(&s, row)
+		if row.Unrun() {
+			s.NotRun++
+		}
 		if row.Action == plan.Reuse && row.Verdict == nil {
 			s.NoVerdict++
 		}

@@ -29,6 +29,9 @@ func (s *Sections) Headline(r *Report) string {
 	add(len(Accepted(r)), "accepted case")
 	add(Errors(r), "error")
 	add(r.Diff.Improvements, "improvement")
+	if n := r.Summary.NotRun; n > 0 && len(parts) > 0 { // else the gate says it, and why
+		parts = append(parts, phrase.Count(n, "case")+" not run")
+	}
 	return s.headline(r, parts)
 }
 
@@ -53,10 +56,10 @@ func (s *Sections) headline(r *Report, parts []string) string {
 	return "No regressions"
 }
 
-// Errors counts the cases without a judgement whose definitions are valid: the
-// others are spoken of as invalid definitions.
+// Errors counts the cases that ended in an error. Those that were not run and
+// those whose definitions are invalid are spoken of as that.
 func Errors(r *Report) int {
-	n := r.Summary.Error
+	n := r.Summary.Error - r.Summary.NotRun
 	for i := range r.Cases {
 		if r.Cases[i].Invalid() {
 			n--
@@ -108,8 +111,21 @@ func Difference(d Diff) string {
 	return out
 }
 
+// Done counts the cases that were done again by what was done. Those that were
+// not run are not among them.
+func Done(r *Report) map[plan.Action]int {
+	s := r.Summary
+	done := map[plan.Action]int{plan.Run: s.Run, plan.Rejudge: s.Rejudged, plan.Redecide: s.Redecided}
+	for i := range r.Cases {
+		if row := &r.Cases[i]; row.Unrun() {
+			done[row.Action]--
+		}
+	}
+	return done
+}
+
 // Effort says how many of the cases were done again: "41 of 1,204 cases
-// rerun, 3 judged again".
+// rerun, 3 judged again, 2 not run".
 func Effort(r *Report) string {
 	s := r.Summary
 	total := phrase.Count(s.Cases, "case")
@@ -119,24 +135,28 @@ func Effort(r *Report) string {
 	case Affected(r) == 0:
 		return "none of " + total + " rerun"
 	}
-	var done []string
-	for _, part := range []struct {
-		n      int
-		action plan.Action
-	}{{s.Run, plan.Run}, {s.Rejudged, plan.Rejudge}, {s.Redecided, plan.Redecide}} {
-		if part.n == 0 {
-			continue
+	var said []string
+	say := func(n int, word string) {
+		if n == 0 {
+			return
 		}
-		count := phrase.Int(int64(part.n))
-		if len(done) == 0 {
+		count := phrase.Int(int64(n))
+		if len(said) == 0 {
 			count += " of " + total
 		}
-		done = append(done, count+" "+actionWord(r, part.action))
+		said = append(said, count+" "+word)
 	}
-	return strings.Join(done, ", ")
+	done := Done(r)
+	for _, action := range []plan.Action{plan.Run, plan.Rejudge, plan.Redecide} {
+		say(done[action], ActionWord(r, action))
+	}
+	say(s.NotRun, "not run")
+	return strings.Join(said, ", ")
 }
 
-func actionWord(r *Report, a plan.Action) string {
+// ActionWord says in the past what an action did: judged again. Without a base
+// nothing was done before.
+func ActionWord(r *Report, a plan.Action) string {
 	switch a {
 	case plan.Run:
 		if r.Base == nil {
@@ -182,7 +202,7 @@ func Why(r *Report, row *Row) string {
 	if said == "" || r.Base == nil || row.Invalid() || row.Class != nil && *row.Class == New {
 		return ""
 	}
-	return actionWord(r, row.Action) + ": " + said
+	return ActionWord(r, row.Action) + ": " + said
 }
 
 // StandingText says how many cases fail as they did at base; empty for none.

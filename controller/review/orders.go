@@ -72,7 +72,7 @@ func (r *Review) commands(report *reporters.Report) []string {
 	var out []string
 	sorted := reporters.Arrange(report)
 	waiting := report.NotRun != "" || r.approvable() && slices.ContainsFunc(report.Cases, func(row reporters.Row) bool {
-		return row.Error != nil && row.Verdict == nil && !row.Invalid()
+		return row.Unrun()
 	})
 	if waiting && !r.approved && r.Unapprovable() == "" {
 		out = append(out, "/gavel approve "+r.head)
@@ -80,7 +80,7 @@ func (r *Review) commands(report *reporters.Report) []string {
 	if len(sorted.Blocking) > 0 {
 		out = append(out, "/gavel rerun failed", "/gavel accept <case> <reason>", "/gavel explain <case>")
 	}
-	if report.NotRun == "" && reporters.Errors(report) > 0 {
+	if report.NotRun == "" && reporters.Errors(report)+report.Summary.NotRun > 0 {
 		out = append(out, "/gavel rerun errors")
 	}
 	return append(out, "/gavel help")

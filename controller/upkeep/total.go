@@ -59,7 +59,7 @@ func Total(ctx context.Context, book *ledger.Ledger) (Totals, error) {
 			return err
 		}
 		s := report.Summary
-		out.Judged += s.Run + s.Rejudged + s.Redecided
+		out.Judged += s.Run + s.Rejudged + s.Redecided - s.NotRun
 		out.Reused += s.Reused - s.NoVerdict
 		out.Spent.add(s.Calls, s.CostUSD)
 		out.Saved.add(report.Saved.Calls, report.Saved.CostUSD)

@@ -228,7 +228,7 @@ func place(r *Row) int {
 
 // Counts are the rows by what they say. Those that are to be judged count as
 // that only.
-type Counts struct{ Pass, Borderline, Fail, Error, Due, Broke, Fixed int }
+type Counts struct{ Pass, Borderline, Fail, Error, Unrun, Due, Broke, Fixed int }
 
 // Count counts the rows.
 func (b *Board) Count() Counts {
@@ -244,6 +244,9 @@ func (b *Board) Count() Counts {
 		switch {
 		case r.Due:
 			c.Due++
+			continue
+		case r.Unrun():
+			c.Unrun++
 			continue
 		case r.Verdict == nil:
 			continue

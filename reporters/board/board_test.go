@@ -53,7 +53,9 @@ func TestSortAndCount(t *testing.T) {
 	worse.Class = &regression
 	again := row("y", verdict.Fail, 0)
 	again.Due = true
+	short := "not run: the budget of 7 calls does not suffice"
 	b := Board{Rows: []Row{
+		{Row: reporters.Row{Key: "short", Action: plan.Run, Error: &short}},
 		row("c", verdict.Pass, 1), {Row: reporters.Row{Key: "gone", Action: plan.Removed}}, row("a", verdict.Pass, 1),
 		row("e", verdict.Error, 0), again, {Row: reporters.Row{Key: "new", Action: plan.Run}, Due: true}, worse, row("b", verdict.Borderline, 0.7),
 	}}
@@ -62,10 +64,10 @@ func TestSortAndCount(t *testing.T) {
 	for r := range slices.Values(b.Rows) {
 		keys = append(keys, r.Key)
 	}
-	if diff := cmp.Diff([]string{"z", "y", "e", "new", "b", "a", "c", "gone"}, keys); diff != "" {
+	if diff := cmp.Diff([]string{"z", "y", "e", "new", "short", "b", "a", "c", "gone"}, keys); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Counts{Pass: 2, Borderline: 1, Fail: 1, Error: 1, Due: 2}, b.Count()); diff != "" {
+	if diff := cmp.Diff(Counts{Pass: 2, Borderline: 1, Fail: 1, Error: 1, Unrun: 1, Due: 2}, b.Count()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -108,7 +108,7 @@ func (c *comment) alsoChanged() {
 	if shown > 0 {
 		title := "Also changed"
 		switch {
-		case !slices.ContainsFunc(rows, func(row *reporters.Row) bool { return reporters.Label(row) != "error" }):
+		case !slices.ContainsFunc(rows, func(row *reporters.Row) bool { return row.Error == nil }):
 			title = "Not judged"
 		case !slices.ContainsFunc(rows, func(row *reporters.Row) bool { return reporters.Label(row) != "passed" }):
 			title = "Tried again or compared"
@@ -181,7 +181,7 @@ func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 		return formerScore(row), right
 	case "new", "flaky", "unclear", "passed", "accepted":
 		return delta(row), right + c.small(markup.Text(reporters.Remark(row), 240))
-	case "error", "skipped":
+	case "error", "not run", "skipped":
 		return formerScore(row), right + c.small(markup.Text(reporters.Remark(row), 240))
 	}
 	return delta(row), right + c.small(c.why(row))

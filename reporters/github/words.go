@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
@@ -95,7 +96,7 @@ func changeWords(r *reporters.Report) string {
 	add(d.Unclear, "unclear case")
 	add(d.New, "new case")
 	add(d.Removed, "removed case")
-	if len(words) == 0 {
+	if len(words) == 0 && s.NotRun == 0 {
 		return "no regressions"
 	}
 	return strings.Join(words, ", ")
@@ -109,7 +110,12 @@ func rerunWords(r *reporters.Report) string {
 	case r.NotRun != "":
 		return phrase.Count(n, "case") + " would run"
 	}
-	return fmt.Sprintf("%s of %s rerun", phrase.Int(int64(n)), phrase.Count(r.Summary.Cases, "case"))
+	unrun := r.Summary.NotRun
+	words := fmt.Sprintf("%s of %s %s", phrase.Int(int64(n-unrun)), phrase.Count(r.Summary.Cases, "case"), reporters.ActionWord(r, plan.Run))
+	if unrun > 0 {
+		words += ", " + phrase.Int(int64(unrun)) + " not run"
+	}
+	return words
 }
 
 func scoreWords(r *reporters.Report) string {

@@ -52,7 +52,15 @@ func TestStatusFor(t *testing.T) {
 				r.Gate = reporters.Gate{Result: "undetermined", Reason: "4 cases ended in an error"}
 			}),
 			github.Success, github.Error, valid,
-			"4 cases ended in an error · 1,200 of 1,204 cases pass, 4 errors · 41 of 1,204 cases rerun · score 0.887",
+			"4 cases ended in an error · 1,200 of 1,204 cases pass, 4 errors · 41 of 1,204 cases run · score 0.887",
+		},
+		{
+			"a budget that ended", with(func(r *reporters.Report) {
+				r.Diff.Regressions, r.Diff.Improvements, r.Summary.Error, r.Summary.NotRun = 0, 0, 30, 30
+				r.Gate = reporters.Gate{Result: "undetermined", Reason: "30 cases were not run, since the budget of 70 calls does not suffice"}
+			}),
+			github.Success, github.Error, valid,
+			"30 cases were not run, since the budget of 70 calls does not suffice · 11 of 1,204 cases rerun, 30 not run · score 0.914 → 0.887",
 		},
 		{
 			"invalid outweighs pass", with(func(r *reporters.Report) {

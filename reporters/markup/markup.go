@@ -217,6 +217,8 @@ func Icon(label string) string {
 		return "↪️"
 	case "error":
 		return "⚠️"
+	case "not run":
+		return "⏸️"
 	case "skipped":
 		return "⏭️"
 	case "lower":

@@ -101,6 +101,7 @@ func (m Model) counts() line {
 	}
 	add(c.Fail, red, "failed")
 	add(c.Error, red, "not judged")
+	add(c.Unrun, yellow, "not run")
 	add(c.Borderline, yellow, "borderline")
 	add(c.Pass, green, "passed")
 	add(c.Due, yellow, "to judge")

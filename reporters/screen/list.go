@@ -160,6 +160,8 @@ func look(row *board.Row) (string, color) {
 		return "◌", yellow
 	case row.Failing():
 		return "✗", red
+	case row.Unrun():
+		return "!", yellow
 	case row.Action == plan.Removed || row.Verdict == nil:
 		return "·", dim
 	case *row.Verdict == verdict.Borderline:

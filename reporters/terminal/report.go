@@ -143,7 +143,7 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 		switch label {
 		case "improved", "higher", "passed":
 			mark, color = "✓", green
-		case "error":
+		case "error", "not run":
 			mark, color = "!", yellow
 		case "lower", "redecided", "unclear", "flaky":
 			mark, color = "·", yellow
@@ -233,13 +233,13 @@ func (p *page) change(d float64) string {
 
 func (p *page) summary(r *reporters.Report) {
 	s := r.Summary
-	known := s.Reused - s.NoVerdict
-	actions := []count{{s.Run, "run"}, {s.Rejudged, "judged again"}, {s.Redecided, "decided again"}, {known, "reused"}}
+	known, done := s.Reused-s.NoVerdict, reporters.Done(r)
+	actions := []count{{done[plan.Run], "run"}, {done[plan.Rejudge], "judged again"}, {done[plan.Redecide], "decided again"}, {known, "reused"}}
 	if r.NotRun != "" {
 		actions = []count{{s.Run, "to run"}, {s.Rejudged, "to judge again"}, {s.Redecided, "to decide again"}, {known, "known"}}
 	}
 	p.paragraph(margin{}, fmt.Sprintf("%s: %s passed, %s failed", phrase.Count(s.Cases, "case"), phrase.Int(int64(s.Pass)), phrase.Int(int64(s.Fail)))+
-		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error, "not judged"}, {s.Skipped, "skipped"}, {s.Ungated, "without a threshold"}})+
+		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error - s.NotRun, "not judged"}, {s.NotRun, "not run"}, {s.Skipped, "skipped"}, {s.Ungated, "without a threshold"}})+
 		counts(" · ", append(actions, count{s.NoVerdict, "unaffected"})), "")
 	switch d := r.Diff; {
 	case d.Delta != nil && *d.Delta != 0:

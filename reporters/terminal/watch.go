@@ -161,6 +161,8 @@ func Word(row *board.Row) string {
 		return string(*row.Class)
 	case row.Invalid():
 		return "invalid"
+	case row.Unrun():
+		return "not run"
 	case row.Verdict == nil && row.Action == plan.Reuse:
 		return "unaffected"
 	case row.Verdict == nil:
@@ -195,7 +197,7 @@ func Since(b *board.Board, row *board.Row) string {
 func Sentence(b *board.Board) string {
 	c := b.Count()
 	out := cmp.Or(
-		counts("", []count{{c.Fail, "failed"}, {c.Error, "not judged"}, {c.Borderline, "borderline"}, {c.Pass, "passed"}}),
+		counts("", []count{{c.Fail, "failed"}, {c.Error, "not judged"}, {c.Unrun, "not run"}, {c.Borderline, "borderline"}, {c.Pass, "passed"}}),
 		"nothing to judge",
 	)
 	if turned := counts("; ", []count{{c.Broke, "broke"}, {c.Fixed, "fixed"}}); turned != "" {

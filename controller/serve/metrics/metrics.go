@@ -122,7 +122,7 @@ func (m *Metrics) Judged(r *reporters.Report) {
 		m.money.Add(*s.CostUSD)
 	}
 	m.saved.Add(float64(r.Saved.Calls))
-	anew := s.Run + s.Rejudged + s.Redecided
+	anew := s.Run + s.Rejudged + s.Redecided - s.NotRun
 	m.judged.Add(float64(anew))
 	reused := s.Reused - s.NoVerdict
 	m.reused.Add(float64(reused))

@@ -33,7 +33,7 @@ func TestScrape(t *testing.T) {
 	m.Polled("octo/demo", errors.New("500"))
 	cost := 0.25
 	m.Judged(&reporters.Report{
-		Summary: reporters.Summary{Run: 1, Rejudged: 1, Redecided: 1, Reused: 11, NoVerdict: 2, Calls: 5, Tokens: 600, CostUSD: &cost},
+		Summary: reporters.Summary{Run: 3, NotRun: 2, Rejudged: 1, Redecided: 1, Reused: 11, NoVerdict: 2, Calls: 5, Tokens: 600, CostUSD: &cost},
 		Gate:    reporters.Gate{Result: reporters.GateFail}, Saved: reporters.Saved{Calls: 40},
 	})
 	client := http.Client{Transport: m.Transport("bot", http.DefaultTransport)}
