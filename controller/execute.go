@@ -112,7 +112,7 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 	start := p.Now()
 	in := reporters.Input{
 		Run: e.ID, Plan: p.Plan, Problems: p.Problems,
-		Gate: GateSettings(p.Head.Config.Gate), ConfigDigest: p.Head.Config.Digest,
+		Gate: GateSettings(p.Head.Config.Gate), GroupGates: p.Head.Config.GroupStatuses, ConfigDigest: p.Head.Config.Digest,
 		Notices: slices.Concat(e.Notices, p.deployed()), Config: e.ConfigDiff, NotRun: e.NotRun, Orders: e.Orders,
 		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},
 	}

@@ -39,6 +39,8 @@ type Input struct {
 	Head, Base map[string]Outcome
 	Problems   []schema.Problem
 	Gate       GateSettings
+	// GroupGates asks for a gate of every outermost group, too.
+	GroupGates bool
 	Config     ConfigChange
 	// Notices are further ones, shown before those that Compare finds.
 	Notices []Notice
@@ -82,6 +84,7 @@ func Compare(in Input) *Report {
 	r.Targets = targets(in.Plan.Targets, r.Cases)
 	r.Notices = append(append([]Notice{}, in.Notices...), notices(in.Config, pairs)...)
 	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
+	r.GroupGates = groupGates(&in, r, pairs)
 	return r
 }
 

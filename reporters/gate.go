@@ -32,6 +32,9 @@ type GateSettings struct {
 	// Required are globs of keys that must be there and pass. * matches within
 	// a segment, ** across them.
 	Required []string
+	// Partial says that there are more cases than these: then nothing is
+	// demanded of the scores of these alone.
+	Partial bool
 }
 
 // findings collect what speaks against the change.
@@ -79,7 +82,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	case len(f.undetermined) > 0:
 		g.Result, g.Reason = GateUndetermined, strings.Join(f.undetermined, "; ")
 	default:
-		g.Result, g.Reason = GatePass, passReason(r, pairs, rule)
+		g.Result, g.Reason = GatePass, passReason(r, pairs, rule, s)
 	}
 	if n := len(Accepted(r)); n > 0 {
 		g.Reason += "; " + phrase.Count(n, "case") + " accepted"
@@ -181,7 +184,7 @@ func (f *findings) rule(r *Report, pairs []pair, rule string, s GateSettings) {
 	}
 	switch rule {
 	case FailOnThreshold:
-		if s.MinScore == nil && s.MaxDrop == nil {
+		if s.MinScore == nil && s.MaxDrop == nil && !s.Partial {
 			f.unknown("fail_on: threshold needs min_score or max_drop")
 		}
 	case FailOnAny:
@@ -285,11 +288,13 @@ func (f *findings) required(r *Report, globs []string) {
 	}
 }
 
-func passReason(r *Report, pairs []pair, rule string) string {
+func passReason(r *Report, pairs []pair, rule string, s GateSettings) string {
 	n := affected(pairs)
 	switch {
 	case n == 0 && r.Base != nil && r.Diff.Regressions == 0:
 		return "no affected cases"
+	case rule == FailOnThreshold && s.Partial:
+		return "the scores of all cases together decide (fail_on: threshold)"
 	case rule == FailOnThreshold:
 		return "the scores are within the limits (fail_on: threshold)"
 	case rule == FailOnAny:

@@ -73,11 +73,16 @@ func accept(rows []Row, orders []Order) {
 // unaccepted is the report without what was accepted, for the rules of the
 // gate that an accepted case must not break.
 func unaccepted(r *Report, pairs []pair) (*Report, []pair) {
+	return only(r, pairs, func(row *Row) bool { return row.Accepted == nil })
+}
+
+// only is the report on the cases that are kept, with their pairs.
+func only(r *Report, pairs []pair, keep func(*Row) bool) (*Report, []pair) {
 	left := *r
 	left.Cases = nil
 	var kept []pair
 	for i := range r.Cases {
-		if r.Cases[i].Accepted == nil {
+		if keep(&r.Cases[i]) {
 			left.Cases, kept = append(left.Cases, r.Cases[i]), append(kept, pairs[i])
 		}
 	}

@@ -54,6 +54,8 @@ type Report struct {
 
 	// Groups are the scores of the dialects' aggregates: domains and levels.
 	Groups []tally.Group `json:"groups"`
+	// GroupGates are there where every group has a status of its own.
+	GroupGates []GroupGate `json:"group_gates,omitempty"`
 	// Conversations are those of cases that are turns of the same one; the path
 	// is that of the suite and the name of the conversation.
 	Conversations []tally.Group `json:"conversations"`

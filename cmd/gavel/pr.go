@@ -34,8 +34,9 @@ func (a *app) prCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pr",
 		Short: "Judge a pull request and publish the verdicts on it",
-		Long: `Judge a pull request and publish the verdicts on it: one comment, two statuses,
-and where the token may not write, the summary of the job and the exit code.
+		Long: `Judge a pull request and publish the verdicts on it: one comment, two statuses
+(with "statuses: groups" in gavel.yaml one more for each domain or suite), and
+where the token may not write, the summary of the job and the exit code.
 
 In a job of GitHub Actions the event is read from the environment: pull_request,
 pull_request_target, merge_group or push. Elsewhere name the pull request and

@@ -62,6 +62,8 @@ type Config struct {
 	Tools []string
 	// Comment is edit or new.
 	Comment string
+	// GroupStatuses says that the groups of cases have commit statuses, too.
+	GroupStatuses bool `json:",omitempty"`
 	// Constraints are what the team demands of its definitions. They stand in
 	// files of their own and are added by Constrain.
 	Constraints []schema.ConstraintFile `json:",omitempty"`

@@ -45,6 +45,7 @@ type form struct {
 	Dialects map[string]string `json:"dialects"`
 	Tools    []string          `json:"tools"`
 	Comment  string            `json:"comment"`
+	Statuses string            `json:"statuses"`
 }
 
 type targetForm struct {
@@ -185,7 +186,7 @@ func (f form) config() *Config {
 		Reuse:      Reuse{On: true},
 		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required},
 		Budget:     Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
-		Comment:    f.Comment,
+		Comment:    f.Comment, GroupStatuses: f.Statuses == "groups",
 	}
 	for _, dir := range f.Definitions {
 		c.Definitions = append(c.Definitions, path.Clean(dir))

@@ -38,6 +38,7 @@ budget: {calls: 100, pull_request: {tokens: 5000}, day: {calls: 900}}
 dialects: {"legacy/*.json": domain}
 tools: [shared/tools]
 comment: new
+statuses: groups
 `
 
 func pointer[T any](v T) *T { return &v }
@@ -91,7 +92,7 @@ func TestParse(t *testing.T) {
 		Gate:       Gate{FailOn: "threshold", MinScore: pointer(0.0), Required: []string{"math/**"}},
 		Budget:     Budget{Limits: Limits{Calls: pointer[int64](100)}, PullRequest: Limits{Tokens: pointer[int64](5000)}, Day: Limits{Calls: pointer[int64](900)}},
 		Dialects:   []Pin{{"legacy/*.json", "domain"}},
-		Tools:      []string{"shared/tools"}, Comment: "new",
+		Tools:      []string{"shared/tools"}, Comment: "new", GroupStatuses: true,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Config{}, "Digest")); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)

@@ -17,16 +17,18 @@ import (
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
-// A posting is one thing that stands on the forge: a status, a check run, or the
-// comment of a pull request. It is stored as the body of an item of the outbox, so that a
+// A posting is one thing that stands on the forge: a status, those of the groups,
+// a check run, or the comment of a pull request. It is stored as the body of an item of the outbox, so that a
 // later process can write what an earlier one could not.
 type posting struct {
 	Repository forge.Repo     `json:"repository"`
 	Number     int            `json:"number,omitempty"`
 	Head       string         `json:"head"`
 	Status     *github.Status `json:"status,omitempty"`
-	Check      *github.Check  `json:"check,omitempty"`
-	Comment    string         `json:"comment,omitempty"`
+	// Groups are the statuses of the groups of cases.
+	Groups  []github.Status `json:"groups,omitempty"`
+	Check   *github.Check   `json:"check,omitempty"`
+	Comment string          `json:"comment,omitempty"`
 	// Branch is what the comment is about, where it is no pull request's.
 	Branch string `json:"branch,omitempty"`
 	// Verdict is what the gate said. A comment that is made anew for every
@@ -46,6 +48,8 @@ func (p posting) destination() string {
 	switch {
 	case p.Status != nil:
 		return fmt.Sprintf("status %s %s %s", p.Repository, p.Head, p.Status.Context)
+	case p.Groups != nil:
+		return fmt.Sprintf("groups %s %s", p.Repository, p.Head)
 	case p.Check != nil:
 		return fmt.Sprintf("check %s#%d %s", p.Repository, p.Number, p.Head)
 	}
@@ -55,7 +59,7 @@ func (p posting) destination() string {
 	return fmt.Sprintf("comment %s#%d", p.Repository, p.Number)
 }
 
-func (p posting) isComment() bool { return p.Status == nil && p.Check == nil }
+func (p posting) isComment() bool { return p.Status == nil && p.Groups == nil && p.Check == nil }
 
 func (p posting) item() (ledger.OutboxItem, error) {
 	body, err := json.Marshal(p)
@@ -66,7 +70,8 @@ func (p posting) item() (ledger.OutboxItem, error) {
 	return ledger.OutboxItem{Destination: p.destination(), Head: p.Head, ContentDigest: hex.EncodeToString(sum[:]), Body: body}, nil
 }
 
-// postings are what a report puts on the forge.
+// postings are what a report puts on the forge. The groups come last: with a
+// second between two writes, what says all of it must not wait for them.
 func (r *Review) postings(ctx context.Context, report *reporters.Report) []posting {
 	if r.clock != nil {
 		return r.drifted(report)
@@ -86,6 +91,12 @@ func (r *Review) postings(ctx context.Context, report *reporters.Report) []posti
 	if r.Client.CanCheck(ctx, r.Repository) {
 		check := r.checkRun(report)
 		all = append(all, posting{Repository: r.Repository, Number: r.number, Head: r.head, Check: &check})
+	}
+	if groups := github.GroupStatuses(report); len(groups) > 0 {
+		for i := range groups {
+			groups[i].TargetURL = r.RunURL
+		}
+		all = append(all, posting{Repository: r.Repository, Head: r.head, Groups: groups})
 	}
 	return all
 }
@@ -176,7 +187,11 @@ func (r *Review) post(ctx context.Context, p posting, item ledger.OutboxItem, te
 	var note []byte
 	switch {
 	case p.Status != nil:
-		if err := r.publisher(p.Number, 0).SetStatus(ctx, p.Head, *p.Status); err != nil {
+		if err := r.publisher(p.Number, 0).SetStatuses(ctx, p.Head, *p.Status); err != nil {
+			return err
+		}
+	case p.Groups != nil:
+		if err := r.publisher(p.Number, 0).SetStatuses(ctx, p.Head, p.Groups...); err != nil {
 			return err
 		}
 	case p.Check != nil:
@@ -252,13 +267,10 @@ func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) err
 	if r.Client == nil {
 		return nil
 	}
-	publisher := r.publisher(0, 0)
-	var errs []error
-	for _, s := range statuses {
-		s.TargetURL = r.RunURL
-		errs = append(errs, publisher.SetStatus(ctx, r.head, s))
+	for i := range statuses {
+		statuses[i].TargetURL = r.RunURL
 	}
-	return errors.Join(errs...)
+	return r.publisher(0, 0).SetStatuses(ctx, r.head, statuses...)
 }
 
 // Text renders the report as the comment, at any size.
@@ -277,9 +289,10 @@ func (r *Review) Text(report *reporters.Report) github.Text {
 }
 
 // Settle gives a commit that nobody waits for any more its last statuses: those
-// of its report where there is one, else why there is none.
-func (r *Reviewer) Settle(ctx context.Context, number int, head, why string) error {
-	last := &Review{Config: r.cfg, head: head, number: number}
+// of its report where there is one, else why there is none, on the groups that
+// are known of it, too.
+func (r *Reviewer) Settle(ctx context.Context, number int, head, why string, groups ...string) error {
+	last := &Review{Config: r.cfg, head: head, number: number, groups: groups}
 	if r.cfg.Recall != nil {
 		stored, err := r.cfg.Recall(ctx, number, head)
 		if err != nil {
@@ -289,5 +302,5 @@ func (r *Reviewer) Settle(ctx context.Context, number int, head, why string) err
 			return last.publish(ctx, stored, false)
 		}
 	}
-	return last.settle(ctx, why)
+	return last.settle(ctx, why, last.groups...)
 }

@@ -84,7 +84,8 @@ const (
 
 // An Abandoned is the cause of a context that ends a review whose result
 // nobody waits for any more. Both statuses of the commit say its reason; no
-// report is stored and no comment written.
+// report is stored and no comment written. What its groups say is left to
+// [Reviewer.Settle], since the next head must not wait for it.
 type Abandoned struct{ Reason string }
 
 // Error is the reason.
@@ -141,6 +142,10 @@ type Review struct {
 	obeying, approved bool
 	// decider is where the configuration is from that decides.
 	decider string
+	// groups are the contexts of the groups that are known to have a status;
+	// planned is told of them, see Planned.
+	groups  []string
+	planned func(groups []string) error
 }
 
 // Pull is a review of a pull request as it is now. event is why it is looked
@@ -231,7 +236,7 @@ func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished
 		return nil, nil, &Abandoned{why}
 	case err != nil:
 		const broken = "gavel could not judge this head; see the log of its run"
-		return nil, nil, errors.Join(err, r.settle(late, broken))
+		return nil, nil, errors.Join(err, r.settle(late, broken, r.groups...))
 	}
 	return report, errors.Join(denied, r.publish(late, report, why == "")), nil
 }
@@ -246,14 +251,16 @@ func (r *Review) pending(ctx context.Context) error {
 		github.Status{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"})
 }
 
-// settle says why there is no verdict.
-func (r *Review) settle(ctx context.Context, why string) error {
+// settle says why there is no verdict, of groups by their contexts, too.
+func (r *Review) settle(ctx context.Context, why string, groups ...string) error {
 	if r.clock != nil {
 		return r.setStatuses(ctx, github.Status{Context: drift.Context, State: github.Error, Description: why})
 	}
-	return r.setStatuses(ctx,
-		github.Status{Context: github.ContextVerdict, State: github.Error, Description: why},
-		github.Status{Context: github.ContextValidate, State: github.Error, Description: why})
+	var all []github.Status
+	for _, context := range append([]string{github.ContextVerdict, github.ContextValidate}, groups...) {
+		all = append(all, github.Status{Context: context, State: github.Error, Description: why})
+	}
+	return r.setStatuses(ctx, all...)
 }
 
 // judge fetches both sides, plans, and runs what may be run.
@@ -286,6 +293,9 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 		return nil, err
 	}
 	r.fresh = prepared.Head.Config.Comment == "new"
+	if err := r.plannedGroups(prepared); err != nil {
+		return nil, err
+	}
 	e := controller.Execution{
 		Repository: r.Known, PullRequest: r.number, Orders: r.orders.Obeyed,
 		Outbox: func(report *reporters.Report) ([]ledger.OutboxItem, error) {

@@ -1,5 +1,5 @@
 // Package github publishes a report on a pull request: one sticky comment
-// ([Publisher.UpsertComment]), two commit statuses ([Publisher.SetStatus],
+// ([Publisher.UpsertComment]), two commit statuses ([Publisher.SetStatuses],
 // [StatusFor]), and the summary of a CI job ([JobSummary]) where the credential
 // may not write.
 //

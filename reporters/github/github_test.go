@@ -425,10 +425,10 @@ func TestDenied(t *testing.T) {
 		"comment, 404 on create": {token: forgetest.TokenUser, fault: &forgetest.Fault{Method: "POST", Status: 404}, status: 404, permission: "pull-requests: write", try: comment},
 		"comment, 404 on list":   {token: forgetest.TokenUser, fault: &forgetest.Fault{Path: "/comments", Status: 404}, status: 404, permission: "pull-requests: write", try: comment},
 		"status, fork's token": {token: forgetest.TokenFork, status: 403, permission: "statuses: write", try: func(t *testing.T, p *github.Publisher) error {
-			return p.SetStatus(t.Context(), sha, status)
+			return p.SetStatuses(t.Context(), sha, status)
 		}},
 		"status, 404": {token: forgetest.TokenUser, fault: &forgetest.Fault{Method: "POST", Status: 404}, status: 404, permission: "statuses: write", try: func(t *testing.T, p *github.Publisher) error {
-			return p.SetStatus(t.Context(), sha, status)
+			return p.SetStatuses(t.Context(), sha, status)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

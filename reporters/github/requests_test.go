@@ -88,7 +88,7 @@ func (s *side) speak() {
 	comment, err := user.UpsertComment(ctx, text("another account's"))
 	s.must(err)
 	s.must(user.React(ctx, comment.ID, github.Done))
-	s.must(user.SetStatus(ctx, sha, github.Status{Context: github.ContextVerdict, State: github.Success, Description: "good", TargetURL: "https://example.org"}))
+	s.must(user.SetStatuses(ctx, sha, github.Status{Context: github.ContextVerdict, State: github.Success, Description: "good", TargetURL: "https://example.org"}))
 	check := manyAnnotations(51)
 	check.DetailsURL = "https://example.org"
 	s.must(app.SetCheck(ctx, sha, check))

@@ -1,7 +1,9 @@
 package github
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -39,33 +41,55 @@ type Status struct {
 	// does not count.
 	Context string
 	State   State
-	// Description is at most 140 characters; [Publisher.SetStatus] ends a
+	// Description is at most 140 characters; [Publisher.SetStatuses] ends a
 	// longer one with an ellipsis.
 	Description string
 	// TargetURL is where the line links to. Defaults to nowhere.
 	TargetURL string
 }
 
-// SetStatus makes s the status of the commit sha in its context. It reads what
-// stands there and writes only a change: a forge keeps every status for ever,
-// and takes a thousand for a commit and context.
-func (p *Publisher) SetStatus(ctx context.Context, sha string, s Status) error {
-	op := fmt.Sprintf("set status %s of %s/%s@%.12s", s.Context, p.cfg.Owner, p.cfg.Name, sha)
-	if err := s.check(); err != nil {
-		return fmt.Errorf("%s: %w", op, err)
+// SetStatuses makes each the status of the commit sha in its context, in their
+// order. It reads once what stands there and writes only a change: a forge keeps
+// every status for ever, and takes a thousand for a commit and context. What is
+// refused for what it says keeps no other from being written.
+func (p *Publisher) SetStatuses(ctx context.Context, sha string, statuses ...Status) error {
+	var errs []error
+	var standing map[string]wireStatus
+	for _, s := range statuses {
+		op := fmt.Sprintf("set status %s of %s/%s@%.12s", s.Context, p.cfg.Owner, p.cfg.Name, sha)
+		if err := s.check(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", op, err))
+			continue
+		}
+		s.Description = fit(maxDescription, s.Description)
+		err := p.setStatus(ctx, sha, s, &standing)
+		errs = append(errs, p.explain(op, writeStatuses, err))
+		if err != nil && statusOf(err) != http.StatusUnprocessableEntity {
+			break
+		}
 	}
-	s.Description = fit(maxDescription, s.Description)
+	return errors.Join(errs...)
+}
+
+// setStatus writes one, unless it stands already. It fills in what stands where
+// that is nil or an answer was lost.
+func (p *Publisher) setStatus(ctx context.Context, sha string, s Status, standing *map[string]wireStatus) error {
 	var err error
 	for range rounds {
-		var same bool
-		if same, err = p.stands(ctx, sha, s); err != nil || same {
-			break
+		if *standing == nil {
+			if *standing, err = p.standing(ctx, sha); err != nil {
+				return err
+			}
+		}
+		if (*standing)[strings.ToLower(s.Context)].is(s) {
+			return nil
 		}
 		if err = p.createStatus(ctx, sha, s); !isLost(ctx, err) {
-			break
+			return err
 		}
+		*standing = nil
 	}
-	return p.explain(op, writeStatuses, err)
+	return err
 }
 
 func (s Status) check() error {
@@ -106,35 +130,36 @@ type wireStatus struct {
 	TargetURL   string `json:"target_url"`
 }
 
-// stands tells whether s is already the newest status in its context.
-func (p *Publisher) stands(ctx context.Context, sha string, s Status) (bool, error) {
+func (w wireStatus) is(s Status) bool {
+	return cmp.Or(w.State, w.Status) == s.State && w.Description == s.Description && w.TargetURL == s.TargetURL
+}
+
+// standing gives the newest status of every context, by its lower case.
+func (p *Publisher) standing(ctx context.Context, sha string) (map[string]wireStatus, error) {
+	found := map[string]wireStatus{}
 	for page := 1; page > 0 && page <= maxPages; {
 		path := fmt.Sprintf("repos/%s/%s/commits/%s/status?per_page=100&page=%d",
 			p.cfg.Owner, p.cfg.Name, url.PathEscape(sha), page)
 		req, err := p.cfg.REST.NewRequest(http.MethodGet, path, nil)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		var combined struct {
 			Statuses []wireStatus `json:"statuses"`
 		}
 		resp, err := p.cfg.REST.Do(ctx, req, &combined)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		for _, w := range combined.Statuses {
-			if !strings.EqualFold(w.Context, s.Context) {
-				continue
+			if key := strings.ToLower(w.Context); found[key].Context == "" {
+				found[key] = w
 			}
-			if w.State == "" {
-				w.State = w.Status
-			}
-			return w.State == s.State && w.Description == s.Description && w.TargetURL == s.TargetURL, nil
 		}
 		if resp.NextPage <= page {
-			return false, nil
+			break
 		}
 		page = resp.NextPage
 	}
-	return false, nil
+	return found, nil
 }

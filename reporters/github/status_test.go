@@ -21,7 +21,7 @@ func TestSetStatus(t *testing.T) {
 			f := newForge(t)
 			p := publisher(t, f.URL+base, forgetest.TokenActions, nil)
 			for _, s := range []github.Status{pending, pending, other, done, done, other} {
-				if err := p.SetStatus(t.Context(), sha, s); err != nil {
+				if err := p.SetStatuses(t.Context(), sha, s); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -42,15 +42,15 @@ func TestStatusOnALaterPage(t *testing.T) {
 	f := newForge(t)
 	p := publisher(t, f.URL, forgetest.TokenUser, nil)
 	ours := github.Status{Context: github.ContextVerdict, State: github.Success}
-	if err := p.SetStatus(t.Context(), sha, ours); err != nil {
+	if err := p.SetStatuses(t.Context(), sha, ours); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 120 {
-		if err := p.SetStatus(t.Context(), sha, github.Status{Context: fmt.Sprint("ci/", i), State: github.Success}); err != nil {
+		if err := p.SetStatuses(t.Context(), sha, github.Status{Context: fmt.Sprint("ci/", i), State: github.Success}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.SetStatus(t.Context(), sha, ours); err != nil {
+	if err := p.SetStatuses(t.Context(), sha, ours); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(f.Statuses(sha)); n != 121 {
@@ -63,7 +63,7 @@ func TestStatusAfterALostReply(t *testing.T) {
 		f := newForge(t)
 		f.Inject(fault)
 		s := github.Status{Context: github.ContextVerdict, State: github.Failure}
-		if err := publisher(t, f.URL, forgetest.TokenUser, nil).SetStatus(t.Context(), sha, s); err != nil {
+		if err := publisher(t, f.URL, forgetest.TokenUser, nil).SetStatuses(t.Context(), sha, s); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(f.Statuses(sha)); n != 1 {
@@ -76,7 +76,7 @@ func TestStatusLimits(t *testing.T) {
 	f := newForge(t)
 	p := publisher(t, f.URL, forgetest.TokenUser, nil)
 	s := github.Status{Context: github.ContextVerdict, State: github.Error, Description: strings.Repeat("→", 200)}
-	if err := p.SetStatus(t.Context(), sha, s); err != nil {
+	if err := p.SetStatuses(t.Context(), sha, s); err != nil {
 		t.Fatal(err)
 	}
 	got := f.Statuses(sha)[0].Description
@@ -91,7 +91,7 @@ func TestStatusLimits(t *testing.T) {
 		"script as URL": {Context: "x", State: github.Success, TargetURL: "javascript:alert(1)"},
 		"no host":       {Context: "x", State: github.Success, TargetURL: "https:///x"},
 	} {
-		if err := p.SetStatus(t.Context(), sha, s); err == nil {
+		if err := p.SetStatuses(t.Context(), sha, s); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

@@ -18,12 +18,20 @@ import (
 func StatusFor(r *reporters.Report) (validate, verdict Status) {
 	invalid := reporters.InvalidFiles(r.Problems)
 	validate = Status{Context: ContextValidate, State: Success, Description: validWords(r.Problems, invalid)}
-	verdict = Status{Context: ContextVerdict}
+	if invalid > 0 {
+		validate.State = Failure
+	}
+	return validate, verdictFor(r)
+}
+
+func verdictFor(r *reporters.Report) Status {
+	verdict := Status{Context: ContextVerdict}
+	invalid := reporters.InvalidFiles(r.Problems)
 	reason := phrase.Line(r.Gate.Reason)
 	parts := []string{changeWords(r), rerunWords(r), scoreWords(r)}
 	switch {
 	case invalid > 0:
-		validate.State, verdict.State = Failure, Failure
+		verdict.State = Failure
 		parts = append([]string{phrase.Count(invalid, "invalid definition")}, parts...)
 	case r.Gate.Result == reporters.GatePass:
 		verdict.State = Success
@@ -38,7 +46,7 @@ func StatusFor(r *reporters.Report) (validate, verdict Status) {
 		}
 	}
 	verdict.Description = fit(maxDescription, parts...)
-	return validate, verdict
+	return verdict
 }
 
 func validWords(problems []schema.Problem, invalid int) string {

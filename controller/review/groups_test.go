@@ -1,0 +1,86 @@
+package review_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// groupDesk has a pull request with cases of n groups, all new.
+func groupDesk(t *testing.T, n int) *desk {
+	t.Helper()
+	files := map[string][]byte{}
+	for i := range n {
+		folder := fmt.Sprintf("test_definitions/talk_%d/", i+1)
+		files[folder+"domain.json"] = fmt.Appendf(nil, `{"id": "talk_%d", "name": "Talk", "evaluator_id": "keyword"}`, i+1)
+		files[folder+"level_1/hello.json"] = fmt.Appendf(nil, `{"id": "hello_%d", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["hello"]}}`, i+1)
+	}
+	d := newDesk(t, gitrepo.Change{Write: map[string][]byte{
+		"gavel.yaml": []byte("version: 1\nstatuses: groups\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}]}\n"),
+	}}, gitrepo.Change{Branch: "topic", Write: files})
+	d.pull(1)
+	return d
+}
+
+// states are the last states of the head.
+func (d *desk) states() map[string]string {
+	out := map[string]string{}
+	for _, s := range d.forge.Statuses(d.head) {
+		out[s.Context] = s.State + ": " + s.Description
+	}
+	return out
+}
+
+// TestAReviewThatBreaks says so of every group that it came to know.
+func TestAReviewThatBreaks(t *testing.T) {
+	d := groupDesk(t, 2)
+	d.cfg.Execute = func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error) {
+		return nil, errors.New("the disk is full")
+	}
+	r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var noted []string
+	r.Planned(func(groups []string) error { noted = groups; return nil })
+	if _, _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("Run = %v", err)
+	}
+	const broken = "error: gavel could not judge this head; see the log of its run"
+	groups := []string{"gavel/verdict/talk_1", "gavel/verdict/talk_2"}
+	want := map[string]string{"gavel/validate": broken, "gavel/verdict": broken, groups[0]: broken, groups[1]: broken}
+	if diff := cmp.Diff(want, d.states()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if !slices.Equal(noted, groups) {
+		t.Errorf("noted are %q", noted)
+	}
+}
+
+// TestMoreGroupsThanStatuses: what is left out stands in the comment and in the
+// log.
+func TestMoreGroupsThanStatuses(t *testing.T) {
+	d := groupDesk(t, 52)
+	var told []string
+	d.cfg.Tell = func(line string) { told = append(told, line) }
+	if err := d.review(1); err != nil {
+		t.Fatal(err)
+	}
+	const words = "2 groups have none, from talk_51 on"
+	if n := len(d.states()); n != 52 || !strings.Contains(strings.Join(told, "\n"), words) {
+		t.Errorf("%d statuses, told %q", n, told)
+	}
+	if text := strings.ReplaceAll(d.forge.Comments(1)[0].Body, "&#8203;", ""); !strings.Contains(text, words) {
+		t.Errorf("the comment is\n%s", text)
+	}
+}

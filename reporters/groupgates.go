@@ -1,0 +1,121 @@
+package reporters
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/tally"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// maxGroupGates bounds the groups with a gate of their own: each becomes a
+// status of every commit, and a forge takes a write a second.
+const maxGroupGates = 50
+
+// A GroupGate is what the gate says of the cases of one outermost group alone,
+// such as a domain or a suite. Their scores are only told: min_score and
+// max_drop are set for the mean over all cases, and one of a few cases moves by
+// more than that without a reason. So no group fails where the whole passes.
+type GroupGate struct {
+	// Group is the name. Names that differ in case alone are one group, since
+	// a forge does not tell statuses apart by it.
+	Group   string  `json:"group"`
+	Summary Summary `json:"summary"`
+	Diff    Diff    `json:"diff"`
+	Gate    Gate    `json:"gate"`
+}
+
+// ActiveGroups are the outermost groups of head with a case that is meant to
+// run, or was at base and has become invalid, in natural order, as many as get
+// a gate of their own. rest are the others.
+func ActiveGroups(p *plan.Plan) (names, rest []string) {
+	found := map[string]string{}
+	for _, row := range p.Rows {
+		c := row.Head
+		if c == nil && row.Action == plan.Skip {
+			c = row.Base
+		}
+		if !active(c) || len(c.Labels.Groups) == 0 {
+			continue
+		}
+		name := c.Labels.Groups[0]
+		if first, ok := found[strings.ToLower(name)]; !ok || name < first {
+			found[strings.ToLower(name)] = name
+		}
+	}
+	names = slices.SortedFunc(maps.Values(found), tally.CompareNatural)
+	most := min(len(names), maxGroupGates)
+	return names[:most], names[most:]
+}
+
+// TooMany says of the other groups that they get none; empty where there are no
+// others.
+func TooMany(rest []string) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d groups have a commit status of their own, and no more can: %s %s none, from %s on", maxGroupGates,
+		phrase.Count(len(rest), "group"), phrase.Verb(len(rest), "has", "have"), phrase.Clip(phrase.Line(rest[0]), 80))
+}
+
+// groupGates asks the gate about each group.
+func groupGates(in *Input, r *Report, pairs []pair) []GroupGate {
+	if !in.GroupGates {
+		return nil
+	}
+	names, rest := ActiveGroups(in.Plan)
+	if message := TooMany(rest); message != "" {
+		r.Notices = append(r.Notices, Notice{Message: message})
+	}
+	out := make([]GroupGate, 0, len(names))
+	for _, name := range names {
+		part, kept := only(r, pairs, inGroup(name))
+		part.Problems = problemsOf(part)
+		s := GateSettings{FailOn: in.Gate.FailOn, Partial: true}
+		for _, glob := range in.Gate.Required {
+			if slices.ContainsFunc(part.Cases, func(row Row) bool { return schema.MatchGlob(glob, row.Key) }) {
+				s.Required = append(s.Required, glob)
+			}
+		}
+		out = append(out, GroupGate{name, part.Summary, part.Diff, gate(part, kept, plan.Rest{}, s)})
+	}
+	return out
+}
+
+// Of is the report on the cases of a group alone.
+func (r *Report) Of(g GroupGate) *Report {
+	part := *r
+	part.Summary, part.Diff, part.Gate = g.Summary, g.Diff, g.Gate
+	part.Cases = nil
+	is := inGroup(g.Group)
+	for i := range r.Cases {
+		if is(&r.Cases[i]) {
+			part.Cases = append(part.Cases, r.Cases[i])
+		}
+	}
+	part.Problems = problemsOf(&part)
+	return &part
+}
+
+func inGroup(name string) func(*Row) bool {
+	name = strings.ToLower(name)
+	return func(row *Row) bool { return len(row.Groups) > 0 && strings.ToLower(row.Groups[0]) == name }
+}
+
+// problemsOf are the problems in the files of the cases and in those that keep
+// one from being read. What is wrong elsewhere is of no group that is known.
+func problemsOf(r *Report) []schema.Problem {
+	files := map[string]bool{}
+	for i := range r.Cases {
+		row := &r.Cases[i]
+		files[row.File] = true
+		for _, reason := range row.Reasons {
+			files[reason.File] = files[reason.File] || row.Invalid()
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(r.Problems), func(p schema.Problem) bool { return !files[p.File] })
+}
