@@ -19,10 +19,20 @@ type document struct {
 
 type run struct {
 	Tool tool `json:"tool"`
+	// Bases say what locations are relative to.
+	Bases map[string]base `json:"originalUriBaseIds"`
 	// ColumnKind says that columns count code points, as Position does.
 	ColumnKind string   `json:"columnKind"`
 	Results    []result `json:"results"`
 }
+
+// A base has no URI: where a repository lies is told to nobody.
+type base struct {
+	Description text `json:"description"`
+}
+
+// root is the usual name for the root of a repository.
+const root = "%SRCROOT%"
 
 type tool struct {
 	Driver driver `json:"driver"`
@@ -61,7 +71,8 @@ type physical struct {
 }
 
 type artifact struct {
-	URI string `json:"uri"`
+	URI  string `json:"uri"`
+	Base string `json:"uriBaseId"`
 }
 
 type region struct {
@@ -89,19 +100,20 @@ func Write(w io.Writer, problems []schema.Problem) error {
 		Version: "2.1.0",
 		Runs: []run{{
 			Tool:       tool{driver{"gavel", "https://github.com/gavel-evals/gavel", rules}},
+			Bases:      map[string]base{root: {text{"the root of the repository"}}},
 			ColumnKind: "unicodeCodePoints", Results: results,
 		}},
 	})
 }
 
-// message is one line. SARIF reads [text](target) in it as a link, and a
-// message may quote what a definition says.
+// message is one line. SARIF reads [text](target) in it as a link and {0} as a
+// placeholder, and a message may quote what a definition says.
 func message(p schema.Problem) string {
 	s := p.Message
 	if p.Hint != "" {
 		s += "; " + p.Hint
 	}
-	return strings.ReplaceAll(phrase.Line(s), "](", "] (")
+	return strings.NewReplacer("](", "] (", "{", "{{", "}", "}}").Replace(phrase.Line(s))
 }
 
 // locations is empty for a problem that is in no file.
@@ -109,9 +121,20 @@ func locations(at schema.Position) []location {
 	if at.File == "" {
 		return nil
 	}
-	p := physical{Artifact: artifact{(&url.URL{Path: at.File}).EscapedPath()}}
+	p := physical{Artifact: artifact{reference(at.File), root}}
 	if at.Line > 0 {
 		p.Region = &region{at.Line, at.Column}
 	}
 	return []location{{p}}
+}
+
+// reference is a path as a relative reference. What stands before a colon in
+// its first folder would be read as the scheme of a URI.
+func reference(file string) string {
+	first, rest, isDeep := strings.Cut((&url.URL{Path: file}).EscapedPath(), "/")
+	first = strings.ReplaceAll(first, ":", "%3A")
+	if !isDeep {
+		return first
+	}
+	return first + "/" + rest
 }
