@@ -1,12 +1,14 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -25,6 +27,8 @@ type Config struct {
 	Bots []int64
 	// Report gives the newest report of a commit, nil where there is none.
 	Report func(ctx context.Context, number int, head string) (*reporters.Report, error)
+	// Login is who the credential writes as, where it cannot ask.
+	Login string
 	// WebURL is the root of the forge's pages, such as https://github.com.
 	WebURL string
 	// Tell is given a line for whoever looks on.
@@ -38,8 +42,8 @@ type Desk struct {
 
 	mu sync.Mutex // held by Take, so that nothing is answered twice
 	// The fields below are guarded by mu.
-	self  int64 // our own account, 0 while it is not known
-	asked bool  // who it is
+	self  string // our own account, empty while it is not known
+	asked bool   // who it is
 }
 
 // NewDesk returns a Desk.
@@ -65,9 +69,12 @@ type Orders struct {
 	// that are not, of people who may ask.
 	Obeyed  []reporters.Order
 	Refused []string
-	// Cancelled is who wants nothing to be run until somebody asks for it; empty
-	// where nobody does.
+	// Cancelled says why nothing is run until somebody asks for it; empty where
+	// nobody ended it.
 	Cancelled string
+	// Waiting says that some are about a report of the head, of which there is
+	// none: they are taken by the next look after it was judged.
+	Waiting bool
 }
 
 // Take reads the comments of a pull request, stores and answers the orders that
@@ -86,6 +93,9 @@ func (d *Desk) Take(ctx context.Context, p Place) (orders Orders, unread, err er
 	if l.report, err = d.cfg.Report(ctx, p.Number, p.Head); err != nil {
 		return orders, nil, err
 	}
+	l.since = sync.OnceValues(func() (time.Time, error) {
+		return d.cfg.Client.FirstStatus(ctx, p.Repository, p.Head, github.ContextValidate, github.ContextVerdict)
+	})
 	comments, unread := d.cfg.Client.Comments(ctx, p.Repository, p.Number, zero)
 	for _, c := range comments {
 		if err := l.take(ctx, c); err != nil {
@@ -97,7 +107,9 @@ func (d *Desk) Take(ctx context.Context, p Place) (orders Orders, unread, err er
 			unread = errors.Join(unread, l.answer(ctx, l.taken[i]))
 		}
 	}
-	return l.orders(l.taken), unread, nil
+	orders = l.orders(l.taken)
+	orders.Waiting = l.waiting
+	return orders, unread, nil
 }
 
 // unclear begins why an order is refused that says nothing.
@@ -110,6 +122,10 @@ type look struct {
 	before heads
 	taken  []ledger.Command // the oldest first
 	report *reporters.Report
+	// since is when the head got its first status of ours, in the forge's time.
+	since func() (time.Time, error)
+	// waiting is set where an order is about a report that is not there yet.
+	waiting bool
 }
 
 // take stores the order of a comment that was not taken before. An error leaves
@@ -125,6 +141,10 @@ func (l *look) take(ctx context.Context, c forge.Comment) error {
 		Verb: order.Verb, Argument: order.Argument, Head: l.Head, Written: c.Created,
 	}
 	denied, err := l.desk.denied(ctx, l.Repository, c)
+	if err != nil {
+		return err
+	}
+	again, err := l.again(ctx, &cmd)
 	switch {
 	case err != nil:
 		return err
@@ -132,8 +152,14 @@ func (l *look) take(ctx context.Context, c forge.Comment) error {
 		cmd.Head, cmd.Refused = "", denied // it is about nothing
 	case order.Problem != "":
 		cmd.Refused = unclear + order.Problem
-	default:
+	case cmd.Head != "" && l.waits(cmd.Verb):
+		l.waiting = true
+		return nil
+	case cmd.Head != "":
 		l.resolve(&cmd)
+	}
+	if again && cmd.Refused != "" {
+		cmd.Head = "" // its author was told then what there was to say
 	}
 	if _, err := l.desk.cfg.Ledger.TakeCommand(ctx, cmd); err != nil {
 		return err
@@ -141,11 +167,39 @@ func (l *look) take(ctx context.Context, c forge.Comment) error {
 	// It is read again with the time at which it was taken, by whomever.
 	l.taken, err = l.desk.cfg.Ledger.Commands(ctx, l.desk.repository, l.Number)
 	said := "is obeyed"
-	if cmd.Refused != "" {
+	switch {
+	case cmd.Refused != "":
 		said = "is refused: " + cmd.Refused
+	case cmd.Head == "":
+		said = "was about another head"
 	}
 	l.desk.cfg.Tell(fmt.Sprintf("%q of %s %s", order.String(), c.Author, said))
 	return err
+}
+
+// again reports whether an order was taken before, by a process whose ledger is
+// gone, and makes it what it was: our reaction still stands below the comment.
+// It is answered, and it counts from when it was written, since all that is
+// known was judged later. It is about this head unless that was first seen
+// after it; only an approval says itself which head it means.
+func (l *look) again(ctx context.Context, cmd *ledger.Command) (bool, error) {
+	if l.desk.self == "" {
+		return false, nil
+	}
+	reacted, err := l.desk.cfg.Client.Reacted(ctx, l.Repository, cmd.Comment, l.desk.self)
+	var refused *forge.DeniedError
+	if err != nil && !errors.As(err, &refused) || !reacted {
+		return false, err
+	}
+	cmd.Taken, cmd.Answered = cmd.Written, true
+	if cmd.Verb == Approve {
+		return true, nil
+	}
+	since, err := l.since()
+	if since.IsZero() || cmd.Written.Before(since) {
+		cmd.Head = ""
+	}
+	return true, err
 }
 
 // denied says why nobody listens to a comment, empty where it is heard. What its
@@ -161,7 +215,7 @@ func (d *Desk) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (st
 		return "the comment was edited: write a new one", nil
 	case c.Author == "":
 		return "its author's account was deleted", nil
-	case c.AuthorID == self:
+	case strings.EqualFold(c.Author, self):
 		return "it is from the account that gavel itself writes as", nil
 	case c.Bot && !listed:
 		return "it is from a bot that the operator does not list", nil
@@ -181,19 +235,18 @@ func (d *Desk) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (st
 	return "", nil
 }
 
-// whoami is our own account, 0 where the credential may not ask: then it is that
-// of an App, which is a bot.
-func (d *Desk) whoami(ctx context.Context) (int64, error) {
+// whoami is our own account. A job's token may not ask.
+func (d *Desk) whoami(ctx context.Context) (string, error) {
 	if d.asked {
 		return d.self, nil
 	}
-	id, err := d.cfg.Client.Account(ctx)
+	login, err := d.cfg.Client.Login(ctx)
 	var refused *forge.DeniedError
 	if err != nil && !errors.As(err, &refused) {
-		return 0, err
+		return "", err
 	}
-	d.self, d.asked = id, true
-	return id, nil
+	d.self, d.asked = cmp.Or(login, d.cfg.Login), true
+	return d.self, nil
 }
 
 // answer tells the author of a comment what becomes of it. What the forge

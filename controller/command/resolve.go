@@ -17,6 +17,11 @@ type heads = map[string]time.Time
 // zero is before every comment.
 var zero time.Time
 
+// waits reports whether an order is about a report that is still to come.
+func (l *look) waits(verb string) bool {
+	return l.report == nil && l.Unapprovable == "" && (verb == Rerun || verb == Accept || verb == Explain)
+}
+
 // resolve says what an order is about at this head, or why it is refused.
 func (l *look) resolve(c *ledger.Command) {
 	switch c.Verb {
@@ -168,7 +173,7 @@ func (l *look) orders(taken []ledger.Command) Orders {
 		case c.Refused != "":
 			out.Refused = append(out.Refused, fmt.Sprintf("%q of %s was refused: %s", written(c), c.Login, c.Refused))
 		case c.Verb == Cancel:
-			out.Cancelled = c.Login
+			out.Cancelled = fmt.Sprintf("cancelled by %s; /gavel run judges it", c.Login)
 			out.Obeyed = slices.DeleteFunc(out.Obeyed, func(o reporters.Order) bool {
 				return (o.Verb == Run || o.Verb == Rerun) && !l.done(o)
 			})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"path"
 	"slices"
@@ -55,10 +54,6 @@ func (w wireComment) comment() Comment {
 	}
 }
 
-// maxComments bounds what is read of a pull request, and of a repository at
-// once.
-const maxComments = 10_000
-
 // Comments lists what was written on a pull request since a time, the zero time
 // for all of it, by id.
 func (c *Client) Comments(ctx context.Context, repo Repo, number int, since time.Time) ([]Comment, error) {
@@ -89,49 +84,36 @@ func sinceQuery(since time.Time) string {
 	return "per_page=100&since=" + url.QueryEscape(since.UTC().Format(time.RFC3339))
 }
 
-func (c *Client) comments(ctx context.Context, repo Repo, query, tag string) (found []Comment, now string, err error) {
-	if err := repo.check(); err != nil {
-		return nil, "", err
-	}
-	for page := 1; page != 0 && len(found) < maxComments; {
-		req, err := c.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s&page=%d", repo.Owner, repo.Name, query, page), nil)
-		if err != nil {
-			return nil, "", err
-		}
-		if page == 1 && tag != "" {
-			req.Header.Set("If-None-Match", tag)
-		}
-		var wire []wireComment
-		resp, err := c.rest.Do(ctx, req, &wire)
-		if notModified(resp) {
-			return nil, tag, ErrUnchanged
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		if page == 1 {
-			now = resp.Header.Get("ETag")
-		}
-		for _, w := range wire {
-			found = append(found, w.comment())
-		}
-		// A forge that ignores paging names no next page.
-		next := resp.NextPage
-		if next <= page {
-			break
-		}
-		page = next
+func (c *Client) comments(ctx context.Context, repo Repo, path, tag string) (found []Comment, now string, err error) {
+	now, err = each(ctx, c, listing{repo, path, tag}, func(w wireComment) { found = append(found, w.comment()) })
+	if err != nil {
+		return nil, now, err
 	}
 	slices.SortFunc(found, func(a, b Comment) int { return cmp.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(found, func(a, b Comment) bool { return a.ID == b.ID }), now, nil
 }
 
-// Account is the id of the account that the credential writes as. An App has
-// none that it could ask for, and its answer is a [DeniedError].
-func (c *Client) Account(ctx context.Context) (int64, error) {
-	var wire struct {
-		ID int64 `json:"id"`
-	}
-	err := c.get(ctx, "user", &wire)
-	return wire.ID, Explain("read whose the credential is", "", err)
+// Reacted reports whether an account put a reaction below a comment.
+func (c *Client) Reacted(ctx context.Context, repo Repo, comment int64, login string) (bool, error) {
+	found := false
+	path := fmt.Sprintf("issues/comments/%d/reactions?per_page=100", comment)
+	_, err := each(ctx, c, listing{repo, path, ""}, func(r struct{ User wireUser }) {
+		found = found || strings.EqualFold(r.User.Login, login)
+	})
+	return found, Explain(fmt.Sprintf("list the reactions to comment %d", comment), "pull-requests: read", err)
+}
+
+// FirstStatus is when a commit got its first status with one of the contexts,
+// in the forge's time: the zero time where it has none.
+func (c *Client) FirstStatus(ctx context.Context, repo Repo, sha string, contexts ...string) (time.Time, error) {
+	var first time.Time
+	_, err := each(ctx, c, listing{repo, "commits/" + sha + "/statuses?per_page=100", ""}, func(s struct {
+		Context string
+		Created time.Time `json:"created_at"`
+	}) {
+		if slices.Contains(contexts, s.Context) && (first.IsZero() || s.Created.Before(first)) {
+			first = s.Created
+		}
+	})
+	return first, Explain("list the statuses of "+sha, "statuses: read", err)
 }

@@ -93,3 +93,56 @@ func TestOddComments(t *testing.T) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
+
+// TestReacted looks through all pages for one account.
+func TestReacted(t *testing.T) {
+	for name, base := range map[string]string{"GitHub": "", "Gitea": "/api/v1"} {
+		t.Run(name, func(t *testing.T) {
+			f, _ := talk(t, 1)
+			c := lister(t, f, base)
+			reacted := func(login string) bool {
+				t.Helper()
+				is, err := c.Reacted(t.Context(), demo, 1001, login)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return is
+			}
+			if reacted("maintainer") {
+				t.Error("there is none")
+			}
+			for i := range 150 {
+				f.React(1001, fmt.Sprint("user", i), "heart")
+			}
+			f.React(1001, "Maintainer", "-1")
+			if !reacted("maintainer") || reacted("user") {
+				t.Error("not found, or found for somebody else")
+			}
+			var denied *forge.DeniedError
+			if _, err := c.Reacted(t.Context(), demo, 5, "maintainer"); !errors.As(err, &denied) {
+				t.Errorf("of a comment that is gone: %v", err)
+			}
+		})
+	}
+}
+
+// TestFirstStatus is the oldest one of ours, however many came later.
+func TestFirstStatus(t *testing.T) {
+	for name, base := range map[string]string{"GitHub": "", "Gitea": "/api/v1"} {
+		t.Run(name, func(t *testing.T) {
+			f, at := talk(t, 1)
+			c := lister(t, f, base)
+			if first, err := c.FirstStatus(t.Context(), demo, headSHA, "a", "b"); err != nil || !first.IsZero() {
+				t.Errorf("of none: %v, %v", first, err)
+			}
+			i := 0
+			f.Now = func() time.Time { i++; return at(i) }
+			for n := range 150 {
+				f.AddStatus(forgetest.Status{SHA: headSHA, Context: []string{"c", "b", "a"}[n%3], State: "pending"})
+			}
+			if first, err := c.FirstStatus(t.Context(), demo, headSHA, "a", "b"); err != nil || !first.Equal(at(2)) {
+				t.Errorf("%v, want %v: %v", first, at(2), err)
+			}
+		})
+	}
+}

@@ -56,52 +56,71 @@ func (c *Client) Repository(ctx context.Context, repo Repo) (Repository, error) 
 // ErrUnchanged means that a listing is what it was at the last time.
 var ErrUnchanged = errors.New("nothing changed")
 
-// maxPulls bounds how many open pull requests of a repository are followed.
-const maxPulls = 5000
+// A listing is one of what a repository has.
+type listing struct {
+	repo Repo
+	// path is what is listed, with a query.
+	path string
+	// tag is what the listing gave the last time, or empty. With it a forge that
+	// knows of no change answers for free.
+	tag string
+}
+
+// maxPages bounds a listing, which has up to 100 items a page.
+const maxPages = 100
+
+// each reads a listing to its end. The error is [ErrUnchanged] where its first
+// page is what it was.
+func each[T any](ctx context.Context, c *Client, l listing, do func(T)) (now string, err error) {
+	if err := l.repo.check(); err != nil {
+		return "", err
+	}
+	for page := 1; page <= maxPages; {
+		req, err := c.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s&page=%d", l.repo.Owner, l.repo.Name, l.path, page), nil)
+		if err != nil {
+			return "", err
+		}
+		if page == 1 && l.tag != "" {
+			req.Header.Set("If-None-Match", l.tag)
+		}
+		var items []T
+		resp, err := c.rest.Do(ctx, req, &items)
+		if notModified(resp) {
+			return l.tag, ErrUnchanged
+		}
+		if err != nil {
+			return "", err
+		}
+		if page == 1 {
+			now = resp.Header.Get("ETag")
+		}
+		for _, item := range items {
+			do(item)
+		}
+		// A forge that ignores paging names no next page.
+		if resp.NextPage <= page {
+			break
+		}
+		page = resp.NextPage
+	}
+	return now, nil
+}
 
 // OpenPulls lists the open pull requests of a repository, those that changed
 // last first. tag is what the last call gave, or empty; with it a forge that
 // knows of no change answers for free, and the error is [ErrUnchanged]. A pull
 // request that cannot be read is left out, so that it holds up no other.
 func (c *Client) OpenPulls(ctx context.Context, repo Repo, tag string) (pulls []Pull, now string, err error) {
-	op := "list the pull requests of " + repo.String()
-	if err := repo.check(); err != nil {
-		return nil, "", err
+	// The first page holds what changed last: if it is the same, all is.
+	now, err = each(ctx, c, listing{repo, "pulls?state=open&sort=updated&direction=desc&per_page=100", tag}, func(w wirePull) {
+		if p, err := w.pull(); err == nil {
+			pulls = append(pulls, p)
+		}
+	})
+	if err != nil && err != ErrUnchanged {
+		return nil, "", Explain("list the pull requests of "+repo.String(), "pull-requests: read", err)
 	}
-	for page := 1; page != 0 && len(pulls) < maxPulls; {
-		path := fmt.Sprintf("repos/%s/%s/pulls?state=open&sort=updated&direction=desc&per_page=100&page=%d", repo.Owner, repo.Name, page)
-		req, err := c.rest.NewRequest(http.MethodGet, path, nil)
-		if err != nil {
-			return nil, "", fmt.Errorf("%s: %w", op, err)
-		}
-		// The first page holds what changed last: if it is the same, all is.
-		if page == 1 && tag != "" {
-			req.Header.Set("If-None-Match", tag)
-		}
-		var wire []wirePull
-		resp, err := c.rest.Do(ctx, req, &wire)
-		if notModified(resp) {
-			return nil, tag, ErrUnchanged
-		}
-		if err != nil {
-			return nil, "", Explain(op, "pull-requests: read", err)
-		}
-		if page == 1 {
-			now = resp.Header.Get("ETag")
-		}
-		for _, w := range wire {
-			if p, err := w.pull(); err == nil {
-				pulls = append(pulls, p)
-			}
-		}
-		// A forge that ignores paging names no next page.
-		next := resp.NextPage
-		if next <= page {
-			break
-		}
-		page = next
-	}
-	return pulls, now, nil
+	return pulls, now, err
 }
 
 // notModified reports a 304, which go-github takes for an error.

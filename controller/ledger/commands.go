@@ -24,8 +24,8 @@ type Command struct {
 	Head string
 	// Refused says why it is not obeyed; empty where it is.
 	Refused string
-	// Written is the forge's time. Taken is ours and filled in, like Answered,
-	// which says that the forge was told.
+	// Written is the forge's time. Taken is ours, and defaults to now. Answered
+	// says that the forge was told.
 	Written, Taken time.Time
 	Answered       bool
 }
@@ -37,11 +37,19 @@ func (l *Ledger) TakeCommand(ctx context.Context, c Command) (isFirst bool, err 
 	if err != nil {
 		return false, l.fault("store a command", err)
 	}
+	if c.Taken.IsZero() {
+		c.Taken = l.now()
+	}
+	var answered *int64
+	if c.Answered {
+		at := c.Taken.UnixMilli()
+		answered = &at
+	}
 	err = l.submit(ctx, func(t *tx) error {
-		n, err := t.change(`INSERT INTO commands (repository, pull_request, comment, login, account, verb, argument, cases, head, refused, written, taken)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		n, err := t.change(`INSERT INTO commands (repository, pull_request, comment, login, account, verb, argument, cases, head, refused, written, taken, answered)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			c.Repository, c.PullRequest, c.Comment, c.Login, c.Account, c.Verb, c.Argument, string(cases), c.Head, c.Refused,
-			c.Written.UnixMilli(), l.now().UnixMilli())
+			c.Written.UnixMilli(), c.Taken.UnixMilli(), answered)
 		isFirst = n == 1
 		return err
 	})

@@ -4,23 +4,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Orders are what people asked for in comments on the pull request about its
-// head, once it was made sure that they may.
-type Orders struct {
-	// Obeyed are carried out, the oldest first.
-	Obeyed []reporters.Order
-	// Refused are lines about the others.
-	Refused []string
+// Place is where orders are about the head, see [command.Desk.Take].
+func (r *Review) Place() command.Place {
+	return command.Place{Repository: r.Repository, Number: r.number, Head: r.head, Unapprovable: r.Unapprovable()}
 }
 
 // Obey has the review do what was asked for. Without it the report tells nobody
 // what may be written.
-func (r *Review) Obey(o Orders) {
+func (r *Review) Obey(o command.Orders) {
 	r.orders, r.obeying = o, true
 	r.approved = slices.ContainsFunc(o.Obeyed, func(o reporters.Order) bool {
 		return o.Verb == reporters.OrderApprove && o.Argument == r.head

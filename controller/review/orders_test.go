@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/review"
@@ -20,7 +21,7 @@ func (d *desk) obey(approved string) *reporters.Report {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	var orders review.Orders
+	var orders command.Orders
 	if approved == "head" {
 		approved = r.Head()
 	}

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -138,7 +139,7 @@ type Review struct {
 	// last is what is stored of head.
 	last *reporters.Report
 	// orders are what people asked for, see Obey; approved is whether head was.
-	orders            Orders
+	orders            command.Orders
 	obeying, approved bool
 	// decider is where the configuration is from that decides.
 	decider string

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/command"
@@ -24,46 +23,37 @@ func (s *Server) newDesk(repo *repository) *command.Desk {
 	})
 }
 
-// obey has a review do what people ask for, and tells whether it is wanted at
-// all. unread is why not all that they wrote could be read or answered.
-func (s *Server) obey(ctx context.Context, repo *repository, key Key, r *review.Review) (wanted bool, unread, err error) {
+// obey has a review do what people ask for. unread is why not all that they
+// wrote could be read or answered.
+func (s *Server) obey(ctx context.Context, repo *repository, key Key, r *review.Review) (orders command.Orders, unread, err error) {
 	if key.Pull == 0 {
-		return true, nil, nil
+		return orders, nil, nil
 	}
-	orders, unread, err := repo.take(ctx, key, r, false)
-	if err != nil {
-		return false, nil, err
+	if orders, unread, err = repo.desk.Take(ctx, r.Place()); err != nil {
+		return orders, nil, err
 	}
 	if orders.Cancelled != "" {
-		return false, unread, repo.reviewer.Settle(ctx, key.Pull, r.Head(), cancelledBy(orders.Cancelled))
+		return orders, unread, repo.reviewer.Settle(ctx, key.Pull, r.Head(), orders.Cancelled)
 	}
-	r.Obey(review.Orders{Obeyed: orders.Obeyed, Refused: orders.Refused})
-	return true, unread, nil
+	r.Obey(orders)
+	return orders, unread, nil
 }
 
-// cancelled says who wants the run of a pull request's head to end, empty for
-// nobody. What else people ask for then is answered at once and carried out
-// afterwards.
+// cancelled says why the run of a pull request's head has to end, empty where
+// nobody wants that. What else people ask for then is answered at once and
+// carried out afterwards.
 func (s *Server) cancelled(ctx context.Context, repo *repository, key Key) (string, error) {
 	r, err := repo.reviewer.Pull(ctx, key.Pull, "")
 	if err != nil {
 		return "", err
 	}
-	orders, unread, err := repo.take(ctx, key, r, true)
+	place := r.Place()
+	place.Running = true
+	orders, unread, err := repo.desk.Take(ctx, place)
 	if orders.Cancelled == "" {
 		return "", errors.Join(unread, err)
 	}
-	return cancelledBy(orders.Cancelled), err
-}
-
-func cancelledBy(who string) string {
-	return fmt.Sprintf("cancelled by %s; /gavel run judges it", who)
-}
-
-func (repo *repository) take(ctx context.Context, key Key, r *review.Review, running bool) (command.Orders, error, error) {
-	return repo.desk.Take(ctx, command.Place{
-		Repository: r.Repository, Number: key.Pull, Head: r.Head(), Running: running, Unapprovable: r.Unapprovable(),
-	})
+	return orders.Cancelled, err
 }
 
 // talk is what was seen of the comments of a repository.

@@ -1,8 +1,11 @@
 package serve_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
@@ -478,5 +481,90 @@ func TestCancelLeavesWhatOthersWant(t *testing.T) {
 	w.wantStates("later", "error error")
 	if w.agent.count("two") != 1 || w.agent.count("later") != 0 {
 		t.Errorf("asked %q", w.agent.asked)
+	}
+}
+
+// TestAnOrderBeforeTheReport that it is about waits for it.
+func TestAnOrderBeforeTheReport(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]bool{"before it is judged": false, "while it is judged": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.forge.SetPermission("mona", "write")
+			w.push("two")
+			var id int64
+			// It is older than what the first look asks for.
+			w.forge.Now = func() time.Time { return time.Now().Add(-48 * time.Hour) }
+			order := func() { id = w.forge.AddComment(1, "mona", "/gavel accept talk/level_1/hello it is meant") }
+			release := w.agent.block()
+			if !meanwhile {
+				order()
+			}
+			w.start()
+			<-w.agent.held
+			if meanwhile {
+				order()
+				w.hint()
+			}
+			release()
+			w.idle()
+			if w.reactions(id) != "+1" || w.agent.count("two") != 1 {
+				t.Errorf("reactions %q, asked %q", w.reactions(id), w.agent.asked)
+			}
+			w.wantStates("two", "success success")
+		})
+	}
+}
+
+// TestALostLedger: what stands on the pull request is known again, nothing is
+// answered twice, and what was about another head stays so.
+func TestALostLedger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := time.Now().Add(-time.Hour)
+	w.forge.Now = func() time.Time { at = at.Add(time.Second); return at }
+	w.forge.SetPermission("mona", "write")
+	w.push("one")
+	w.start()
+	w.idle()
+	old := w.forge.AddComment(1, "mona", "/gavel run talk/**")
+	w.hint()
+	w.idle()
+	w.push("two")
+	w.hint()
+	w.idle()
+	w.wantStates("two", "success failure")
+	for _, body := range []string{"/gavel help", "/gavel rerun failed", "/gavel accept talk/level_1/hello it is meant", "/gavel explain talk/level_1/hello"} {
+		if got := w.comment("mona", body); got != "+1" {
+			t.Errorf("%s: reactions %q", body, got)
+		}
+	}
+	if got := w.comment("mona", "/gavel rerun errors"); got != "-1" {
+		t.Errorf("reactions %q", got)
+	}
+	w.wantStates("two", "success success")
+	said := w.forge.Comments(1)
+	w.end()
+	if err := os.Remove(filepath.Join(w.dir, "ledger.db")); err != nil {
+		t.Fatal(err)
+	}
+	before := w.agent.count("two")
+	w.start()
+	w.idle()
+	w.wantStates("two", "success success")
+	if n := w.agent.count("two") - before; n != 1 {
+		t.Errorf("asked %d times for what was lost, want once", n)
+	}
+	now := w.forge.Comments(1)
+	if len(now) != len(said) || w.reactions(old) != "+1" {
+		t.Errorf("%d comments, were %d", len(now), len(said))
+	}
+	for i := range now {
+		if now[i].Reactions != said[i].Reactions {
+			t.Errorf("%s: reactions %q, were %q", now[i].Body, now[i].Reactions, said[i].Reactions)
+		}
+	}
+	if text := w.report("accepted · [talk/level_1/hello]"); strings.Contains(text, "was refused") || strings.Contains(text, "asked to run talk/") {
+		t.Errorf("it tells of what is over:\n%s", text)
 	}
 }

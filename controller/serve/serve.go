@@ -217,13 +217,16 @@ func (s *Server) reconcile(ctx context.Context, key Key) error {
 	if err != nil || r == nil {
 		return next(err)
 	}
-	wanted, unread, err := s.obey(ctx, repo, key, r)
-	if err != nil || !wanted {
+	orders, unread, err := s.obey(ctx, repo, key, r)
+	if err != nil || orders.Cancelled != "" {
 		return next(errors.Join(err, unread))
 	}
 	done := s.answer(key, r)
 	err = s.run(ctx, key, r)
 	done(err)
+	if err == nil && orders.Waiting {
+		s.loop.Add(key) // there is a report now
+	}
 	return next(errors.Join(err, unread))
 }
 

@@ -70,6 +70,8 @@ func (s *side) speak() {
 	s.must(err)
 	_, _, err = s.client.RecentComments(ctx, demo, time.Unix(1, 0), "")
 	s.must(err)
+	_, err = s.client.FirstStatus(ctx, demo, sha, github.ContextVerdict)
+	s.must(err)
 	_, err = s.app.Login(ctx)
 	s.must(err)
 	_, err = s.app.Rights(ctx, demo)
@@ -88,6 +90,8 @@ func (s *side) speak() {
 	comment, err := user.UpsertComment(ctx, text("another account's"))
 	s.must(err)
 	s.must(user.React(ctx, comment.ID, github.Done))
+	_, err = s.client.Reacted(ctx, demo, comment.ID, "maintainer")
+	s.must(err)
 	s.must(user.SetStatuses(ctx, sha, github.Status{Context: github.ContextVerdict, State: github.Success, Description: "good", TargetURL: "https://example.org"}))
 	check := manyAnnotations(51)
 	check.DetailsURL = "https://example.org"
@@ -138,10 +142,12 @@ func TestEveryRequest(t *testing.T) {
 		"pulls/get",
 		"pulls/list?direction&page&per_page&sort&state",
 		"reactions/create-for-issue-comment content",
+		"reactions/list-for-issue-comment?page&per_page",
 		"repos/create-commit-status context description state target_url",
 		"repos/get",
 		"repos/get-collaborator-permission-level",
 		"repos/get-combined-status-for-ref?page&per_page",
+		"repos/list-commit-statuses-for-ref?page&per_page",
 		"users/get-authenticated",
 		"users/get-by-username",
 	}

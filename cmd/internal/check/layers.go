@@ -61,7 +61,7 @@ var rooms = []room{
 	}, reason: "it tells what is stored of one case and runs nothing"},
 	{dir: "controller/command", sees: []string{"schema", "controller/forge", "controller/ledger", "reporters", "reporters/comment"}, reason: "it reads what people ask for, and runs nothing"},
 	{dir: "controller/review", sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters", "reporters/comment",
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/command", "controller", "reporters", "reporters/comment",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
 	{dir: "controller/serve", sees: []string{
 		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "reporters",

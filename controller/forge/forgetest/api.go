@@ -37,6 +37,8 @@ func (f *Forge) routes() http.Handler {
 			"GET " + repo + "/issues/comments":                  f.recentComments,
 			repo + "/issues/{first}/{second}":                   f.issue,
 			"POST " + repo + "/issues/comments/{id}/reactions":  f.react,
+			"GET " + repo + "/issues/comments/{id}/reactions":   f.listReactions,
+			"GET " + repo + "/commits/{sha}/statuses":           f.listStatuses,
 			"GET " + repo + "/commits/{sha}/status":             f.combinedStatus,
 			"POST " + repo + "/statuses/{sha}":                  f.createStatus,
 			"GET " + repo + "/commits/{sha}/check-runs":         f.listChecks,
@@ -268,14 +270,37 @@ func (f *Forge) react(w http.ResponseWriter, r *http.Request) {
 		invalid(w, "Reaction", "content is missing")
 		return
 	}
-	status, mine := http.StatusCreated, f.caller(r)+": "+in.Content
-	all := strings.Split(f.comments[i].Reactions, ", ")
-	if slices.Contains(all, mine) {
-		status = http.StatusOK
-	} else {
-		f.comments[i].Reactions = strings.TrimPrefix(f.comments[i].Reactions+", "+mine, ", ")
+	status := http.StatusOK
+	if f.addReaction(i, f.caller(r), in.Content) {
+		status = http.StatusCreated
 	}
 	reply(w, status, map[string]any{"id": i, "content": in.Content, "user": f.user(f.caller(r))})
+}
+
+func (f *Forge) listReactions(w http.ResponseWriter, r *http.Request) {
+	i := slices.IndexFunc(f.comments, func(c Comment) bool { return c.ID == int64(number(r, "id")) })
+	if i < 0 {
+		notFound(w)
+		return
+	}
+	values := []any{}
+	for _, one := range strings.Split(f.comments[i].Reactions, ", ") {
+		if login, content, ok := strings.Cut(one, ": "); ok {
+			values = append(values, map[string]any{"content": content, "user": f.user(login)})
+		}
+	}
+	reply(w, http.StatusOK, page(w, r, values))
+}
+
+// listStatuses lists all of a commit, the newest first.
+func (f *Forge) listStatuses(w http.ResponseWriter, r *http.Request) {
+	values := []any{}
+	for _, s := range slices.Backward(f.statuses) {
+		if s.SHA == r.PathValue("sha") {
+			values = append(values, statusJSON(r, s))
+		}
+	}
+	reply(w, http.StatusOK, page(w, r, values))
 }
 
 // page cuts a list as GitHub does and links to the rest. Gitea sends all.
@@ -371,7 +396,7 @@ func statusJSON(r *http.Request, s Status) map[string]any {
 	if s.TargetURL != "" {
 		target = s.TargetURL
 	}
-	return map[string]any{name: s.State, "context": s.Context, "description": s.Description, "target_url": target}
+	return map[string]any{name: s.State, "context": s.Context, "description": s.Description, "target_url": target, "created_at": s.Created}
 }
 
 // combinedStatus lists the newest status of each context.
@@ -402,6 +427,6 @@ func (f *Forge) createStatus(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := Status{SHA: r.PathValue("sha"), Context: in.Context, State: in.State, Description: in.Description, TargetURL: in.TargetURL}
-	f.statuses = append(f.statuses, s)
+	s = f.addStatus(s)
 	reply(w, http.StatusCreated, statusJSON(r, s))
 }

@@ -99,6 +99,7 @@ type Status struct {
 	State       string
 	Description string
 	TargetURL   string
+	Created     time.Time
 }
 
 // A Request is one that arrived.
@@ -124,8 +125,8 @@ type Forge struct {
 	// Enterprise; with /api/v1 it is Gitea, which ignores paging and says
 	// `status` where GitHub says `state`.
 	URL string
-	// Now is when comments are written. Defaults to [time.Now]; it is set before
-	// the first of them.
+	// Now is when comments and statuses are written. Defaults to [time.Now]; it
+	// is set before the first of them.
 	Now func() time.Time
 	// CloneURL is where the forge says that git finds the repository. It is set
 	// before the first request.
@@ -291,6 +292,23 @@ func (f *Forge) DeleteComment(id int64) {
 	f.comments = slices.DeleteFunc(f.comments, func(c Comment) bool { return c.ID == id })
 }
 
+// React puts a reaction of login below a comment.
+func (f *Forge) React(id int64, login, content string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.addReaction(slices.IndexFunc(f.comments, func(c Comment) bool { return c.ID == id }), login, content)
+}
+
+// addReaction reports whether it is new.
+func (f *Forge) addReaction(i int, login, content string) bool {
+	c, one := &f.comments[i], login+": "+content
+	if slices.Contains(strings.Split(c.Reactions, ", "), one) {
+		return false
+	}
+	c.Reactions = strings.TrimPrefix(c.Reactions+", "+one, ", ")
+	return true
+}
+
 // Comments returns what stands on a pull request, oldest first.
 func (f *Forge) Comments(number int) []Comment {
 	f.mu.Lock()
@@ -306,6 +324,19 @@ func (f *Forge) commentsOf(number int) []Comment {
 		}
 	}
 	return found
+}
+
+// AddStatus writes a status to a commit.
+func (f *Forge) AddStatus(s Status) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.addStatus(s)
+}
+
+func (f *Forge) addStatus(s Status) Status {
+	s.Created = f.Now().UTC().Truncate(time.Second)
+	f.statuses = append(f.statuses, s)
+	return s
 }
 
 // Statuses returns all that were written to a commit, oldest first.
