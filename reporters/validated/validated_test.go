@@ -43,7 +43,7 @@ func TestShape(t *testing.T) {
 	problems := []schema.Problem{
 		{Position: schema.Position{File: "b.json", Line: 2, Column: 3}, Severity: schema.Error, Rule: "syntax", Message: "m"},
 		{Position: schema.Position{File: "a.json"}, Severity: schema.Warning, Rule: "octal", Message: "m", Hint: "h"},
-		{Severity: schema.Note, Rule: "no-definition", Message: "1 file is no definition"},
+		{Severity: schema.Note, Rule: "no-definition", Message: "1 file is no definition: a.json"},
 	}
 	for name, out := range map[string]validated.Result{
 		"all": validated.Of(slices.Values(listed), problems), "nothing": validated.Of(slices.Values([]load.Listed{}), nil),

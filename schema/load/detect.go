@@ -20,6 +20,9 @@ var (
 			"expected_tool_calls", "evaluation_criteria_override", "test_cases",
 			"agent_system_prompt", "agent_tools", // of no testcase, and what people write into one
 		},
+		schema.DialectDomain: {
+			"evaluator_id", "system_prompt_mode", "tool_ids", "eval_prompt", "extraction_regex", "mock_response", "mock_response_type",
+		},
 	}
 	// renamed are the names that later versions of the formats use.
 	renamed = map[string]map[string]string{
@@ -34,15 +37,12 @@ var (
 // detect tells a dialect by what stands in a file; "" when it is none.
 func detect(doc *schema.Document) string {
 	switch {
-	case doc.Has("evalcases"), has(doc, "id", "expected_outcome"):
+	case slices.Contains(doc.Keys(), "evalcases"), has(doc, "id", "expected_outcome"),
+		has(doc, "id", "outcome", "input"), has(doc, "id", "outcome", "input_messages"):
 		return schema.DialectEvalcase
 	case has(doc, "test_type", "testing_prompt"):
 		return schema.DialectPromptval
-	case doc.IsList("test_cases"):
-		if isTestcase(doc.Part("test_cases")) {
-			return schema.DialectTestcase
-		}
-	case isTestcase(doc):
+	case isEnvelope(doc), isTestcase(doc):
 		return schema.DialectTestcase
 	}
 	return ""
@@ -84,22 +84,42 @@ func isTestcase(doc *schema.Document) bool {
 	return !strange || slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(distinctive[schema.DialectTestcase], k) })
 }
 
+// isEnvelope asks of {"test_cases": …} that one of what is in it is meant as a
+// testcase, or that there is nothing.
+func isEnvelope(doc *schema.Document) bool {
+	if !slices.Contains(doc.Keys(), "test_cases") {
+		return false
+	}
+	for i := range doc.Items("test_cases") {
+		keys := doc.Keys("test_cases", i)
+		if len(signsOf(schema.DialectTestcase, keys)) > 0 || nearlyHas(doc, schema.DialectTestcase, keys) {
+			return true
+		}
+	}
+	return doc.Items("test_cases") == 0
+}
+
 // misfit says what is wrong with a file that looks like a definition and is
 // none: nothing when it does not even look like one.
-func misfit(doc *schema.Document) []schema.Problem {
+func misfit(doc *schema.Document, root string) []schema.Problem {
+	if of, is := strings.CutSuffix(stem(doc.File), stem(checksSuffix)); is {
+		return []schema.Problem{doc.Problem("unknown-dialect", "checks are read from "+path.Base(of)+checksSuffix+" alone", "rename the file")}
+	}
 	at := []any{}
 	if doc.IsList() && doc.Items() > 0 {
 		at = append(at, 0)
 	}
 	keys := doc.Keys(at...)
 	best, bestKey, bestCount := "", "", 0
-	for _, dialect := range contentDialects {
+	for _, dialect := range append(slices.Clip(contentDialects), schema.DialectDomain) {
 		if signs := signsOf(dialect, keys); len(signs) > bestCount {
 			best, bestKey, bestCount = dialect, signs[0], len(signs)
 		}
 	}
 	_, isRenamed := renamed[best][bestKey]
 	switch {
+	case best == schema.DialectDomain:
+		return []schema.Problem{elsewhere(doc, root, append(at, bestKey))}
 	case best == "":
 		return misspelt(doc, keys, at)
 	case isRenamed && !slices.Contains(distinctive[best], bestKey):
@@ -109,6 +129,21 @@ func misfit(doc *schema.Document) []schema.Problem {
 	}
 	return []schema.Problem{doc.Problem("unknown-dialect", fmt.Sprintf("the file has `%s` like a definition of the %s format, and fits no format", bestKey, best),
 		lacking(best, keys)+", or name the file in .gavelignore", append(at, bestKey)...)}
+}
+
+// elsewhere says where a file of the domain dialect belongs, which is known by
+// its place.
+func elsewhere(doc *schema.Document, root string, at []any) schema.Problem {
+	key := at[len(at)-1]
+	what, stands, move := "a test", "in no level of a domain", "<domain>/level_1, beside a domain.json"
+	switch key {
+	case "eval_prompt", "extraction_regex":
+		what, stands, move = "an evaluator", "elsewhere", path.Join(root, "evaluators")
+	case "mock_response", "mock_response_type":
+		what, stands, move = "a tool", "elsewhere", path.Join(root, "tools")
+	}
+	return doc.Problem("unknown-dialect", fmt.Sprintf("the file has `%s` like %s of the domain format, and stands %s", key, what, stands),
+		"move it into "+move+", or name the file in .gavelignore", at...)
 }
 
 // later tells of every name that a later version of a format uses.
@@ -197,6 +232,9 @@ func counts(dialect, key string, keys []string) bool {
 func lacking(dialect string, keys []string) string {
 	if dialect == schema.DialectEvalcase && !slices.Contains(keys, "expected_outcome") {
 		return "put its cases into a list under `evalcases`"
+	}
+	if slices.Contains(keys, "test_cases") {
+		return "give each of the `test_cases` a `name`"
 	}
 	var missing []string
 	for _, m := range needs[dialect] {

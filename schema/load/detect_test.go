@@ -20,6 +20,22 @@ func TestDetect(t *testing.T) {
 		"a suite":                  {"a.yaml", "evalcases: []\n", "evalcase", ""},
 		"a suite as JSON":          {"a.json", `{"evalcases": []}`, "evalcase", ""},
 		"a list of evalcases":      {"a.yaml", "- {id: x, expected_outcome: y, input: z}\n", "evalcase", ""},
+		"a list with the alias":    {"a.yaml", "- {id: x, outcome: y, input: z}\n", "evalcase", ""},
+		"lines with the alias":     {"a.jsonl", `{"id": "x", "outcome": "y", "input_messages": [{"role": "user", "content": "z"}]}`, "evalcase", ""},
+		"ids with an outcome":      {"a.yaml", "- {id: x, outcome: won}\n", "", "note"},
+		"a suite of nothing":       {"a.yaml", "evalcases:\n", "evalcase", ""},
+		"an envelope":              {"a.yaml", "test_cases:\n- name: x\n", "testcase", ""},
+		"an envelope of nothing":   {"a.yaml", "test_cases:\n", "testcase", ""},
+		"an empty envelope":        {"a.json", `{"test_cases": []}`, "testcase", ""},
+		"an envelope of no list":   {"a.json", `{"test_cases": {"a": {"name": "x"}}}`, "testcase", ""},
+		"an envelope, misspelt":    {"a.yaml", "test_cases:\n- nam: x\n", "testcase", ""},
+		"an envelope, nameless":    {"a.yaml", "test_cases:\n- max_turns: 3\n", "testcase", ""},
+		"an envelope of others":    {"a.yaml", "test_cases:\n- {question: x, answer: y}\n", "", "1:1: error: the file has `test_cases` like a definition of the testcase format, and fits no format; give each of the `test_cases` a `name`, or name the file in .gavelignore"},
+		"a test in no level":       {"stray/t.json", `{"id": "t", "name": "T", "prompt": "2?", "evaluator_id": "keyword"}`, "", "1:42: error: the file has `evaluator_id` like a test of the domain format, and stands in no level of a domain; move it into <domain>/level_1, beside a domain.json, or name the file in .gavelignore"},
+		"an evaluator elsewhere":   {"stray/evaluators/e.json", `{"id": "e", "eval_prompt": "Good?"}`, "", "1:13: error: the file has `eval_prompt` like an evaluator of the domain format, and stands elsewhere; move it into test_definitions/evaluators, or name the file in .gavelignore"},
+		"a tool elsewhere":         {"stray/tools/t.json", `{"id": "t", "function": {"name": "t"}, "mock_response": "x"}`, "", "1:40: error: the file has `mock_response` like a tool of the domain format, and stands elsewhere; move it into test_definitions/tools, or name the file in .gavelignore"},
+		"checks of another type":   {"suite.checks.yml", "x: [{contains: y}]\n", "", "1:1: error: checks are read from suite.checks.yaml alone; rename the file"},
+		"checks as JSON":           {"suite.checks.json", `{"x": [{"contains": "y"}]}`, "", "1:1: error: checks are read from suite.checks.yaml alone; rename the file"},
 		"lines of evalcases":       {"a.jsonl", `{"id": "x", "expected_outcome": "y"}`, "evalcase", ""},
 		"a single evalcase":        {"a.yaml", "id: x\nexpected_outcome: y\n", "", "2:1: error: the file has `expected_outcome` like a definition of the evalcase format, and fits no format; put it into a list of cases"},
 		"promptval":                {"a.json", `{"test_type": "agent", "testing_prompt": "x"}`, "promptval", ""},
@@ -81,6 +97,28 @@ func TestDetect(t *testing.T) {
 				t.Errorf("said is %q, want %q", said, tt.problems)
 			}
 		})
+	}
+}
+
+// TestCapitals holds that a file that would be read but for the capitals of its
+// extension is told of, however it is come by.
+func TestCapitals(t *testing.T) {
+	const file = "test_definitions/a.YAML"
+	files := fsOf(map[string]string{file: "name: x\n", "test_definitions/notes.TXT": "x", "test_definitions/b.json": `{"name": "x"}`,
+		"test_definitions/.hidden.JSON": "x", "test_definitions/node_modules/c.JSON": "x", "test_definitions/node_modules/d.checks.yaml": "x"})
+	want := []string{file + ":1:1: warning: the file is not read, since its extension is in capitals; rename it to a.yaml, or name it in .gavelignore"}
+	for _, given := range [][]string{nil, {file, "test_definitions/.hidden.JSON", "test_definitions/node_modules/c.JSON", "test_definitions/node_modules/d.checks.yaml"}} {
+		res, err := Load(t.Context(), files, Options{Settings: schema.Settings{Definitions: []string{"test_definitions"}}, Files: given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range res.Problems {
+			got = append(got, p.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", given, diff)
+		}
 	}
 }
 

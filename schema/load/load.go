@@ -275,7 +275,7 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 		return def, nil
 	}
 	if def.Dialect == "" {
-		def.Other = append(problems, misfit(doc)...)
+		def.Other = append(problems, misfit(doc, src.Root)...)
 		if len(def.Other) == 0 {
 			note := doc.Problem("no-definition", "the file is no definition", "")
 			note.Severity = schema.Note
@@ -362,7 +362,7 @@ func counted(found []schema.Problem) []schema.Problem {
 	note := found[first]
 	all := len(found)
 	found = slices.DeleteFunc(found, isNote)
-	note.Message, note.Hint = "1 file is no definition", "name it in .gavelignore, or its dialect under dialects: in gavel.yaml"
+	note.Message, note.Hint = "1 file is no definition: "+note.File, "name it in .gavelignore, or its dialect under dialects: in gavel.yaml"
 	if n := all - len(found); n > 1 {
 		note.Message = fmt.Sprintf("%d files are no definitions; the first is %s", n, note.File)
 		note.Hint = "name them in .gavelignore, or their dialect under dialects: in gavel.yaml"

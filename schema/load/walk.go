@@ -34,7 +34,7 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-			l.lonely(name)
+			l.overlooked(root, name)
 			return nil
 		case d.IsDir() && strings.Count(name, "/") > maxFolders:
 			l.problem(at, "too-deep", fmt.Sprintf("folders are nested more than %d deep", maxFolders), "move the definitions up")
@@ -42,7 +42,10 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 		case !d.IsDir() && !d.Type().IsRegular():
 			l.linked(name)
 			return nil
-		case d.IsDir() || !slices.Contains(extensions, path.Ext(name)):
+		case d.IsDir():
+			return nil
+		case !slices.Contains(extensions, path.Ext(name)):
+			l.overlooked(root, name)
 			return nil
 		case len(files) == maxFiles:
 			l.problem(at, "too-many-files", fmt.Sprintf("there are more than %d definition files", maxFiles), "split the repository")
@@ -70,21 +73,31 @@ func (l *loader) linked(name string) {
 	l.out.Problems = append(l.out.Problems, p)
 }
 
-// lonely warns of checks that stand beside no definition of their name: nobody
-// would miss them.
-func (l *loader) lonely(checks string) {
-	files := definitionsOf(checks)
-	if len(files) == 0 || excluded(l.ignore, checks, false) {
+// overlooked warns of files that nobody would miss: checks that stand beside no
+// definition of their name, and what has the extension of one in capitals.
+func (l *loader) overlooked(root, file string) {
+	p := schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "no-definition"}
+	ext := path.Ext(file)
+	switch small := strings.ToLower(ext); {
+	case excluded(l.ignore, file, false):
+		return
+	case l.isLonely(file):
+		p.Message, p.Hint = "there is no definition of this name, and the checks are not run", "name the file after the definition beside it"
+	case ext != small && slices.Contains(extensions, small) && !l.ignored(root, file, false):
+		p.Message = "the file is not read, since its extension is in capitals"
+		p.Hint = "rename it to " + path.Base(stem(file)) + small + ", or name it in .gavelignore"
+	default:
 		return
 	}
-	for _, file := range files {
-		if _, err := fs.Stat(l.fsys, file); err == nil {
-			return
-		}
-	}
-	l.out.Problems = append(l.out.Problems, schema.Problem{
-		Position: schema.Position{File: checks, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "no-definition",
-		Message: "there is no definition of this name, and the checks are not run", Hint: "name the file after the definition beside it",
+	l.out.Problems = append(l.out.Problems, p)
+}
+
+// isLonely reports whether a file holds checks and has no definition beside it.
+func (l *loader) isLonely(file string) bool {
+	files := definitionsOf(file)
+	return len(files) > 0 && !slices.ContainsFunc(files, func(file string) bool {
+		_, err := fs.Stat(l.fsys, file)
+		return err == nil
 	})
 }
 
@@ -107,8 +120,8 @@ func (l *loader) given(root string) []string {
 		if l.looksAt(root, file) {
 			wanted[file] = true
 		}
-		if _, err := fs.Stat(l.fsys, file); err == nil && strings.HasPrefix(file, root+"/") {
-			l.lonely(file)
+		if _, err := fs.Stat(l.fsys, file); err == nil && strings.HasPrefix(file, root+"/") && !l.inIgnored(root, file) {
+			l.overlooked(root, file)
 		}
 	}
 	if len(wanted) == 0 && !offersTools(l.opts.Settings) {
@@ -150,15 +163,23 @@ func foldersOf(root string, files map[string]bool) map[string]bool {
 	return seen
 }
 
+// inIgnored reports whether a file stands in a folder that is not looked at.
+func (l *loader) inIgnored(root, file string) bool {
+	for at := path.Dir(file); len(at) > len(root) && at != "."; at = path.Dir(at) {
+		if l.ignored(root, at, true) {
+			return true
+		}
+	}
+	return false
+}
+
 // looksAt reports whether walk would list a file.
 func (l *loader) looksAt(root, file string) bool {
 	if !strings.HasPrefix(file, root+"/") && root != "." || strings.Count(file, "/") > maxFolders {
 		return false
 	}
-	for at := file; len(at) > len(root) && at != "."; at = path.Dir(at) {
-		if l.ignored(root, at, at != file) {
-			return false
-		}
+	if l.ignored(root, file, false) || l.inIgnored(root, file) {
+		return false
 	}
 	info, err := fs.Lstat(l.fsys, file)
 	if err != nil || info.IsDir() {
