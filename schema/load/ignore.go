@@ -32,15 +32,15 @@ func readIgnore(fsys fs.FS) ([]ignoreRule, error) {
 		return nil, fmt.Errorf("read %s: %w", ignoreFile, err)
 	}
 	var rules []ignoreRule
-	for _, line := range strings.Split(string(data), "\n") {
-		line = strings.TrimRight(line, " \r")
+	for _, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
+		line = trimmed(strings.TrimSuffix(line, "\r"))
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		var r ignoreRule
 		line, r.negated = strings.CutPrefix(line, "!")
-		line = strings.TrimPrefix(line, `\`)
 		line, r.folder = strings.CutSuffix(line, "/")
+		line = strings.ReplaceAll(line, "[!", "[^") // as MatchGlob has it
 		// A pattern without a slash in it matches at any depth.
 		if rooted, ok := strings.CutPrefix(line, "/"); ok {
 			r.glob = rooted
@@ -54,6 +54,17 @@ func readIgnore(fsys fs.FS) ([]ignoreRule, error) {
 	return rules, nil
 }
 
+// trimmed leaves out the spaces that a line ends with, but for one behind a
+// backslash.
+func trimmed(line string) string {
+	short := strings.TrimRight(line, " ")
+	slashes := len(short) - len(strings.TrimRight(short, `\`))
+	if slashes%2 == 1 && short != line {
+		short += " "
+	}
+	return short
+}
+
 // Ignored reads .gavelignore and gives what it says of a path: that it, or a
 // folder above it, is not looked at.
 func Ignored(fsys fs.FS) (func(name string, isFolder bool) bool, error) {
@@ -62,13 +73,19 @@ func Ignored(fsys fs.FS) (func(name string, isFolder bool) bool, error) {
 		return func(string, bool) bool { return false }, err
 	}
 	return func(name string, isFolder bool) bool {
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			if excluded(rules, dir, true) {
-				return true
-			}
-		}
-		return excluded(rules, name, isFolder)
+		return excluded(rules, name, isFolder) || excludedAbove(rules, name)
 	}, nil
+}
+
+// excludedAbove reports whether a folder that a path is in is excluded: what is
+// in it cannot be taken back.
+func excludedAbove(rules []ignoreRule, name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if excluded(rules, dir, true) {
+			return true
+		}
+	}
+	return false
 }
 
 // excluded applies the rules to a path; the last one that matches decides.

@@ -1,6 +1,10 @@
 package load
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/gavel-evals/gavel/schema"
+)
 
 func TestGavelignore(t *testing.T) {
 	texts := seed()
@@ -34,6 +38,15 @@ func TestExcluded(t *testing.T) {
 		{"folder/", "x/folder", false, false},
 		{"folder/", "x/folder", true, true},
 		{"*.yaml\n!keep.yaml", "x/keep.yaml", false, false},
+		{`\*.json`, "a.json", false, false},
+		{`\*.json`, "x/*.json", false, true},
+		{`a\*.json`, "ab.json", false, false},
+		{"[!a-c].json", "x/d.json", false, true},
+		{"[!a-c].json", "x/a.json", false, false},
+		{"\ufeffa.json\r", "x/a.json", false, true},
+		{`a.json\ `, "a.json", false, false},
+		{`a.json\ `, "a.json ", false, true},
+		{"a.json  ", "a.json", false, true},
 		{"# a.json", "a.json", false, false},
 	} {
 		rules, err := readIgnore(fsOf(map[string]string{ignoreFile: tt.rule + "\n"}))
@@ -42,6 +55,25 @@ func TestExcluded(t *testing.T) {
 		}
 		if got := excluded(rules, tt.name, tt.folder); got != tt.want {
 			t.Errorf("%q excludes %s: %v, want %v", tt.rule, tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestIgnoredDefinitions holds that a definitions folder in an excluded one is
+// not looked at either, and that this is said.
+func TestIgnoredDefinitions(t *testing.T) {
+	files := fsOf(map[string]string{
+		"packages/old/tests/a.yaml": "name: [\n", "packages/new/tests/a.yaml": "name: x\n", ".gavelignore": "/packages/old/\n",
+	})
+	with := schema.Settings{Definitions: []string{"packages/old/tests", "packages/new/tests"}}
+	want := "packages/old/tests:1:1: warning: the definitions folder is excluded by .gavelignore, and nothing in it is read; correct .gavelignore, or definitions: in gavel.yaml"
+	for _, given := range [][]string{nil, {"packages/old/tests/a.yaml", "packages/new/tests/a.yaml"}} {
+		res, err := Load(t.Context(), files, Options{Settings: with, Files: given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(res.Problems) != 1 || res.Problems[0].String() != want || len(res.Cases) != 1 {
+			t.Errorf("%v: %d cases, %v", given, len(res.Cases), res.Problems)
 		}
 	}
 }

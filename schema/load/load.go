@@ -147,6 +147,13 @@ type loader struct {
 // folder loads one definitions folder.
 func (l *loader) folder(ctx context.Context, root string) error {
 	var files []string
+	if excluded(l.ignore, root, true) || excludedAbove(l.ignore, root) {
+		l.out.Problems = append(l.out.Problems, schema.Problem{
+			Position: schema.Position{File: root, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "ignored-folder",
+			Message: "the definitions folder is excluded by .gavelignore, and nothing in it is read", Hint: "correct .gavelignore, or definitions: in gavel.yaml",
+		})
+		return nil
+	}
 	if l.opts.Files != nil {
 		files = l.given(root)
 	} else {
