@@ -237,6 +237,10 @@ func (w *walker) number(n *node, s *shape.Shape, name string) {
 		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be a whole number, not %s", quoteName(name), n.scalar), "write it without a fraction")
 		return
 	}
+	if isOne := len(s.Bounds) == 2 && s.Bounds[0].Limit == s.Bounds[1].Limit; isOne && x != s.Bounds[0].Limit {
+		w.fail(n.pos, "wrong-value", fmt.Sprintf("%s is %s", quoteName(name), n.scalar), "write "+strconv.FormatFloat(s.Bounds[0].Limit, 'g', -1, 64))
+		return
+	}
 	for _, b := range s.Bounds {
 		if !b.Holds(x) {
 			hint := fmt.Sprintf("it must be %s", b)

@@ -91,7 +91,7 @@ func HasErrors(problems []Problem) bool {
 
 // leadingNowhere are the rules of problems with names and paths.
 var leadingNowhere = []string{
-	"missing-file", "path-escapes", "unreadable", "found-above", "unknown-target", "unknown-evaluator", "unknown-tool",
+	"missing-file", "path-escapes", "path-backslash", "unreadable", "found-above", "unknown-target", "unknown-evaluator", "unknown-tool",
 }
 
 // LeadingNowhere keeps the problems of names and paths that do not lead to what

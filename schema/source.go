@@ -7,6 +7,8 @@ import (
 	"path"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
@@ -95,7 +97,11 @@ func (s Source) Read(ref Reference) Lookup {
 		out.Problems = append(out.Problems, Problem{ref.At, severity, rule, message, hint})
 	}
 	candidates, ok := s.candidates(ref)
-	if !ok {
+	switch {
+	case strings.Contains(ref.Path, `\`):
+		fail(Error, "path-backslash", fmt.Sprintf("the path %q has a backslash, which separates no folders here", clip(ref.Path)), "write "+strings.ReplaceAll(ref.Path, `\`, "/"))
+		return out
+	case !ok:
 		fail(Error, "path-escapes", fmt.Sprintf("the path %q leaves the repository", clip(ref.Path)), "name a file inside it; a leading / means the repository root")
 		return out
 	}
@@ -157,6 +163,9 @@ func (s Source) nearest(file string) string {
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.Name()
+		if norm.NFC.String(names[i]) == norm.NFC.String(path.Base(file)) {
+			return fmt.Sprintf("the name of the file that looks like it is made of other characters: write it as %+q", names[i])
+		}
 	}
 	if near := DidYouMean(path.Base(file), names); near != "" {
 		return near

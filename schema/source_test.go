@@ -13,12 +13,13 @@ import (
 
 func TestRead(t *testing.T) {
 	files := fstest.MapFS{
-		"tests/math/prompt.md":   {Data: []byte("nearest")},
-		"tests/shared.md":        {Data: []byte("above")},
-		"top.md":                 {Data: []byte("top")},
-		"tests/math/link.md":     {Data: []byte("top.md"), Mode: fs.ModeSymlink},
-		"tests/math/module/a.md": {Data: []byte("a")},
-		"tests/math/long.md":     {Data: []byte(strings.Repeat("x", 100))},
+		"tests/math/prompt.md":     {Data: []byte("nearest")},
+		"tests/shared.md":          {Data: []byte("above")},
+		"top.md":                   {Data: []byte("top")},
+		"tests/math/link.md":       {Data: []byte("top.md"), Mode: fs.ModeSymlink},
+		"tests/math/module/a.md":   {Data: []byte("a")},
+		"tests/math/cafe\u0301.md": {Data: []byte("x")},
+		"tests/math/long.md":       {Data: []byte(strings.Repeat("x", 100))},
 	}
 	for _, tt := range []struct {
 		name, path string
@@ -57,6 +58,14 @@ func TestRead(t *testing.T) {
 		{
 			"too large", "long.md", "", nil,
 			"tests/math/a.yaml:3:7: error: tests/math/long.md cannot be read: it has 100 bytes and may have 99; name a plain file of the repository",
+		},
+		{
+			"of Windows", `.\fixtures\a.md`, "", nil,
+			`tests/math/a.yaml:3:7: error: the path ".\\fixtures\\a.md" has a backslash, which separates no folders here; write ./fixtures/a.md`,
+		},
+		{
+			"made of other characters", "caf\u00e9.md", "", []string{"tests/math/caf\u00e9.md", "tests/caf\u00e9.md", "caf\u00e9.md"},
+			"tests/math/a.yaml:3:7: error: the file tests/math/caf\u00e9.md does not exist; the name of the file that looks like it is made of other characters: write it as \"cafe\\u0301.md\"",
 		},
 		{
 			"nul", "a\x00b", "", nil,

@@ -103,27 +103,38 @@ func (k *checker) money(l Limits, where ...any) {
 // folders demands folders of the repository, none inside another, and gives
 // those that are inside it.
 func (k *checker) folders(field string, dirs []string) []string {
-	inside := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !fs.ValidPath(path.Clean(dir)) })
+	var good []string
 	for i, dir := range dirs {
 		at := []any{field, i}
 		if k.doc.Text(field) != "" {
 			at = at[:1]
 		}
-		k.inside(dir, at...)
-		for _, other := range dirs[:i] {
-			if dir == other || strings.HasPrefix(dir, other+"/") || strings.HasPrefix(other, dir+"/") {
-				k.fail("overlapping-folders", fmt.Sprintf("%s and %s overlap", other, dir), "name each folder once", at...)
-			}
+		overlaps := slices.IndexFunc(good, func(other string) bool { return within(dir, other) || within(other, dir) })
+		switch {
+		case strings.Contains(dir, `\`):
+			k.fail("path-backslash", fmt.Sprintf("%q has a backslash, which separates no folders here", dir), "write "+strings.ReplaceAll(dir, `\`, "/"), at...)
+		case !k.inside(dir, at...):
+		case overlaps >= 0:
+			k.fail("overlapping-folders", fmt.Sprintf("%s and %s overlap", good[overlaps], dir), "name each folder once", at...)
+		default:
+			good = append(good, dir)
 		}
 	}
-	return inside
+	return good
+}
+
+// within reports whether a folder is another one, or is in it.
+func within(dir, other string) bool {
+	return other == "." || dir == other || strings.HasPrefix(dir, other+"/")
 }
 
 // inside demands a path that does not leave the repository.
-func (k *checker) inside(name string, where ...any) {
-	if !fs.ValidPath(path.Clean(name)) {
+func (k *checker) inside(name string, where ...any) bool {
+	isInside := fs.ValidPath(path.Clean(name))
+	if !isInside {
 		k.fail("path-escapes", fmt.Sprintf("%q lies outside of the repository", name), "write it relative to the repository root", where...)
 	}
+	return isInside
 }
 
 func (k *checker) glob(pattern string, where ...any) {

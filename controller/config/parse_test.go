@@ -212,6 +212,9 @@ func TestProblems(t *testing.T) {
 		{"\ngate: {min_score: 1.5}", "2:19 out-of-range", "at most 1"},
 		{"\ndialects: {\"a[\": domain}", "2:12 bad-glob", "malformed"},
 		{"\ndefinitions: [a, a/b]", "2:18 overlapping-folders", "a and a/b"},
+		{"\ndefinitions: [., a]", "2:18 overlapping-folders", ". and a"},
+		{"\ndefinitions: [a/b, a]", "2:20 overlapping-folders", "a/b and a"},
+		{"\ndefinitions: a\\b", "2:1 path-backslash", "write a/b"},
 		{"\ndefinitions: ../a", "2:1 path-escapes", "outside"},
 		{"\ntools: [/etc]", "2:9 path-escapes", "relative to the repository root"},
 		{"\ndefaults: {timeout: \"60\"}", "2:12 bad-duration", `"60"|60s`},
@@ -283,6 +286,14 @@ func TestProblems(t *testing.T) {
 				t.Errorf("%s\n\tshows a secret: %s", test.text, p)
 			}
 		}
+	}
+}
+
+// Of folders that overlap the first is taken, so that nothing is loaded twice.
+func TestOverlappingFoldersLoadOnce(t *testing.T) {
+	c, _ := Parse("gavel.yaml", []byte("version: 1\ndefinitions: [a, ./a/, a/b, c]\n"))
+	if diff := cmp.Diff([]string{"a", "c"}, c.Settings().Definitions); diff != "" {
+		t.Error(diff)
 	}
 }
 

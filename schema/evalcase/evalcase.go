@@ -95,6 +95,9 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 	switch {
 	case doc.IsObject():
 		s.keys = part{doc: doc}
+		if !slices.Contains(doc.Keys(), "evalcases") && doc.Has("id") {
+			return []schema.Problem{doc.Problem("wrong-type", "the file is one case, and no suite", "put the case into a list")}, false
+		}
 		problems = doc.Check("#EvalcaseSuite", schema.Warning)
 	case !doc.IsList():
 		problems = []schema.Problem{doc.Problem("wrong-type", "the file is no suite", "write a list of cases, or put them under `evalcases`")}

@@ -183,7 +183,11 @@ func (c *compiler) folder(p part) (string, bool) {
 	if rooted, ok := strings.CutPrefix(cwd, "/"); ok {
 		dir = path.Clean(rooted)
 	}
-	if !fs.ValidPath(dir) || strings.ContainsAny(cwd, "\\\x00") {
+	if strings.Contains(cwd, `\`) {
+		c.fail(p.problem("path-backslash", fmt.Sprintf("the path %q has a backslash, which separates no folders here", cwd), "write "+strings.ReplaceAll(cwd, `\`, "/"), "cwd"))
+		return "", false
+	}
+	if !fs.ValidPath(dir) || strings.Contains(cwd, "\x00") {
 		c.fail(p.problem("path-escapes", fmt.Sprintf("the path %q leaves the repository", cwd), "name a folder inside it; a leading / means the repository root", "cwd"))
 		return "", false
 	}

@@ -72,6 +72,9 @@ func TestProblems(t *testing.T) {
 		"same name": {"a.jsonl", "{\"name\": \"Refund!\"}\n{\"name\": \"B\"}\n{\"tags\": [], \"name\": \"refund\"}\n", 2, []string{
 			"3:14: error: two cases of the file are called \"refund\"; the other is in line 1; give one of them another name, or a uuid as its id",
 		}},
+		"same name to the eye": {"a.json", "[{\"name\": \"Caf\u00e9\"},\n {\"name\": \"cafe\u0301\"}]", 1, []string{
+			"2:3: error: two cases of the file are called \"caf\u00e9\"; the other is in line 1; give one of them another name, or a uuid as its id",
+		}},
 		"no name in a list": {"a.json", `[{"name": "?!"}, {"name": "B"}]`, 1, []string{
 			"1:3: error: the name has no letter or digit by which the case can be found; add some, or a uuid as the id",
 		}},

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -161,11 +163,12 @@ func (c *compiler) identity() string {
 
 // slug makes of a name for people one that can be typed: letters and digits
 // in lower case, with a hyphen for what stands between them. Marks stay, since
-// in many scripts they are part of the letters; what cannot be seen goes.
+// in many scripts they are part of the letters; what cannot be seen goes, and
+// how an accent is made up counts for nothing.
 func slug(name string) string {
 	var words strings.Builder
 	gap := false
-	for _, r := range strings.ToLower(name) {
+	for _, r := range strings.ToLower(norm.NFC.String(name)) {
 		if unicode.Is(unicode.Cf, r) {
 			continue
 		}
