@@ -31,7 +31,13 @@ var judgedGroups = map[string]string{
 func TestGroupStatuses(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	j.configure(t, "statuses: groups\n")
+	j.env["GITHUB_SERVER_URL"], j.env["GITHUB_RUN_ID"] = "https://github.com", "5"
 	_, stderr, code := j.run(t)
+	for _, s := range j.forge.Statuses(j.head) {
+		if s.TargetURL != "https://github.com/octo/demo/actions/runs/5" {
+			t.Errorf("%s leads to %q", s.Context, s.TargetURL)
+		}
+	}
 	if diff := cmp.Diff(judgedGroups, j.byContext()); diff != "" || code != exitUsage {
 		t.Errorf("exit code %d, %s\n-want +got:\n%s", code, stderr, diff)
 	}

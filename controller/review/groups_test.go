@@ -17,7 +17,7 @@ import (
 )
 
 // groupDesk has a pull request with cases of n groups, all new.
-func groupDesk(t *testing.T, n int) *desk {
+func groupDesk(t *testing.T, statuses string, n int) *desk {
 	t.Helper()
 	files := map[string][]byte{}
 	for i := range n {
@@ -26,7 +26,7 @@ func groupDesk(t *testing.T, n int) *desk {
 		files[folder+"level_1/hello.json"] = fmt.Appendf(nil, `{"id": "hello_%d", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["hello"]}}`, i+1)
 	}
 	d := newDesk(t, gitrepo.Change{Write: map[string][]byte{
-		"gavel.yaml": []byte("version: 1\nstatuses: groups\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}]}\n"),
+		"gavel.yaml": []byte("version: 1\nstatuses: " + statuses + "\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}]}\n"),
 	}}, gitrepo.Change{Branch: "topic", Write: files})
 	d.pull(1)
 	return d
@@ -41,36 +41,38 @@ func (d *desk) states() map[string]string {
 	return out
 }
 
-// TestAReviewThatBreaks says so of every group that it came to know.
+// TestAReviewThatBreaks says so of every group that it came to know, where they
+// have statuses.
 func TestAReviewThatBreaks(t *testing.T) {
-	d := groupDesk(t, 2)
-	d.cfg.Execute = func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error) {
-		return nil, errors.New("the disk is full")
-	}
-	r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var noted []string
-	r.Planned(func(groups []string) error { noted = groups; return nil })
-	if _, _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is full") {
-		t.Errorf("Run = %v", err)
-	}
 	const broken = "error: gavel could not judge this head; see the log of its run"
-	groups := []string{"gavel/verdict/talk_1", "gavel/verdict/talk_2"}
-	want := map[string]string{"gavel/validate": broken, "gavel/verdict": broken, groups[0]: broken, groups[1]: broken}
-	if diff := cmp.Diff(want, d.states()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if !slices.Equal(noted, groups) {
-		t.Errorf("noted are %q", noted)
+	for statuses, groups := range map[string][]string{"groups": {"gavel/verdict/talk_1", "gavel/verdict/talk_2"}, "total": nil} {
+		d := groupDesk(t, statuses, 2)
+		d.cfg.Execute = func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error) {
+			return nil, errors.New("the disk is full")
+		}
+		r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var noted []string
+		r.Planned(func(groups []string) error { noted = groups; return nil })
+		if _, _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+			t.Errorf("Run = %v", err)
+		}
+		want := map[string]string{"gavel/validate": broken, "gavel/verdict": broken}
+		for _, group := range groups {
+			want[group] = broken
+		}
+		if diff := cmp.Diff(want, d.states()); diff != "" || !slices.Equal(noted, groups) {
+			t.Errorf("%s: noted are %q; -want +got:\n%s", statuses, noted, diff)
+		}
 	}
 }
 
 // TestMoreGroupsThanStatuses: what is left out stands in the comment and in the
 // log.
 func TestMoreGroupsThanStatuses(t *testing.T) {
-	d := groupDesk(t, 52)
+	d := groupDesk(t, "groups", 52)
 	var told []string
 	d.cfg.Tell = func(line string) { told = append(told, line) }
 	if err := d.review(1); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 )
 
@@ -41,16 +40,7 @@ func (n *names) of(id int64, now string) (string, error) {
 		}
 	}
 	known[id] = name
-	if data, err = json.Marshal(known); err == nil {
-		err = os.MkdirAll(filepath.Dir(n.file), 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(n.file+".new", data, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(n.file+".new", n.file)
-	}
-	if err != nil {
+	if err := writeFile(n.file, known); err != nil {
 		return "", fmt.Errorf("note the name of %s: %w", now, err)
 	}
 	return name, nil

@@ -33,7 +33,8 @@ func (s *Server) obey(ctx context.Context, repo *repository, key Key, r *review.
 		return orders, nil, err
 	}
 	if orders.Cancelled != "" {
-		return orders, unread, repo.reviewer.Settle(ctx, key.Pull, r.Head(), orders.Cancelled)
+		h := s.open.known(head{Repository: key.Repository, Pull: key.Pull, SHA: r.Head()})
+		return orders, unread, s.settle(ctx, repo, h, orders.Cancelled)
 	}
 	r.Obey(orders)
 	return orders, unread, nil

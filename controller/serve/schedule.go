@@ -42,17 +42,7 @@ func (d diary) read(repository int64) (map[string]time.Time, error) {
 }
 
 func (d diary) write(repository int64, times map[string]time.Time) error {
-	data, err := json.Marshal(times)
-	if err == nil {
-		err = os.MkdirAll(d.dir, 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(d.path(repository)+".new", data, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(d.path(repository)+".new", d.path(repository))
-	}
-	if err != nil {
+	if err := writeFile(d.path(repository), times); err != nil {
 		return fmt.Errorf("note what was judged anew: %w", err)
 	}
 	return nil

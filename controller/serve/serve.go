@@ -250,6 +250,10 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	if err := s.open.add(entry); err != nil {
 		return err
 	}
+	r.Planned(func(groups []string) error {
+		entry.Groups = groups
+		return s.open.add(entry)
+	})
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() { cancel(&review.Abandoned{Reason: s.why(ctx, key)}) })
@@ -265,6 +269,9 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	var abandoned *review.Abandoned
 	if errors.As(err, &abandoned) {
 		s.cfg.Observer.Tell(r.Repository.String(), fmt.Sprintf("%.7s: %s", r.Head(), abandoned.Reason))
+		if len(entry.Groups) > 0 {
+			return ctx.Err() // they are swept up, when the next head has its turn
+		}
 		return errors.Join(s.open.remove(entry), ctx.Err())
 	}
 	if err := errors.Join(err, unpublished); err != nil {

@@ -10,13 +10,16 @@ import (
 	"path/filepath"
 )
 
-// A head is a commit whose statuses may say that something is under way.
+// A head is a commit whose statuses may say that something is under way, or
+// those of its groups nothing.
 type head struct {
 	Repository int64  `json:"repository"`
 	Pull       int    `json:"pull,omitempty"`
 	Branch     string `json:"branch,omitempty"`
 	SHA        string `json:"sha"`
 	Anew       bool   `json:"anew,omitempty"`
+	// Groups are the contexts of its groups, as far as they are known.
+	Groups []string `json:"groups,omitempty"`
 }
 
 func (h head) key() Key { return Key{h.Repository, h.Pull, h.Branch, h.Anew} }
@@ -35,14 +38,7 @@ func (u unfinished) path(h head) string {
 }
 
 func (u unfinished) add(h head) error {
-	data, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(u.dir, 0o700); err != nil {
-		return fmt.Errorf("note the head %.12s: %w", h.SHA, err)
-	}
-	if err := os.WriteFile(u.path(h), data, 0o600); err != nil {
+	if err := writeFile(u.path(h), h); err != nil {
 		return fmt.Errorf("note the head %.12s: %w", h.SHA, err)
 	}
 	return nil
@@ -56,8 +52,16 @@ func (u unfinished) remove(h head) error {
 	return err
 }
 
-// list gives the heads of a repository. A file that cannot be read was being
-// written when the process died: then nothing had been said on the forge yet.
+// known is a head with what is noted of it.
+func (u unfinished) known(h head) head {
+	noted := h
+	if data, err := os.ReadFile(u.path(h)); err != nil || json.Unmarshal(data, &noted) != nil {
+		return h
+	}
+	return noted
+}
+
+// list gives the heads of a repository.
 func (u unfinished) list(repository int64) ([]head, error) {
 	names, err := filepath.Glob(filepath.Join(u.dir, fmt.Sprintf("%d-*.json", repository)))
 	if err != nil {
@@ -75,7 +79,8 @@ func (u unfinished) list(repository int64) ([]head, error) {
 }
 
 // sweep ends what stays pending on commits that are not the head of anything
-// any more. Those that are have a key of their own.
+// any more, and what was left open of their groups. Those that are have a key of
+// their own.
 func (s *Server) sweep(ctx context.Context, repo *repository) error {
 	heads, err := s.open.list(repo.id)
 	if err != nil {
@@ -88,20 +93,25 @@ func (s *Server) sweep(ctx context.Context, repo *repository) error {
 		}
 		reason, err := s.passed(ctx, h.key(), h.SHA)
 		if err == nil && reason != "" {
-			if err = repo.settle(ctx, h, reason); err == nil {
-				err = s.open.remove(h)
-			}
+			err = s.settle(ctx, repo, h, reason)
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-func (r *repository) settle(ctx context.Context, h head, reason string) error {
+// settle says on a head why nobody waits for it any more.
+func (s *Server) settle(ctx context.Context, repo *repository, h head, reason string) error {
+	var err error
 	if h.Anew {
-		return r.reviewer.SettleAnew(ctx, h.SHA, reason)
+		err = repo.reviewer.SettleAnew(ctx, h.SHA, reason)
+	} else {
+		err = repo.reviewer.Settle(ctx, h.key().number(), h.SHA, reason, h.Groups...)
 	}
-	return r.reviewer.Settle(ctx, h.key().number(), h.SHA, reason)
+	if err != nil {
+		return err
+	}
+	return s.open.remove(h)
 }
 
 // underWay gives the heads of a repository that are judged now.

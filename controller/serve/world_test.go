@@ -133,7 +133,8 @@ func (a *agent) twice() []string {
 	return out
 }
 
-func newWorld(t *testing.T) *world {
+// newWorld has the settings beside the targets in its gavel.yaml.
+func newWorld(t *testing.T, settings ...string) *world {
 	t.Helper()
 	w := &world{
 		t: t, dir: t.TempDir(), forge: forgetest.New(t), commits: map[string]string{},
@@ -147,7 +148,7 @@ func newWorld(t *testing.T) *world {
 	source := t.TempDir()
 	err := gitrepo.Create(t.Context(), source, []gitrepo.Change{
 		{Message: "start", At: at, Write: map[string][]byte{
-			"gavel.yaml": []byte("version: 1\ntargets:\n  bot: {provider: mock, replies: [{match: two, reply: bye}, {reply: hello}]}\n"),
+			"gavel.yaml": []byte(strings.Join(append(settings, "version: 1\ntargets:\n  bot: {provider: mock, replies: [{match: two, reply: bye}, {reply: hello}]}\n"), "\n")),
 		}},
 		{Message: "main", At: at.Add(time.Hour), Write: map[string][]byte{
 			"test_definitions/talk/domain.json": []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),

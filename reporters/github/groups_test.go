@@ -79,7 +79,7 @@ func TestGroupStatuses(t *testing.T) {
 		{Context: "gavel/verdict/math", State: "success", Description: "no affected cases · score 1.000 → 1.000"},
 		{Context: "gavel/verdict/support", State: "failure", Description: "1 regression · 1 case regressed (fail_on: regression) · 1 of 2 cases rerun · score 1.000 → 0.625"},
 		{Context: "gavel/verdict/talk", State: "success", Description: "1 improvement · 1 of 1 case rerun · score 0.000 → 1.000"},
-		{Context: "gavel/verdict/waits", State: "error", Description: "1 case was not run · 1 error · 1 of 1 case rerun"},
+		{Context: "gavel/verdict/waits", State: "error", Description: "1 case was not run · 0 of 1 case rerun, 1 not run"},
 		{Context: github.GroupContext(hostile), State: "failure", Description: "1 regression · 1 case regressed (fail_on: regression) · 1 of 1 case rerun · score 1.000 → 0.000"},
 	}
 	if diff := cmp.Diff(want, github.GroupStatuses(report)); diff != "" {
@@ -117,5 +117,17 @@ func TestStatusesAtOnce(t *testing.T) {
 	}
 	if n := len(f.Requests()) - before; n != 3 {
 		t.Errorf("%d requests, want a look and two writes", n)
+	}
+	for status, want := range map[int]int{422: 3, 403: 1} { // one status is refused, or the credential
+		f.Inject(forgetest.Fault{Method: "POST", Status: status})
+		before := len(f.Writes())
+		for i := range all {
+			all[i].State, all[i].Description = github.Error, fmt.Sprint(status)
+		}
+		err := p.SetStatuses(t.Context(), sha, all[:3]...)
+		f.Heal()
+		if n := len(f.Writes()) - before; err == nil || n != want {
+			t.Errorf("%d: %d writes, want %d: %v", status, n, want, err)
+		}
 	}
 }

@@ -152,9 +152,7 @@ func (p *Publisher) standing(ctx context.Context, sha string) (map[string]wireSt
 			return nil, err
 		}
 		for _, w := range combined.Statuses {
-			if key := strings.ToLower(w.Context); found[key].Context == "" {
-				found[key] = w
-			}
+			found[strings.ToLower(w.Context)] = w
 		}
 		if resp.NextPage <= page {
 			break

@@ -1,0 +1,220 @@
+package serve_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+)
+
+const ofGroups = "statuses: groups"
+
+// group is the last status of the one group there is.
+func (w *world) group(commit string) string {
+	last := ""
+	for _, s := range w.forge.Statuses(w.commits[commit]) {
+		if s.Context == "gavel/verdict/talk" {
+			last = s.State + ": " + s.Description
+		}
+	}
+	return last
+}
+
+// wantGroups demands what is said of the group on each commit.
+func (w *world) wantGroups(want map[string]string) {
+	w.t.Helper()
+	got := map[string]string{}
+	for commit := range want {
+		got[commit] = w.group(commit)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("-want +got:\n%s", diff)
+	}
+	if w.t.Failed() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.t.Logf("log:\n%s", strings.Join(w.lines, "\n"))
+	}
+}
+
+// left are the heads that are noted as unfinished.
+func (w *world) left() []string {
+	entries, err := os.ReadDir(filepath.Join(w.dir, "unfinished"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestGroupStatuses are told of every head, whatever it is.
+func TestGroupStatuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ofGroups)
+	w.start()
+	judge := func(commits ...string) {
+		for _, commit := range commits {
+			w.push(commit)
+			w.hint()
+			w.idle()
+		}
+	}
+	judge("one", "broken", "emptied")
+	w.hintQueue(w.queue("group"))
+	w.idle()
+	before := len(w.forge.Writes())
+	w.end()
+	w.start()
+	w.hint()
+	w.idle()
+	if more := w.forge.Writes()[before:]; len(more) > 0 {
+		t.Errorf("written without news: %v", more)
+	}
+	w.wantGroups(map[string]string{
+		"main":    "success: 1 new case · 1 of 1 case rerun · score 1.000",
+		"one":     "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000",
+		"broken":  "failure: 1 invalid definition · no affected cases",
+		"emptied": "",
+		"group":   "success: no affected cases · score 1.000 → 1.000", // its pull request had it judged
+	})
+	judge("main")
+	w.wantGroups(map[string]string{"main": "success: no affected cases · score 1.000 → 1.000"})
+	if left := w.left(); len(left) > 0 {
+		t.Errorf("unfinished are %q", left)
+	}
+}
+
+// TestGroupStatusesOff: then there are two contexts.
+func TestGroupStatusesOff(t *testing.T) {
+	t.Parallel()
+	for _, settings := range [][]string{nil, {"statuses: total"}} {
+		w := newWorld(t, settings...)
+		w.push("two")
+		w.start()
+		w.idle()
+		for _, s := range w.forge.Statuses(w.commits["two"]) {
+			if s.Context != "gavel/validate" && s.Context != "gavel/verdict" {
+				t.Errorf("%v: %+v", settings, s)
+			}
+		}
+		w.want("two", "success failure")
+	}
+}
+
+// TestGroupStatusesOfAFork wait for an approval. Where nothing may be looked at
+// nobody knows which there are.
+func TestGroupStatusesOfAFork(t *testing.T) {
+	t.Parallel()
+	for forks, want := range map[string]string{
+		"approve": "error: the head comes from the fork stranger/demo: validated and planned only, until somebody with write permission approves · 1 case would run",
+		"plan":    "error: the head comes from the fork stranger/demo: validated and planned only · 1 case would run",
+		"never":   "",
+	} {
+		w := newWorld(t, ofGroups)
+		w.forks = forks
+		w.forge.SetPermission("mona", "write")
+		w.pull("one", forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"})
+		w.start()
+		w.idle()
+		w.wantGroups(map[string]string{"one": want})
+		if forks != "approve" {
+			continue
+		}
+		w.forge.AddComment(1, "mona", "/gavel approve "+w.commits["one"])
+		w.hint()
+		w.idle()
+		w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000"})
+	}
+}
+
+// TestGroupStatusesSuperseded come after the news of the next head, which does
+// not wait for them, also where the server dies or the forge is away meanwhile.
+func TestGroupStatusesSuperseded(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]func(*world){
+		"nothing": func(w *world) {
+			w.hint()
+			<-w.agent.held
+			if got := w.states("one") + ", " + w.group("one"); got != "error error, " {
+				w.t.Errorf("one is %q before two is judged", got)
+			}
+		},
+		"a restart": func(w *world) {
+			w.end()
+			w.start()
+			<-w.agent.held
+		},
+		"a forge that is away": func(w *world) {
+			w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/", Status: 500, Times: -1})
+			w.end()
+			w.forge.Heal()
+			w.start()
+			<-w.agent.held
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, ofGroups)
+			release := w.judging()
+			w.push("two")
+			meanwhile(w)
+			release()
+			w.idle()
+			w.poll()
+			w.idle()
+			w.want("two", "success failure")
+			w.wantGroups(map[string]string{
+				"one": "error: superseded by " + w.commits["two"][:7],
+				"two": "failure: 1 regression · 1 case regressed (fail_on: regression) · 1 of 1 case rerun · score 1.000 → 0.000",
+			})
+			w.push("one") // back again
+			w.hint()
+			w.idle()
+			w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000"})
+			if left := w.left(); len(left) > 0 {
+				t.Errorf("unfinished are %q", left)
+			}
+		})
+	}
+}
+
+// TestGroupStatusesCancelled say so, since their head stays the head.
+func TestGroupStatusesCancelled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ofGroups)
+	w.forge.SetPermission("mona", "write")
+	release := w.judging()
+	w.forge.AddComment(1, "mona", "/gavel cancel")
+	w.hint()
+	w.idle()
+	release()
+	w.wantGroups(map[string]string{"one": "error: cancelled by mona; /gavel run judges it"})
+	if left := w.left(); len(left) > 0 {
+		t.Errorf("unfinished are %q", left)
+	}
+	w.forge.AddComment(1, "mona", "/gavel run")
+	w.hint()
+	w.idle()
+	w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000"})
+}
+
+// TestGroupStatusesClosed: nobody waits for those of a closed pull request.
+func TestGroupStatusesClosed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ofGroups)
+	release := w.judging()
+	w.pull("one", forgetest.Pull{Closed: true})
+	w.hint()
+	w.idle()
+	release()
+	w.poll()
+	w.idle()
+	w.wantGroups(map[string]string{"one": "error: the pull request was closed"})
+}
