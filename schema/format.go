@@ -11,10 +11,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/shape"
 )
 
-// Names of the configurations among the formats.
+// Names of the formats that are no dialects.
 const (
 	FormatConfig = "gavel.yaml"
 	FormatServer = "server" // the operator's file
+	FormatChecks = "checks" // beside a definition
 )
 
 // kinds are the files of the domain dialect, which are told apart by where they
@@ -24,10 +25,11 @@ var kinds = map[string]string{
 	"domain/tool": "#Tool", "domain/evaluator": "#Evaluator",
 }
 
-// Formats lists the dialects, gavel.yaml, the operator's file, and the kinds of files of the domain
-// dialect: domain/test and so on.
+// Formats lists the dialects, gavel.yaml, the operator's file, the checks beside
+// definitions, and the kinds of files of the domain dialect: domain/test and so
+// on.
 func Formats() []string {
-	return append([]string{DialectTestcase, DialectPromptval, DialectDomain, DialectEvalcase, FormatConfig, FormatServer}, slices.Sorted(maps.Keys(kinds))...)
+	return append([]string{DialectTestcase, DialectPromptval, DialectDomain, DialectEvalcase, FormatConfig, FormatServer, FormatChecks}, slices.Sorted(maps.Keys(kinds))...)
 }
 
 // FormatCUE gives a format as the CUE that its files are checked with.
@@ -64,7 +66,7 @@ func FormatJSON(format string) ([]byte, error) {
 
 // closed are the definitions in which an unknown field is an error. Elsewhere
 // it is a warning at most.
-var closed = []string{"#Testcase", "#Promptval", "#Evalcase", "#EvalcaseMessage", "#Config", "#Server", "#ServerWebhook", "#ServerCredential", "#ServerRepository", "#ServerTrust", "#ServerSandbox"}
+var closed = []string{"#Check", "#Testcase", "#Promptval", "#Evalcase", "#EvalcaseMessage", "#Config", "#Server", "#ServerWebhook", "#ServerCredential", "#ServerRepository", "#ServerTrust", "#ServerSandbox"}
 
 // inner are the fields that loaders check piece by piece.
 var inner = map[string]string{
@@ -100,6 +102,9 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 		return w.Ref("#Config")
 	case FormatServer:
 		return w.Ref("#Server")
+	case FormatChecks:
+		one := shape.JSON{"allOf": []shape.JSON{w.Ref("#Check"), {"minProperties": 1, "maxProperties": 1}}}
+		return shape.JSON{"type": "object", "additionalProperties": shape.JSON{"type": "array", "minItems": 1, "items": one}}
 	case "domain/test":
 		return listOr(shape.JSON{"items": testSchema(w)}, testSchema(w))
 	}

@@ -18,9 +18,10 @@ func (a *app) schemaCommand() *cobra.Command {
 hold, with the reason of every field.
 
 FORMAT is ` + strings.Join(schema.Formats(), ", ") + `
-(default: gavel.yaml; server is the operator's file). The files of the domain
-dialect are told apart by where they stand, so that an editor is given the
-schema of each kind for its folders.
+(default: gavel.yaml; server is the operator's file, checks is what
+<definition>.checks.yaml holds). The files of the domain dialect are told apart
+by where they stand, so that an editor is given the schema of each kind for its
+folders.
 
 As JSON Schema it refuses no file that is valid by itself, and lets some pass
 that gavel validate refuses. Fields that the team's own constraints add are not

@@ -98,6 +98,38 @@ func (e example) format() string {
 	return "domain/test"
 }
 
+// TestTheJSONSchemaOfChecks refuses no valid file of checks, and knows what one
+// holds.
+func TestTheJSONSchemaOfChecks(t *testing.T) {
+	editor := editorOf(t, schema.FormatChecks)
+	var all map[string]any
+	if err := json.Unmarshal([]byte(`{".": [
+		{"contains": "a"}, {"not_contains": "b"}, {"equals": ""}, {"regex": "a+"}, {"is_json": true}, {"is_json": {"type": "object"}},
+		{"latency_ms": 5}, {"cost_usd": 0}]}`), &all); err != nil {
+		t.Fatal(err)
+	}
+	valid, known := 0, 0
+	for _, v := range append(variants(all, 500), all) {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := loadAll(t, map[string]string{"test_definitions/a.json": `{"name": "a"}`, "test_definitions/a.checks.yaml": string(raw)})
+		switch refused, err := schema.HasErrors(res.Problems), editor.Check("", raw); {
+		case !refused:
+			valid++
+			if err != nil {
+				t.Errorf("the schema refuses a valid file: %v\n%s", err, raw)
+			}
+		case err != nil:
+			known++
+		}
+	}
+	if valid < 8 || known < 20 {
+		t.Errorf("%d variants are valid, and of %d others the schema tells so", valid, known)
+	}
+}
+
 func read(t *testing.T, dir string) fstest.MapFS {
 	t.Helper()
 	out, dirFS := fstest.MapFS{}, os.DirFS(dir)

@@ -64,7 +64,7 @@ func (s *Schema) check(schema, value any, at string) error {
 			err = s.check(s.definition(strings.TrimPrefix(name, "#/$defs/")), value, at)
 		case "if", "allOf", "anyOf":
 			err = s.combined(keyword, rules, value, at)
-		case "properties", "required", "additionalProperties":
+		case "properties", "required", "additionalProperties", "minProperties", "maxProperties":
 			err = s.object(keyword, rules, value, at)
 		case "items", "minItems", "maxItems":
 			err = s.list(keyword, rules[keyword], value, at)
@@ -110,7 +110,13 @@ func (s *Schema) object(keyword string, rules map[string]any, value any, at stri
 		return nil
 	}
 	properties, _ := rules["properties"].(map[string]any)
+	limit, _ := rules[keyword].(float64)
 	switch keyword {
+	case "minProperties", "maxProperties":
+		if n := float64(len(fields)); keyword == "minProperties" && n < limit || keyword == "maxProperties" && n > limit {
+			return fmt.Errorf("%s: %v fields, %s %v", at, n, keyword, limit)
+		}
+		return nil
 	case "required":
 		for _, name := range rules[keyword].([]any) {
 			if _, ok := fields[name.(string)]; !ok {
