@@ -11,6 +11,9 @@ import (
 type Settings struct {
 	// Definitions are the definition folders, relative to the repository root.
 	Definitions []string
+	// Listed says that they are written as a list, which may grow: keys begin at
+	// the repository root and not below a folder.
+	Listed bool `json:",omitempty"`
 	// Tools are further folders with tool definitions.
 	Tools []string
 	// Dialects pins files to a dialect by glob.

@@ -56,7 +56,11 @@ func (a *app) validate(ctx context.Context, format string) error {
 	if err != nil {
 		return err
 	}
-	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, found.Problems(), found.Unchecked(cfg.Settings(), a.configFile, problems))))
+	own := found.Problems()
+	if schema.HasErrors(problems) { // where definitions stand is not known
+		own = slices.DeleteFunc(slices.Clone(own), func(p schema.Problem) bool { return p.Rule == "missing-folder" })
+	}
+	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, own, found.Unchecked(cfg.Settings(), a.configFile, problems))))
 	if err := a.render(w.files, format, out); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // check goes through everything that the schema leaves open.
 func (k *checker) check() {
 	c := k.config
-	c.Definitions = k.folders("definitions", c.Definitions)
+	c.Definitions, c.Listed = k.folders("definitions", c.Definitions), k.doc.IsList("definitions")
 	c.Tools = k.folders("tools", c.Tools)
 	k.duration("defaults", "timeout")
 	k.duration("reuse", "max_age")

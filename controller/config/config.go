@@ -42,8 +42,10 @@ const (
 // A Config is a checked gavel.yaml with its defaults filled in. Fields of
 // time and number that the file may leave out are 0 where it does.
 type Config struct {
-	// Definitions are the definition folders; never empty.
+	// Definitions are the definition folders; never empty. Listed says that they
+	// are written as a list.
 	Definitions   []string
+	Listed        bool
 	DefaultTarget string
 	// Targets by name, each with its Name set.
 	Targets map[string]Target

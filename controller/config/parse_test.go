@@ -214,6 +214,7 @@ func TestProblems(t *testing.T) {
 		{"\ndefinitions: [a, a/b]", "2:18 overlapping-folders", "a and a/b"},
 		{"\ndefinitions: [., a]", "2:18 overlapping-folders", ". and a"},
 		{"\ndefinitions: [a/b, a]", "2:20 overlapping-folders", "a/b and a"},
+		{"\ndefinitions: []", "2:14 out-of-range", "at least 1"},
 		{"\ndefinitions: a\\b", "2:1 path-backslash", "write a/b"},
 		{"\ndefinitions: ../a", "2:1 path-escapes", "outside"},
 		{"\ntools: [/etc]", "2:9 path-escapes", "relative to the repository root"},
@@ -285,6 +286,17 @@ func TestProblems(t *testing.T) {
 			if strings.Contains(p.String(), secret) {
 				t.Errorf("%s\n\tshows a secret: %s", test.text, p)
 			}
+		}
+	}
+}
+
+// Keys of what stands in a list of folders begin at the root, so that they stay
+// when the list grows.
+func TestListed(t *testing.T) {
+	for text, want := range map[string]bool{"": false, "definitions: a": false, "definitions: [a]": true, "definitions: [a, b]": true} {
+		c, problems := Parse("gavel.yaml", []byte("version: 1\n"+text+"\n"))
+		if len(problems) > 0 || c.Settings().Listed != want {
+			t.Errorf("%s: listed is %v; %v", text, c.Settings().Listed, problems)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // TestEveryFormOfAFile writes a definition of every dialect into every type of
@@ -92,6 +94,29 @@ func TestEveryFormOfASharedFile(t *testing.T) {
 		}
 		if diff := cmp.Diff(first, got); diff != "" {
 			t.Errorf("%s compiles to something else than .json:\n%s", ext, diff)
+		}
+	}
+}
+
+// TestKeysOfSeveralFolders holds where keys begin: below the definitions
+// folder, or at the root of the repository where folders are listed, be it one.
+func TestKeysOfSeveralFolders(t *testing.T) {
+	texts := map[string]string{"a/tests/talk.yaml": "name: x\n", "b/tests/talk.yaml": "- name: x\n"}
+	for _, tt := range []struct {
+		with schema.Settings
+		want []string
+	}{
+		{schema.Settings{Definitions: []string{"a/tests"}}, []string{"talk"}},
+		{schema.Settings{Definitions: []string{"a/tests"}, Listed: true}, []string{"a/tests/talk"}},
+		{schema.Settings{Definitions: []string{"a/tests", "b/tests"}, Listed: true}, []string{"a/tests/talk", "b/tests/talk#x"}},
+		{schema.Settings{Definitions: []string{"."}}, []string{"a/tests/talk", "b/tests/talk#x"}},
+	} {
+		var got []string
+		for _, c := range loadBy(t, tt.with, texts).Cases {
+			got = append(got, c.Key)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", tt.with.Definitions, diff)
 		}
 	}
 }

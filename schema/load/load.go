@@ -166,7 +166,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 	if rules := l.constraints(root); rules != nil {
 		src.Constraints = rules
 	}
-	if len(l.opts.Settings.Definitions) > 1 {
+	if l.opts.Settings.Listed || len(l.opts.Settings.Definitions) > 1 {
 		src.KeyRoot = "."
 	}
 	told := l.sortByPlace(root, files)

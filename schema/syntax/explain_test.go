@@ -68,7 +68,7 @@ func TestMistakes(t *testing.T) {
 		{"a.yaml", "a: !!binary /w==\n", "1:4: the !!binary value is no text in base64; write the text itself"},
 		{"a.yaml", "a: &a {b: 1}\nc: {<<: *a, <<: *a}\n", "2:13: the key << stands here for the second time; merge several into one list: <<: [*a, *b]"},
 		{"a.yaml", "a: {<<: b}\n", "1:9: << merges objects, and this is none; write <<: *name for an anchor &name of an object, or put << in quotes"},
-		{"a.yaml", "# nothing yet\n", "1:1: the file holds nothing but comments; write a definition or remove the file"},
+		{"a.yaml", "# nothing yet\n", "1:1: the file holds nothing but comments; fill it, or remove it"},
 		{"a.yaml", "a: é\n---\nb: 1\n", "3:1: the file holds more than one YAML document; put each into a file of its own"},
 	} {
 		expr, mistakes := syntax.Read(tt.name, []byte(tt.text), nil)

@@ -81,7 +81,7 @@ const maxMistakes = 20
 func checkText(data []byte) []Mistake {
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
-		return []Mistake{{1, 1, "empty-file", "the file is empty", "write a definition or remove the file"}}
+		return []Mistake{{1, 1, "empty-file", "the file is empty", "fill it, or remove it"}}
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
 		return []Mistake{{1, 1, "byte-order-mark", "the file begins with a byte order mark", "save it as UTF-8 without BOM"}}
 	case utf8.Valid(data) && bytes.IndexByte(data, 0) < 0:

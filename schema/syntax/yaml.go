@@ -19,7 +19,7 @@ func readYAML(file string, data []byte) (ast.Expr, *Mistake) {
 		err := dec.Decode(&docs[i])
 		switch {
 		case errors.Is(err, io.EOF) && i == 0:
-			return nil, &Mistake{1, 1, "empty-file", "the file holds nothing but comments", "write a definition or remove the file"}
+			return nil, &Mistake{1, 1, "empty-file", "the file holds nothing but comments", "fill it, or remove it"}
 		case errors.Is(err, io.EOF):
 			return yamlValue(file, data, &docs[0])
 		case err != nil:
