@@ -33,8 +33,8 @@ type project struct {
 	token  string // of its jobs
 	inputs map[string]string
 	cache  *cache
-	// lenient says that a job of pull_request_target may write to the cache of
-	// the base branch, as on older servers.
+	// lenient says that jobs which anybody can start may write to the cache of
+	// the default branch: by cache-mode, or as on older servers.
 	lenient bool
 	runs    int
 
@@ -175,7 +175,8 @@ func (p *project) job(event, scope, payload string) *machine {
 	p.mu.Lock()
 	p.cancel = cancel
 	p.mu.Unlock()
-	m := &machine{t: p.t, ctx: ctx, inputs: p.inputs, cache: p.cache, scope: scope, readOnly: event == "pull_request_target" && !p.lenient, env: map[string]string{
+	anybodys := event == "pull_request_target" || event == "issue_comment"
+	m := &machine{t: p.t, ctx: ctx, inputs: p.inputs, cache: p.cache, scope: scope, readOnly: anybodys && !p.lenient, env: map[string]string{
 		"GITHUB_EVENT_NAME": event, "GITHUB_EVENT_PATH": file, "GITHUB_REPOSITORY": "octo/demo", "GITHUB_SERVER_URL": p.server,
 		"GITHUB_API_URL": p.forge.URL, "GITHUB_RUN_ID": fmt.Sprint(100 + p.runs), "GITHUB_RUN_ATTEMPT": "1",
 		"GITHUB_STEP_SUMMARY": filepath.Join(p.t.TempDir(), "summary.md"), "TOKEN": p.token,

@@ -72,6 +72,14 @@ func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
+// exitOf ends the command with a code after everything was said.
+func exitOf(code int) error {
+	if code == exitPass {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string) int {
 	dir, err := os.Getwd()

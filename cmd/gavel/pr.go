@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/ci"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -39,23 +40,30 @@ func (a *app) prCommand() *cobra.Command {
 where the token may not write, the summary of the job and the exit code.
 
 In a job of GitHub Actions the event is read from the environment: pull_request,
-pull_request_target, merge_group or push. Elsewhere name the pull request and
-put a token into GITHUB_TOKEN. It needs contents: read, pull-requests: write and
-statuses: write; that of a job or an App with checks: write also gets a check run.
+pull_request_target, issue_comment, merge_group or push. Elsewhere name the pull
+request and put a token into GITHUB_TOKEN. It needs contents: read,
+pull-requests: write and statuses: write; that of a job or an App with
+checks: write also gets a check run.
 
 The repository here is only asked for its remote origin. Both sides are fetched
 with their history and nothing is checked out, so that a shallow clone will do,
-and so will one that is empty. From a fork nothing is run.
+and so will one that is empty.
+
+People with write permission steer it by comments on the pull request, such as
+/gavel help. A job of issue_comment obeys at once, and every job for the pull
+request reads all of them, so that one that is run again gives the same. Of a
+fork nothing is run before somebody approves its commit.
 
 Where the disk dies with the job, keep the ledger in a cache under the names
-that --cache-keys prints. examples/workflow/gavel.yml is a workflow that does.`,
+that --cache-keys prints. What was ordered is read from the pull request again
+if the cache is lost. examples/workflow/gavel.yml is a workflow that does so.`,
 		Args: noArgs,
 		Example: `  gavel pr
   gavel pr --ledger own/ledger.db --base-ledger base/ledger.db
   GITHUB_TOKEN=… gavel pr --repo octo/demo --pr 7`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.cacheKeys {
-				return a.cacheKeys()
+				return a.cacheKeys(cmd.Context())
 			}
 			return a.pullRequest(cmd.Context(), f)
 		},
@@ -70,12 +78,19 @@ that --cache-keys prints. examples/workflow/gavel.yml is a workflow that does.`,
 }
 
 // cacheKeys prints what the next steps of a job need to know.
-func (a *app) cacheKeys() error {
+func (a *app) cacheKeys(ctx context.Context) error {
 	event, _, err := a.subject("", 0)
 	if err != nil {
 		return err
 	}
-	keys := event.CacheKeys(a.env("GITHUB_RUN_ID") + "-" + a.env("GITHUB_RUN_ATTEMPT"))
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	keys, err := ci.KeysOf(ctx, client, event, a.env("GITHUB_RUN_ID")+"-"+a.env("GITHUB_RUN_ATTEMPT"))
+	if err != nil {
+		return err
+	}
 	if a.json {
 		return a.print(keys)
 	}
@@ -108,6 +123,9 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 	if err != nil {
 		return err
 	}
+	if why := ci.Idle(event); why != "" {
+		return a.idle(why)
+	}
 	here, err := gitrepo.Open(a.dir)
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -124,30 +142,20 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 		return err
 	}
 	defer book.Close()
-	reviewer, err := a.reviewer(here, book, repo)
+	client, err := a.client()
 	if err != nil {
 		return err
 	}
-	if event.Pull != nil {
-		f.number = event.Pull.Number
-	}
-	var r *review.Review
-	if f.number != 0 {
-		r, err = reviewer.Pull(ctx, f.number, event.Name)
-	} else {
-		r, err = reviewer.Commit(event)
-	}
+	event.Number = max(event.Number, f.number)
+	j := ci.Job{Review: a.reviewing(here, book, client, repo), Output: a.env("GITHUB_OUTPUT")}
+	result, err := j.Judge(ctx, event)
 	if errors.Is(err, review.ErrNoBase) {
 		return usageError("%w: use gavel run", err)
 	}
 	if err != nil {
 		return err
 	}
-	report, unpublished, err := r.Run(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(a.tell(r, report, unpublished), exitOf(report))
+	return a.tell(result)
 }
 
 // subject is what the flags name, else what the job's event is about.
@@ -170,14 +178,20 @@ func (a *app) subject(name string, number int) (forge.Event, forge.Repo, error) 
 	return event, event.Repo, nil
 }
 
-func (a *app) reviewer(here *gitrepo.Repository, book *ledger.Ledger, repo forge.Repo) (*review.Reviewer, error) {
+// client speaks to the forge with the credential of the environment.
+func (a *app) client() (*forge.Client, error) {
 	client, err := forge.New(forge.Config{
 		BaseURL: a.env("GITHUB_API_URL"), Token: forge.Token(a.env("GITHUB_TOKEN")), Now: a.now, Wait: a.wait,
 	})
 	if err != nil {
 		return nil, usageError("GITHUB_API_URL: %w", err)
 	}
-	return review.New(review.Config{
+	return client, nil
+}
+
+// reviewing says how what is in a repository is reviewed.
+func (a *app) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *forge.Client, repo forge.Repo) review.Config {
+	return review.Config{
 		Client: client, Repository: repo, Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
 		// A job's shallow checkout does not have the history of both sides.
 		Fetch: func(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
@@ -189,17 +203,15 @@ func (a *app) reviewer(here *gitrepo.Repository, book *ledger.Ledger, repo forge
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
 			return a.execute(ctx, p, "", e)
 		},
-		Login: a.login(), WebURL: cmp.Or(a.env("GITHUB_SERVER_URL"), "https://github.com"), RunURL: a.jobURL(repo),
-		Tell: func(line string) { fmt.Fprintf(a.stderr, "gavel: %s\n", line) },
-	}), nil
+		Login: a.login(), WebURL: a.webURL(), RunURL: a.jobURL(repo), Tell: a.note,
+		Hint: "A job that starts for comments obeys; where there is none, run this one again: it reads them, too.",
+	}
 }
 
-func exitOf(report *reporters.Report) error {
-	if code := report.ExitCode(); code != exitPass {
-		return &exitError{code: code}
-	}
-	return nil
-}
+func (a *app) webURL() string { return cmp.Or(a.env("GITHUB_SERVER_URL"), "https://github.com") }
+
+// note is a line for whoever looks on.
+func (a *app) note(line string) { fmt.Fprintf(a.stderr, "gavel: %s\n", line) }
 
 func (a *app) env(name string) string {
 	v, _ := a.lookupEnv(name)
@@ -223,20 +235,32 @@ func (a *app) jobURL(repo forge.Repo) string {
 	return server + "/" + repo.String() + "/actions/runs/" + run
 }
 
+// idle says why there is nothing to do.
+func (a *app) idle(why string) error {
+	fmt.Fprintf(a.stdout, "nothing to do: %s\n", why)
+	return nil
+}
+
 // tell says the same where the job is looked at. What the forge did not take
 // stands there and in the exit code; it changes no verdict.
-func (a *app) tell(r *review.Review, report *reporters.Report, unpublished error) error {
-	if unpublished != nil {
-		fmt.Fprintf(a.stderr, "gavel: the report could not be published: %v\n", unpublished)
+func (a *app) tell(r ci.Result) error {
+	if r.Idle != "" {
+		return a.idle(r.Idle)
 	}
-	text := r.Text(report)
+	if r.Unpublished != nil {
+		a.note(fmt.Sprintf("the report could not be published: %v", r.Unpublished))
+	}
+	text, gate, code := github.Text(func(int) string { return r.Ended + "\n" }), "undetermined: "+r.Ended, exitGate
+	if r.Report != nil {
+		text, gate, code = r.Review.Text(r.Report), fmt.Sprintf("%s: %s", r.Report.Gate.Result, r.Report.Gate.Reason), r.Report.ExitCode()
+	}
 	if path := a.env("GITHUB_STEP_SUMMARY"); path != "" {
 		if err := github.JobSummary(path, text); err != nil {
 			return err
 		}
-	} else if unpublished != nil {
+	} else if r.Unpublished != nil {
 		fmt.Fprintln(a.stdout, text(comment.MaxBytes))
 	}
-	fmt.Fprintf(a.stdout, "gate %s: %s\n", report.Gate.Result, report.Gate.Reason)
-	return nil
+	fmt.Fprintln(a.stdout, "gate "+gate)
+	return exitOf(code)
 }

@@ -70,7 +70,7 @@ func (a *app) run(ctx context.Context, w *workspace, book *ledger.Ledger, f runF
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	return exitOf(report)
+	return exitOf(report.ExitCode())
 }
 
 // execute carries a plan out with a progress line on stderr, and stores the

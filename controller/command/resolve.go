@@ -37,7 +37,7 @@ func (l *look) resolve(c *ledger.Command) {
 		c.Refused = l.find(c)
 	case Cancel:
 		now := l.orders(l.taken)
-		over := l.report != nil && reporters.SameOrders(l.report.Orders, now.Obeyed)
+		over := l.report != nil && reporters.SameOrders(l.report.Orders, now.Obeyed) && l.report.Summary.NotRun == 0
 		if now.Cancelled != "" || over && !l.Running {
 			c.Refused = "nothing is under way"
 		}

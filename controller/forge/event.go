@@ -18,7 +18,10 @@ const (
 	EventPullRequestTarget = "pull_request_target"
 	EventMergeGroup        = "merge_group"
 	EventPush              = "push"
+	EventIssueComment      = "issue_comment"
 )
+
+var jobEvents = []string{EventPullRequest, EventPullRequestTarget, EventMergeGroup, EventPush, EventIssueComment}
 
 // maxEvent is GitHub's limit for the payload of an event.
 const maxEvent = 25 << 20
@@ -27,8 +30,9 @@ const maxEvent = 25 << 20
 type Event struct {
 	// Name is one of the Event constants.
 	Name string
-	// Action says what happened to the pull request: opened, synchronize,
-	// closed …; "" for a push. Gitea's synchronized is synchronize here.
+	// Action says what happened to the pull request or the comment: opened,
+	// synchronize, created …; "" for a push. Gitea's synchronized is synchronize
+	// here.
 	Action string
 	Repo   Repo
 	// HeadSHA is the commit to look at, BaseSHA what it is compared with: the
@@ -41,11 +45,17 @@ type Event struct {
 	// the payload does not tell.
 	HeadRef string
 	BaseRef string
-	// Pull is the pull request as it was then, nil for merge_group and push.
+	// Number is that of the pull request, 0 for merge_group, push and a comment
+	// on an issue that is none.
+	Number int
+	// Pull is the pull request as it was then, nil for merge_group, push and
+	// issue_comment, which tells no commit and no branch either.
 	Pull *Pull
+	// Comment is what somebody wrote, of issue_comment.
+	Comment string
 }
 
-// The parts of a payload that are read, of all four events.
+// The parts of a payload that are read, of all events.
 type wireEvent struct {
 	Action     string    `json:"action"`
 	Number     int       `json:"number"`
@@ -58,6 +68,14 @@ type wireEvent struct {
 		BaseSHA string `json:"base_sha"`
 		BaseRef string `json:"base_ref"`
 	} `json:"merge_group"`
+
+	Issue *struct {
+		Number int       `json:"number"`
+		Pull   *struct{} `json:"pull_request"`
+	} `json:"issue"`
+	Comment *struct {
+		Body string `json:"body"`
+	} `json:"comment"`
 
 	Ref     string `json:"ref"`
 	Before  string `json:"before"`
@@ -90,10 +108,9 @@ func ReadEvent(path, eventName string) (Event, error) {
 }
 
 func parseEvent(name string, data []byte) (Event, error) {
-	known := []string{EventPullRequest, EventPullRequestTarget, EventMergeGroup, EventPush}
-	if !slices.Contains(known, name) {
-		return Event{}, errors.New(strings.TrimSpace("it is none of " + strings.Join(known, ", ") + "; name the pull request instead; " +
-			schema.DidYouMean(name, known)))
+	if !slices.Contains(jobEvents, name) {
+		return Event{}, errors.New(strings.TrimSpace("it is none of " + strings.Join(jobEvents, ", ") + "; name the pull request instead; " +
+			schema.DidYouMean(name, jobEvents)))
 	}
 	var wire wireEvent
 	if err := json.Unmarshal(data, &wire); err != nil {
@@ -115,8 +132,23 @@ func parseEvent(name string, data []byte) (Event, error) {
 		return wire.mergeGroup(event)
 	case EventPush:
 		return wire.push(event)
+	case EventIssueComment:
+		return wire.comment(event)
 	}
 	return wire.pull(event)
+}
+
+func (w *wireEvent) comment(e Event) (Event, error) {
+	switch {
+	case w.Comment == nil:
+		return Event{}, errors.New("comment is missing")
+	case w.Issue == nil || w.Issue.Number <= 0:
+		return Event{}, errors.New("issue.number is missing")
+	}
+	if e.Comment = w.Comment.Body; w.Issue.Pull != nil {
+		e.Number = w.Issue.Number
+	}
+	return e, nil
 }
 
 func (w *wireEvent) pull(e Event) (Event, error) {
@@ -136,7 +168,7 @@ func (w *wireEvent) pull(e Event) (Event, error) {
 		return Event{}, fmt.Errorf("the pull request is of %s, the event of %s", p.Repo, e.Repo)
 	}
 	e.HeadSHA, e.HeadRef, e.BaseSHA, e.BaseRef = p.HeadSHA, p.HeadRef, p.BaseSHA, p.BaseRef
-	e.Pull = &p
+	e.Number, e.Pull = p.Number, &p
 	return e, nil
 }
 

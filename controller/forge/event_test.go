@@ -39,6 +39,10 @@ func push(ref, before, after string) string {
 	return fmt.Sprintf(`{"ref":%q,"before":%q,"after":%q,"repository":{"full_name":"octo/demo","default_branch":"main","owner":{"name":"octo"}}}`, ref, before, after)
 }
 
+func written(issue, comment string) string {
+	return fmt.Sprintf(`{"action":"created","repository":{"full_name":"octo/demo"},"issue":%s,"comment":%s}`, issue, comment)
+}
+
 func writeEvent(t testing.TB, payload string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "event.json")
@@ -59,7 +63,7 @@ func TestReadEvent(t *testing.T) {
 	gone.Fork, gone.HeadRepo, gone.Author = true, Repo{}, ""
 	renamed.HeadRepo = Repo{"octo", "older-name"}
 	pullOf := func(name string, p Pull) Event {
-		return Event{Name: name, Action: "synchronize", Repo: demo, HeadSHA: sha1, HeadRef: "feature/x", BaseSHA: sha2, BaseRef: "main", Pull: &p}
+		return Event{Name: name, Action: "synchronize", Repo: demo, HeadSHA: sha1, HeadRef: "feature/x", BaseSHA: sha2, BaseRef: "main", Number: p.Number, Pull: &p}
 	}
 	pushed := Event{Name: EventPush, Repo: demo, HeadSHA: sha1, BaseSHA: sha2, HeadRef: "main", BaseRef: "main"}
 	first, tag := pushed, pushed
@@ -78,6 +82,12 @@ func TestReadEvent(t *testing.T) {
 		{"merge group", EventMergeGroup, group, Event{
 			Name: EventMergeGroup, Action: "checks_requested", Repo: demo, HeadSHA: sha1, BaseSHA: sha2,
 			HeadRef: "gh-readonly-queue/main/pr-7", BaseRef: "main",
+		}},
+		{"comment", EventIssueComment, written(`{"number":7,"pull_request":{"url":"x"}}`, `{"body":"/gavel run\n"}`), Event{
+			Name: EventIssueComment, Action: "created", Repo: demo, Number: 7, Comment: "/gavel run\n",
+		}},
+		{"comment on an issue", EventIssueComment, written(`{"number":8,"pull_request":null}`, `{"body":"\u0000$(x)"}`), Event{
+			Name: EventIssueComment, Action: "created", Repo: demo, Comment: "\x00$(x)",
 		}},
 		{"push", EventPush, push("refs/heads/main", sha2, sha1), pushed},
 		{"push of a new branch", EventPush, push("refs/heads/main", none, sha1), first},
@@ -118,6 +128,10 @@ func TestReadEventRefuses(t *testing.T) {
 		{"repository that climbs", EventPullRequest, strings.Replace(own, "octo/demo", "../..", 1), "is no repository"},
 		{"head repository that climbs", EventPullRequest, pullEvent(`{"id":2,"full_name":"a/b/c"}`, mona), "is no repository"},
 		{"another repository's", EventPullRequest, strings.Replace(own, "octo/demo", "octo/other", 1), "the event of octo/other"},
+		{"comment without a text", EventIssueComment, written(`{"number":7,"pull_request":{}}`, "null"), "comment is missing"},
+		{"comment on nothing", EventIssueComment, written("null", `{"body":"x"}`), "issue.number is missing"},
+		{"comment on a negative issue", EventIssueComment, written(`{"number":-7,"pull_request":{}}`, `{"body":"x"}`), "issue.number is missing"},
+		{"comment in a repository that climbs", EventIssueComment, strings.Replace(written(`{"number":7}`, `{"body":"x"}`), "octo/demo", "../..", 1), "is no repository"},
 		{"deleted branch", EventPush, push("refs/heads/main", sha2, none), "no commit to look at"},
 		{"too large", EventPush, strings.Repeat(" ", maxEvent+1), "larger than 25 MiB"},
 	}
@@ -135,9 +149,9 @@ func TestReadEventRefuses(t *testing.T) {
 }
 
 func FuzzReadEvent(f *testing.F) {
-	names := []string{EventPullRequest, EventPullRequestTarget, EventMergeGroup, EventPush}
+	names := jobEvents
 	for _, payload := range []string{
-		pullEvent(ownRepo, mona), pullEvent("null", "null"), pullEvent(otherRepo, mona), group,
+		pullEvent(ownRepo, mona), pullEvent("null", "null"), pullEvent(otherRepo, mona), group, written(`{"number":7,"pull_request":{}}`, `{"body":"/gavel run"}`),
 		push("refs/heads/main", none, sha1), push("refs/tags/v1", sha2, none),
 		`null`, `{"pull_request":null,"repository":null}`, strings.Repeat("[", 20000),
 	} {
@@ -150,7 +164,7 @@ func FuzzReadEvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !shaPattern.MatchString(e.HeadSHA) || strings.HasPrefix(e.HeadRef, "-") || strings.HasPrefix(e.BaseRef, "-") {
+		if e.Name != EventIssueComment && !shaPattern.MatchString(e.HeadSHA) || strings.HasPrefix(e.HeadRef, "-") || strings.HasPrefix(e.BaseRef, "-") {
 			t.Errorf("unsafe: %+v", e)
 		}
 		if err := e.Repo.check(); err != nil {
@@ -188,7 +202,7 @@ func TestTrusted(t *testing.T) {
 	fork := &Pull{Number: 7, Repo: own.Repo, HeadRepo: Repo{"stranger", "demo"}, Author: "mona", Fork: true}
 	gone := &Pull{Number: 7, Repo: own.Repo, Author: "mona", Fork: true}
 	ghost := &Pull{Number: 7, Repo: own.Repo, HeadRepo: own.Repo}
-	for _, event := range []string{EventPullRequest, EventPullRequestTarget, ""} {
+	for _, event := range []string{EventPullRequest, EventPullRequestTarget, EventIssueComment, ""} {
 		for _, tt := range []struct {
 			name       string
 			pull       *Pull

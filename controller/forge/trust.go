@@ -17,17 +17,19 @@ type Trust struct {
 // author's on the repository.
 //
 //	event                              head       author        what happens
-//	pull_request, _target, by hand     same repo  write or more run
-//	pull_request, _target, by hand     same repo  less          plan only
-//	pull_request, _target, by hand     same repo  unknown       plan only
-//	pull_request, _target, by hand     same repo  a bot         plan only (no collaborator)
-//	pull_request, _target, by hand     same repo  deleted       plan only
-//	pull_request, _target, by hand     fork       any           plan only
-//	pull_request, _target, by hand     deleted    any           plan only
+//	a pull request's                   same repo  write or more run
+//	a pull request's                   same repo  less          plan only
+//	a pull request's                   same repo  unknown       plan only
+//	a pull request's                   same repo  a bot         plan only (no collaborator)
+//	a pull request's                   same repo  deleted       plan only
+//	a pull request's                   fork       any           plan only
+//	a pull request's                   deleted    any           plan only
 //	merge_group                        -          -             run: queued by somebody who may merge
 //	push                               -          -             run: pushing needs write
 //	anything else                      any        any           plan only
 //
+// The events of a pull request are pull_request, pull_request_target and
+// issue_comment, whoever wrote the comment; naming it by hand is the same.
 // Whether the result can be published is another question, which only the
 // attempt answers: GitHub gives pull_request jobs of a fork, and those that
 // Dependabot starts, a token that reads; pull_request_target gives one that
@@ -37,7 +39,7 @@ func Trusted(event string, pull *Pull, permission Permission) Trust {
 	switch event {
 	case EventMergeGroup, EventPush:
 		return Trust{Run: true}
-	case EventPullRequest, EventPullRequestTarget, "":
+	case EventPullRequest, EventPullRequestTarget, EventIssueComment, "":
 	default:
 		return Trust{Reason: fmt.Sprintf("the event %q is not trusted", event)}
 	}

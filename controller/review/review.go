@@ -50,6 +50,9 @@ type Config struct {
 	// WebURL is the root of the forge's pages, such as https://github.com;
 	// RunURL is the page of this run, or empty.
 	WebURL, RunURL string
+	// Hint is said beside the commands that people may write, see [Review.Obey]:
+	// who reads them, where that does not go without saying.
+	Hint string
 	// Tell is given a line for whoever looks on.
 	Tell func(line string)
 
@@ -130,8 +133,9 @@ type Review struct {
 	merged bool
 	// fresh asks for a new comment when the verdict changes.
 	fresh bool
-	// closed is a pull request that is not open.
+	// closed is a pull request that is not open; id is its repository's.
 	closed bool
+	id     int64
 	// again completes the check run anew, see [Review.Rerequested].
 	again bool
 	// clock is set where head is judged anew because it is time.
@@ -163,7 +167,7 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 	cfg := r.cfg
 	cfg.Repository = pull.Repo // as it is called now, and written
 	return &Review{
-		Config: cfg, head: pull.HeadSHA, base: pull.BaseSHA, number: number, level: ledger.LevelPull, closed: !pull.Open,
+		Config: cfg, head: pull.HeadSHA, base: pull.BaseSHA, number: number, level: ledger.LevelPull, closed: !pull.Open, id: pull.RepoID,
 		refs:  []string{"refs/heads/" + pull.BaseRef, fmt.Sprintf("refs/pull/%d/head", number)},
 		trust: forge.Trusted(event, &pull, permission),
 	}, nil
@@ -203,6 +207,13 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 
 // Head is the commit that is reviewed.
 func (r *Review) Head() string { return r.head }
+
+// RepositoryID survives renames. It is 0 where the forge does not tell it, and
+// for what is no pull request.
+func (r *Review) RepositoryID() int64 { return r.id }
+
+// Trusted reports whether the head may be run, which an approval changes.
+func (r *Review) Trusted() bool { return r.trust.Run }
 
 // Closed reports whether it is a pull request that is not open.
 func (r *Review) Closed() bool { return r.closed }

@@ -2,12 +2,11 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters"
 )
 
@@ -28,14 +27,11 @@ type memory struct {
 	heads map[string][]string
 }
 
-// remembered bounds how far back the memory of a new process goes: older heads
-// are judged again, out of the ledger and without a call.
-const remembered = 5000
-
-// remember reads from the ledger what there is.
+// remember reads from the ledger what there is. Heads that are older than its
+// last runs are judged again, without a call.
 func remember(ctx context.Context, book *ledger.Ledger) (*memory, error) {
 	m := &memory{runs: map[place]string{}, base: map[place]string{}, heads: map[string][]string{}}
-	runs, err := book.Runs(ctx, remembered)
+	runs, err := book.Runs(ctx, review.Recalled)
 	if err != nil {
 		return nil, err
 	}
@@ -85,15 +81,7 @@ func (m *memory) report(ctx context.Context, book *ledger.Ledger, p place) (*rep
 	if id == "" {
 		return nil, nil
 	}
-	run, err := book.Run(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	var out reporters.Report
-	if err := json.Unmarshal(run.Report, &out); err != nil {
-		return nil, fmt.Errorf("read the report of run %s: %w", id, err)
-	}
-	return &out, nil
+	return review.Stored(ctx, book, id)
 }
 
 // before gives the commits that a branch's commit may be compared with, the

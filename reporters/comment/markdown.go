@@ -39,6 +39,8 @@ type Options struct {
 	// Commands are what people may write in a comment, or run to repeat this,
 	// as they have to write it.
 	Commands []string
+	// Hint says who reads those, where that does not go without saying.
+	Hint string
 }
 
 // Marker is the first line of every comment of an instance.
@@ -294,6 +296,9 @@ func (c *comment) foot() string {
 			commands[i] = "<code>" + markup.Text(cmd, 100) + "</code>"
 		}
 		out += " <br> " + strings.Join(commands, " · ")
+		if c.o.Hint != "" {
+			out += " <br> " + markup.Text(c.o.Hint, 200)
+		}
 	}
 	return out + "</sub>"
 }

@@ -66,6 +66,9 @@ var rooms = []room{
 	{dir: "controller/serve", sees: []string{
 		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "reporters",
 	}, reason: "it decides what is looked at and when; what is found is the review's"},
+	{dir: "controller/ci", sees: []string{
+		"controller/forge", "controller/ledger", "controller/command", "controller/review", "reporters",
+	}, reason: "it decides what a CI job is about; what is found is the review's"},
 	{dir: "controller/upkeep", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},

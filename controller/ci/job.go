@@ -1,0 +1,143 @@
+// Package ci judges what a CI job was started for: a pull request, as people
+// want it who write comments on it, or the commit of a merge queue or of a push.
+//
+// Most callers ask [Idle] whether an event is worth a look and then have a [Job]
+// [Job.Judge] it. [KeysOf] names what is kept from one job to the next.
+package ci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// Idle says why an event asks for nothing, empty where it does. Most comments
+// are talk, and nothing else is looked at for them.
+func Idle(e forge.Event) string {
+	if e.Name != forge.EventIssueComment {
+		return ""
+	}
+	_, asks := command.Parse(e.Comment)
+	switch {
+	case e.Action != "created":
+		return "the comment is not a new one"
+	case !asks:
+		return "the first line of the comment is no order"
+	case e.Number == 0:
+		return "the comment is not on a pull request"
+	}
+	return ""
+}
+
+// A Job is one of a repository.
+type Job struct {
+	Review review.Config
+	// Output is the file by which the steps of the job hand values on, empty where
+	// there is none.
+	Output string
+
+	kept bool // that its ledger is worth keeping was said
+}
+
+// A Result is what a job found: a report, or else why there is none.
+type Result struct {
+	// Review can render the report; both are nil where there is none.
+	Review *review.Review
+	Report *reporters.Report
+	// Ended says who cancelled the head, Idle why nobody waits for it.
+	Ended, Idle string
+	// Unpublished is what the forge did not take, which changes no verdict.
+	Unpublished error
+}
+
+// Judge judges what an event names. The error is [review.ErrNoBase] where a push
+// has nothing to be compared with.
+func (j *Job) Judge(ctx context.Context, e forge.Event) (Result, error) {
+	if e.Number != 0 {
+		return j.steered(ctx, e)
+	}
+	r, err := review.New(j.Review).Commit(e)
+	if err != nil {
+		return Result{}, err
+	}
+	return j.run(ctx, r)
+}
+
+// steered judges a pull request as it is now. An order that is about a report
+// which is not there yet, as after a cache was lost, is taken in a second round.
+func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
+	reviewer := review.New(j.Review)
+	for first := true; ; first = false {
+		r, err := reviewer.Pull(ctx, e.Number, e.Name)
+		if err != nil {
+			return Result{}, err
+		}
+		if r.Closed() && e.Name == forge.EventIssueComment {
+			return Result{Idle: "the pull request is closed"}, nil
+		}
+		orders, err := j.take(ctx, r)
+		if err != nil {
+			return Result{}, err
+		}
+		if orders.Cancelled != "" {
+			return Result{Ended: orders.Cancelled, Unpublished: j.settle(ctx, r, orders.Cancelled)}, j.keep(r)
+		}
+		result, err := j.run(ctx, r)
+		if err != nil || !first || !orders.Waiting {
+			return result, err
+		}
+	}
+}
+
+// take has a review do what people ask for.
+func (j *Job) take(ctx context.Context, r *review.Review) (command.Orders, error) {
+	desk := command.NewDesk(command.Config{
+		Client: r.Client, Ledger: r.Ledger, ID: r.RepositoryID(), Login: r.Login, WebURL: r.WebURL, Tell: r.Tell, Report: j.recall,
+	})
+	orders, unread, err := desk.Take(ctx, r.Place())
+	if unread != nil {
+		r.Tell(fmt.Sprintf("not all that people ask for could be read or answered: %v", unread))
+	}
+	r.Obey(orders)
+	return orders, err
+}
+
+// settle says on a head that it was cancelled, unless it has a report.
+func (j *Job) settle(ctx context.Context, r *review.Review, why string) error {
+	cfg := j.Review
+	cfg.Recall = j.recall
+	return review.New(cfg).Settle(ctx, r.Place().Number, r.Head(), why)
+}
+
+func (j *Job) recall(ctx context.Context, number int, head string) (*reporters.Report, error) {
+	return review.Newest(ctx, j.Review.Ledger, j.Review.Repository.String(), number, head)
+}
+
+func (j *Job) run(ctx context.Context, r *review.Review) (Result, error) {
+	if err := j.keep(r); err != nil {
+		return Result{}, err
+	}
+	report, unpublished, err := r.Run(ctx)
+	return Result{Review: r, Report: report, Unpublished: unpublished}, err
+}
+
+// keep tells the later steps that the ledger will have what is worth keeping.
+// What a stranger causes alone is not, or anybody could fill the cache.
+func (j *Job) keep(r *review.Review) error {
+	if j.Output == "" || j.kept || !r.Trusted() {
+		return nil
+	}
+	f, err := os.OpenFile(j.Output, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("tell the job to keep its ledger: %w", err)
+	}
+	j.kept = true
+	_, err = fmt.Fprintln(f, "keep=true")
+	return errors.Join(err, f.Close())
+}

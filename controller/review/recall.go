@@ -1,0 +1,42 @@
+package review
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// Recalled bounds how many runs back a ledger is searched for a report.
+const Recalled = 5000
+
+// Newest reads the newest report that a ledger has of a pull request's head, nil
+// where there is none. repository is as [Config] knows it.
+func Newest(ctx context.Context, book *ledger.Ledger, repository string, number int, head string) (*reporters.Report, error) {
+	runs, err := book.Runs(ctx, Recalled)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		if r.PullRequest == number && r.Head == head && strings.EqualFold(r.Repository, repository) {
+			return Stored(ctx, book, r.ID)
+		}
+	}
+	return nil, nil
+}
+
+// Stored reads the report of a run.
+func Stored(ctx context.Context, book *ledger.Ledger, id string) (*reporters.Report, error) {
+	run, err := book.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var out reporters.Report
+	if err := json.Unmarshal(run.Report, &out); err != nil {
+		return nil, fmt.Errorf("read the report of run %s: %w", id, err)
+	}
+	return &out, nil
+}
