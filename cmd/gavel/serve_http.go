@@ -44,7 +44,7 @@ func (s *serving) observer() serve.Observer {
 			if err != nil {
 				line = s.log.Warn().Err(err)
 			}
-			line.Int64("repository", key.Repository).Int("pull", key.Pull).Str("branch", key.Branch).Dur("took", took).Msg("looked at")
+			line.Int64("repository", key.Repository).Int("pull", key.Pull).Str("branch", key.Branch).Str("commit", key.Commit).Dur("took", took).Msg("looked at")
 		},
 		Judged: s.metrics.Judged,
 		Polled: func(repository string, err error) {

@@ -1,40 +1,24 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"github.com/google/go-github/v60/github"
 )
 
-// A wireSuite is what check runs and the suites that they are in have in common.
-type wireSuite struct {
-	HeadSHA      string `json:"head_sha"`
-	HeadBranch   string `json:"head_branch"`
-	PullRequests []struct {
-		Number int `json:"number"`
-	} `json:"pull_requests"`
-}
-
 // rerequested reads which commit somebody wants to be checked anew, by one check
-// run or by all of them.
+// run or by all of them. Whose it is says the forge, see [Client.Wishes].
 func (w *wireHint) rerequested(hint Hint) (Hint, error) {
-	suite := w.CheckSuite
-	if run := w.CheckRun; run != nil {
-		run.HeadBranch = run.Suite.HeadBranch
-		suite = &run.wireSuite
-	}
+	suite := cmp.Or(w.CheckRun, w.CheckSuite)
 	if w.Action != "rerequested" || suite == nil {
 		return Hint{}, errors.New("the check run asks for nothing")
 	}
 	hint.Rerequested = suite.HeadSHA
-	if len(suite.PullRequests) > 0 {
-		hint.Number = max(suite.PullRequests[0].Number, 0)
-	}
-	if checkRef("head_branch", suite.HeadBranch) == nil {
-		hint.Branch = suite.HeadBranch
-	}
 	return hint, checkSHA("head_sha", hint.Rerequested)
 }
 
@@ -80,6 +64,10 @@ func (c *Client) Wishes(ctx context.Context, repo Repo, sha, name string) ([]Wis
 		query.Set("app_id", fmt.Sprint(app.cfg.ID))
 	}
 	suites, err := c.checks(ctx, commit+"check-suites", query)
+	answer, refused := errors.AsType[*github.ErrorResponse](err)
+	if refused && answer.Response.StatusCode == http.StatusUnprocessableEntity {
+		return nil, nil // there is no such commit
+	}
 	if err != nil {
 		return nil, Explain(op, "checks: read", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,6 +109,7 @@ func TestWishesRefused(t *testing.T) {
 	for name, fault := range map[string]forgetest.Fault{
 		"403": {Status: http.StatusForbidden}, "404": {Status: http.StatusNotFound}, "500": {Status: http.StatusInternalServerError, Times: -1},
 		"odd": {Status: http.StatusOK, Body: `{"check_suites": [{"status": 7}]}`}, "nothing": {Status: http.StatusOK, Body: `null`},
+		"no such commit": {Status: http.StatusUnprocessableEntity, Body: `{"message": "No commit found for SHA"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newAppWorld(t, nil)
@@ -115,7 +117,7 @@ func TestWishesRefused(t *testing.T) {
 			w.forge.Inject(fault)
 			got, err := w.client.Wishes(t.Context(), demo, sha, "gavel/report")
 			denied, refused := errors.AsType[*forge.DeniedError](err)
-			if got != nil || (err == nil) != (name == "nothing") || refused != (fault.Status == http.StatusForbidden || fault.Status == http.StatusNotFound) {
+			if got != nil || (err == nil) != strings.HasPrefix(name, "no") || refused != (fault.Status == http.StatusForbidden || fault.Status == http.StatusNotFound) {
 				t.Errorf("%v, %v", got, err)
 			}
 			if refused && denied.Permission != "checks: read" {

@@ -40,9 +40,8 @@ type Hint struct {
 	Branch string
 	// Head is the branch of a merge group, see [Queued]; empty for other events.
 	Head string
-	// Rerequested is the commit whose check run somebody asked for anew; empty for
-	// other events. Forges name no Number for the pull request of a fork, and no
-	// Branch where there is none.
+	// Rerequested is the commit whose check runs somebody asked for anew; empty for
+	// other events, of which it is told without Number and Branch.
 	Rerequested string
 }
 
@@ -184,13 +183,15 @@ type wireHint struct {
 		BaseRef string `json:"base_ref"`
 		HeadRef string `json:"head_ref"`
 	} `json:"merge_group"`
-	CheckRun *struct {
-		wireSuite
-		Suite wireSuite `json:"check_suite"`
-	} `json:"check_run"`
-	CheckSuite *wireSuite `json:"check_suite"`
+	CheckRun   *wireCheck `json:"check_run"`
+	CheckSuite *wireCheck `json:"check_suite"`
 	Ref        string     `json:"ref"`
 	Action     string     `json:"action"`
+}
+
+// A wireCheck is what check runs and the suites that they are in have in common.
+type wireCheck struct {
+	HeadSHA string `json:"head_sha"`
 }
 
 // parseHint says where an event happened. An error means that it is of no use.

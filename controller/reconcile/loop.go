@@ -132,6 +132,16 @@ func (l *Loop[K]) Add(key K) {
 	l.add(key)
 }
 
+// AddPatiently makes a key due at once unless it waits for another try, which
+// goes on waiting.
+func (l *Loop[K]) AddPatiently(key K) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timers[key] == nil {
+		l.add(key)
+	}
+}
+
 func (l *Loop[K]) add(key K) {
 	if t := l.timers[key]; t != nil {
 		t.Stop()

@@ -303,3 +303,25 @@ func TestBackground(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestPatience: who is not in a hurry does not end the wait for another try.
+func TestPatience(t *testing.T) {
+	tries := 0
+	got := bubble(t, reconcile.Config[string]{Reconcile: func(context.Context, string) error {
+		if tries++; tries == 1 {
+			return errors.New("500")
+		}
+		return nil
+	}}, func(l *reconcile.Loop[string], _ *diary) {
+		l.AddPatiently("a")
+		time.Sleep(time.Millisecond)
+		l.AddPatiently("a")
+		time.Sleep(time.Minute)
+		l.AddPatiently("a")
+		time.Sleep(time.Minute)
+	})
+	want := []string{"0s begin a", "0s end a: 500", "1s begin a", "1s end a: <nil>", "1m0.001s begin a", "1m0.001s end a: <nil>"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -5,16 +5,57 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
+// A Wish is a check run of ours that somebody asked for anew.
+type Wish struct {
+	// Number is the pull request that it is about, 0 for none.
+	Number int
+	// Branch is what its commit was pushed to, empty where that is not known.
+	Branch string
+}
+
+// Wishes lists the check runs of a commit that somebody wants anew, one for each
+// pull request.
+func (r *Reviewer) Wishes(ctx context.Context, head string) ([]Wish, error) {
+	asked, err := r.cfg.Client.Wishes(ctx, r.cfg.Repository, head, github.CheckName)
+	var wishes []Wish
+	for _, a := range asked {
+		number, ours := github.CheckOf(a.ExternalID)
+		if wish := (Wish{number, a.Branch}); ours && !slices.Contains(wishes, wish) {
+			wishes = append(wishes, wish)
+		}
+	}
+	return wishes, err
+}
+
 // Rerequested says that somebody asked for the check run anew. What is stored
 // of the head is not paid for again: what is open is tried again, and the check
-// run is completed once more, also where it says the same.
+// run is made once more, also where it says the same.
 func (r *Review) Rerequested() { r.again = true }
+
+// Answer makes the check run of a commit anew for which nobody waits any more:
+// with its report where there is one, else with why there is none. Nothing is
+// judged, and nothing else is written.
+func (r *Reviewer) Answer(ctx context.Context, wish Wish, head, why string) error {
+	last := &Review{Config: r.cfg, head: head, number: wish.Number, again: true}
+	check := github.Check{Conclusion: github.Cancelled, Title: why, Summary: why, Again: true}
+	if r.cfg.Recall != nil {
+		stored, err := r.cfg.Recall(ctx, wish.Number, head)
+		if err != nil {
+			return err
+		}
+		if stored != nil {
+			check = last.checkRun(stored)
+		}
+	}
+	return last.check(ctx, posting{Repository: r.cfg.Repository, Number: wish.Number, Head: head, Check: &check})
+}
 
 // checkRun is the report in a check run.
 func (r *Review) checkRun(report *reporters.Report) github.Check {

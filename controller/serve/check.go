@@ -95,7 +95,7 @@ func checkRights(rights forge.Rights, repo Repository, tell func(Finding)) {
 	found = Finding{What: "events", State: StateOK}
 	if len(missing) > 0 {
 		found.State = StateOptional
-		found.Message = fmt.Sprintf("the App is not told of %s, which polling finds later, if at all: subscribe to them under Permissions & events of the App", strings.Join(missing, ", "))
+		found.Message = fmt.Sprintf("the App is not told of %s, which polling finds later: subscribe to them under Permissions & events of the App", strings.Join(missing, ", "))
 	}
 	tell(found)
 }

@@ -38,6 +38,9 @@ type repository struct {
 	clock  map[string]time.Time // when branches were last made due by the clock
 	listed bool                 // once at least
 	talk   talk
+	looked string // at whose wishes last, see pollWishes
+
+	wishes wishes
 }
 
 func (r *repository) fetch(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
@@ -60,9 +63,10 @@ func (r *repository) follows(branch string) bool {
 
 // poll makes due what is not as it was at the last time.
 func (s *Server) poll(ctx context.Context, repo *repository) error {
+	wishes := s.pollWishes(ctx, repo) // those of new heads are heard when they are judged
 	pulls, branches := s.pollPulls(ctx, repo), s.pollBranches(ctx, repo)
 	repo.listed = repo.listed || pulls == nil
-	return errors.Join(pulls, branches, s.pollComments(ctx, repo), s.pollClock(repo))
+	return errors.Join(wishes, pulls, branches, s.pollComments(ctx, repo), s.pollClock(repo))
 }
 
 func (s *Server) pollPulls(ctx context.Context, repo *repository) error {

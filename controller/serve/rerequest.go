@@ -1,52 +1,202 @@
 package serve
 
 import (
-	"strings"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// rerequested makes due whatever a commit was judged for, and has its check run
-// completed anew.
-func (s *Server) rerequested(repo *repository, h forge.Hint) {
-	due := map[Key]bool{}
-	for _, number := range append(s.memory.pulls(repo.known, h.Rerequested), h.Number) {
-		due[Key{Repository: repo.id, Pull: number}] = number != 0
+// hush is how long a forge is not asked again that refused it, how long no check
+// run is made again that it shows as unanswered still, and how long that is not
+// told again.
+const hush = time.Hour
+
+// wishes is what is known of the check runs of a repository that people want
+// anew. That they do stands on the forge, see [forge.Client.Wishes], so that it
+// is found however the news of it got lost.
+type wishes struct {
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	answered map[string]time.Time // commits, until the forge shows that it is so
+	refused  time.Time            // when the forge last said that nobody may ask
+	told     time.Time            // when last that it could not be asked
+}
+
+// wished lists the check runs of a commit that somebody wants anew, and that
+// were not answered lately.
+func (s *Server) wished(ctx context.Context, repo *repository, sha string) ([]review.Wish, error) {
+	found, err := s.listWishes(ctx, repo, sha)
+	repo.wishes.mu.Lock()
+	defer repo.wishes.mu.Unlock()
+	if s.cfg.Now().Sub(repo.wishes.answered[sha]) < hush {
+		found = nil
 	}
-	due[Key{Repository: repo.id, Branch: h.Branch}] = repo.follows(h.Branch)
-	for key, wanted := range due {
-		if wanted {
-			s.again.Store(key, true)
-			s.loop.Add(key)
-		}
+	return found, err
+}
+
+// listWishes asks the forge. Where that may not be asked nothing is wanted; any
+// other error is told, unless it is a limit or that of ctx.
+func (s *Server) listWishes(ctx context.Context, repo *repository, sha string) ([]review.Wish, error) {
+	w, now := &repo.wishes, s.cfg.Now()
+	w.mu.Lock()
+	refused := now.Sub(w.refused) < hush
+	w.mu.Unlock()
+	if refused || repo.Client == nil || !repo.Client.CanCheck(ctx, repo.name) {
+		return nil, nil
+	}
+	found, err := repo.reviewer.Wishes(ctx, sha)
+	if ctx.Err() != nil || isLimit(err) {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil && now.Sub(w.told) >= hush {
+		w.told = now
+		s.cfg.Observer.Tell(repo.name.String(), fmt.Sprintf("who wants a check run anew is not known: %v", err))
+	}
+	if _, denied := errors.AsType[*forge.DeniedError](err); denied {
+		w.refused = now
+		return nil, nil
+	}
+	if err == nil && len(found) == 0 {
+		delete(w.answered, sha)
+	}
+	return found, err
+}
+
+func isLimit(err error) bool {
+	_, limited := errors.AsType[*forge.LimitError](err)
+	return limited
+}
+
+// answered notes that the check runs of a commit were made anew, or that no try
+// mends it, so that a forge which shows them as unanswered all the same does not
+// get one with each look.
+func (s *Server) answered(ctx context.Context, repo *repository, sha string, err error) {
+	_, stalled := errors.AsType[*reconcile.Stall](err)
+	if err != nil && !stalled {
+		return
+	}
+	w, now := &repo.wishes, s.cfg.Now()
+	w.mu.Lock()
+	maps.DeleteFunc(w.answered, func(_ string, at time.Time) bool { return now.Sub(at) >= hush })
+	w.answered[sha] = now
+	w.mu.Unlock()
+	if left, _ := s.listWishes(ctx, repo, sha); len(left) > 0 && !stalled {
+		s.cfg.Observer.Tell(repo.name.String(), fmt.Sprintf("the check run of %.7s was made anew, and the forge shows it as queued still: it is not made again within %v", sha, hush))
 	}
 }
 
-// pulls are the pull requests for which a commit was judged.
-func (m *memory) pulls(repository, head string) []int {
-	repository = strings.ToLower(repository)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var numbers []int
-	for p := range m.runs {
-		if p.repository == repository && p.head == head && p.number != 0 {
-			numbers = append(numbers, p.number)
-		}
-	}
-	return numbers
+// rerequested takes the news that somebody wants a check run anew. Of heads it
+// only hurries what polling finds; of other commits it is all there is, so that
+// it outlives the process.
+func (s *Server) rerequested(repo *repository, sha string) error {
+	repo.wishes.mu.Lock()
+	delete(repo.wishes.answered, sha)
+	repo.wishes.mu.Unlock()
+	wish := head{Repository: repo.id, SHA: sha, Asked: true}
+	err := s.open.add(wish)
+	s.loop.Add(wish.key())
+	return err
 }
 
-// answer tells a review that somebody asked for its check run. What comes of it
-// is told to the function that it gives: an error leaves the wish open.
-func (s *Server) answer(key Key, r *review.Review) (done func(error)) {
-	if _, asked := s.again.LoadAndDelete(key); !asked {
-		return func(error) {}
-	}
-	r.Rerequested()
-	return func(err error) {
-		if err != nil {
-			s.again.Store(key, true)
+// asked has the check runs of a commit made anew that somebody wants: by who
+// looks after it now, else from what is stored.
+func (s *Server) asked(ctx context.Context, repo *repository, sha string) error {
+	wishes, err := s.wished(ctx, repo, sha)
+	switch {
+	case ctx.Err() != nil || isLimit(err):
+		return err
+	case err != nil:
+		return nil // it was told, and the next sweep comes back to it
+	case len(wishes) > 0:
+		if err := s.hear(ctx, repo, sha, wishes); err != nil {
+			return err
 		}
 	}
+	return s.open.remove(head{Repository: repo.id, SHA: sha, Asked: true})
+}
+
+func (s *Server) hear(ctx context.Context, repo *repository, sha string, wishes []review.Wish) error {
+	tips, err := repo.mirror.Branches(ctx)
+	if err != nil {
+		return err
+	}
+	var keys []Key // that look after the commit
+	for branch, tip := range tips {
+		if tip == sha && repo.follows(branch) {
+			keys = append(keys, Key{Repository: repo.id, Branch: branch})
+		}
+	}
+	reasons := make([]string, len(wishes)) // why nobody does
+	for i, wish := range wishes {
+		key := Key{Repository: repo.id, Pull: wish.Number}
+		switch tip := tips[wish.Branch]; {
+		case wish.Number != 0:
+			if reasons[i], err = s.passed(ctx, key, sha); err != nil {
+				return err
+			}
+			if reasons[i] == "" {
+				keys = append(keys, key)
+			}
+		case tip != "" && tip != sha:
+			reasons[i] = superseded(tip)
+		default:
+			reasons[i] = "it is the head of nothing that gavel looks after"
+		}
+	}
+	for _, key := range keys {
+		s.loop.AddPatiently(key)
+	}
+	if len(keys) > 0 {
+		return nil
+	}
+	var errs []error
+	for i, wish := range wishes {
+		errs = append(errs, repo.reviewer.Answer(ctx, wish, sha, reasons[i]))
+	}
+	err = next(errors.Join(errs...))
+	s.answered(ctx, repo, sha, err)
+	return err
+}
+
+// pollWishes finds who wants the check run of a head anew, of so many heads at a
+// time that there is no storm. A forge that knows of no change answers for free.
+func (s *Server) pollWishes(ctx context.Context, repo *repository) error {
+	const most = 100
+	heads := map[string]bool{}
+	for _, p := range repo.pulls {
+		heads[p.HeadSHA] = true
+	}
+	for _, tip := range repo.tips {
+		heads[tip] = true
+	}
+	for _, sha := range s.underWay(repo.id) {
+		delete(heads, sha) // it may be about to be answered
+	}
+	commits := slices.Sorted(maps.Keys(heads))
+	if i := slices.IndexFunc(commits, func(sha string) bool { return sha > repo.looked }); i > 0 {
+		commits = slices.Concat(commits[i:], commits[:i])
+	}
+	for _, sha := range commits[:min(most, len(commits))] {
+		repo.looked = sha
+		wishes, err := s.wished(ctx, repo, sha)
+		switch {
+		case isLimit(err):
+			return err
+		case err != nil:
+			return nil // it was told; the others have their turn
+		case len(wishes) > 0:
+			s.loop.AddPatiently(Key{Repository: repo.id, Commit: sha})
+		}
+	}
+	return nil
 }

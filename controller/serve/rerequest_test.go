@@ -36,14 +36,20 @@ func (w *world) check(commit string) string {
 	return strings.Join(said, ", ")
 }
 
-// rerequest asks for the check run of a commit anew, as the forge tells it of
-// the pull request of a fork.
-func (w *world) rerequest(commit, branch string) {
+// rerequest asks for the check run of a commit anew, and tells it.
+func (w *world) rerequest(commit string) {
 	w.t.Helper()
-	if err := w.server.Take(forge.Hint{Repository: 1, Rerequested: w.commits[commit], Branch: branch}); err != nil {
+	w.forge.Rerequest(w.commits[commit])
+	w.tell(commit)
+	w.idle()
+}
+
+// tell is the news that somebody asked for the check run of a commit anew.
+func (w *world) tell(commit string) {
+	w.t.Helper()
+	if err := w.server.Take(forge.Hint{Repository: 1, Rerequested: w.commits[commit]}); err != nil {
 		w.t.Fatal(err)
 	}
-	w.idle()
 }
 
 // TestAnAppWritesCheckRuns on heads and base, the same once, and more where
@@ -67,10 +73,10 @@ func TestAnAppWritesCheckRuns(t *testing.T) {
 		t.Errorf("written without news: %v", more)
 	}
 	asked := len(w.agent.asked)
-	w.rerequest("two", "")
-	w.rerequest("main", "main")
-	w.rerequest("group", "elsewhere") // which nobody knows
-	if w.check("two") != "failure 2" || w.check("main") != "success 2" {
+	w.rerequest("two")
+	w.rerequest("main")
+	w.rerequest("group") // which nobody knows
+	if w.check("two") != "failure 1, failure 1" || w.check("main") != "success 1, success 1" {
 		t.Errorf("asked for, the check runs are %q and %q", w.check("two"), w.check("main"))
 	}
 	if more := w.forge.Writes()[before:]; len(more) != 2 || len(w.agent.asked) != asked {
@@ -84,12 +90,12 @@ func TestARerequestIsNotForgotten(t *testing.T) {
 	w.push("one")
 	w.start()
 	w.idle()
-	w.forge.Inject(forgetest.Fault{Method: "PATCH", Path: "/check-runs/", Status: 500, Times: -1})
-	w.rerequest("one", "")
+	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/check-runs", Status: 500, Times: -1})
+	w.rerequest("one")
 	w.forge.Heal()
 	w.hint()
 	w.idle()
-	if got := w.check("one"); got != "success 2" {
+	if got := w.check("one"); got != "success 1, success 1" {
 		t.Errorf("the check run is %q", got)
 	}
 }

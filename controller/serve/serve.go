@@ -39,6 +39,9 @@ type Key struct {
 	Branch     string
 	// Anew is for a base branch that is judged anew because it is time.
 	Anew bool
+	// Commit is one whose check run somebody wants anew; then Pull and Branch are
+	// not known.
+	Commit string
 }
 
 // number is the pull request in whose name a key is judged, 0 for none.
@@ -115,7 +118,6 @@ type Server struct {
 
 	writing sync.Mutex // held while the diary is read and written
 	diary   diary
-	again   sync.Map // of keys whose check run somebody asked for
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -139,7 +141,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.loop = reconcile.New(reconcile.Config[Key]{
 		Reconcile: s.reconcile, Stale: s.stale, Done: cfg.Observer.Done, Workers: cfg.Workers, Random: cfg.Random,
 		// People wait for their pull requests and for the queue.
-		Background: func(key Key) bool { return key.number() == 0 },
+		Background: func(key Key) bool { return key.number() == 0 && key.Commit == "" },
 	})
 	s.Update(cfg.Repositories, cfg.Policy)
 	return s, nil
@@ -184,7 +186,7 @@ func (s *Server) Take(h forge.Hint) error {
 	case repo == nil:
 		s.cfg.Observer.Tell("", fmt.Sprintf("a delivery is of repository %d, which is not listed", h.Repository))
 	case h.Rerequested != "":
-		s.rerequested(repo, h)
+		return s.rerequested(repo, h.Rerequested)
 	case h.Number != 0:
 		s.loop.Add(Key{Repository: h.Repository, Pull: h.Number})
 	case h.Head != "":
@@ -210,24 +212,38 @@ func (s *Server) reconcile(ctx context.Context, key Key) error {
 	if repo == nil {
 		return nil // nobody wants to know any more
 	}
-	if key.Anew {
+	switch {
+	case key.Anew:
 		return next(s.anew(ctx, repo, key))
+	case key.Commit != "":
+		return next(s.asked(ctx, repo, key.Commit))
 	}
 	r, err := s.review(ctx, repo, key)
 	if err != nil || r == nil {
 		return next(err)
 	}
+	wishes, _ := s.wished(ctx, repo, r.Head()) // what is not heard now stands on the forge still
+	if len(wishes) > 0 {
+		r.Rerequested()
+	}
 	orders, unread, err := s.obey(ctx, repo, key, r)
-	if err != nil || orders.Cancelled != "" {
-		return next(errors.Join(err, unread))
+	switch {
+	case err != nil:
+	case orders.Cancelled != "":
+		for _, wish := range wishes {
+			err = errors.Join(err, repo.reviewer.Answer(ctx, wish, r.Head(), orders.Cancelled))
+		}
+	default:
+		err = s.run(ctx, key, r)
+		if err == nil && orders.Waiting {
+			s.loop.Add(key) // there is a report now
+		}
 	}
-	done := s.answer(key, r)
-	err = s.run(ctx, key, r)
-	done(err)
-	if err == nil && orders.Waiting {
-		s.loop.Add(key) // there is a report now
+	err = next(errors.Join(err, unread))
+	if len(wishes) > 0 {
+		s.answered(ctx, repo, r.Head(), err)
 	}
-	return next(errors.Join(err, unread))
+	return err
 }
 
 // review is what a key asks for now, nil for nothing.
@@ -389,7 +405,7 @@ func (s *Server) newReviewer(repo *repository) *review.Reviewer {
 
 // repository asks the forge for a repository.
 func (s *Server) repository(ctx context.Context, r *Repository) (*repository, error) {
-	repo := &repository{Repository: r, name: r.Name, branches: r.Branches, url: r.URL, pulls: map[int]forge.Pull{}, tips: map[string]string{}, clock: map[string]time.Time{}}
+	repo := &repository{Repository: r, name: r.Name, branches: r.Branches, url: r.URL, pulls: map[int]forge.Pull{}, tips: map[string]string{}, clock: map[string]time.Time{}, wishes: wishes{answered: map[string]time.Time{}}}
 	if r.Client != nil {
 		var err error
 		if repo.said, err = r.Client.Repository(ctx, r.Name); err != nil {

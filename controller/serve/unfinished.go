@@ -11,18 +11,25 @@ import (
 )
 
 // A head is a commit whose statuses may say that something is under way, or
-// those of its groups nothing.
+// those of its groups nothing, or whose check run somebody wants anew.
 type head struct {
 	Repository int64  `json:"repository"`
 	Pull       int    `json:"pull,omitempty"`
 	Branch     string `json:"branch,omitempty"`
 	SHA        string `json:"sha"`
 	Anew       bool   `json:"anew,omitempty"`
+	// Asked means that only the check run is wanted anew.
+	Asked bool `json:"asked,omitempty"`
 	// Groups are the contexts of its groups, as far as they are known.
 	Groups []string `json:"groups,omitempty"`
 }
 
-func (h head) key() Key { return Key{h.Repository, h.Pull, h.Branch, h.Anew} }
+func (h head) key() Key {
+	if h.Asked {
+		return Key{Repository: h.Repository, Commit: h.SHA}
+	}
+	return Key{Repository: h.Repository, Pull: h.Pull, Branch: h.Branch, Anew: h.Anew}
+}
 
 // unfinished is a folder with a file for each of them: a process that dies
 // leaves them to the next one, which finds heads there that nothing else names
@@ -31,8 +38,11 @@ type unfinished struct{ dir string }
 
 func (u unfinished) path(h head) string {
 	kind := ""
-	if h.Anew {
+	switch {
+	case h.Anew:
 		kind = "-anew"
+	case h.Asked:
+		kind = "-asked"
 	}
 	return filepath.Join(u.dir, fmt.Sprintf("%d-%d-%s%s.json", h.Repository, h.Pull, h.SHA, kind))
 }
@@ -80,7 +90,7 @@ func (u unfinished) list(repository int64) ([]head, error) {
 
 // sweep ends what stays pending on commits that are not the head of anything
 // any more, and what was left open of their groups. Those that are have a key of
-// their own.
+// their own, as have those whose check run is wanted anew.
 func (s *Server) sweep(ctx context.Context, repo *repository) error {
 	heads, err := s.open.list(repo.id)
 	if err != nil {
@@ -89,6 +99,10 @@ func (s *Server) sweep(ctx context.Context, repo *repository) error {
 	var errs []error
 	for _, h := range heads {
 		if s.underWay(repo.id)[h.key()] == h.SHA {
+			continue
+		}
+		if h.Asked {
+			s.loop.AddPatiently(h.key())
 			continue
 		}
 		reason, err := s.passed(ctx, h.key(), h.SHA)

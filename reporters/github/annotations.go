@@ -16,6 +16,7 @@ const (
 	Succeeded      = "success"
 	Failed         = "failure"
 	ActionRequired = "action_required"
+	Cancelled      = "cancelled" // nobody waits for it any more
 )
 
 const (

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	gh "github.com/google/go-github/v60/github"
@@ -32,8 +33,9 @@ type Check struct {
 	// DetailsURL is where it links to. Defaults to nowhere.
 	DetailsURL  string       `json:"details_url,omitempty"`
 	Annotations []Annotation `json:"annotations,omitempty"`
-	// Again completes a check run that says the same anew: somebody asked for
-	// it, and forges show it as queued since.
+	// Again makes a check run anew that says the same: somebody asked for it. A new
+	// one settles the suite that was reset, as the first one did; of one that is
+	// written once more after it was completed forges do not promise that.
 	Again bool `json:"-"`
 }
 
@@ -67,8 +69,14 @@ func (p *Publisher) SetCheck(ctx context.Context, sha string, c Check) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
+	var before *gh.CheckRun // that does not count any more
+	if c.Again {
+		if before, err = p.newestCheck(ctx, sha); err != nil {
+			return p.explain(op, writeChecks, err)
+		}
+	}
 	for range rounds {
-		if err = p.setCheck(ctx, sha, id, c); !isLost(ctx, err) {
+		if err = p.setCheck(ctx, sha, id, c, before.GetID()); !isLost(ctx, err) {
 			break
 		}
 	}
@@ -88,27 +96,31 @@ func (c Check) externalID(number int) (string, error) {
 	return fmt.Sprintf("%s%d:%s", idPrefix, number, hex.EncodeToString(sum[:16])), nil
 }
 
-// setCheck looks, creates where there is none, and adds the annotations that
-// are not there yet.
-func (p *Publisher) setCheck(ctx context.Context, sha, id string, c Check) error {
+// CheckOf is the pull request that a check run of ours is about, 0 for none, by
+// its external id. It reports false for every other check run.
+func CheckOf(externalID string) (number int, ours bool) {
+	text, _, _ := strings.Cut(strings.TrimPrefix(externalID, idPrefix), ":")
+	number, err := strconv.Atoi(text)
+	return number, strings.HasPrefix(externalID, idPrefix) && err == nil && number >= 0
+}
+
+// setCheck looks, creates where there is none or only the one that does not
+// count, and adds the annotations that are not there yet.
+func (p *Publisher) setCheck(ctx context.Context, sha, id string, c Check, before int64) error {
 	run, err := p.newestCheck(ctx, sha)
 	if err != nil {
 		return err
 	}
 	sent := len(c.Annotations)
 	switch {
-	case run == nil || run.GetExternalID() != id:
+	case run == nil || run.GetExternalID() != id || run.GetID() == before:
 		if run, err = p.createCheck(ctx, sha, id, c); err != nil {
 			return err
 		}
 		sent = min(perRequest, sent)
 	case run.GetOutput() != nil && run.Output.AnnotationsCount != nil:
+		// A forge that tells no number is believed to have them all.
 		sent = *run.Output.AnnotationsCount
-		fallthrough
-	default: // a forge that tells no number is believed to have them all
-		if c.Again && sent >= len(c.Annotations) {
-			return p.updateCheck(ctx, run.GetID(), c, nil)
-		}
 	}
 	for sent < len(c.Annotations) {
 		next := min(sent+perRequest, len(c.Annotations))

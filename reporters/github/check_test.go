@@ -128,19 +128,50 @@ func TestCheckThatSaysSomethingElse(t *testing.T) {
 	}
 }
 
-// TestCheckAgain completes the one there is once more.
+// TestCheckAgain is a new check run, which settles the suite of the one before,
+// and one, whatever is lost on the way.
 func TestCheckAgain(t *testing.T) {
-	f := newForge(t)
-	p := publisher(t, f.URL, forgetest.TokenActions, nil)
-	c := manyAnnotations(60)
-	for _, again := range []bool{false, true} {
-		c.Again = again
-		if err := p.SetCheck(t.Context(), sha, c); err != nil {
-			t.Fatal(err)
-		}
+	for name, fault := range map[string]forgetest.Fault{
+		"no fault": {Path: "/nowhere"}, "lost": {Apply: true, Cut: true}, "500 after it": {Apply: true, Status: 502}, "500 before it": {Status: 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForge(t)
+			p := publisher(t, f.URL, forgetest.TokenActions, nil)
+			c := manyAnnotations(60)
+			for _, again := range []bool{false, true} {
+				if c.Again = again; again {
+					fault.Method = http.MethodPost
+					f.Inject(fault)
+				}
+				if err := p.SetCheck(t.Context(), sha, c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			runs := f.CheckRuns(sha)
+			if len(runs) != 2 || runs[0].ExternalID != runs[1].ExternalID {
+				t.Fatalf("%d check runs", len(runs))
+			}
+			for i, run := range runs {
+				if diff := cmp.Diff([]int{50, 10}, run.Requests); diff != "" {
+					t.Errorf("check run %d, requests -want +got:\n%s", i, diff)
+				}
+			}
+		})
 	}
-	if diff := cmp.Diff([]int{50, 10, 0}, oneCheck(t, f, c).Requests); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+}
+
+func TestCheckOf(t *testing.T) {
+	f := newForge(t)
+	if err := publisher(t, f.URL, forgetest.TokenActions, nil).SetCheck(t.Context(), sha, manyAnnotations(1)); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]int{
+		f.CheckRuns(sha)[0].ExternalID: 7, "gavel:0:abc": 0, "gavel:-1:abc": -1, "gavel:x:abc": -1, "7:abc": -1, "": -1, "gavel:": -1,
+	} {
+		number, ours := github.CheckOf(id)
+		if ours != (want >= 0) || ours && number != want {
+			t.Errorf("%q is of %d, %v", id, number, ours)
+		}
 	}
 }
 

@@ -80,8 +80,11 @@ func (m *Metrics) Handler() http.Handler {
 // Done counts a key that was looked at.
 func (m *Metrics) Done(key serve.Key, took time.Duration, err error) {
 	kind := "branch"
-	if key.Pull != 0 {
+	switch {
+	case key.Pull != 0:
 		kind = "pull"
+	case key.Commit != "":
+		kind = "commit"
 	}
 	m.reconciles.WithLabelValues(kind, outcome(err)).Observe(took.Seconds())
 }
