@@ -49,6 +49,15 @@ func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem 
 	return SortProblems(w.problems)
 }
 
+// Fields lists the fields that a definition has, those among them that the
+// team's constraints add.
+func (d *Document) Fields(def string) []string {
+	if d.rules == nil {
+		return Fields(def)
+	}
+	return slices.Concat(Fields(def), d.rules.Adds(def))
+}
+
 func name(path []any) string {
 	for i := len(path) - 1; i >= 0; i-- {
 		if s, ok := path[i].(string); ok {

@@ -62,6 +62,10 @@ func TestConstraints(t *testing.T) {
 		"a condition":              {"#Talk: {name: _, if name == \"x\" {tags: [_, ...]}}\n", `{"name": "x"}`, "tags: field is required but not present (missing) a.cue:1:34"},
 		"forbidden":                {"#Talk: status?: error(\"all talks are active\")\n", `{"name": "x", "status": "draft"}`, "status: all talks are active (own) a.cue:1:17"},
 		"a quoted name":            {"#Talk: \"$id\": =~\"a\"\n", `{"name": "x", "$id": "b"}`, `$id: invalid value "b" (out of bound =~"a") a.cue:1:15`},
+		"another type":             {"#Talk: extra: string\n", `{"name": "x", "extra": 5}`, "extra: it must be a string, not a whole number a.cue:1:15"},
+		"another type of a part":   {"#Talk: extra: [...{id: int}]\n", `{"name": "x", "extra": [{"id": 1}, {"id": "a"}]}`, "extra/1/id: it must be a whole number, not a string a.cue:1:24"},
+		"a condition on nothing":   {"#Talk: {\n\tstatus?: _\n\t// drafts have tags\n\tif status == \"draft\" {tags: [_, ...]}\n}\n", `{"name": "x"}`, ": a constraint looks at `status`, which is not here: add it, or begin the condition with if status != _|_ (own) a.cue:4:5"},
+		"a condition with a guard": {"#Talk: {\n\tstatus?: _\n\tif status != _|_ if status == \"draft\" {tags: [_, ...]}\n}\n", `{"name": "x"}`, ""},
 		"names of its own":         {"package team\n_short: =~\"^.$\"\n_#Long: =~\"..\"\n#Talk: name: _#Long & !~\"y\"\n", `{"name": "x"}`, `name: invalid value "x" (out of bound =~"..") a.cue:3:9`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +114,8 @@ func TestConstraintsThatCannotBeUsed(t *testing.T) {
 		{"a file", []string{"@extern(embed)\n#Talk: name: _ @embed(file=\"/etc/passwd\")\n"}},
 		{"no definition", []string{"talk: name: =~\"a\"\n"}},
 		{"never", []string{"#Talk: name: 5\n"}},
+		{"never of several", []string{"#Talk: status: \"odd\"\n#Talk: speaker?: string\n"}},
+		{"never a number", []string{"#Other: x: >5 & <3\n"}},
 		{"all of several files", []string{"#Talk: {\n", "talk: 1\n"}},
 	} {
 		_, err := constraints(t, tt.files...)

@@ -273,10 +273,28 @@ func (s *ruleSet) conflicts() {
 			continue
 		}
 		v := s.root.LookupPath(cue.MakePath(cue.Def(f.Def), cue.Str(f.Field).Optional()))
-		if err := v.Err(); err != nil && strings.Contains(err.Error(), "conflicting values") {
-			s.fail(f.At, "cue-conflict", fmt.Sprintf("`%s` can never be so: %v", f.Field, message(cueerrors.Errors(err)[0])), "demand a value that the format allows; gavel schema prints it")
+		if one := contradiction(v.Err()); one != nil {
+			s.fail(f.At, "cue-conflict", fmt.Sprintf("`%s` can never be so: %v", f.Field, message(one)), "demand a value that the format allows; gavel schema prints it")
 		}
 	}
+}
+
+// contradiction gives the first of errors that all say that what is demanded
+// contradicts itself; nil where one says something else, such as an error("…")
+// by which a field is forbidden.
+func contradiction(err error) cueerrors.Error {
+	var first cueerrors.Error
+	for _, one := range cueerrors.Errors(err) {
+		format, _ := one.Msg()
+		switch {
+		case strings.Contains(format, "empty disjunction"):
+		case !strings.HasPrefix(format, "conflicting values") && !strings.HasPrefix(format, "incompatible"):
+			return nil
+		case first == nil:
+			first = one
+		}
+	}
+	return first
 }
 
 func (s *ruleSet) collect(err error) {

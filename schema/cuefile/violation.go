@@ -19,7 +19,8 @@ func (s *ruleSet) check(def string, value []byte) []Violation {
 	if err != nil {
 		return nil // the parent sends what it has parsed
 	}
-	v := s.root.LookupPath(cue.MakePath(cue.Def(def))).Unify(s.ctx.BuildExpr(expr))
+	data := s.ctx.BuildExpr(expr)
+	v := s.root.LookupPath(cue.MakePath(cue.Def(def))).Unify(data)
 	byPath := map[string][]cueerrors.Error{}
 	var paths []string
 	for _, one := range cueerrors.Errors(v.Validate(cue.All(), cue.Concrete(true), cue.Final())) {
@@ -34,14 +35,14 @@ func (s *ruleSet) check(def string, value []byte) []Violation {
 		// CUE tells of all that a mistake brings about, outwards.
 		isOuter := slices.ContainsFunc(paths, func(other string) bool { return strings.HasPrefix(other, path+"\x00") })
 		if !isOuter && len(out) < maxProblems {
-			out = append(out, s.violation(byPath[path]))
+			out = append(out, s.violation(byPath[path], data))
 		}
 	}
 	return out
 }
 
 // violation makes one of the errors that one place has.
-func (s *ruleSet) violation(errs []cueerrors.Error) Violation {
+func (s *ruleSet) violation(errs []cueerrors.Error, data cue.Value) Violation {
 	// Of values that may be null, that they are not is the least of it.
 	told := slices.DeleteFunc(slices.Clone(errs), func(one cueerrors.Error) bool {
 		text := one.Error()
@@ -51,14 +52,20 @@ func (s *ruleSet) violation(errs []cueerrors.Error) Violation {
 		errs = told
 	}
 	out := Violation{Message: clip(message(errs[0])), By: FilePos{Index: -1}}
-	if len(errs) > 1 {
-		out.Message = "the value is none of those that are allowed here"
-	}
 	for _, name := range errs[0].Path()[1:] {
 		if text, err := literal.Unquote(name); err == nil {
 			name = text
 		}
 		out.Path = append(out.Path, name)
+	}
+	absent := absentField(errs[0])
+	switch mismatch := mistyped(errs[0], data, out.Path); {
+	case absent != "":
+		out.Message = fmt.Sprintf("a constraint looks at `%s`, which is not here: add it, or begin the condition with if %[1]s != _|_", absent)
+	case len(errs) > 1:
+		out.Message = "the value is none of those that are allowed here"
+	case mismatch != "":
+		out.Message = mismatch
 	}
 	for _, one := range errs {
 		out.Missing = out.Missing || strings.Contains(one.Error(), "required but not present")
@@ -70,6 +77,10 @@ func (s *ruleSet) violation(errs []cueerrors.Error) Violation {
 			if out.By.Index < 0 {
 				out.By = at
 			}
+			if absent != "" { // it is nothing that the constraint speaks of
+				out.By, out.Own = at, true
+				return out
+			}
 			if text := s.own(at, one); text != "" {
 				out.By, out.Message, out.Own = at, clip(text), true
 				return out
@@ -77,6 +88,46 @@ func (s *ruleSet) violation(errs []cueerrors.Error) Violation {
 		}
 	}
 	return out
+}
+
+// absentField is the field that a condition looks at in vain. What the rest of
+// the constraint demands is then not known.
+func absentField(err cueerrors.Error) string {
+	format, args := err.Msg()
+	if !strings.HasPrefix(format, "cannot reference optional field") || len(args) == 0 {
+		return ""
+	}
+	return fmt.Sprint(args[0])
+}
+
+// kinds are those of CUE in words for people.
+var kinds = map[string]string{
+	"string": "a string", "int": "a whole number", "float": "a number", "number": "a number",
+	"bool": "true or false", "list": "a list", "struct": "an object", "null": "null",
+}
+
+// mistyped says of a value of another type than is demanded which it is; empty
+// where CUE says something else.
+func mistyped(err cueerrors.Error, data cue.Value, path []string) string {
+	format, args := err.Msg()
+	if !strings.Contains(format, "mismatched types") || len(args) != 4 {
+		return ""
+	}
+	for _, step := range path {
+		next := data.LookupPath(cue.MakePath(cue.Str(step)))
+		if i, err := strconv.Atoi(step); err == nil && data.Kind() == cue.ListKind {
+			next = data.LookupPath(cue.MakePath(cue.Index(i)))
+		}
+		data = next
+	}
+	have, want := data.Kind().String(), fmt.Sprint(args[2])
+	if want == have {
+		want = fmt.Sprint(args[3])
+	}
+	if kinds[have] == "" || kinds[want] == "" {
+		return ""
+	}
+	return fmt.Sprintf("it must be %s, not %s", kinds[want], kinds[have])
 }
 
 // own is what the constraint at a place says by itself of an error there: what

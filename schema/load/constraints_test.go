@@ -96,6 +96,32 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
+// TestAddedFieldsAreKnown holds that a case is one also where its fields are
+// those that the team adds, and that these are misspelt like any other.
+func TestAddedFieldsAreKnown(t *testing.T) {
+	with, texts := constrained(map[string]string{
+		"test_definitions/a.yaml":    "name: A\nowner: me\n",
+		"test_definitions/b.yaml":    "name: B\nowner: 5\n",
+		"test_definitions/list.yaml": "- {name: C, owner: me}\n- {name: D, ownr: me}\n",
+	}, map[string]string{teamFile: "#Testcase: owner: string\n"})
+	res := loadBy(t, with, texts)
+	var got []string
+	for _, c := range res.Cases {
+		got = append(got, c.Key)
+	}
+	for _, p := range res.Problems {
+		got = append(got, strings.TrimPrefix(p.String(), "test_definitions/"))
+	}
+	want := []string{
+		"a", "list#c",
+		"b.yaml:2:1: error: `owner`: it must be a string, not a whole number; see test_definitions/schema/team.cue:1:19",
+		"list.yaml:2:13: error: unknown field `ownr`; did you mean `owner`?",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestConstraintsThatCannotBeUsed holds that they are problems at their place,
 // and cost no definition anything.
 func TestConstraintsThatCannotBeUsed(t *testing.T) {

@@ -79,7 +79,7 @@ func isTestcase(doc *schema.Document) bool {
 	if !slices.Contains(keys, "name") {
 		return false
 	}
-	known := schema.Fields("#Testcase")
+	known := doc.Fields("#Testcase")
 	strange := slices.ContainsFunc(keys, func(k string) bool { return !slices.Contains(known, k) })
 	return !strange || slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(distinctive[schema.DialectTestcase], k) })
 }
@@ -176,7 +176,7 @@ func nearlyHas(doc *schema.Document, dialect string, keys []string) bool {
 	if dialect == schema.DialectEvalcase && !doc.IsList() {
 		return false // one object is no suite, whatever it holds
 	}
-	known := schema.Fields(caseOf[dialect])
+	known := doc.Fields(caseOf[dialect])
 	strange := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(known, key) })
 	return !slices.ContainsFunc(needs[dialect], func(field string) bool {
 		return !slices.Contains(keys, field) && schema.Suggest(field, strange) == ""
@@ -191,7 +191,7 @@ func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
 		for _, key := range keys {
 			near := schema.Suggest(key, distinctive[dialect])
 			isWord := !strings.Contains(key, "_") && near != "evalcases"
-			if near == "" || isWord && (len(near)-len(key) > 2 || !isTestcaseBut(key, keys)) {
+			if near == "" || isWord && (len(near)-len(key) > 2 || !isTestcaseBut(key, keys, doc.Fields("#Testcase"))) {
 				continue
 			}
 			return []schema.Problem{doc.Problem("unknown-field", fmt.Sprintf("unknown field `%s`", key),
@@ -201,10 +201,9 @@ func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
 	return nil
 }
 
-// isTestcaseBut reports whether all keys but one are those of a testcase, its
-// name among them.
-func isTestcaseBut(odd string, keys []string) bool {
-	known := schema.Fields("#Testcase")
+// isTestcaseBut reports whether all keys but one are those of a testcase, which
+// are known, its name among them.
+func isTestcaseBut(odd string, keys, known []string) bool {
 	return slices.Contains(keys, "name") && !slices.ContainsFunc(keys, func(k string) bool { return k != odd && !slices.Contains(known, k) })
 }
 
