@@ -101,7 +101,7 @@ func happenings() []happening {
 
 func newMatrix(t *testing.T) *matrix {
 	t.Helper()
-	m := &matrix{world: newWorld(t), want: map[string]string{}, about: map[int]string{}}
+	m := &matrix{world: newWorld(t, ofGroups), want: map[string]string{}, about: map[int]string{}}
 	m.forge.SetPermission("alice", "write")
 	var minutes atomic.Int64 // an edit is a minute later, and a forge's clock does not go back
 	began := time.Now()
@@ -186,6 +186,10 @@ func (m *matrix) holds(after string, passed ...string) {
 		over := false
 		for _, name := range passed {
 			over = over || name == commit && (got == " " || got == "error error")
+		}
+		_, verdict, _ := strings.Cut(got, " ")
+		if group, _, _ := strings.Cut(m.group(commit), ":"); group != verdict && (!over || group != "") {
+			m.t.Errorf("after %s the group of %s is %q, the verdict %q", after, commit, group, verdict)
 		}
 		if got != want && !over {
 			m.t.Errorf("after %s the states of %s are %q (%s), want %q", after, commit, got, m.says(commit), want)
