@@ -68,7 +68,7 @@ func (r *Review) checkRun(report *reporters.Report) github.Check {
 // a credential that may not write one is no failure: it is asked for nothing
 // that it cannot do, for a while.
 func (r *Review) check(ctx context.Context, p posting) error {
-	err := r.publisher(p.Number, 0).SetCheck(ctx, p.Head, *p.Check)
+	err := r.publisher(p, 0).SetCheck(ctx, p.Head, *p.Check)
 	denied, ok := errors.AsType[*forge.DeniedError](err)
 	if !ok || denied.Status == http.StatusUnauthorized {
 		return err

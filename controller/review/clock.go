@@ -49,9 +49,7 @@ func (r *Review) due() time.Time {
 
 // drifted is what a report by the clock puts on the forge.
 func (r *Review) drifted(report *reporters.Report) []posting {
-	status := drift.Status(report)
-	status.TargetURL = r.RunURL
-	all := []posting{{Repository: r.Repository, Head: r.head, Status: &status}}
+	all := []posting{r.status(drift.Status(report))}
 	if r.clock.Issue != 0 {
 		all = append(all, posting{
 			Repository: r.Repository, Number: r.clock.Issue, Head: r.head, Branch: r.clock.Branch,

@@ -99,7 +99,7 @@ func (p *Publisher) UpsertComment(ctx context.Context, text Text) (Comment, erro
 			break
 		}
 	}
-	return Comment{}, p.explain(op, cmp.Or(p.cfg.Permission, writeComments), err)
+	return Comment{}, p.explain(op, p.cfg.Permission, err)
 }
 
 // Retire makes our comment an earlier one: what it says goes into a fold below
@@ -111,7 +111,7 @@ func (p *Publisher) Retire(ctx context.Context, marker, title string) error {
 	defer p.mu.Unlock()
 	found, err := p.find(ctx, marker)
 	if err != nil || found == nil || firstLine(found.GetBody()) != marker {
-		return p.explain(op, cmp.Or(p.cfg.Permission, writeComments), err)
+		return p.explain(op, p.cfg.Permission, err)
 	}
 	_, rest, _ := strings.Cut(found.GetBody(), "\n")
 	_, err = p.edit(ctx, found, fmt.Sprintf("<details><summary>%s</summary>\n\n%s\n</details>", title, rest))
@@ -119,7 +119,7 @@ func (p *Publisher) Retire(ctx context.Context, marker, title string) error {
 	if errors.Is(err, errGone) {
 		err = nil
 	}
-	return p.explain(op, cmp.Or(p.cfg.Permission, writeComments), err)
+	return p.explain(op, p.cfg.Permission, err)
 }
 
 // find gives our comment: by its id, else by marker and author; nil where

@@ -10,6 +10,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,6 +67,7 @@ type Publisher struct {
 
 // New returns a Publisher. It sends nothing.
 func New(cfg Config) *Publisher {
+	cfg.Permission = cmp.Or(cfg.Permission, writeComments)
 	return &Publisher{cfg: cfg, commentID: cfg.CommentID}
 }
 

@@ -112,11 +112,9 @@ func (s Status) check() error {
 }
 
 func (p *Publisher) createStatus(ctx context.Context, sha string, s Status) error {
-	wire := &gh.RepoStatus{Context: &s.Context, State: gh.String(string(s.State)), Description: &s.Description}
-	if s.TargetURL != "" {
-		wire.TargetURL = &s.TargetURL
-	}
-	_, _, err := p.cfg.REST.Repositories.CreateStatus(ctx, p.cfg.Owner, p.cfg.Name, sha, wire)
+	_, _, err := p.cfg.REST.Repositories.CreateStatus(ctx, p.cfg.Owner, p.cfg.Name, sha, &gh.RepoStatus{
+		Context: &s.Context, State: gh.String(string(s.State)), Description: &s.Description, TargetURL: optional(s.TargetURL),
+	})
 	return err
 }
 
@@ -137,7 +135,8 @@ func (w wireStatus) is(s Status) bool {
 // standing gives the newest status of every context, by its lower case.
 func (p *Publisher) standing(ctx context.Context, sha string) (map[string]wireStatus, error) {
 	found := map[string]wireStatus{}
-	for page := 1; page > 0 && page <= maxPages; {
+	page := 1
+	for range maxPages {
 		path := fmt.Sprintf("repos/%s/%s/commits/%s/status?per_page=100&page=%d",
 			p.cfg.Owner, p.cfg.Name, url.PathEscape(sha), page)
 		req, err := p.cfg.REST.NewRequest(http.MethodGet, path, nil)

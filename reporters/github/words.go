@@ -24,6 +24,7 @@ func StatusFor(r *reporters.Report) (validate, verdict Status) {
 	return validate, verdictFor(r)
 }
 
+// verdictFor is the second of them.
 func verdictFor(r *reporters.Report) Status {
 	verdict := Status{Context: ContextVerdict}
 	invalid := reporters.InvalidFiles(r.Problems)

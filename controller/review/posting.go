@@ -1,0 +1,106 @@
+package review
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/github"
+)
+
+// A posting is one thing that stands on the forge: a status, those of the groups,
+// a check run, or the comment of a pull request. It is stored as the body of an
+// item of the outbox, so that a later process can write what an earlier one
+// could not.
+type posting struct {
+	Repository forge.Repo     `json:"repository"`
+	Number     int            `json:"number,omitempty"`
+	Head       string         `json:"head"`
+	Status     *github.Status `json:"status,omitempty"`
+	// Groups are the statuses of the groups of cases.
+	Groups  []github.Status `json:"groups,omitempty"`
+	Check   *github.Check   `json:"check,omitempty"`
+	Comment string          `json:"comment,omitempty"`
+	// Branch is what the comment is about, where it is no pull request's.
+	Branch string `json:"branch,omitempty"`
+	// Verdict is what the gate said. A comment that is made anew for every
+	// verdict stays the same until it changes.
+	Verdict string `json:"verdict,omitempty"`
+	Fresh   bool   `json:"fresh,omitempty"`
+}
+
+// A receipt is what is kept of a comment that was written.
+type receipt struct {
+	Comment int64  `json:"comment"`
+	Verdict string `json:"verdict"`
+}
+
+// destination names the place on the forge.
+func (p posting) destination() string {
+	switch {
+	case p.Status != nil:
+		return fmt.Sprintf("status %s %s %s", p.Repository, p.Head, p.Status.Context)
+	case p.Groups != nil:
+		return fmt.Sprintf("groups %s %s", p.Repository, p.Head)
+	case p.Check != nil:
+		return fmt.Sprintf("check %s#%d %s", p.Repository, p.Number, p.Head)
+	}
+	if p.Branch != "" {
+		return fmt.Sprintf("comment %s#%d %s", p.Repository, p.Number, p.Branch)
+	}
+	return fmt.Sprintf("comment %s#%d", p.Repository, p.Number)
+}
+
+func (p posting) isComment() bool { return p.Status == nil && p.Groups == nil && p.Check == nil }
+
+func (p posting) item() (ledger.OutboxItem, error) {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return ledger.OutboxItem{}, err
+	}
+	sum := sha256.Sum256(body)
+	return ledger.OutboxItem{Destination: p.destination(), Head: p.Head, ContentDigest: hex.EncodeToString(sum[:]), Body: body}, nil
+}
+
+// postings are what a report puts on the forge. The groups come last: with a
+// second between two writes, what says all of it must not wait for them.
+func (r *Review) postings(ctx context.Context, report *reporters.Report) []posting {
+	if r.clock != nil {
+		return r.drifted(report)
+	}
+	validate, verdict := github.StatusFor(report)
+	all := []posting{r.status(validate), r.status(verdict)}
+	if r.number != 0 && !r.queued {
+		all = append(all, posting{
+			Repository: r.Repository, Number: r.number, Head: r.head, Comment: r.Text(report)(comment.MaxBytes),
+			Verdict: string(report.Gate.Result), Fresh: r.fresh,
+		})
+	}
+	if r.Client.CanCheck(ctx, r.Repository) {
+		check := r.checkRun(report)
+		all = append(all, posting{Repository: r.Repository, Number: r.number, Head: r.head, Check: &check})
+	}
+	if groups := github.GroupStatuses(report); len(groups) > 0 {
+		all = append(all, posting{Repository: r.Repository, Head: r.head, Groups: r.linked(groups)})
+	}
+	return all
+}
+
+func (r *Review) status(s github.Status) posting {
+	s.TargetURL = r.RunURL
+	return posting{Repository: r.Repository, Head: r.head, Status: &s}
+}
+
+// linked has statuses lead to the page of this run.
+func (r *Review) linked(statuses []github.Status) []github.Status {
+	for i := range statuses {
+		statuses[i].TargetURL = r.RunURL
+	}
+	return statuses
+}
