@@ -54,7 +54,7 @@ func (r *Reviewer) Answer(ctx context.Context, wish Wish, head, why string) erro
 			check = last.checkRun(stored)
 		}
 	}
-	return last.check(ctx, posting{Repository: r.cfg.Repository, Number: wish.Number, Head: head, Check: &check})
+	return last.check(ctx, posting{Repository: r.cfg.Known, Number: wish.Number, Head: head, Check: &check})
 }
 
 // checkRun is the report in a check run.

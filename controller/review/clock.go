@@ -52,7 +52,7 @@ func (r *Review) drifted(report *reporters.Report) []posting {
 	all := []posting{r.status(drift.Status(report))}
 	if r.clock.Issue != 0 {
 		all = append(all, posting{
-			Repository: r.Repository, Number: r.clock.Issue, Head: r.head, Branch: r.clock.Branch,
+			Repository: r.Known, Number: r.clock.Issue, Head: r.head, Branch: r.clock.Branch,
 			Comment: r.driftText(report)(0),
 		})
 	}

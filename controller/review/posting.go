@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -19,7 +18,9 @@ import (
 // item of the outbox, so that a later process can write what an earlier one
 // could not.
 type posting struct {
-	Repository forge.Repo     `json:"repository"`
+	// Repository is what the ledger knows it by, see [Config.Known]: what is left
+	// is its own after a rename, and no other's that takes its name.
+	Repository string         `json:"repository"`
 	Number     int            `json:"number,omitempty"`
 	Head       string         `json:"head"`
 	Status     *github.Status `json:"status,omitempty"`
@@ -78,23 +79,23 @@ func (r *Review) postings(ctx context.Context, report *reporters.Report) []posti
 	all := []posting{r.status(validate), r.status(verdict)}
 	if r.number != 0 && !r.queued {
 		all = append(all, posting{
-			Repository: r.Repository, Number: r.number, Head: r.head, Comment: r.Text(report)(comment.MaxBytes),
+			Repository: r.Known, Number: r.number, Head: r.head, Comment: r.Text(report)(comment.MaxBytes),
 			Verdict: string(report.Gate.Result), Fresh: r.fresh,
 		})
 	}
 	if r.Client.CanCheck(ctx, r.Repository) {
 		check := r.checkRun(report)
-		all = append(all, posting{Repository: r.Repository, Number: r.number, Head: r.head, Check: &check})
+		all = append(all, posting{Repository: r.Known, Number: r.number, Head: r.head, Check: &check})
 	}
 	if groups := github.GroupStatuses(report); len(groups) > 0 {
-		all = append(all, posting{Repository: r.Repository, Head: r.head, Groups: r.linked(groups)})
+		all = append(all, posting{Repository: r.Known, Head: r.head, Groups: r.linked(groups)})
 	}
 	return all
 }
 
 func (r *Review) status(s github.Status) posting {
 	s.TargetURL = r.RunURL
-	return posting{Repository: r.Repository, Head: r.head, Status: &s}
+	return posting{Repository: r.Known, Head: r.head, Status: &s}
 }
 
 // linked has statuses lead to the page of this run.

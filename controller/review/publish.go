@@ -76,7 +76,7 @@ func (r *Reviewer) Deliver(ctx context.Context) error {
 func (r *Review) deliver(ctx context.Context, pending []ledger.OutboxItem) {
 	for _, item := range pending {
 		var p posting
-		if err := json.Unmarshal(item.Body, &p); err != nil || p.Repository != r.Repository {
+		if err := json.Unmarshal(item.Body, &p); err != nil || p.Repository != r.Known {
 			continue // of another repository, or of another version
 		}
 		err := r.post(ctx, p, item, func(maxBytes int) string { return shortened(p, maxBytes) })

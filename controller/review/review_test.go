@@ -163,3 +163,30 @@ func TestOwnOnly(t *testing.T) {
 		})
 	}
 }
+
+// TestAnOutboxOverARename is the repository's, whatever that is called now, and
+// no other's that takes its name.
+func TestAnOutboxOverARename(t *testing.T) {
+	d := newDesk(t, gitrepo.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
+		gitrepo.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
+	d.cfg.Known = "octo/demo"
+	d.pull(1)
+	d.forge.Inject(forgetest.Fault{Method: "POST", Path: "/issues/1/comments", Status: 500, Times: -1})
+	if err := d.review(1); err == nil {
+		t.Fatal("the forge took what it refuses")
+	}
+	d.forge.Heal()
+	another, renamed := d.cfg, d.cfg
+	another.Known = "octo/demo (2)"
+	renamed.Repository.Name = "renamed"
+	if err := review.New(another).Deliver(t.Context()); err != nil || len(d.forge.Comments(1)) != 0 {
+		t.Errorf("%v: another repository has %d comments", err, len(d.forge.Comments(1)))
+	}
+	d.forge.Rename("octo/renamed")
+	if err := review.New(renamed).Deliver(t.Context()); err != nil || len(d.forge.Comments(1)) != 1 {
+		t.Errorf("%v: there are %d comments", err, len(d.forge.Comments(1)))
+	}
+	if left, err := d.cfg.Ledger.Pending(t.Context()); err != nil || len(left) != 0 {
+		t.Errorf("%v: left over: %v", err, left)
+	}
+}
