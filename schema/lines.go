@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"encoding/json"
 	"path"
 
 	"cuelang.org/go/cue/ast"
@@ -41,6 +42,11 @@ func parseLines(file string, data []byte) (*Document, []Problem) {
 	}
 	if len(doc.lines) == 0 {
 		doc = nil
+		if json.Valid(data) {
+			problems = []Problem{{
+				Position{file, 1, 1}, Error, "syntax", "the file is one JSON value over several lines", "write each case into a line of its own, or name the file .json",
+			}}
+		}
 	}
 	return doc, SortProblems(problems)
 }

@@ -169,6 +169,15 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestOneValueOverLines is one mistake, however many lines there are.
+func TestOneValueOverLines(t *testing.T) {
+	doc, problems := schema.Parse("x.jsonl", []byte("{\n  \"id\": \"a\",\n  \"input\": \"b\"\n}\n"))
+	want := "x.jsonl:1:1: error: the file is one JSON value over several lines; write each case into a line of its own, or name the file .json"
+	if doc != nil || len(problems) != 1 || problems[0].String() != want {
+		t.Errorf("got %v, want %s", problems, want)
+	}
+}
+
 // TestPartIsChecked holds that the part of a list is checked by CUE itself,
 // with places that count code points.
 func TestPartIsChecked(t *testing.T) {

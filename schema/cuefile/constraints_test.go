@@ -114,6 +114,7 @@ func TestConstraintsThatCannotBeUsed(t *testing.T) {
 		{"a file", []string{"@extern(embed)\n#Talk: name: _ @embed(file=\"/etc/passwd\")\n"}},
 		{"no definition", []string{"talk: name: =~\"a\"\n"}},
 		{"never", []string{"#Talk: name: 5\n"}},
+		{"a pattern", []string{"#Talk: name: =~\"[\" | !~\"a\"\n#Talk: {name: _, if name =~ \"(\" {tags: _}}\n"}},
 		{"never of several", []string{"#Talk: status: \"odd\"\n#Talk: speaker?: string\n"}},
 		{"never a number", []string{"#Other: x: >5 & <3\n"}},
 		{"all of several files", []string{"#Talk: {\n", "talk: 1\n"}},

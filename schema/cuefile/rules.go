@@ -2,6 +2,7 @@ package cuefile
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
 	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
 )
@@ -110,11 +112,38 @@ func (s *ruleSet) vet(i int, data []byte) bool {
 		e.collect(cue.Value{}, err)
 	} else {
 		e.refuse(f)
+		e.patterns(f)
 	}
 	for _, p := range e.problems {
 		s.fail(FilePos{Index: i, Pos: p.At}, p.Rule, p.Message, p.Hint)
 	}
 	return len(e.problems) == 0
+}
+
+// patterns finds those that are none: CUE says so of every value that is held
+// against one, and not of itself.
+func (e *evaluation) patterns(f *ast.File) {
+	ast.Walk(f, func(n ast.Node) bool {
+		var pattern ast.Expr
+		switch x := n.(type) {
+		case *ast.UnaryExpr:
+			if x.Op == token.MAT || x.Op == token.NMAT {
+				pattern = x.X
+			}
+		case *ast.BinaryExpr:
+			if x.Op == token.MAT || x.Op == token.NMAT {
+				pattern = x.Y
+			}
+		}
+		if lit, is := pattern.(*ast.BasicLit); is {
+			if text, err := literal.Unquote(lit.Value); err == nil {
+				if _, err := regexp.Compile(text); err != nil {
+					e.fail(lit.Pos(), "cue-regexp", "the pattern does not compile: "+clip(strings.TrimPrefix(err.Error(), "error parsing regexp: ")), "write an RE2 pattern")
+				}
+			}
+		}
+		return true
+	}, nil)
 }
 
 // learn reads the definitions of a file of the schema and opens them: what may

@@ -2,9 +2,11 @@ package syntax
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"unicode/utf8"
 
 	"cuelang.org/go/cue/ast"
@@ -19,7 +21,11 @@ func readJSON(file string, data []byte) (ast.Expr, *Mistake) {
 	}
 	var syntax *json.SyntaxError
 	if errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
-		return nil, jsonMistake(data, syntax)
+		m := jsonMistake(data, syntax)
+		if path.Ext(file) == ".jsonl" {
+			m.Hint = cmp.Or(hintsOfLines[m.Message], m.Hint)
+		}
+		return nil, m
 	}
 	expr, err := cuejson.Extract(file, data)
 	if err != nil {

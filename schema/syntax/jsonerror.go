@@ -10,6 +10,20 @@ import (
 	"unicode/utf8"
 )
 
+// What is said of a file and of a line alike, but for the hint.
+const (
+	goesOn = "it goes on behind its value"
+	noJSON = "it begins with neither { nor ["
+)
+
+// hintsOfLines are those for the lines of a .jsonl file.
+var hintsOfLines = map[string]string{
+	"not valid JSON: " + goesOn:                                 "write one object in each line",
+	"not valid JSON: " + noJSON:                                 "write one object in each line",
+	"not valid JSON: a comma stands behind the value":           "remove it: the lines are no list",
+	"not valid JSON: the object that begins here is not closed": "close it in its line",
+}
+
 // jsonMistake says in words of people what is wrong with JSON, and where.
 func jsonMistake(data []byte, err *json.SyntaxError) *Mistake {
 	// The parser counts the byte that it does not take, but not the end.
@@ -70,8 +84,10 @@ func explainJSON(data []byte, at int, problem string) *Mistake {
 		return say(at, "JSON has no comments", "remove it, or write the file as YAML or CUE")
 	case (c == ']' || c == '}') && bytes.HasSuffix(before, []byte(",")):
 		return say(len(before)-1, fmt.Sprintf("a comma stands before %c", c), "remove the comma")
+	case is("after top-level value") && c == ',':
+		return say(at, "a comma stands behind the value", "remove it, or put several values into a list")
 	case is("after top-level value"):
-		return say(at, "the file goes on behind its value", "put several values into a list, or each into a line of a .jsonl file")
+		return say(at, goesOn, "put several values into a list, or each into a line of a .jsonl file")
 	case c == '\'':
 		return say(at, "texts and keys stand in double quotes", `write "…"`)
 	case is("after object key:value pair", "after array element") && (c == ']' || c == '}'):
@@ -114,7 +130,7 @@ func strangeWord(data []byte, at int, problem string, say func(int, string, stri
 	first, _ := utf8.DecodeRuneInString(word)
 	switch {
 	case len(bytes.TrimSpace(data[:from])) == 0:
-		return say(from, "it begins with neither { nor [", "name a YAML file .yaml")
+		return say(from, noJSON, "name a YAML file .yaml")
 	case strings.Contains(problem, "object key string"):
 		return say(from, "a key stands in double quotes", `write "key": …`)
 	case word == "None" || word == "undefined" || word == "nil" || word == "NULL" || word == "Null":
