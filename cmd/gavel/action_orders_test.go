@@ -159,8 +159,10 @@ func TestOrdersFromJobToJob(t *testing.T) {
 func TestALostCache(t *testing.T) {
 	p := newTalk(t, wrong, stranger)
 	head := p.git("rev-parse", "topic")
+	// It is older than the first status, and says itself which head it means.
+	p.comment("mona", "/gavel approve "+head)
 	p.pullJob("pull_request_target", stranger)
-	for _, order := range []string{"approve " + head, "help", "explain talk/level_1/hello", "rerun failed", "accept talk/level_1/hello we say so"} {
+	for _, order := range []string{"help", "explain talk/level_1/hello", "rerun failed", "accept talk/level_1/hello we say so"} {
 		p.comment("mona", "/gavel "+order)
 	}
 	p.comment("reader", "/gavel run")
@@ -233,6 +235,23 @@ func TestACancelOfAJob(t *testing.T) {
 	m, _ = p.comment("mona", "/gavel run")
 	if rest := p.calls(); m.failed != exitPass || len(rest) != 1 || len(first) != 2 || p.verdict(head) != "success" {
 		t.Errorf("exit code %d after %q and %q, the verdict is %q\n%s", m.failed, first, rest, p.verdict(head), &m.log)
+	}
+}
+
+// TestACancelBeforeAnyJob says on the head who wants it so.
+func TestACancelBeforeAnyJob(t *testing.T) {
+	p := newTalk(t, "briefly", forgetest.Pull{})
+	m, _ := p.comment("mona", "/gavel cancel")
+	p.wants(m, "the cancel", exitGate)
+	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the job of the head", exitGate)
+	for _, s := range p.forge.Statuses(p.git("rev-parse", "topic")) {
+		if s.State != "error" || s.Description != "cancelled by mona; /gavel run judges it" {
+			t.Errorf("the status is %+v", s)
+		}
+	}
+	summary, err := os.ReadFile(m.env["GITHUB_STEP_SUMMARY"])
+	if err != nil || string(summary) != "cancelled by mona; /gavel run judges it\n" || p.verdict(p.git("rev-parse", "topic")) != "error" {
+		t.Errorf("the summary is %q, the verdict %q: %v", summary, p.verdict(p.git("rev-parse", "topic")), err)
 	}
 }
 

@@ -250,7 +250,7 @@ func (a *app) tell(r ci.Result) error {
 	if r.Unpublished != nil {
 		a.note(fmt.Sprintf("the report could not be published: %v", r.Unpublished))
 	}
-	text, gate, code := github.Text(func(int) string { return r.Ended + "\n" }), "undetermined: "+r.Ended, exitGate
+	text, gate, code := github.Text(func(int) string { return r.Ended }), "undetermined: "+r.Ended, exitGate
 	if r.Report != nil {
 		text, gate, code = r.Review.Text(r.Report), fmt.Sprintf("%s: %s", r.Report.Gate.Result, r.Report.Gate.Reason), r.Report.ExitCode()
 	}

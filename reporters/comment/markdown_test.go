@@ -187,7 +187,7 @@ func FuzzMarkdown(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		o := onForge()
-		o.Instance, o.Note, o.Commands, o.RunURL = s, s, []string{s}, s
+		o.Instance, o.Note, o.Commands, o.Hint, o.RunURL = s, s, []string{s}, s, s
 		got := Markdown(reporters.Compare(reporttest.Hostile([]string{s, "plain", s}).In), o)
 		holds(t, got)
 		if len(got) > MaxBytes {

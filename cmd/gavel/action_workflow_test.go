@@ -1,0 +1,186 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// words are those of an expression: strings, operators, and names with dots.
+var words = regexp.MustCompile(`\s*('[^']*'|\|\||&&|==|!=|[(),]|[A-Za-z_.]+)`)
+
+// An expressed is an expression of a workflow that is evaluated as GitHub does.
+type expressed struct {
+	t     *testing.T
+	words []string
+	names map[string]any
+}
+
+// evaluate gives the value of a text with expressions, or of a bare one.
+func evaluate(t *testing.T, text string, names map[string]any) string {
+	t.Helper()
+	one := func(source string) string {
+		e := expressed{t: t, names: names}
+		for _, m := range words.FindAllStringSubmatch(source, -1) {
+			e.words = append(e.words, m[1])
+		}
+		if left := strings.TrimSpace(words.ReplaceAllString(source, "")); left != "" {
+			t.Fatalf("the test does not know %q", left)
+		}
+		v := e.or()
+		if len(e.words) > 0 {
+			t.Fatalf("the test does not know %q", e.words)
+		}
+		return fmt.Sprint(v)
+	}
+	if !strings.Contains(text, "${{") {
+		return one(text)
+	}
+	return expression.ReplaceAllStringFunc(text, func(found string) string { return one(expression.FindStringSubmatch(found)[1]) })
+}
+
+func (e *expressed) take(word string) bool {
+	ok := len(e.words) > 0 && e.words[0] == word
+	if ok {
+		e.words = e.words[1:]
+	}
+	return ok
+}
+
+func truth(v any) bool { return v != nil && v != false && v != "" && v != float64(0) }
+
+func (e *expressed) or() any {
+	v := e.and()
+	for e.take("||") {
+		if next := e.and(); !truth(v) {
+			v = next
+		}
+	}
+	return v
+}
+
+func (e *expressed) and() any {
+	v := e.equal()
+	for e.take("&&") {
+		if next := e.equal(); truth(v) {
+			v = next
+		}
+	}
+	return v
+}
+
+func (e *expressed) equal() any {
+	v := e.atom()
+	switch {
+	case e.take("=="):
+		return v == e.atom()
+	case e.take("!="):
+		return v != e.atom()
+	}
+	return v
+}
+
+func (e *expressed) atom() any {
+	word := e.words[0]
+	e.words = e.words[1:]
+	switch {
+	case word == "(":
+		v := e.or()
+		e.take(")")
+		return v
+	case word[0] == '\'':
+		return strings.Trim(word, "'")
+	case !e.take("("):
+		var v any = e.names
+		for part := range strings.SplitSeq(word, ".") {
+			inner, _ := v.(map[string]any)
+			v = inner[part]
+		}
+		return v
+	}
+	args := []any{e.or()}
+	for e.take(",") {
+		args = append(args, e.or())
+	}
+	e.take(")")
+	switch text := strings.ToLower(fmt.Sprint(args[len(args)-1])); word {
+	case "startsWith":
+		return args[0] != nil && strings.HasPrefix(strings.ToLower(fmt.Sprint(args[0])), text)
+	case "fromJSON":
+		var v any
+		if err := json.Unmarshal([]byte(args[0].(string)), &v); err != nil {
+			e.t.Fatal(err)
+		}
+		return v
+	case "contains":
+		for _, one := range args[0].([]any) {
+			if strings.ToLower(fmt.Sprint(one)) == text {
+				return true
+			}
+		}
+		return false
+	}
+	e.t.Fatalf("the test does not know %s()", word)
+	return nil
+}
+
+// TestTheExampleStartsAndEndsJobs: one at a time for each pull request, talk in
+// nobody's way, and only pushes and those who belong to the repository end what
+// is under way.
+func TestTheExampleStartsAndEndsJobs(t *testing.T) {
+	var w struct {
+		Concurrency struct {
+			Group  string
+			Cancel string `yaml:"cancel-in-progress"`
+		}
+		Jobs map[string]struct {
+			If string
+			// CacheMode lets what a comment starts save its ledger.
+			CacheMode string `yaml:"cache-mode"`
+		}
+	}
+	if err := yaml.Unmarshal([]byte(workflowFiles(t)["examples/workflow/gavel.yml"]), &w); err != nil {
+		t.Fatal(err)
+	}
+	if mode := w.Jobs["gavel"].CacheMode; mode != "write" {
+		t.Errorf("the cache's mode is %q", mode)
+	}
+	const pull = `{"number": 7, "pull_request": {"url": "x"}}`
+	comment := func(issue, who, body string) string {
+		return fmt.Sprintf(`{"issue": %s, "comment": {"body": %q, "author_association": %q}}`, issue, body, who)
+	}
+	for what, tt := range map[string]struct{ event, payload, group, cancel, starts string }{
+		"a head":                {"pull_request_target", `{"pull_request": {"number": 7}}`, "gavel-7", "true", "true"},
+		"another head":          {"pull_request_target", `{"pull_request": {"number": 8}}`, "gavel-8", "true", "true"},
+		"a merge group":         {"merge_group", `{"merge_group": {}}`, "gavel-refs/heads/main", "false", "true"},
+		"a push":                {"push", `{"ref": "refs/heads/main"}`, "gavel-refs/heads/main", "false", "true"},
+		"an order":              {"issue_comment", comment(pull, "NONE", "/gavel help"), "gavel-7", "false", "true"},
+		"a cancel":              {"issue_comment", comment(pull, "MEMBER", "/gavel cancel"), "gavel-7", "true", "true"},
+		"a stranger's cancel":   {"issue_comment", comment(pull, "CONTRIBUTOR", "/gavel cancel"), "gavel-7", "false", "true"},
+		"talk":                  {"issue_comment", comment(pull, "OWNER", "nice /gavel cancel"), "gavel-99", "false", "false"},
+		"an order on an issue":  {"issue_comment", comment(`{"number": 7}`, "OWNER", "/gavel run"), "gavel-99", "false", "<nil>"},
+		"a cancel on an issue":  {"issue_comment", comment(`{"number": 7}`, "OWNER", "/gavel cancel"), "gavel-99", "true", "<nil>"},
+		"a comment of somebody": {"issue_comment", comment(pull, "NONE", "${{ github.token }}' || 'x"), "gavel-99", "false", "false"},
+	} {
+		var event map[string]any
+		if err := json.Unmarshal([]byte(tt.payload), &event); err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]any{"github": map[string]any{
+			"event": event, "event_name": tt.event, "run_id": "99", "ref": "refs/heads/main",
+		}}
+		if got := evaluate(t, w.Concurrency.Group, names); got != tt.group {
+			t.Errorf("%s: the group is %s, want %s", what, got, tt.group)
+		}
+		if got := evaluate(t, w.Concurrency.Cancel, names); got != tt.cancel {
+			t.Errorf("%s: it ends others: %s, want %s", what, got, tt.cancel)
+		}
+		if got := evaluate(t, w.Jobs["gavel"].If, names); got != tt.starts {
+			t.Errorf("%s: it starts: %s, want %s", what, got, tt.starts)
+		}
+	}
+}
