@@ -10,7 +10,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
 )
@@ -38,7 +37,6 @@ func models() *config.Config {
 // beside judges head against base and both targets.
 func (b bench) beside(t *testing.T, base, head fstest.MapFS, changed []string, other *forgetful, targets ...string) *reporters.Report {
 	t.Helper()
-	operator := ledger.Trust{Level: ledger.LevelOperator}
 	req := controller.Request{
 		Head: controller.State{Commit: controller.Worktree, FS: head, Config: models()}, Targets: targets,
 		ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: operator, BaseTrust: operator,

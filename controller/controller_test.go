@@ -70,11 +70,15 @@ func (c *calculator) Respond(_ context.Context, req target.Request) (target.Repl
 type bench struct {
 	*calculator
 	book *ledger.Ledger
+	// trust is head's.
+	trust ledger.Trust
 }
+
+var operator = ledger.Trust{Level: ledger.LevelOperator}
 
 func newBench(t *testing.T) bench {
 	t.Helper()
-	return bench{&calculator{}, newLedger(t)}
+	return bench{&calculator{}, newLedger(t), operator}
 }
 
 func settings() *config.Config {
@@ -88,10 +92,9 @@ func settings() *config.Config {
 // run judges head against base, which may be nil.
 func (b bench) run(t *testing.T, base, head fstest.MapFS, changed []string) (*controller.Prepared, *reporters.Report) {
 	t.Helper()
-	operator := ledger.Trust{Level: ledger.LevelOperator}
 	req := controller.Request{
 		Head:       controller.State{Commit: controller.Worktree, FS: head, Config: settings()},
-		ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: operator, BaseTrust: operator,
+		ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: b.trust, BaseTrust: operator,
 		LookupEnv: nowhere,
 	}
 	if base != nil {
@@ -169,6 +172,21 @@ func TestAnExpectationIsJudgedAgainWithoutACall(t *testing.T) {
 	_, report = b.run(t, files(), again, changed)
 	if b.calls.Load() != 0 || report.Summary.Redecided != 1 || report.Summary.Pass != 4 {
 		t.Errorf("%d calls, %d redecided, %d pass", b.calls.Load(), report.Summary.Redecided, report.Summary.Pass)
+	}
+}
+
+// TestBothSidesAskOnce has a stranger's head judge what base is asked, too, so
+// that one call has to do for both: base reads nothing that head has stored.
+func TestBothSidesAskOnce(t *testing.T) {
+	b := newBench(t)
+	b.trust = ledger.Trust{Level: ledger.LevelPull, Repository: "octo/demo", PullRequest: 1}
+	head, changed := clone(files(), map[string]string{
+		"test_definitions/talk/level_1/hello.json": `{"id": "hello", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["hello", "goodbye"]}}`,
+		"test_definitions/math/level_1/sum.json":   `{"id": "sum", "name": "Sum", "prompt": "What is 1 + 1?", "expected": {"answer": 2}}`,
+	})
+	_, report := b.run(t, files(), head, changed)
+	if b.calls.Load() != 3 || report.Diff.Regressions != 2 || report.Diff.Pairs != 2 {
+		t.Errorf("%d calls, %+v", b.calls.Load(), report.Diff)
 	}
 }
 

@@ -88,7 +88,6 @@ func judgeAll(t *testing.T, book *ledger.Ledger, texts map[string]string, p *tap
 	if schema.HasErrors(problems) {
 		t.Fatal(problems)
 	}
-	operator := ledger.Trust{Level: ledger.LevelOperator}
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
 		Head:       controller.State{Commit: controller.Worktree, FS: repo, Config: cfg},
 		ConfigFile: "gavel.yaml", Ledger: book, HeadTrust: operator, BaseTrust: operator,

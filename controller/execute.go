@@ -128,14 +128,17 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 	return reporters.Compare(in), nil
 }
 
-// judge runs base's cases and then head's.
+// judge runs head's cases, whose verdicts decide, and then those of base that
+// they are compared with. What both sides ask alike goes first at base, whose
+// samples head may always read, while base may not read what a stranger's head
+// has stored.
 func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) error {
-	withheld := p.withhold(e, in)
-	headJobs := slices.DeleteFunc(p.headJobs(), withheld)
-	baseJobs := slices.DeleteFunc(p.baseJobs(in.Base), withheld)
-	p.need(headJobs, baseJobs)
+	p.withhold(e, in)
+	head := slices.DeleteFunc(p.headJobs(), p.without(in.Head))
+	base := slices.DeleteFunc(p.baseJobs(in.Base), p.without(in.Head))
+	p.need(head, base)
 	e.purse = p.purse()
-	progress := Progress{Total: len(headJobs) + len(baseJobs)}
+	progress := Progress{Total: len(head) + len(base)}
 	observe := func(base bool) func(run.Event) {
 		return func(ev run.Event) {
 			if e.Observe == nil || ev.Outcome == nil {
@@ -146,38 +149,74 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 			e.Observe(progress)
 		}
 	}
-	if len(baseJobs) > 0 {
-		outcomes, err := p.run(ctx, e, *p.Base, baseJobs, observe(true))
+	judgeBase := func(jobs []run.Job) error {
+		if len(jobs) == 0 {
+			return nil
+		}
+		outcomes, err := p.run(ctx, e, *p.Base, jobs, observe(true))
 		if err != nil {
 			return fmt.Errorf("judge base: %w", err)
 		}
-		collect(in.Base, baseJobs, outcomes)
+		collect(in.Base, jobs, outcomes)
+		return nil
 	}
-	outcomes, err := p.run(ctx, e, p.Head, headJobs, observe(false))
+	alike, others := split(base, head)
+	if err := judgeBase(alike); err != nil {
+		return err
+	}
+	outcomes, err := p.run(ctx, e, p.Head, head, observe(false))
 	if err != nil {
 		return fmt.Errorf("judge head: %w", err)
 	}
-	collect(in.Head, headJobs, outcomes)
-	return nil
+	collect(in.Head, head, outcomes)
+	compared := slices.DeleteFunc(others, p.without(in.Head))
+	progress.Total = len(head) + len(alike) + len(compared)
+	return judgeBase(compared)
 }
 
-// withhold notes the cases that are not judged, and tells which jobs are of
-// them: without a verdict at head there is nothing to compare base with.
-func (p *Prepared) withhold(e Execution, in *reporters.Input) func(run.Job) bool {
-	withheld := map[*schema.Case]bool{}
+// split parts the jobs of base whose execution is also one of head from the
+// others.
+func split(base, head []run.Job) (alike, others []run.Job) {
+	asked := map[string]bool{}
+	for _, j := range head {
+		asked[j.Digests.E] = true
+	}
+	for _, j := range base {
+		if asked[j.Digests.E] {
+			alike = append(alike, j)
+		} else {
+			others = append(others, j)
+		}
+	}
+	return alike, others
+}
+
+// withhold notes the cases that are not judged.
+func (p *Prepared) withhold(e Execution, in *reporters.Input) {
 	for _, r := range p.Plan.Rows {
 		if e.Withhold == nil || r.Action != plan.Run && r.Action != plan.Rejudge {
 			continue
 		}
 		if reason := e.Withhold(r); reason != "" {
 			in.Head[r.Head.ID()] = reporters.Outcome{Unrun: reason}
-			withheld[r.Head] = true
-			if r.Base != nil {
-				withheld[r.Base] = true
-			}
 		}
 	}
-	return func(j run.Job) bool { return withheld[j.Case] }
+}
+
+// without tells which jobs, of either side, are of cases that have no verdict
+// at head although they were tried or withheld: there is nothing to compare
+// base with.
+func (p *Prepared) without(head map[string]reporters.Outcome) func(run.Job) bool {
+	lacking := map[*schema.Case]bool{}
+	for _, r := range p.Plan.Rows {
+		if r.Head == nil {
+			continue
+		}
+		if o, ok := head[r.Head.ID()]; ok && (o.Unrun != "" || o.Result.Verdict == verdict.Error) {
+			lacking[r.Head], lacking[r.Base] = true, true
+		}
+	}
+	return func(j run.Job) bool { return lacking[j.Case] }
 }
 
 func (p *Prepared) headJobs() []run.Job {

@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
-	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -37,7 +36,6 @@ func nowhere(string) (string, bool) { return "", false }
 // prepare plans a valid repository, to be run on a fresh ledger.
 func prepare(t *testing.T, state controller.State) *controller.Prepared {
 	t.Helper()
-	operator := ledger.Trust{Level: ledger.LevelOperator}
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
 		Head: state, ConfigFile: "gavel.yaml", Ledger: newLedger(t), HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
 	})

@@ -192,7 +192,12 @@ func (in *Input) row(p pair) Row {
 	}
 	row.Verdict, row.Error = in.judgement(p)
 	if p.base != nil {
-		row.BaseVerdict = &p.base.Result.Verdict
+		if row.BaseError = p.base.Unrun; row.BaseError == "" {
+			row.BaseVerdict = &p.base.Result.Verdict
+		}
+		if row.BaseVerdict != nil && *row.BaseVerdict == verdict.Error {
+			row.BaseError = p.base.Result.Reason
+		}
 	}
 	if row.Score != nil {
 		scale := row.NativeScale()

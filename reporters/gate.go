@@ -245,7 +245,20 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 		f.unknown("max_drop %v is set and no case was judged on both sides", *s.MaxDrop)
 	case delta != nil && round9(-*delta) > round9(*s.MaxDrop):
 		f.failed("score fell by %s, max_drop is %v", phrase.Score(abs(*delta), 3), *s.MaxDrop)
+	case lacking(r) > 0:
+		f.unknown("max_drop %v is set and base has no verdict of %s", *s.MaxDrop, phrase.Count(lacking(r), "case"))
 	}
+}
+
+// lacking counts the cases that base was to be judged for and was not.
+func lacking(r *Report) int {
+	n := 0
+	for i := range r.Cases {
+		if r.Cases[i].BaseError != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func abs(x float64) *float64 {
@@ -300,5 +313,9 @@ func passReason(r *Report, pairs []pair, rule string, s GateSettings) string {
 	case rule == FailOnAny:
 		return "no case fails (fail_on: any_failure)"
 	}
-	return "no case regressed (fail_on: regression)"
+	said := "no case regressed"
+	if n := r.Diff.Unclear; n > 0 {
+		said += fmt.Sprintf(", %s %s no verdict at base to compare with", phrase.Count(n, "case"), phrase.Verb(n, "has", "have"))
+	}
+	return said + " (fail_on: regression)"
 }

@@ -69,6 +69,10 @@ func TestGate(t *testing.T) {
 		{"min_score without a score", of(nil, failed("timeout")), GateSettings{MinScore: number(0.5)}, GateUndetermined, "nothing has a score"},
 		{"drop", of(pass(1), pass(0.9)), GateSettings{MaxDrop: number(0)}, GateFail, "score fell by 0.100"},
 		{"drop as allowed", of(pass(1), pass(0.9)), GateSettings{MaxDrop: number(0.1)}, GatePass, ""},
+		{"drop where base is not known wholly", func(s *reporttest.Scenario) {
+			of(pass(1), pass(1))(s)
+			s.Add("math/2/sum", failed("timeout"), pass(1), definition)
+		}, GateSettings{MaxDrop: number(0.1)}, GateUndetermined, "base has no verdict of 1 case"},
 		{"drop without a pair", of(unknown, pass(1)), GateSettings{MaxDrop: number(0)}, GateUndetermined, "no case was judged on both sides"},
 
 		{"required passes", of(pass(1), pass(1)), GateSettings{Required: []string{"math/**"}}, GatePass, ""},

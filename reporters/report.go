@@ -108,6 +108,9 @@ type Row struct {
 	Native      *Native          `json:"native"`
 	BaseVerdict *verdict.Verdict `json:"base_verdict"`
 	BaseScore   *float64         `json:"base_score"`
+	// BaseError says why there is no judgement at base although it was to have
+	// one.
+	BaseError string `json:"base_error,omitempty"`
 	// Class is null where nothing was compared: without a base, for a case that
 	// is skipped here but was not at base, for one that was planned but not meant
 	// to run yet, and for one that nothing affects and nobody has judged.

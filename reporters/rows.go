@@ -201,7 +201,7 @@ func Remark(row *Row) string {
 	case "error", "not run":
 		return strings.TrimPrefix(deref(row.Error), notRun)
 	case "unclear":
-		return "base has no verdict to compare with"
+		return strings.TrimSuffix("base has no verdict to compare with: "+strings.TrimPrefix(row.BaseError, notRun), ": ")
 	case "flaky":
 		return row.Turn() + " under the same definition"
 	case "redecided":

@@ -155,7 +155,10 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.tell(result)
+	if err := a.tell(result); err != nil || ctx.Err() == nil {
+		return err
+	}
+	return errInterrupted
 }
 
 // subject is what the flags name, else what the job's event is about.

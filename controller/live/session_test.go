@@ -272,7 +272,7 @@ func TestSuperseded(t *testing.T) {
 	close(s.bot.free)
 	u := s.until(board.Result, nil)
 	s.want(states(u.Board), "talk/level_1/bye fail first", "talk/level_1/hello pass first")
-	s.want(s.bot.calls(), "hi") // and neither bye nor what waited again
+	s.want(s.bot.calls(), "bye", "hello", "hi") // base's, after head; and nothing that waited again
 }
 
 // TestGuard holds that what costs much is asked about, and only that.

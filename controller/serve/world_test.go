@@ -115,7 +115,9 @@ func (a *agent) block() (release func()) {
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.hold = nil
+		if a.hold == hold {
+			a.hold = nil
+		}
 		close(hold)
 	}
 }
@@ -309,8 +311,14 @@ func (w *world) hint() {
 // idle waits until nothing is due.
 func (w *world) idle() {
 	w.t.Helper()
+	w.until(0)
+}
+
+// until waits until no more than so many keys are due or under way.
+func (w *world) until(most int) {
+	w.t.Helper()
 	for {
-		if waiting, running := w.server.Depth(); waiting+running == 0 {
+		if waiting, running := w.server.Depth(); waiting+running <= most {
 			return
 		}
 		select {
