@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/demo"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
@@ -46,11 +45,15 @@ func (a *app) demo(ctx context.Context) error {
 // showDemo judges main, as it was when it was merged, and then the pull
 // request, and prints what that gets.
 func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) error {
-	before, err := a.demoMain(ctx, w, book)
+	merged, err := a.demoPlan(ctx, w, book, "main", "")
 	if err != nil {
 		return err
 	}
-	prepared, err := a.demoPlan(ctx, w, book)
+	before, err := a.execute(ctx, merged, "", controller.Execution{Repository: demo.Repository})
+	if err != nil {
+		return err
+	}
+	prepared, err := a.demoPlan(ctx, w, book, demo.Branch, "main")
 	if err != nil {
 		return err
 	}
@@ -91,33 +94,13 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	return err
 }
 
-// demoMain judges all cases of main.
-func (a *app) demoMain(ctx context.Context, w *workspace, book *ledger.Ledger) (*reporters.Report, error) {
-	main, err := w.repo.Resolve(ctx, "main")
-	if err != nil {
-		return nil, err
-	}
-	state, err := a.at(w, main, nil)
-	if err != nil {
-		return nil, err
-	}
-	operator := ledger.Trust{Level: ledger.LevelOperator}
-	prepared, err := controller.Prepare(ctx, controller.Request{
-		Head: state, ConfigFile: a.configFile, Ledger: book, LookupEnv: a.lookupEnv, HeadTrust: operator,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return a.execute(ctx, prepared, "", controller.Execution{Repository: demo.Repository})
-}
-
-// demoPlan plans the branch against main, both as commits.
-func (a *app) demoPlan(ctx context.Context, w *workspace, book *ledger.Ledger) (*controller.Prepared, error) {
-	head, err := w.repo.Resolve(ctx, demo.Branch)
+// demoPlan plans a branch against another one, or against nothing.
+func (a *app) demoPlan(ctx context.Context, w *workspace, book *ledger.Ledger, branch, base string) (*controller.Prepared, error) {
+	head, err := w.repo.Resolve(ctx, branch)
 	if err != nil {
 		return nil, err
 	}
 	return controller.PrepareCommits(ctx, controller.Commits{
-		Repo: w.repo, Head: head, Base: "main", Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
+		Repo: w.repo, Head: head, Base: base, Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
 	})
 }
