@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
@@ -183,6 +185,41 @@ func TestGroupStatusesSuperseded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBackAgainDuringTheSweep: what the sweep says of a commit that was passed
+// over does not come after what is found out when it is the head again.
+func TestBackAgainDuringTheSweep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ofGroups)
+	release := w.judging()
+	w.push("two")
+	w.hint()
+	<-w.agent.held
+	release()
+	w.idle()
+	at, swept := make(chan struct{}), make(chan struct{})
+	w.forge.Inject(forgetest.Fault{Method: "GET", Path: "/commits/" + w.commits["one"] + "/status", Hold: func() {
+		close(at)
+		<-swept
+	}})
+	if err := w.server.Take(forge.Hint{}); err != nil {
+		t.Fatal(err)
+	}
+	<-at
+	w.push("one")
+	w.hint()
+	for range 200 { // long enough for one that does not wait
+		if waiting, running := w.server.Depth(); waiting+running == 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	close(swept)
+	w.look()
+	w.idle()
+	w.want("one", "success success")
+	w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000"})
 }
 
 // TestGroupStatusesCancelled say so, since their head stays the head.

@@ -121,8 +121,9 @@ type Server struct {
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	heads   map[Key]string // that are under way
-	reasons map[Key]string // why those are not wanted any more
+	heads   map[Key]string          // that are under way
+	swept   map[swept]chan struct{} // closed when the sweep has done with them
+	reasons map[Key]string          // why those are not wanted any more
 }
 
 // New reads what the ledger has. It asks no forge: a repository that cannot be
@@ -132,7 +133,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, roster: newRoster(), open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
 		diary: diary{filepath.Join(cfg.Dir, "anew")}, names: names{file: filepath.Join(cfg.Dir, "names.json")},
-		heads: map[Key]string{}, reasons: map[Key]string{},
+		heads: map[Key]string{}, reasons: map[Key]string{}, swept: map[swept]chan struct{}{},
 	}
 	var err error
 	if s.memory, err = remember(ctx, cfg.Ledger); err != nil {
@@ -306,10 +307,20 @@ func (s *Server) why(ctx context.Context, key Key) string {
 	return s.reasons[key]
 }
 
+// begin waits while the sweep is at the head: what that says must not come after
+// what is found out now.
 func (s *Server) begin(key Key, head string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.heads[key] = head
+	for {
+		s.mu.Lock()
+		done := s.swept[swept{key.Repository, head}]
+		if done == nil {
+			s.heads[key] = head
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		<-done
+	}
 }
 
 func (s *Server) end(key Key) {

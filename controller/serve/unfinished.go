@@ -98,20 +98,42 @@ func (s *Server) sweep(ctx context.Context, repo *repository) error {
 	}
 	var errs []error
 	for _, h := range heads {
-		if s.underWay(repo.id)[h.key()] == h.SHA {
-			continue
-		}
-		if h.Asked {
-			s.loop.AddPatiently(h.key())
-			continue
-		}
-		reason, err := s.passed(ctx, h.key(), h.SHA)
-		if err == nil && reason != "" {
-			err = s.settle(ctx, repo, h, reason)
-		}
-		errs = append(errs, err)
+		errs = append(errs, s.sweepHead(ctx, repo, h))
 	}
 	return errors.Join(errs...)
+}
+
+// A swept is a commit of a repository that the sweep is at.
+type swept struct {
+	repository int64
+	sha        string
+}
+
+// sweepHead ends one that is not under way and does not come to be meanwhile.
+func (s *Server) sweepHead(ctx context.Context, repo *repository, h head) error {
+	at, done := swept{h.Repository, h.SHA}, make(chan struct{})
+	s.mu.Lock()
+	if s.heads[h.key()] == h.SHA {
+		s.mu.Unlock()
+		return nil
+	}
+	s.swept[at] = done
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.swept, at)
+		close(done)
+	}()
+	if h.Asked {
+		s.loop.AddPatiently(h.key())
+		return nil
+	}
+	reason, err := s.passed(ctx, h.key(), h.SHA)
+	if err != nil || reason == "" {
+		return err
+	}
+	return s.settle(ctx, repo, h, reason)
 }
 
 // settle says on a head why nobody waits for it any more.

@@ -9,7 +9,7 @@ import (
 )
 
 // A Fault is how the forge misbehaves, for the requests that it matches. What
-// it does is the first that is set of Hang, Gather, Cut and Status.
+// it does is the first that is set of Hang, Hold, Gather, Cut and Status.
 type Fault struct {
 	// Method is the HTTP method. Defaults to any.
 	Method string
@@ -31,6 +31,8 @@ type Fault struct {
 	Cut bool
 	// Hang answers nothing until the client gives up.
 	Hang bool
+	// Hold is waited for; then the request is answered well.
+	Hold func()
 	// Gather holds the requests until so many have come, then answers them
 	// well: two runs that look at the same moment.
 	Gather int
@@ -121,6 +123,9 @@ func (x *fault) serve(w http.ResponseWriter, r *http.Request, api http.Handler) 
 	switch {
 	case x.Hang:
 		<-r.Context().Done()
+	case x.Hold != nil:
+		x.Hold()
+		api.ServeHTTP(w, r)
 	case x.Gather > 0:
 		select {
 		case <-x.full:
