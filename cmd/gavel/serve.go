@@ -41,7 +41,8 @@ repository; examples/server/gavel-server.yaml shows all of it, "gavel schema
 server" prints what it may hold, and the README beside the example says how a
 GitHub App is made. An App also writes a check run for each head, which tells the
 report at the lines of the definitions. The file is read again when it changes and
-on SIGHUP: repositories come and go, and an invalid file changes nothing.
+on SIGHUP: repositories come and go, listen, data, ledger and poll wait for the
+next start, and an invalid file changes nothing.
 
 --check writes nothing: it says of the file, each credential and each permission
 whether it is there, and how to repair what is not.`,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -44,7 +45,6 @@ func (s *serving) reloading(ctx context.Context) (end func()) {
 // reload puts the operator's file in force as it is now, if it is valid. Without
 // force it does nothing where the file is as it was at the last look.
 func (s *serving) reload(force bool) {
-	before := s.now.Load()
 	data, err := os.ReadFile(s.path)
 	if err != nil {
 		if force {
@@ -68,8 +68,8 @@ func (s *serving) reload(force bool) {
 		s.log.Error().Err(err).Msg("the operator's file cannot be followed; the one before stays in force")
 		return
 	}
-	if later := untilRestart(before.file, now.file); later != "" {
-		s.log.Warn().Str("field", later).Msg("a change takes effect when gavel serve starts again")
+	if later := untilRestart(s.operator.File, now.file); len(later) > 0 {
+		s.log.Warn().Strs("fields", later).Msg("what these fields say takes effect when gavel serve starts again")
 	}
 	s.log.Info().Int("repositories", len(now.file.Repositories)).Msg("the operator's file is in force")
 }
@@ -95,18 +95,19 @@ func (s *serving) adopt(now *setting) error {
 	return nil
 }
 
-// untilRestart names the first field that is read at the start only and was
-// changed.
-func untilRestart(before, now *config.Server) string {
-	switch {
-	case before.Listen != now.Listen:
-		return "listen"
-	case before.Data != now.Data:
-		return "data"
-	case before.Ledger != now.Ledger:
-		return "ledger"
-	case before.Poll != now.Poll:
-		return "poll"
+// untilRestart names the fields that are read at the start only, and are not what
+// they were then.
+func untilRestart(start, now *config.Server) (fields []string) {
+	for field, same := range map[string]bool{
+		"listen": start.Listen == now.Listen,
+		"data":   start.Data == now.Data,
+		"ledger": start.Ledger == now.Ledger,
+		"poll":   start.Poll == now.Poll,
+	} {
+		if !same {
+			fields = append(fields, field)
+		}
 	}
-	return ""
+	slices.Sort(fields)
+	return fields
 }

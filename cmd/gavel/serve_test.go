@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
@@ -265,6 +266,21 @@ func TestServeByTheClock(t *testing.T) {
 	}
 }
 
+// TestUntilRestart names what is not as it was at the start, and nothing that is
+// so again.
+func TestUntilRestart(t *testing.T) {
+	start := config.Server{Listen: ":1", Data: "/data", Ledger: "/ledger", Poll: time.Minute}
+	for want, now := range map[string]config.Server{
+		"":                        {Listen: ":1", Data: "/data", Ledger: "/ledger", Poll: time.Minute, Bots: []int64{7}},
+		"ledger":                  {Listen: ":1", Data: "/data", Ledger: "/other", Poll: time.Minute},
+		"data,ledger,listen,poll": {},
+	} {
+		if got := strings.Join(untilRestart(&start, &now), ","); got != want {
+			t.Errorf("%q waits, want %q", got, want)
+		}
+	}
+}
+
 // TestServeReadsItsFileAgain: an invalid one changes nothing and is told with
 // its line, a valid one brings and takes repositories and secrets.
 func TestServeReadsItsFileAgain(t *testing.T) {
@@ -319,8 +335,8 @@ func TestServeReadsItsFileAgain(t *testing.T) {
 	}
 	text := strings.Replace(string(good), "secret_env: HOOK", "secret_file: "+secrets, 1)
 	text = strings.Replace(text, "repositories: [", "repositories: [{url: "+j.folder+", branches: [main]}, ", 1)
-	write(strings.Replace(text, "listen: 127.0.0.1:0", "listen: 127.0.0.1:1", 1))
-	if line := log.await(t, "when gavel serve starts again"); !strings.Contains(line, `"listen"`) {
+	write(strings.Replace(text, "listen: 127.0.0.1:0", "listen: 127.0.0.1:1", 1) + "poll: 7h\n")
+	if line := log.await(t, "when gavel serve starts again"); !strings.Contains(line, `["listen","poll"]`) {
 		t.Errorf("it is told as %s", line)
 	}
 	log.await(t, `"repositories":2,`)

@@ -1,6 +1,9 @@
 package serve_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -96,6 +99,19 @@ func TestAbuse04RenamedRepository(t *testing.T) {
 		"poll": (*world).poll,
 		"restart": func(w *world) {
 			w.end()
+			w.start()
+		},
+		"copy": func(w *world) { // of what the operator's file says to keep one of
+			w.end()
+			files, err := os.ReadDir(w.dir)
+			for _, f := range files {
+				if !strings.HasPrefix(f.Name(), "ledger.db") && f.Name() != "names.json" {
+					err = errors.Join(err, os.RemoveAll(filepath.Join(w.dir, f.Name())))
+				}
+			}
+			if err != nil {
+				w.t.Fatal(err)
+			}
 			w.start()
 		},
 	} {

@@ -185,7 +185,10 @@ func (s *Server) Take(h forge.Hint) error {
 	repo := s.repo(h.Repository)
 	switch {
 	case repo == nil:
-		s.cfg.Observer.Tell("", fmt.Sprintf("a delivery is of repository %d, which is not listed", h.Repository))
+		s.cfg.Observer.Tell("", fmt.Sprintf("a delivery is of repository %d, which is not listed or was not reached yet", h.Repository))
+		if h.Rerequested != "" && !s.Ready() {
+			return s.open.add(head{Repository: h.Repository, SHA: h.Rerequested, Asked: true})
+		}
 	case h.Rerequested != "":
 		return s.rerequested(repo, h.Rerequested)
 	case h.Number != 0:

@@ -117,6 +117,17 @@ func TestAWishForAnOldCommit(t *testing.T) {
 			w.forge.Heal()
 			w.start()
 		}, "failure 1, failure 1"},
+		"while the repository could not be reached": {"two", func(w *world) {
+			w.push("later")
+			w.hint()
+			w.idle()
+			w.end()
+			w.forge.Inject(forgetest.Fault{Status: 500, Times: -1})
+			w.start()
+			w.rerequest("two")
+			w.forge.Heal()
+			w.poll()
+		}, "failure 1, failure 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,13 +138,11 @@ func TestAWishForAnOldCommit(t *testing.T) {
 			tt.then(w)
 			w.idle()
 			before, asked := len(w.forge.Writes()), len(w.agent.asked)
-			switch name {
-			case "without a report":
+			if !strings.HasPrefix(name, "while ") {
 				w.rerequest(tt.asked)
-				fallthrough
-			default:
+			}
+			if name == "without a report" { // and once more
 				w.rerequest(tt.asked)
-			case "while the forge was away":
 			}
 			w.rerequest("group") // which nobody knows
 			if got := w.check(tt.asked); got != tt.want {
