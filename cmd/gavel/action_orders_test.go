@@ -86,9 +86,11 @@ func TestAnApprovedFork(t *testing.T) {
 	p.wants(p.pullJob("pull_request_target", stranger), "a fork", exitGate)
 	p.report("until somebody with write permission approves", "gavel approve "+head, "run this one again")
 
-	m, id := p.comment("mona", "/gavel approve "+head)
+	id := p.forge.AddComment(1, "mona", "/gavel approve "+head)
+	p.forge.React(id, "github-actions[bot]", "eyes") // another workflow's
+	m := p.job("issue_comment", defaultScope, written("/gavel approve "+head))
 	p.wants(m, "the approval", exitPass, "hello, briefly")
-	if p.reactions(id) != "+1" || p.verdict(head) != "success" {
+	if p.reactions(id) != "eyes, +1" || p.verdict(head) != "success" {
 		t.Errorf("reactions %q, the verdict is %q", p.reactions(id), p.verdict(head))
 	}
 	p.report("mona approved " + head[:7])

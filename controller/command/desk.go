@@ -186,10 +186,15 @@ func (l *look) again(ctx context.Context, cmd *ledger.Command) (bool, error) {
 	if l.desk.self == "" {
 		return false, nil
 	}
-	reacted, err := l.desk.cfg.Client.Reacted(ctx, l.Repository, cmd.Comment, l.desk.self)
+	reactions, err := l.desk.cfg.Client.Reactions(ctx, l.Repository, cmd.Comment, l.desk.self)
 	var refused *forge.DeniedError
-	if err != nil && !errors.As(err, &refused) || !reacted {
+	if err != nil && !errors.As(err, &refused) {
 		return false, err
+	}
+	// Others may write as the same account, as jobs do, and react otherwise.
+	signs := []github.Reaction{github.Done, github.Refused, github.Confused}
+	if !slices.ContainsFunc(reactions, func(r string) bool { return slices.Contains(signs, github.Reaction(r)) }) {
+		return false, nil
 	}
 	cmd.Taken, cmd.Answered = cmd.Written, true
 	if cmd.Verb == Approve {

@@ -93,12 +93,16 @@ func (c *Client) comments(ctx context.Context, repo Repo, path, tag string) (fou
 	return slices.CompactFunc(found, func(a, b Comment) bool { return a.ID == b.ID }), now, nil
 }
 
-// Reacted reports whether an account put a reaction below a comment.
-func (c *Client) Reacted(ctx context.Context, repo Repo, comment int64, login string) (bool, error) {
-	found := false
+// Reactions are those of an account below a comment, such as +1.
+func (c *Client) Reactions(ctx context.Context, repo Repo, comment int64, login string) (found []string, err error) {
 	path := fmt.Sprintf("issues/comments/%d/reactions?per_page=100", comment)
-	_, err := each(ctx, c, listing{repo, path, ""}, func(r struct{ User wireUser }) {
-		found = found || strings.EqualFold(r.User.Login, login)
+	_, err = each(ctx, c, listing{repo, path, ""}, func(r struct {
+		Content string
+		User    wireUser
+	}) {
+		if strings.EqualFold(r.User.Login, login) {
+			found = append(found, r.Content)
+		}
 	})
 	return found, Explain(fmt.Sprintf("list the reactions to comment %d", comment), "pull-requests: read", err)
 }

@@ -94,32 +94,33 @@ func TestOddComments(t *testing.T) {
 	}
 }
 
-// TestReacted looks through all pages for one account.
-func TestReacted(t *testing.T) {
+// TestReactions looks through all pages for those of one account.
+func TestReactions(t *testing.T) {
 	for name, base := range map[string]string{"GitHub": "", "Gitea": "/api/v1"} {
 		t.Run(name, func(t *testing.T) {
 			f, _ := talk(t, 1)
 			c := lister(t, f, base)
-			reacted := func(login string) bool {
+			of := func(login string) []string {
 				t.Helper()
-				is, err := c.Reacted(t.Context(), demo, 1001, login)
+				found, err := c.Reactions(t.Context(), demo, 1001, login)
 				if err != nil {
 					t.Fatal(err)
 				}
-				return is
+				return found
 			}
-			if reacted("maintainer") {
-				t.Error("there is none")
+			if found := of("maintainer"); found != nil {
+				t.Errorf("there is none, and it found %q", found)
 			}
+			f.React(1001, "maintainer", "eyes")
 			for i := range 150 {
 				f.React(1001, fmt.Sprint("user", i), "heart")
 			}
 			f.React(1001, "Maintainer", "-1")
-			if !reacted("maintainer") || reacted("user") {
-				t.Error("not found, or found for somebody else")
+			if diff := cmp.Diff([]string{"eyes", "-1"}, of("maintainer")); diff != "" || of("user") != nil {
+				t.Errorf("found for somebody else, or -want +got:\n%s", diff)
 			}
 			var denied *forge.DeniedError
-			if _, err := c.Reacted(t.Context(), demo, 5, "maintainer"); !errors.As(err, &denied) {
+			if _, err := c.Reactions(t.Context(), demo, 5, "maintainer"); !errors.As(err, &denied) {
 				t.Errorf("of a comment that is gone: %v", err)
 			}
 		})

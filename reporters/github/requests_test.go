@@ -90,7 +90,7 @@ func (s *side) speak() {
 	comment, err := user.UpsertComment(ctx, text("another account's"))
 	s.must(err)
 	s.must(user.React(ctx, comment.ID, github.Done))
-	_, err = s.client.Reacted(ctx, demo, comment.ID, "maintainer")
+	_, err = s.client.Reactions(ctx, demo, comment.ID, "maintainer")
 	s.must(err)
 	s.must(user.SetStatuses(ctx, sha, github.Status{Context: github.ContextVerdict, State: github.Success, Description: "good", TargetURL: "https://example.org"}))
 	check := manyAnnotations(51)
