@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/log"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -119,7 +120,7 @@ func (a *app) newServing(file string) (*serving, error) {
 			return s.metrics.Transport(credential, http.DefaultTransport)
 		},
 	}
-	s.log = newLog(a.stderr, s.redact)
+	s.log = log.New(a.stderr, s.redact)
 	return s, nil
 }
 

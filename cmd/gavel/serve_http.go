@@ -1,15 +1,11 @@
 package main
 
 import (
-	"io"
 	"net/http"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
 // handler answers deliveries and those who watch over the server.
@@ -55,27 +51,4 @@ func (s *serving) observer() serve.Observer {
 		},
 		Tell: func(repository, line string) { s.log.Info().Str("name", repository).Msg(line) },
 	}
-}
-
-// newLog writes lines for people on a terminal, and JSON elsewhere.
-func newLog(w io.Writer, redact func(string) string) zerolog.Logger {
-	clean := redacting{w, redact}
-	if _, isTerminal := terminal.Screen(w); isTerminal {
-		return zerolog.New(zerolog.ConsoleWriter{Out: clean, TimeFormat: time.TimeOnly}).With().Timestamp().Logger()
-	}
-	return zerolog.New(clean).With().Timestamp().Logger()
-}
-
-// A redacting writer is given a whole line at a time.
-type redacting struct {
-	w      io.Writer
-	redact func(string) string
-}
-
-// Write writes the line without the secrets in it.
-func (r redacting) Write(line []byte) (int, error) {
-	if _, err := io.WriteString(r.w, r.redact(string(line))); err != nil {
-		return 0, err
-	}
-	return len(line), nil
 }

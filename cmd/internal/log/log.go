@@ -1,0 +1,35 @@
+// Package log writes what happens for those who watch over a server.
+package log
+
+import (
+	"io"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gavel-evals/gavel/reporters/terminal"
+)
+
+// New writes lines for people on a terminal, and JSON elsewhere. Every line
+// goes through redact, which takes secrets out.
+func New(w io.Writer, redact func(string) string) zerolog.Logger {
+	clean := redacting{w, redact}
+	if _, isTerminal := terminal.Screen(w); isTerminal {
+		return zerolog.New(zerolog.ConsoleWriter{Out: clean, TimeFormat: time.TimeOnly}).With().Timestamp().Logger()
+	}
+	return zerolog.New(clean).With().Timestamp().Logger()
+}
+
+// A redacting writer is given a whole line at a time.
+type redacting struct {
+	w      io.Writer
+	redact func(string) string
+}
+
+// Write writes the line without the secrets in it.
+func (r redacting) Write(line []byte) (int, error) {
+	if _, err := io.WriteString(r.w, r.redact(string(line))); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
