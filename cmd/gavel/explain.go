@@ -25,7 +25,7 @@ updated by the commits that are at hand.`,
 			if len(args) != 1 {
 				return usageError("explain takes the key of one case, such as math/level_1/test_sum")
 			}
-			return a.withLedger(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+			return a.withStored(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
 				return a.explain(ctx, w, book, args[0], base)
 			})
 		},

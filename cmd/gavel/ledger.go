@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +31,7 @@ func (a *app) ledgerCommand() *cobra.Command {
 	add := func(use, short, long, example string, do func(context.Context, *workspace, *ledger.Ledger) error) {
 		cmd.AddCommand(&cobra.Command{
 			Use: use, Short: short, Long: long, Example: example, Args: noArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return a.withLedger(cmd.Context(), do) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.withStored(cmd.Context(), do) },
 		})
 	}
 	add("verify", "Check the file, and that verdicts follow from their samples",
@@ -46,7 +49,8 @@ verdict, call, run or command.`, `  gavel ledger export > ledger.jsonl
 	return cmd
 }
 
-// withLedger opens the repository with its ledger.
+// withLedger opens the repository with its ledger, which is made where it is
+// missing.
 func (a *app) withLedger(ctx context.Context, do func(context.Context, *workspace, *ledger.Ledger) error) (err error) {
 	w, err := a.workspace()
 	if err != nil {
@@ -59,6 +63,34 @@ func (a *app) withLedger(ctx context.Context, do func(context.Context, *workspac
 	}
 	defer func() { err = errors.Join(err, book.Close()) }()
 	return do(ctx, w, book)
+}
+
+// withStored is withLedger for what only looks: where there is no ledger it says
+// so, and looks at an empty one that does not stay.
+func (a *app) withStored(ctx context.Context, do func(context.Context, *workspace, *ledger.Ledger) error) (err error) {
+	w, err := a.workspace()
+	if err != nil {
+		return err
+	}
+	file := a.ledgerAt(w)
+	if err := w.close(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return a.withLedger(ctx, do)
+	}
+	if a.ledgerFile != "" {
+		return usageError("there is no ledger %s; --ledger names the file that gavel run wrote, by default %s", file, usualLedger)
+	}
+	fmt.Fprintf(a.stderr, "gavel: there is no ledger at %s: nothing was judged here yet\n", usualLedger)
+	dir, err := os.MkdirTemp("", "gavel-ledger-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b := *a
+	b.ledgerFile = filepath.Join(dir, "ledger.db")
+	return b.withLedger(ctx, do)
 }
 
 func (a *app) verifyLedger(ctx context.Context, w *workspace, book *ledger.Ledger) error {

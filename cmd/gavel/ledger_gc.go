@@ -42,7 +42,7 @@ environment in which gavel runs.`,
   gavel ledger gc --max-age 720h --dry-run`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withLedger(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+			return a.withStored(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
 				return a.gc(ctx, w, book, f)
 			})
 		},

@@ -163,9 +163,8 @@ func (a *app) openPlace(ctx context.Context) (live.Place, error) {
 	if err != nil {
 		return live.Place{}, errors.Join(err, w.close())
 	}
-	file, own := filepath.Join(w.repo.Root(), controller.OwnFolder, "ledger.db"), []string{controller.OwnFolder + "/"}
+	file, own := a.ledgerAt(w), []string{controller.OwnFolder + "/"}
 	if a.ledgerFile != "" {
-		file = a.ledgerFile
 		if full, err := filepath.Abs(file); err == nil {
 			if rel, err := filepath.Rel(w.repo.Root(), full); err == nil {
 				own = append(own, filepath.ToSlash(rel))

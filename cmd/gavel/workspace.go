@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,9 +187,19 @@ func (a *app) openLedger(ctx context.Context, w *workspace) (*ledger.Ledger, err
 // ledgerPath is where the ledger is: in the repository's own folder, unless
 // another file was named.
 func (a *app) ledgerPath(ctx context.Context, w *workspace) (string, error) {
-	if a.ledgerFile != "" {
-		return a.ledgerFile, nil
+	if a.ledgerFile == "" {
+		if _, err := controller.MakeOwnFolder(ctx, w.repo); err != nil {
+			return "", err
+		}
 	}
-	dir, err := controller.MakeOwnFolder(ctx, w.repo)
-	return filepath.Join(dir, "ledger.db"), err
+	return a.ledgerAt(w), nil
+}
+
+// usualLedger is where the ledger of a repository is, unless --ledger says
+// otherwise.
+const usualLedger = controller.OwnFolder + "/ledger.db"
+
+// ledgerAt is the path of the ledger, whether it is there or not.
+func (a *app) ledgerAt(w *workspace) string {
+	return cmp.Or(a.ledgerFile, filepath.Join(w.repo.Root(), filepath.FromSlash(usualLedger)))
 }
