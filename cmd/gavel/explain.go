@@ -48,7 +48,7 @@ func (a *app) explain(ctx context.Context, w *workspace, book *ledger.Ledger, ke
 		return err
 	}
 	if row.Head != nil && row.Head.Dialect == schema.DialectTestcase {
-		if out.Identity, err = w.identity(ctx, row.Head, prepared.Head.Config.Settings()); err != nil {
+		if out.Identity, err = explain.IdentityAt(ctx, w.repo, row.Head, prepared.Head.Config.Settings()); err != nil {
 			return err
 		}
 	}
@@ -56,29 +56,4 @@ func (a *app) explain(ctx context.Context, w *workspace, book *ledger.Ledger, ke
 		return a.print(out)
 	}
 	return out.Write(a.stdout)
-}
-
-// identity finds out who a case is from the commits up to HEAD.
-func (w *workspace) identity(ctx context.Context, c *schema.Case, settings schema.Settings) (*explain.Identity, error) {
-	past := explain.History{Repository: w.repo.Name(), Settings: settings, Whole: true}
-	if w.repo.Unborn() {
-		return explain.Identify(ctx, c, past)
-	}
-	head, err := w.repo.Resolve(ctx, "HEAD")
-	if err != nil {
-		return nil, err
-	}
-	versions, whole, err := w.repo.Versions(ctx, head, c.Origin.File)
-	if err != nil {
-		return nil, err
-	}
-	past.Whole = whole
-	for _, v := range versions {
-		tree, err := w.repo.FS(v.Commit)
-		if err != nil {
-			return nil, err
-		}
-		past.Versions = append(past.Versions, explain.Version{FS: tree, At: v.At})
-	}
-	return explain.Identify(ctx, c, past)
 }

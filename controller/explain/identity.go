@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -41,6 +42,31 @@ type History struct {
 type Version struct {
 	FS fs.FS
 	At time.Time
+}
+
+// IdentityAt finds out who a case is from the commits up to HEAD.
+func IdentityAt(ctx context.Context, repo *gitrepo.Repository, c *schema.Case, settings schema.Settings) (*Identity, error) {
+	past := History{Repository: repo.Name(), Settings: settings, Whole: true}
+	if repo.Unborn() {
+		return Identify(ctx, c, past)
+	}
+	head, err := repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	versions, whole, err := repo.Versions(ctx, head, c.Origin.File)
+	if err != nil {
+		return nil, err
+	}
+	past.Whole = whole
+	for _, v := range versions {
+		tree, err := repo.FS(v.Commit)
+		if err != nil {
+			return nil, err
+		}
+		past.Versions = append(past.Versions, Version{FS: tree, At: v.At})
+	}
+	return Identify(ctx, c, past)
 }
 
 // Identify finds out who a case is. The case is read in every version of its

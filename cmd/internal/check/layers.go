@@ -57,8 +57,8 @@ var rooms = []room{
 		"controller/watch", "controller/ledger", "controller/run", "controller", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
 	{dir: "controller/explain", sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/target", "controller/ledger", "reporters",
-	}, reason: "it tells what is stored of one case and runs nothing"},
+		"schema", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "reporters",
+	}, reason: "it tells what is stored of one case, and when it was written, and runs nothing"},
 	{dir: "controller/command", sees: []string{"schema", "controller/forge", "controller/ledger", "reporters", "reporters/comment"}, reason: "it reads what people ask for, and runs nothing"},
 	{dir: "controller/review", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/command", "controller", "reporters", "reporters/comment",
