@@ -171,7 +171,10 @@ func testOutbox(t *testing.T, b backend) {
 	want("status a h body a", "comment b h body b")
 	k.check(k.MarkPublished(t.Context(), second[1], "number 7"))
 	want("status a h body a")
-	for destination, receipt := range map[string]string{"comment": "number 7", "status": "", "other": ""} {
+	for _, destination := range []string{"comment", "status", "other"} { // the last two have none
+		k.check(k.ReplaceReceipt(t.Context(), destination, "number 8"))
+	}
+	for destination, receipt := range map[string]string{"comment": "number 8", "status": "", "other": ""} {
 		got, err := k.Receipt(t.Context(), destination)
 		k.check(err)
 		if got != receipt {

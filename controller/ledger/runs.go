@@ -139,6 +139,16 @@ func (l *Ledger) Receipt(ctx context.Context, destination string) (string, error
 	return receipt, l.fault("read the receipt of "+destination, err)
 }
 
+// ReplaceReceipt changes what [Ledger.Receipt] gives for a destination, where it
+// gives anything.
+func (l *Ledger) ReplaceReceipt(ctx context.Context, destination, receipt string) error {
+	err := l.submit(ctx, func(t *tx) error {
+		return t.exec("UPDATE outbox SET receipt = ? WHERE id = (SELECT max(id) FROM outbox WHERE destination = ? AND receipt <> '')",
+			receipt, destination)
+	})
+	return l.fault("replace the receipt of "+destination, err)
+}
+
 // MarkPublished notes that an item was published, with what the place is known
 // by from now on. Earlier items for the same destination are over with it.
 func (l *Ledger) MarkPublished(ctx context.Context, item OutboxItem, receipt string) error {

@@ -120,15 +120,9 @@ func (r *Review) post(ctx context.Context, p posting, item ledger.OutboxItem, te
 // from the last time, and gives the receipt. A new verdict gets a comment of its
 // own where that is asked for, since an edit notifies nobody.
 func (r *Review) comment(ctx context.Context, p posting, text github.Text) ([]byte, error) {
-	stored, err := r.Ledger.Receipt(ctx, p.destination())
+	last, err := r.receiptOf(ctx, p)
 	if err != nil {
 		return nil, err
-	}
-	var last receipt
-	if stored != "" {
-		if err := json.Unmarshal([]byte(stored), &last); err != nil {
-			return nil, fmt.Errorf("read the receipt of %s: %w", p.destination(), err)
-		}
 	}
 	publisher := r.publisher(p, last.Comment)
 	if p.Fresh && last.Comment != 0 && last.Verdict != p.Verdict {
@@ -142,7 +136,36 @@ func (r *Review) comment(ctx context.Context, p posting, text github.Text) ([]by
 		return nil, err
 	}
 	r.Tell(fmt.Sprintf("comment %s: %s", comment.Change, comment.URL))
-	return json.Marshal(receipt{comment.ID, p.Verdict})
+	note, err := json.Marshal(receipt{comment.ID, p.Verdict})
+	if err == nil && comment.ID != last.Comment { // somebody deleted that one
+		err = r.Ledger.ReplaceReceipt(ctx, p.destination(), string(note))
+	}
+	return note, err
+}
+
+// receiptOf is what is kept of the comment that a posting was last, zero where
+// it was none.
+func (r *Review) receiptOf(ctx context.Context, p posting) (last receipt, err error) {
+	stored, err := r.Ledger.Receipt(ctx, p.destination())
+	if err != nil || stored == "" {
+		return last, err
+	}
+	if err := json.Unmarshal([]byte(stored), &last); err != nil {
+		return last, fmt.Errorf("read the receipt of %s: %w", p.destination(), err)
+	}
+	return last, nil
+}
+
+// Stands reports whether the comment of a pull request is where it was written,
+// if it ever was: whoever may write may delete it.
+func (r *Reviewer) Stands(ctx context.Context, number int) (bool, error) {
+	look := &Review{Config: r.cfg}
+	p := posting{Repository: r.cfg.Known, Number: number}
+	last, err := look.receiptOf(ctx, p)
+	if err != nil || last.Comment == 0 {
+		return true, err
+	}
+	return look.publisher(p, last.Comment).Stands(ctx)
 }
 
 // publisher writes a posting; comment is the id that it had last, 0 for none.

@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -39,6 +41,7 @@ type repository struct {
 	listed bool                 // once at least
 	talk   talk
 	looked string // at whose wishes last, see pollWishes
+	stood  int    // whose comment was looked at last, see pollStanding
 
 	wishes wishes
 }
@@ -63,10 +66,11 @@ func (r *repository) follows(branch string) bool {
 
 // poll makes due what is not as it was at the last time.
 func (s *Server) poll(ctx context.Context, repo *repository) error {
-	wishes := s.pollWishes(ctx, repo) // those of new heads are heard when they are judged
+	// New heads are looked at when they are judged.
+	seen := errors.Join(s.pollWishes(ctx, repo), s.pollStanding(ctx, repo))
 	pulls, branches := s.pollPulls(ctx, repo), s.pollBranches(ctx, repo)
 	repo.listed = repo.listed || pulls == nil
-	return errors.Join(wishes, pulls, branches, s.pollComments(ctx, repo), s.pollClock(repo))
+	return errors.Join(seen, pulls, branches, s.pollComments(ctx, repo), s.pollClock(repo))
 }
 
 func (s *Server) pollPulls(ctx context.Context, repo *repository) error {
@@ -122,4 +126,30 @@ func (s *Server) pollBranches(ctx context.Context, repo *repository) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// pollStanding finds comments of ours that somebody deleted, which no listing
+// tells, on a few pull requests at a time.
+func (s *Server) pollStanding(ctx context.Context, repo *repository) error {
+	const most = 10
+	for _, number := range turn(maps.Keys(repo.pulls), repo.stood, most) {
+		repo.stood = number
+		stands, err := repo.reviewer.Stands(ctx, number)
+		if err != nil {
+			return err
+		}
+		if !stands {
+			s.loop.AddPatiently(Key{Repository: repo.id, Pull: number})
+		}
+	}
+	return nil
+}
+
+// turn gives so many of all at most whose turn it is after the last one.
+func turn[T cmp.Ordered](all iter.Seq[T], last T, most int) []T {
+	sorted := slices.Sorted(all)
+	if i := slices.IndexFunc(sorted, func(one T) bool { return one > last }); i > 0 {
+		sorted = slices.Concat(sorted[i:], sorted[:i])
+	}
+	return sorted[:min(most, len(sorted))]
 }

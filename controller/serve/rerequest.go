@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -182,11 +181,7 @@ func (s *Server) pollWishes(ctx context.Context, repo *repository) error {
 	for _, sha := range s.underWay(repo.id) {
 		delete(heads, sha) // it may be about to be answered
 	}
-	commits := slices.Sorted(maps.Keys(heads))
-	if i := slices.IndexFunc(commits, func(sha string) bool { return sha > repo.looked }); i > 0 {
-		commits = slices.Concat(commits[i:], commits[:i])
-	}
-	for _, sha := range commits[:min(most, len(commits))] {
+	for _, sha := range turn(maps.Keys(heads), repo.looked, most) {
 		repo.looked = sha
 		wishes, err := s.wished(ctx, repo, sha)
 		switch {

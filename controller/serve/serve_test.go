@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -118,16 +119,42 @@ func TestInvalidDefinitionsAreJudgedOnce(t *testing.T) {
 	}
 }
 
-// TestADeletedCommentIsMadeAnew.
+// TestADeletedCommentIsMadeAnew, each time, whether that is told or not, and with
+// more pull requests than one look sees.
 func TestADeletedCommentIsMadeAnew(t *testing.T) {
-	w := newWorld(t)
-	w.push("one")
-	w.start()
-	w.idle()
-	w.forge.DeleteComment(w.forge.Comments(1)[0].ID)
-	w.hint()
-	w.idle()
-	w.want("one", "success success")
+	for name, tell := range map[string]func(*world){
+		"hint": (*world).hint,
+		"lost": func(w *world) { w.poll(); w.idle(); w.poll() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.push("one")
+			for n := range 15 {
+				w.forge.AddPull(forgetest.Pull{Number: n + 2, HeadSHA: fmt.Sprintf("%040x", n), HeadRepo: "-", Author: "stranger", BaseSHA: w.commits["main"]})
+			}
+			w.forks = "never"
+			w.start()
+			w.idle()
+			for range 2 {
+				w.forge.DeleteComment(w.forge.Comments(1)[0].ID)
+				tell(w)
+				w.idle()
+				w.want("one", "success success")
+			}
+			w.poll() // its own comment is news
+			w.poll()
+			before := len(w.forge.Requests())
+			w.poll()
+			w.poll()
+			w.idle()
+			for _, r := range w.forge.Requests()[before:] {
+				if strings.HasSuffix(r.Path, "/pulls/1") {
+					t.Error("nothing happened, and the pull request was looked at")
+				}
+			}
+		})
+	}
 }
 
 // TestANewHeadSupersedesTheRun, whose commit says so, and no comment of which

@@ -102,6 +102,16 @@ func (p *Publisher) UpsertComment(ctx context.Context, text Text) (Comment, erro
 	return Comment{}, p.explain(op, p.cfg.Permission, err)
 }
 
+// Stands reports whether the comment is still there that [Config.CommentID]
+// names.
+func (p *Publisher) Stands(ctx context.Context) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found, err := p.stored(ctx)
+	op := fmt.Sprintf("read the comment on %s/%s#%d", p.cfg.Owner, p.cfg.Name, p.cfg.Number)
+	return found != nil, p.explain(op, p.cfg.Permission, err)
+}
+
 // Retire makes our comment an earlier one: what it says goes into a fold below
 // the title, and its marker goes, so that the next [Publisher.UpsertComment]
 // creates another. Where there is none, nothing is done.
