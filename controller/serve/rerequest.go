@@ -13,10 +13,14 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// hush is how long a forge is not asked again that refused it, how long no check
-// run is made again that it shows as unanswered still, and how long that is not
-// told again.
-const hush = time.Hour
+const (
+	// hush is how long a forge is not asked again that refused it, and how long
+	// that is not told again.
+	hush = time.Hour
+	// asAnswered is how long no check run is made again that a forge shows as
+	// unanswered still, unless there is news of a wish.
+	asAnswered = 24 * time.Hour
+)
 
 // wishes is what is known of the check runs of a repository that people want
 // anew. That they do stands on the forge, see [forge.Client.Wishes], so that it
@@ -35,7 +39,7 @@ func (s *Server) wished(ctx context.Context, repo *repository, sha string) ([]re
 	found, err := s.listWishes(ctx, repo, sha)
 	repo.wishes.mu.Lock()
 	defer repo.wishes.mu.Unlock()
-	if s.cfg.Now().Sub(repo.wishes.answered[sha]) < hush {
+	if s.cfg.Now().Sub(repo.wishes.answered[sha]) < asAnswered {
 		found = nil
 	}
 	return found, err
@@ -86,11 +90,11 @@ func (s *Server) answered(ctx context.Context, repo *repository, sha string, err
 	}
 	w, now := &repo.wishes, s.cfg.Now()
 	w.mu.Lock()
-	maps.DeleteFunc(w.answered, func(_ string, at time.Time) bool { return now.Sub(at) >= hush })
+	maps.DeleteFunc(w.answered, func(_ string, at time.Time) bool { return now.Sub(at) >= asAnswered })
 	w.answered[sha] = now
 	w.mu.Unlock()
 	if left, _ := s.listWishes(ctx, repo, sha); len(left) > 0 && !stalled {
-		s.cfg.Observer.Tell(repo.name.String(), fmt.Sprintf("the check run of %.7s was made anew, and the forge shows it as queued still: it is not made again within %v", sha, hush))
+		s.cfg.Observer.Tell(repo.name.String(), fmt.Sprintf("the check run of %.7s was made anew, and the forge shows it as queued still: by itself it is not made again within a day", sha))
 	}
 }
 
