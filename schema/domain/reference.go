@@ -190,8 +190,8 @@ func (t *tree) loadOtherTools() {
 func (t *tree) unknownTools(doc *schema.Document, ids []string) []schema.Problem {
 	var out []schema.Problem
 	for i, id := range ids {
-		if t.tools[id] != nil {
-			continue
+		if raw := doc.JSON("tool_ids", i); t.tools[id] != nil || len(raw) > 0 && raw[0] != '"' {
+			continue // or it is no name, which is said already
 		}
 		known := slices.Collect(maps.Keys(t.tools))
 		hint := schema.DidYouMean(id, known)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -62,7 +63,12 @@ func (t *tree) test(file string) (Definition, []schema.Problem) {
 		return def, found // with those of reading it
 	}
 	for i := range doc.Items() {
-		test, found := t.compile(doc.Part(i), true)
+		item := doc.Part(i)
+		if !item.IsObject() {
+			problems = append(problems, item.Problem("wrong-type", "an item of the list is no test", `write an object with "id", "name" and "prompt"`))
+			continue
+		}
+		test, found := t.compile(item, true)
 		def.Tests = append(def.Tests, test)
 		problems = append(problems, found...)
 	}
@@ -109,7 +115,7 @@ func (c *compiler) look(placed bool) {
 		id = cmp.Or(id, c.domain.EvaluatorID)
 	}
 	switch {
-	case id == "":
+	case id == "", c.doc.Has("evaluator_id") && c.test.EvaluatorID == "":
 	case !c.hasEvaluator(id):
 		c.problems = append(c.problems, c.unknownEvaluator(c.doc, id))
 	case placed && c.doc.Has("expected"):
@@ -140,11 +146,18 @@ func (c *compiler) place() bool {
 	if id := c.doc.Text("domain_id"); id != "" && id != c.domain.ID {
 		c.fail("path-disagrees", fmt.Sprintf("domain_id is %q, but the file is in %s", id, c.domain.ID), "make them agree", "domain_id")
 	}
-	if said := strings.Trim(string(c.doc.JSON("level")), `"`); said != "" && said != "null" && said != c.number {
+	said := c.doc.Text("level")
+	if raw := string(c.doc.JSON("level")); whole.MatchString(raw) {
+		said = raw
+	}
+	if said != "" && said != c.number {
 		c.fail("path-disagrees", fmt.Sprintf("level is %s, but the file is in level_%s", said, c.number), "make them agree", "level")
 	}
 	return true
 }
+
+// whole is a number without a fraction.
+var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
 func (c *compiler) fail(rule, message, hint string, path ...any) {
 	c.problems = append(c.problems, c.doc.Problem(rule, message, hint, path...))
