@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -34,8 +35,9 @@ const defaultConfig = "gavel.yaml"
 type app struct {
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
-	// dir is where the command was started.
-	dir string
+	// program is how the command line was called, and dir where, unless --dir
+	// says otherwise.
+	program, dir string
 	// now and wait pace the writes to a forge; nil means the real clock.
 	now  func() time.Time
 	wait func(ctx context.Context, d time.Duration) error
@@ -44,6 +46,7 @@ type app struct {
 	strict     bool
 	configFile string
 	ledgerFile string
+	into       string
 	// sandbox is what the commands that run programs are allowed.
 	sandbox sandboxFlags
 }
@@ -87,7 +90,7 @@ func Main(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "gavel: find the working directory:", err)
 		return exitInternal
 	}
-	a := &app{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, dir: dir}
+	a := &app{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, dir: dir, program: os.Args[0]}
 	return a.command(ctx, args)
 }
 
@@ -129,8 +132,14 @@ breaks down, and 130 when it is interrupted.`,
   gavel plan --base main       which cases would run, and why
   gavel run --base main        run them and compare with main
   gavel watch                  do so with every file that is saved`,
-		Args:          oneOfItsCommands,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: oneOfItsCommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.dir = a.path(a.into)
+			if a.ledgerFile != "" {
+				a.ledgerFile = a.path(a.ledgerFile)
+			}
+		},
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
@@ -138,6 +147,7 @@ breaks down, and 130 when it is interrupted.`,
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
+	flags.StringVarP(&a.into, "dir", "C", "", "folder to work in as if gavel were started there, such as ../shop (default: here)")
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on stdout instead of text")
 	flags.BoolVar(&a.strict, "strict", false, "treat warnings and notes as errors")
 	flags.StringVar(&a.configFile, "config", defaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
@@ -174,6 +184,14 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return usageError("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// path is that of a file which is named on the command line.
+func (a *app) path(file string) string {
+	if filepath.IsAbs(file) {
+		return filepath.Clean(file)
+	}
+	return filepath.Join(a.dir, file)
 }
 
 // noArgs refuses arguments with the exit code of a usage error.

@@ -38,7 +38,7 @@ func (a *app) demo(ctx context.Context) error {
 		return fmt.Errorf("demo: %w", err)
 	}
 	b := *a
-	b.dir, b.configFile = dir, defaultConfig
+	b.program, b.dir, b.configFile = demo.Program(a.program, a.dir), dir, defaultConfig
 	return b.withLedger(ctx, b.showDemo)
 }
 
@@ -90,7 +90,7 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(a.stdout, demo.Ending(a.dir, file))
+	_, err = fmt.Fprint(a.stdout, demo.Ending(a.program, a.dir, file))
 	return err
 }
 

@@ -71,7 +71,7 @@ func condition(name string) (bool, error) {
 func gavel(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{stdout: &out, stderr: &errs, lookupEnv: func(string) (string, bool) { return "", false }, dir: dir}
+	a := &app{stdout: &out, stderr: &errs, lookupEnv: func(string) (string, bool) { return "", false }, dir: dir, program: "./gavel"}
 	code = a.command(t.Context(), args)
 	return out.String(), errs.String(), code
 }
@@ -112,20 +112,43 @@ func TestDemo(t *testing.T) {
 	stdout = regexp.MustCompile(`(calls), \d+ ms`).ReplaceAllString(stdout, "$1, 20 ms")
 	told, end, ok := strings.Cut(stdout, "\n\nrepository ")
 	_, text, found := strings.Cut(told, comment.Marker("default")+"\n")
-	if !ok || !found || !strings.Contains(end, "gavel explain support/level_1/test_refund_window") {
+	_, commands, suggested := strings.Cut(end, "Try it there:\n")
+	if !ok || !found || !suggested {
 		t.Fatalf("the demo prints %s", stdout)
 	}
 	golden.Compare(t, "testdata/demo.txt", told)
 	inReadme(t, text)
 
-	// What its last lines suggest can be done.
-	path, _, _ := strings.Cut(strings.TrimSpace(end), "\n")
-	again := runExample(t, path, "--base", "main")
-	if again.Summary.Calls != 0 || again.Diff.Regressions != 2 {
-		t.Errorf("the same by hand makes %d calls and finds %+v", again.Summary.Calls, again.Diff)
+	// What its last lines suggest can be done, from anywhere.
+	var said []string
+	for line := range strings.Lines(commands) {
+		words := strings.Fields(line)
+		if words[0] != "./gavel" {
+			t.Fatalf("the demo suggests %s", line)
+		}
+		stdout, stderr, code := gavel(t, t.TempDir(), words[1:]...)
+		said = append(said, fmt.Sprintf("%d %s%s", code, stdout, stderr))
 	}
-	if stdout, stderr, code = gavel(t, path, "explain", "support/level_1/test_refund_window"); code != exitPass || !strings.Contains(stdout, "60 days") {
-		t.Errorf("explain: exit code %d, %s%s", code, stdout, stderr)
+	for i, want := range []string{"0 .*7 to reuse, 1 moved", "2 .*0 calls,.* 2 cases regressed", "0 .*60 days"} {
+		if !regexp.MustCompile("(?s)^" + want).MatchString(said[i]) {
+			t.Errorf("%d: want %s:\n%s", i, want, said[i])
+		}
+	}
+}
+
+// TestProgram says what works where the demo was called.
+func TestProgram(t *testing.T) {
+	for called, want := range map[string]string{
+		"gavel": "gavel", "./gavel": "./gavel", "/opt/go-builds.d/x/gavel": "/opt/go-builds.d/x/gavel",
+		"/tmp/go-build3084876763/b001/exe/gavel": "go run ./cmd/gavel",
+		"/var/.cache/go-build/3a/3a0c-d/gavel":   "go run ./cmd/gavel",
+	} {
+		if got := demo.Program(called, "../.."); got != want {
+			t.Errorf("%s: %s, want %s", called, got, want)
+		}
+	}
+	if got := demo.Program("/tmp/go-build1/b001/exe/gavel", t.TempDir()); got != "go run github.com/gavel-evals/gavel/cmd/gavel@latest" {
+		t.Errorf("elsewhere: %s", got)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -108,10 +107,7 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 		}
 	}
 	if record != "" {
-		if !filepath.IsAbs(record) {
-			record = filepath.Join(a.dir, record)
-		}
-		recorders := target.NewRecorders(record, e.Scrub)
+		recorders := target.NewRecorders(a.path(record), e.Scrub)
 		e.Record = recorders.Record
 		defer func() { err = errors.Join(err, recorders.Close()) }()
 	}
@@ -127,7 +123,7 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 
 func (a *app) writeReport(report *reporters.Report, f runFlags) error {
 	if f.junit != "" {
-		out, err := os.Create(f.junit)
+		out, err := os.Create(a.path(f.junit))
 		if err != nil {
 			return fmt.Errorf("write the JUnit report: %w", err)
 		}
@@ -137,7 +133,7 @@ func (a *app) writeReport(report *reporters.Report, f runFlags) error {
 	}
 	if f.markdown != "" {
 		text := comment.Markdown(report, comment.Options{})
-		if err := os.WriteFile(f.markdown, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(a.path(f.markdown), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("write the comment: %w", err)
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +28,7 @@ func (f *sandboxFlags) bind(cmd *cobra.Command) {
 }
 
 // policy refuses what no sandbox is. Commands without the flags isolate.
-func (f *sandboxFlags) policy(dir string) (sandbox.Policy, error) {
+func (f *sandboxFlags) policy(path func(string) string) (sandbox.Policy, error) {
 	policy := sandbox.Policy{Network: f.network}
 	if f.accept != "" {
 		var err error
@@ -37,24 +36,18 @@ func (f *sandboxFlags) policy(dir string) (sandbox.Policy, error) {
 			return policy, usageError("--sandbox: %w", err)
 		}
 	}
-	absolute := func(folder string) string {
-		if filepath.IsAbs(folder) {
-			return filepath.Clean(folder)
-		}
-		return filepath.Join(dir, folder)
-	}
 	for _, folder := range f.read {
-		policy.Read = append(policy.Read, absolute(folder))
+		policy.Read = append(policy.Read, path(folder))
 	}
 	for _, folder := range f.path {
-		policy.Path = append(policy.Path, absolute(folder))
+		policy.Path = append(policy.Path, path(folder))
 	}
 	return policy, nil
 }
 
 // programs runs the programs of one execution.
 func (a *app) programs(ctx context.Context) (*programs.Runner, error) {
-	policy, err := a.sandbox.policy(a.dir)
+	policy, err := a.sandbox.policy(a.path)
 	if err != nil {
 		return nil, err
 	}

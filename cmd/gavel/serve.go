@@ -93,9 +93,7 @@ type setting struct {
 
 // newServing reads the operator's file and the secrets that it names.
 func (a *app) newServing(file string) (*serving, error) {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(a.dir, file)
-	}
+	file = a.path(file)
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, usageError("read the operator's file: %w; name it with --config", err)

@@ -89,10 +89,7 @@ func (a *app) watch(ctx context.Context, f watchFlags, args []string) error {
 	}
 	b := *a
 	if len(args) == 1 {
-		b.dir = args[0]
-		if !filepath.IsAbs(b.dir) {
-			b.dir = filepath.Join(a.dir, b.dir)
-		}
+		b.dir = a.path(args[0])
 	}
 	if err := b.checkBase(ctx, f.base); err != nil {
 		return err

@@ -7,6 +7,9 @@ package demo
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -61,14 +64,32 @@ adds, moves and removes a case. This is what that affects:
 }
 
 // Ending says where the repository and the comment are, and what to try there.
-func Ending(dir, comment string) string {
+func Ending(program, dir, comment string) string {
 	return fmt.Sprintf(`
-repository  %s
-comment     %s
+repository  %[2]s
+comment     %[3]s
 
 Try it there:
-  gavel plan --base main
-  gavel run --base main
-  gavel explain support/level_1/test_refund_window
-`, dir, comment)
+  %[1]s -C %[2]s plan --base main
+  %[1]s -C %[2]s run --base main
+  %[1]s -C %[2]s explain support/level_1/test_refund_window
+`, program, dir, comment)
 }
+
+// Program is what to write for gavel in a shell that stands in a folder: what
+// was written, unless that was go run, whose program is gone when it ends.
+func Program(called, folder string) string {
+	if !ofGoRun.MatchString(filepath.ToSlash(called)) {
+		return called
+	}
+	const source = "cmd/gavel"
+	if _, err := os.Stat(filepath.Join(folder, filepath.FromSlash(source), "main.go")); err == nil {
+		return "go run ./" + source
+	}
+	return "go run " + module + "/" + source + "@latest"
+}
+
+const module = "github.com/gavel-evals/gavel"
+
+// ofGoRun matches the folders that go run builds in, and its cache.
+var ofGoRun = regexp.MustCompile(`/go-build\d*/`)
