@@ -31,55 +31,53 @@ func (w *world) unheard() {
 	}
 }
 
-// TestAWishIsFound for heads and base branches, whatever became of the news of
+// TestAWishIsFound for a head and a base branch, whatever became of the news of
 // it, and is answered once without a call.
 func TestAWishIsFound(t *testing.T) {
-	for name, lost := range map[string]func(w *world, commit string){
-		"by polling":      func(w *world, _ string) { w.poll() },
-		"after a restart": func(w *world, _ string) { w.end(); w.start() },
-		"after a restart in the middle": func(w *world, commit string) {
+	for name, lost := range map[string]func(w *world){
+		"by polling":      (*world).poll,
+		"after a restart": func(w *world) { w.end(); w.start() },
+		"after a restart in the middle": func(w *world) {
 			w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/check-runs", Status: 500, Times: -1})
-			w.tell(commit)
+			w.tell("one")
+			w.tell("main")
 			w.idle()
 			w.end()
 			w.forge.Heal()
 			w.start()
 		},
-		"asked for twice": func(w *world, commit string) {
-			w.tell(commit)
-			w.tell(commit)
+		"asked for twice": func(w *world) {
+			for range 2 {
+				w.tell("one")
+				w.tell("main")
+			}
 			w.poll()
 		},
 	} {
-		for _, commit := range []string{"one", "main"} {
-			t.Run(name+" of "+commit, func(t *testing.T) {
-				t.Parallel()
-				w := newAppWorld(t)
-				w.push("one")
-				w.start()
-				w.idle()
-				asked := len(w.agent.asked)
-				w.forge.Rerequest(w.commits[commit])
-				lost(w, commit)
-				w.idle()
-				w.poll()
-				w.idle()
-				for _, c := range []string{"one", "main"} {
-					want := "success 1"
-					if c == commit {
-						want = "success 1, success 1"
-					}
-					if got := w.check(c); got != want {
-						t.Errorf("the check runs of %s are %q, want %q", c, got, want)
-					}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newAppWorld(t)
+			w.push("one")
+			w.start()
+			w.idle()
+			asked := len(w.agent.asked)
+			w.forge.Rerequest(w.commits["one"])
+			w.forge.Rerequest(w.commits["main"])
+			lost(w)
+			w.idle()
+			w.poll()
+			w.idle()
+			for _, commit := range []string{"one", "main"} {
+				if got := w.check(commit); got != "success 1, success 1" {
+					t.Errorf("the check runs of %s are %q", commit, got)
 				}
-				if len(w.agent.asked) != asked {
-					t.Errorf("asked %q", w.agent.asked[asked:])
-				}
-				w.unheard()
-				w.want("one", "success success")
-			})
-		}
+			}
+			if len(w.agent.asked) != asked {
+				t.Errorf("asked %q", w.agent.asked[asked:])
+			}
+			w.unheard()
+			w.want("one", "success success")
+		})
 	}
 }
 
