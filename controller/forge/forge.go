@@ -243,17 +243,14 @@ func (c *Client) Pull(ctx context.Context, repo Repo, number int) (Pull, error) 
 
 // Permission asks what user may do with repo. A bot account is no
 // collaborator and has [PermissionNone] without a request: GitHub answers 404
-// for it, as it does for a missing permission of our own. Any error comes with
-// [PermissionUnknown].
+// for it, as it does for a missing permission of our own. So has what is no name
+// of an account. Any error comes with [PermissionUnknown].
 func (c *Client) Permission(ctx context.Context, repo Repo, user string) (Permission, error) {
 	op := fmt.Sprintf("read the permission of %q on %s", user, repo)
 	if err := repo.check(); err != nil {
 		return PermissionUnknown, err
 	}
-	if !userPattern.MatchString(user) {
-		return PermissionUnknown, fmt.Errorf("%s: no user name", op)
-	}
-	if strings.HasSuffix(user, "[bot]") {
+	if !userPattern.MatchString(user) || strings.HasSuffix(user, "[bot]") {
 		return PermissionNone, nil
 	}
 	var wire struct {

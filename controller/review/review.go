@@ -161,8 +161,9 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 		return nil, fmt.Errorf("read the pull request: %w", err)
 	}
 	permission, err := r.cfg.Client.Permission(ctx, r.cfg.Repository, pull.Author)
-	if err != nil {
-		permission = forge.PermissionUnknown
+	var refused *forge.DeniedError
+	if err != nil && !errors.As(err, &refused) {
+		return nil, err // another try may tell
 	}
 	cfg := r.cfg
 	cfg.Repository = pull.Repo // as it is called now, and written
