@@ -298,12 +298,21 @@ func writeInstead(n *node, s *shape.Shape) string {
 			}
 			return "write " + text + " without quotes"
 		}
-	case first == boolNode && slices.Contains([]string{`"yes"`, `"on"`, `"y"`}, strings.ToLower(n.scalar)):
-		return "write true"
-	case first == boolNode && slices.Contains([]string{`"no"`, `"off"`, `"n"`}, strings.ToLower(n.scalar)):
-		return "write false"
 	case first == boolNode:
-		return "write true or false without quotes"
+		return writeBool(n, s)
+	}
+	return "write " + oneOf(s.Kinds)
+}
+
+// writeBool says what to write for what people write in place of true and false.
+func writeBool(n *node, s *shape.Shape) string {
+	switch strings.ToLower(n.scalar) {
+	case `"true"`, `"false"`:
+		return "write " + strings.ToLower(strings.Trim(n.scalar, `"`)) + " without quotes"
+	case `"yes"`, `"on"`, `"y"`, "1":
+		return "write true"
+	case `"no"`, `"off"`, `"n"`, "0":
+		return "write false"
 	}
 	return "write " + oneOf(s.Kinds)
 }

@@ -180,6 +180,10 @@ func (c *compiler) twoPass(e *evaluatorFile) schema.Spec {
 	if !c.expected("#TwoPassExpected", &x) {
 		return nil
 	}
+	if string(x.Answer) == "null" && x.Type != "json" {
+		c.fail("missing-field", "`answer` is null", "write the answer that is expected; null is one of type json alone", "expected", "answer")
+		return nil
+	}
 	spec := evaluator.TwoPass{Answer: x.Answer, Type: x.Type}
 	switch spec.Type {
 	case "":

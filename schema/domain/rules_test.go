@@ -103,6 +103,8 @@ func rules() []struct{ name, file, accepted, rejected string } {
 		{"match can be reached", one, with(`"expected": {"keywords": ["x", "y"], "match": 2}`), with(`"expected": {"keywords": ["x", "y"], "match": 3}`)},
 		{"match is a word or a number", one, with(`"expected": {"keywords": ["x"], "match": "any"}`), with(`"expected": {"keywords": ["x"], "match": "some"}`)},
 		{"two_pass has an answer", one, with(`"evaluator_id": "two_pass", "expected": {"answer": "105"}`), with(`"evaluator_id": "two_pass", "expected": {"type": "numeric"}`)},
+		{"two_pass has an answer that is not null", one, with(`"evaluator_id": "two_pass", "expected": {"answer": null, "type": "json"}`), with(`"evaluator_id": "two_pass", "expected": {"answer": null}`)},
+		{"no keyword is empty", one, with(`"expected": {"keywords": [" "]}`), with(`"expected": {"keywords": ["x", ""], "forbidden": [""]}`)},
 		{"two_pass has a known type", one, with(`"evaluator_id": "two_pass", "expected": {"answer": 1, "type": "choice"}`), with(`"evaluator_id": "two_pass", "expected": {"answer": 1, "type": "number"}`)},
 		{"sql_executor has a check", one, with(`"evaluator_id": "sql_executor", "expected": {"query_type": "SELECT"}`), with(`"evaluator_id": "sql_executor", "expected": {}`)},
 		{"rows are a range", one, with(`"evaluator_id": "sql_executor", "expected": {"min_rows": 1, "max_rows": 1}`), with(`"evaluator_id": "sql_executor", "expected": {"min_rows": 2, "max_rows": 1}`)},
