@@ -70,6 +70,7 @@ func (s *Server) poll(ctx context.Context, repo *repository) error {
 	seen := errors.Join(s.pollWishes(ctx, repo), s.pollStanding(ctx, repo))
 	pulls, branches := s.pollPulls(ctx, repo), s.pollBranches(ctx, repo)
 	repo.listed = repo.listed || pulls == nil
+	s.pollStalled(repo)
 	return errors.Join(seen, pulls, branches, s.pollComments(ctx, repo), s.pollClock(repo))
 }
 

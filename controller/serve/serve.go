@@ -115,6 +115,7 @@ type Server struct {
 	memory *memory
 	open   unfinished
 	names  names
+	stalls stalls
 
 	writing sync.Mutex // held while the diary is read and written
 	diary   diary
@@ -133,14 +134,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, roster: newRoster(), open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
 		diary: diary{filepath.Join(cfg.Dir, "anew")}, names: names{file: filepath.Join(cfg.Dir, "names.json")},
-		heads: map[Key]string{}, reasons: map[Key]string{}, swept: map[swept]chan struct{}{},
+		heads: map[Key]string{}, reasons: map[Key]string{}, swept: map[swept]chan struct{}{}, stalls: stalls{since: map[Key]time.Time{}},
 	}
 	var err error
 	if s.memory, err = remember(ctx, cfg.Ledger); err != nil {
 		return nil, err
 	}
 	s.loop = reconcile.New(reconcile.Config[Key]{
-		Reconcile: s.reconcile, Stale: s.stale, Done: cfg.Observer.Done, Workers: cfg.Workers, Random: cfg.Random,
+		Reconcile: s.reconcile, Stale: s.stale, Done: s.done, Workers: cfg.Workers, Random: cfg.Random,
 		// People wait for their pull requests and for the queue.
 		Background: func(key Key) bool { return key.number() == 0 && key.Commit == "" },
 	})
@@ -171,6 +172,12 @@ func withDefaults(cfg Config) Config {
 		cfg.Observer.Tell = func(string, string) {}
 	}
 	return cfg
+}
+
+// done is told of every look at a key that ended.
+func (s *Server) done(key Key, took time.Duration, err error) {
+	s.stalls.note(key, err, s.cfg.Now())
+	s.cfg.Observer.Done(key, took, err)
 }
 
 // Depth is how many keys wait, and how many are under way.

@@ -1,0 +1,47 @@
+package serve_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/serve"
+)
+
+// TestAPermissionThatIsGivenLater: what the forge refused is true a while after
+// somebody repaired that, without any news; until then it is not asked all the
+// time.
+func TestAPermissionThatIsGivenLater(t *testing.T) {
+	for name, fault := range map[string]forgetest.Fault{
+		"statuses":         {Method: "POST", Path: "/statuses", Status: http.StatusForbidden},
+		"comments":         {Method: "POST", Path: "/comments", Status: http.StatusForbidden},
+		"the pull request": {Method: "GET", Path: "/pulls/1", Status: http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+			w.configure = func(cfg *serve.Config) { cfg.Now = func() time.Time { return now } }
+			w.push("one")
+			fault.Times = -1
+			w.forge.Inject(fault)
+			w.start()
+			w.idle()
+			writes := len(w.forge.Writes())
+			w.poll()
+			w.idle()
+			if more := w.forge.Writes()[writes:]; len(more) > 0 {
+				t.Errorf("asked again at once: %v", more)
+			}
+			w.forge.Heal()
+			now = now.Add(15 * time.Minute)
+			w.poll()
+			w.idle()
+			w.want("one", "success success")
+			if got := w.states("main"); got != "success success" {
+				t.Errorf("the states of main are %q", got)
+			}
+		})
+	}
+}
