@@ -15,9 +15,11 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 	var spec evaluator.Composite
 	rule := schema.Rule{Threshold: threshold}
 	var names []string
+	isBroken := false
 	for _, item := range p.list("evaluators") {
 		ev, ok := c.evaluator(item, threshold)
 		if !ok {
+			isBroken = true
 			continue
 		}
 		if slices.Contains(names, ev.Name) {
@@ -33,6 +35,9 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 		if ev.Weight != 1 {
 			rule.Weights = put(rule.Weights, ev.Name, ev.Weight)
 		}
+	}
+	if isBroken {
+		return spec, rule // that a name is unknown would only follow
 	}
 	if p.has("aggregator") {
 		c.aggregator(p.sub("aggregator"), names, &spec, &rule)

@@ -193,7 +193,9 @@ func (c *compiler) build() *schema.Case {
 	}
 	kase.Policy = c.policy()
 	kase.System, kase.Layers, kase.Drive.Messages = c.input()
+	before := len(c.problems)
 	c.answer = c.expected()
+	c.answer.isBroken = schema.HasErrors(c.problems[before:])
 	kase.Evaluators = c.evaluators(kase.Policy.Bands.Pass)
 	slices.SortFunc(c.inputs, func(a, b schema.Input) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role))

@@ -111,6 +111,8 @@ func (c *compiler) evaluator(p part, threshold float64) (schema.Evaluator, bool)
 	kind := p.text("type")
 	def, ok := definitions[kind]
 	switch {
+	case !p.isObject():
+		return schema.Evaluator{}, false // which the check of the list has said
 	case !ok && p.isText("type"):
 		c.unknownType(p.sub("type"), kind)
 		return schema.Evaluator{}, false

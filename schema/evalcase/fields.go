@@ -33,6 +33,9 @@ func (c *compiler) fields(p part, threshold float64) (schema.Spec, schema.Rule) 
 	if how := p.text("aggregation"); how != "weighted_average" {
 		rule.Aggregate = schema.Aggregate(how)
 	}
+	if c.answer.isBroken {
+		return spec, rule // what is missing in it would only follow
+	}
 	if c.answer.value == nil {
 		c.fail(c.kase.problem("missing-field", "field_accuracy compares with an expected answer that is JSON, and the case has none", "write the expected object as `expected_output`", "expected_output"))
 		return spec, rule

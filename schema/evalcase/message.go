@@ -22,8 +22,9 @@ type answer struct {
 	// reference is the answer as text, value as JSON where it is JSON.
 	reference string
 	value     json.RawMessage
-	// from is where it stands.
-	from part
+	// from is where it stands; isBroken says that there is a mistake in it.
+	from     part
+	isBroken bool
 }
 
 // input gives the system prompt and the messages. The system messages that
