@@ -15,7 +15,7 @@ import (
 // check goes through everything that the schema leaves open.
 func (k *checker) check() {
 	c := k.config
-	c.Definitions, c.Listed = k.folders("definitions", c.Definitions), k.doc.IsList("definitions")
+	c.Definitions, c.Listed = k.folders("definitions", c.Definitions), k.Doc.IsList("definitions")
 	c.Tools = k.folders("tools", c.Tools)
 	k.duration("defaults", "timeout")
 	k.duration("reuse", "max_age")
@@ -35,7 +35,7 @@ func (k *checker) references() {
 	c := k.config
 	k.reference(c.DefaultTarget, "default_target")
 	if c.DefaultTarget == "" && len(c.Targets) > 1 {
-		k.fail("missing-field", "`default_target` is missing and there are several targets",
+		k.Fail("missing-field", "`default_target` is missing and there are several targets",
 			"add default_target: "+k.names()[0], "targets")
 	}
 	k.reference(c.Roles.Judge, "roles", "judge")
@@ -47,7 +47,7 @@ func (k *checker) references() {
 	for alias, name := range c.Aliases {
 		k.reference(name, "aliases", alias)
 		if _, hides := c.Targets[alias]; hides {
-			k.fail("ambiguous-name", fmt.Sprintf("%q is a target and an alias", alias), "rename the alias", "aliases", alias)
+			k.Fail("ambiguous-name", fmt.Sprintf("%q is a target and an alias", alias), "rename the alias", "aliases", alias)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (k *checker) reference(name string, where ...any) {
 	default:
 		hint = "there are " + strings.Join(k.names(), ", ")
 	}
-	k.fail("unknown-target", fmt.Sprintf("there is no target %q", name), hint, where...)
+	k.Fail("unknown-target", fmt.Sprintf("there is no target %q", name), hint, where...)
 }
 
 func (k *checker) names() []string { return slices.Sorted(maps.Keys(k.config.Targets)) }
@@ -72,7 +72,7 @@ func (k *checker) names() []string { return slices.Sorted(maps.Keys(k.config.Tar
 func (k *checker) gate() {
 	g := k.config.Gate
 	if g.FailOn == "threshold" && g.MinScore == nil && g.MaxDrop == nil {
-		k.fail("missing-field", "`fail_on: threshold` needs a threshold", "add min_score or max_drop beside it", "gate", "fail_on")
+		k.Fail("missing-field", "`fail_on: threshold` needs a threshold", "add min_score or max_drop beside it", "gate", "fail_on")
 	}
 	for i, glob := range g.Required {
 		k.glob(glob, "gate", "required", i)
@@ -94,7 +94,7 @@ func (k *checker) money(l Limits, where ...any) {
 	for _, name := range k.names() {
 		t := k.config.Targets[name]
 		if t.Price == nil && t.Provider != Replay && t.Provider != Mock {
-			k.fail("unknown-price", fmt.Sprintf("a budget in usd cannot be kept: target %q has no price", name),
+			k.Fail("unknown-price", fmt.Sprintf("a budget in usd cannot be kept: target %q has no price", name),
 				"add price: {input: …, output: …} to the target, or limit calls or tokens", where...)
 		}
 	}
@@ -106,16 +106,16 @@ func (k *checker) folders(field string, dirs []string) []string {
 	var good []string
 	for i, dir := range dirs {
 		at := []any{field, i}
-		if k.doc.Text(field) != "" {
+		if k.Doc.Text(field) != "" {
 			at = at[:1]
 		}
 		overlaps := slices.IndexFunc(good, func(other string) bool { return within(dir, other) || within(other, dir) })
 		switch {
 		case strings.Contains(dir, `\`):
-			k.fail("path-backslash", fmt.Sprintf("%q has a backslash, which separates no folders here", dir), "write "+strings.ReplaceAll(dir, `\`, "/"), at...)
+			k.Fail("path-backslash", fmt.Sprintf("%q has a backslash, which separates no folders here", dir), "write "+strings.ReplaceAll(dir, `\`, "/"), at...)
 		case !k.inside(dir, at...):
 		case overlaps >= 0:
-			k.fail("overlapping-folders", fmt.Sprintf("%s and %s overlap", good[overlaps], dir), "name each folder once", at...)
+			k.Fail("overlapping-folders", fmt.Sprintf("%s and %s overlap", good[overlaps], dir), "name each folder once", at...)
 		default:
 			good = append(good, dir)
 		}
@@ -132,25 +132,25 @@ func within(dir, other string) bool {
 func (k *checker) inside(name string, where ...any) bool {
 	isInside := fs.ValidPath(path.Clean(name))
 	if !isInside {
-		k.fail("path-escapes", fmt.Sprintf("%q lies outside of the repository", name), "write it relative to the repository root", where...)
+		k.Fail("path-escapes", fmt.Sprintf("%q lies outside of the repository", name), "write it relative to the repository root", where...)
 	}
 	return isInside
 }
 
 func (k *checker) glob(pattern string, where ...any) {
 	if _, err := path.Match(pattern, ""); err != nil {
-		k.fail("bad-glob", fmt.Sprintf("the glob %q is malformed", pattern), "close every [ and escape with \\", where...)
+		k.Fail("bad-glob", fmt.Sprintf("the glob %q is malformed", pattern), "close every [ and escape with \\", where...)
 	}
 }
 
 // duration demands a time with a unit that is more than nothing.
 func (k *checker) duration(where ...any) {
-	if !k.doc.Has(where...) {
+	if !k.Doc.Has(where...) {
 		return
 	}
-	text := k.doc.Text(where...)
+	text := k.Doc.Text(where...)
 	if d, err := time.ParseDuration(text); err != nil || d <= 0 {
-		k.fail("bad-duration", fmt.Sprintf("`%s` is %q, which is no time", where[len(where)-1], text),
+		k.Fail("bad-duration", fmt.Sprintf("`%s` is %q, which is no time", where[len(where)-1], text),
 			"write it with a unit, such as 60s, 5m or 720h", where...)
 	}
 }

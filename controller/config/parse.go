@@ -16,20 +16,20 @@ func Parse(file string, data []byte) (*Config, []schema.Problem) {
 	if doc == nil {
 		return Default(), problems
 	}
-	k := checker{doc: doc}
+	k := checker{Complaints: schema.Complaints{Doc: doc}}
 	k.literalSecrets()
 	for _, p := range doc.Check("#Config", schema.Error) {
 		if !k.has(p.Position) {
-			k.problems = append(k.problems, p)
+			k.Problems = append(k.Problems, p)
 		}
 	}
-	if schema.HasErrors(k.problems) {
-		return Default(), schema.SortProblems(k.problems)
+	if schema.HasErrors(k.Problems) {
+		return Default(), schema.SortProblems(k.Problems)
 	}
 	var f form
 	if err := doc.Decode(&f); err != nil {
-		k.fail("wrong-type", err.Error(), "")
-		return Default(), k.problems
+		k.Fail("wrong-type", err.Error(), "")
+		return Default(), k.Problems
 	}
 	k.config = f.config()
 	for name, t := range k.config.Targets {
@@ -39,29 +39,18 @@ func Parse(file string, data []byte) (*Config, []schema.Problem) {
 		}
 	}
 	k.check()
-	return k.config, schema.SortProblems(k.problems)
+	return k.config, schema.SortProblems(k.Problems)
 }
 
 // A checker finds what the schema cannot say: what must agree across fields.
 type checker struct {
-	doc      *schema.Document
-	config   *Config
-	problems []schema.Problem
-}
-
-func (k *checker) fail(rule, message, hint string, path ...any) {
-	k.problems = append(k.problems, k.doc.Problem(rule, message, hint, path...))
-}
-
-func (k *checker) warn(rule, message, hint string, path ...any) {
-	p := k.doc.Problem(rule, message, hint, path...)
-	p.Severity = schema.Warning
-	k.problems = append(k.problems, p)
+	schema.Complaints
+	config *Config
 }
 
 // has reports whether a problem stands at the place already.
 func (k *checker) has(at schema.Position) bool {
-	return slices.ContainsFunc(k.problems, func(p schema.Problem) bool { return p.Position == at })
+	return slices.ContainsFunc(k.Problems, func(p schema.Problem) bool { return p.Position == at })
 }
 
 // secretNames are keys, without regard to case and separators, whose values
@@ -72,10 +61,10 @@ var secretNames = []string{"accesstoken", "apikey", "apitoken", "authorization",
 // mere unknown fields. It never shows a value.
 func (k *checker) literalSecrets() {
 	fold := strings.NewReplacer("-", "", "_", "")
-	for _, name := range k.doc.Keys("targets") {
-		for _, key := range k.doc.Keys("targets", name) {
+	for _, name := range k.Doc.Keys("targets") {
+		for _, key := range k.Doc.Keys("targets", name) {
 			if slices.Contains(secretNames, fold.Replace(strings.ToLower(key))) {
-				k.fail("literal-secret", "`"+key+"` would put a secret into the repository",
+				k.Fail("literal-secret", "`"+key+"` would put a secret into the repository",
 					"name the environment variable that holds it: api_key_env: OPENAI_API_KEY", "targets", name, key)
 			}
 		}

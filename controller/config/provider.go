@@ -40,7 +40,7 @@ func (k *checker) target(t Target) {
 	k.revision(t)
 	for i, r := range t.Replies {
 		if _, err := regexp.Compile(r.Match); err != nil {
-			k.fail("bad-regex", fmt.Sprintf("`match` of reply %d is no regular expression: %s", i+1, reason(err)),
+			k.Fail("bad-regex", fmt.Sprintf("`match` of reply %d is no regular expression: %s", i+1, reason(err)),
 				"write it in RE2, which has no look-around and no back-references", at("replies", i, "match")...)
 		}
 	}
@@ -53,13 +53,13 @@ func (k *checker) target(t Target) {
 	}
 	for name, used := range map[string]bool{"mocks": len(t.Mocks) > 0, "tools": len(t.Tools) > 0} {
 		if used && !t.RunsTools() {
-			k.warn(name+"-unused", fmt.Sprintf("target %q runs its own tools, so its %s are never used", t.Name, name),
+			k.Warn(name+"-unused", fmt.Sprintf("target %q runs its own tools, so its %s are never used", t.Name, name),
 				"remove them, or write kind: model", at(name)...)
 		}
 	}
 	for name := range t.Parameters {
-		if k.doc.Has(at(name)...) && k.doc.Has(at("parameters", name)...) {
-			k.fail("duplicate-key", fmt.Sprintf("`%s` is set twice", name), "remove one of them", at("parameters", name)...)
+		if k.Doc.Has(at(name)...) && k.Doc.Has(at("parameters", name)...) {
+			k.Fail("duplicate-key", fmt.Sprintf("`%s` is set twice", name), "remove one of them", at("parameters", name)...)
 		}
 	}
 }
@@ -67,18 +67,18 @@ func (k *checker) target(t Target) {
 // revision demands that what is said of the agent's revision fits together.
 func (k *checker) revision(t Target) {
 	at := func(field string) []any { return []any{"targets", t.Name, field} }
-	has := func(field string) bool { return k.doc.Has(at(field)...) }
+	has := func(field string) bool { return k.Doc.Has(at(field)...) }
 	switch {
 	case has("url") && has("url_template"):
-		k.fail("ambiguous-field", "`url` and `url_template` both say where the agent is", "remove one of them", at("url")...)
+		k.Fail("ambiguous-field", "`url` and `url_template` both say where the agent is", "remove one of them", at("url")...)
 	case has("url_template") && !strings.Contains(t.URLTemplate, "{sha}") && !strings.Contains(t.URLTemplate, "{pr}"):
-		k.fail("bad-template", "`url_template` is the same for every revision", "put {sha} or {pr} into it, or write it as url", at("url_template")...)
+		k.Fail("bad-template", "`url_template` is the same for every revision", "put {sha} or {pr} into it, or write it as url", at("url_template")...)
 	case t.Revision == RevisionTemplate && !has("url_template"):
-		k.fail("missing-field", "`revision: url_template` needs a `url_template`", "add url_template: https://…{sha}…", at("revision")...)
+		k.Fail("missing-field", "`revision: url_template` needs a `url_template`", "add url_template: https://…{sha}…", at("revision")...)
 	case has("url_template") && t.Revision == RevisionNone:
-		k.fail("ambiguous-field", "`revision: none` says that the revision is not known, but `url_template` names it", "remove `revision`", at("revision")...)
+		k.Fail("ambiguous-field", "`revision: none` says that the revision is not known, but `url_template` names it", "remove `revision`", at("revision")...)
 	case has("wait_for") && t.Revision == RevisionNone:
-		k.fail("missing-field", "`wait_for` waits for a revision, and none is known", "add revision: reply, or url_template", at("wait_for")...)
+		k.Fail("missing-field", "`wait_for` waits for a revision, and none is known", "add revision: reply, or url_template", at("wait_for")...)
 	}
 }
 
@@ -87,18 +87,18 @@ func (k *checker) revision(t Target) {
 func (k *checker) fields(t Target) {
 	own := providers[t.Provider]
 	for _, name := range own.must {
-		replaced := name == "url" && k.doc.Has("targets", t.Name, "url_template")
+		replaced := name == "url" && k.Doc.Has("targets", t.Name, "url_template")
 		if !replaced && !k.filled("targets", t.Name, name) {
-			k.fail("missing-field", fmt.Sprintf("a target of provider %s needs `%s`", t.Provider, name),
+			k.Fail("missing-field", fmt.Sprintf("a target of provider %s needs `%s`", t.Provider, name),
 				fmt.Sprintf("add %s: …", name), "targets", t.Name)
 		}
 	}
-	for _, name := range k.doc.Keys("targets", t.Name) {
+	for _, name := range k.Doc.Keys("targets", t.Name) {
 		if slices.Contains(own.must, name) || slices.Contains(own.may, name) {
 			continue
 		}
 		if of := providersWith(name); len(of) > 0 {
-			k.fail("foreign-field", fmt.Sprintf("`%s` means nothing to provider %s; it is a field of %s", name, t.Provider, enumerate(of)),
+			k.Fail("foreign-field", fmt.Sprintf("`%s` means nothing to provider %s; it is a field of %s", name, t.Provider, enumerate(of)),
 				"remove it, or correct the provider", "targets", t.Name, name)
 		}
 	}
@@ -115,7 +115,7 @@ func enumerate(names []string) string {
 
 // filled reports whether a field holds something.
 func (k *checker) filled(where ...any) bool {
-	switch string(k.doc.JSON(where...)) {
+	switch string(k.Doc.JSON(where...)) {
 	case "", "null", `""`, "[]", `[""]`:
 		return false
 	}
@@ -144,9 +144,9 @@ func (k *checker) url(text string, where ...any) {
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
 		// The text is not shown: it may hold a credential.
-		k.fail("bad-url", fmt.Sprintf("`%s` is no http or https URL", field), "write it as https://host/path", where...)
+		k.Fail("bad-url", fmt.Sprintf("`%s` is no http or https URL", field), "write it as https://host/path", where...)
 	case u.User != nil:
-		k.fail("literal-secret", fmt.Sprintf("`%s` holds a credential", field), "take it out and name its variable as api_key_env", where...)
+		k.Fail("literal-secret", fmt.Sprintf("`%s` holds a credential", field), "take it out and name its variable as api_key_env", where...)
 	}
 }
 
@@ -156,7 +156,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 // be the secret itself, so it is not shown.
 func (k *checker) variable(name string, where ...any) {
 	if !variableName.MatchString(name) {
-		k.fail("bad-variable", "this is not the name of an environment variable", "write a name such as OPENAI_API_KEY; the value stays out of the file", where...)
+		k.Fail("bad-variable", "this is not the name of an environment variable", "write a name such as OPENAI_API_KEY; the value stays out of the file", where...)
 	}
 }
 

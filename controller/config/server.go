@@ -153,22 +153,22 @@ func ParseServer(file string, data []byte) (*Server, []schema.Problem) {
 	if doc == nil {
 		return nil, problems
 	}
-	k := serverChecker{checker: checker{doc: doc}}
-	k.problems = doc.Check("#Server", schema.Error)
-	if schema.HasErrors(k.problems) {
-		return nil, schema.SortProblems(k.problems)
+	k := serverChecker{checker: checker{Complaints: schema.Complaints{Doc: doc}}}
+	k.Problems = doc.Check("#Server", schema.Error)
+	if schema.HasErrors(k.Problems) {
+		return nil, schema.SortProblems(k.Problems)
 	}
 	var f serverForm
 	if err := doc.Decode(&f); err != nil {
-		k.fail("wrong-type", err.Error(), "")
-		return nil, k.problems
+		k.Fail("wrong-type", err.Error(), "")
+		return nil, k.Problems
 	}
 	k.server = f.server()
 	k.check(f)
-	if schema.HasErrors(k.problems) {
-		return nil, schema.SortProblems(k.problems)
+	if schema.HasErrors(k.Problems) {
+		return nil, schema.SortProblems(k.Problems)
 	}
-	return k.server, schema.SortProblems(k.problems)
+	return k.server, schema.SortProblems(k.Problems)
 }
 
 func (f serverForm) server() *Server {
@@ -213,17 +213,17 @@ type serverChecker struct {
 
 func (k *serverChecker) check(f serverForm) {
 	if _, port, err := net.SplitHostPort(k.server.Listen); err != nil || !isPort(port) {
-		k.fail("bad-address", fmt.Sprintf("`listen` is %q, which is no address", k.server.Listen), "write it as host:port, such as 127.0.0.1:8080", "listen")
+		k.Fail("bad-address", fmt.Sprintf("`listen` is %q, which is no address", k.server.Listen), "write it as host:port, such as 127.0.0.1:8080", "listen")
 	}
 	for i, name := range k.server.Hosts {
 		if name == "" || strings.ContainsAny(name, ":/") {
-			k.fail("bad-host", fmt.Sprintf("`hosts` has %q, which is no name of a host", name), "write the name alone, such as gavel.internal", "hosts", i)
+			k.Fail("bad-host", fmt.Sprintf("`hosts` has %q, which is no name of a host", name), "write the name alone, such as gavel.internal", "hosts", i)
 		}
 	}
 	k.duration("poll")
 	if w := k.server.Webhook; w != nil {
 		if !strings.HasPrefix(w.Path, "/") {
-			k.fail("bad-path", fmt.Sprintf("`path` is %q", w.Path), "begin it with a /", "webhook", "path")
+			k.Fail("bad-path", fmt.Sprintf("`path` is %q", w.Path), "begin it with a /", "webhook", "path")
 		}
 		k.secret(w.Secret, "secret", "webhook")
 		if w.Previous != (Secret{}) {
@@ -238,7 +238,7 @@ func (k *serverChecker) check(f serverForm) {
 		k.repository(i, f.Repositories[i].Schedule)
 		id := strings.ToLower(cmp.Or(k.server.Repositories[i].Name+" "+k.server.Repositories[i].Forge, k.server.Repositories[i].URL))
 		if first, twice := seen[id]; twice {
-			k.fail("duplicate-repository", "the repository stands here for the second time", fmt.Sprintf("it is number %d too; remove one", first+1), "repositories", i)
+			k.Fail("duplicate-repository", "the repository stands here for the second time", fmt.Sprintf("it is number %d too; remove one", first+1), "repositories", i)
 		}
 		seen[id] = i
 	}
@@ -253,11 +253,11 @@ func isPort(text string) bool {
 func (k *serverChecker) secret(s Secret, name string, where ...any) {
 	switch {
 	case s.Env != "" && s.File != "":
-		k.fail("ambiguous-field", fmt.Sprintf("`%s_env` and `%s_file` both hold it", name, name), "remove one of them", append(where, name+"_file")...)
+		k.Fail("ambiguous-field", fmt.Sprintf("`%s_env` and `%s_file` both hold it", name, name), "remove one of them", append(where, name+"_file")...)
 	case s.Env != "":
 		k.variable(s.Env, append(where, name+"_env")...)
 	case s.File == "":
-		k.fail("missing-field", fmt.Sprintf("neither `%s_env` nor `%s_file` says where the secret is", name, name), fmt.Sprintf("add %s_env: GAVEL_%s", name, strings.ToUpper(name)), where...)
+		k.Fail("missing-field", fmt.Sprintf("neither `%s_env` nor `%s_file` says where the secret is", name, name), fmt.Sprintf("add %s_env: GAVEL_%s", name, strings.ToUpper(name)), where...)
 	}
 }
 
@@ -265,9 +265,9 @@ func (k *serverChecker) credential(name string, c Credential) {
 	at := []any{"credentials", name}
 	switch app := c.AppID != 0 || c.Installation != 0 || c.Key != (Secret{}); {
 	case app && c.Token != (Secret{}):
-		k.fail("ambiguous-field", fmt.Sprintf("the credential %q is a token and an App", name), "make two of them", at...)
+		k.Fail("ambiguous-field", fmt.Sprintf("the credential %q is a token and an App", name), "make two of them", at...)
 	case app && c.AppID == 0:
-		k.fail("missing-field", "an App has an id", "add app_id", at...)
+		k.Fail("missing-field", "an App has an id", "add app_id", at...)
 	case app:
 		k.secret(c.Key, "private_key", at...)
 	default:
@@ -281,24 +281,24 @@ func (k *serverChecker) repository(i int, schedule string) {
 	owner, name, both := strings.Cut(r.Name, "/")
 	switch {
 	case r.Name == "" && r.URL == "":
-		k.fail("missing-field", "the repository has neither a name nor a url", "add name: owner/name", "repositories", i)
+		k.Fail("missing-field", "the repository has neither a name nor a url", "add name: owner/name", "repositories", i)
 	case r.Name != "" && (!both || owner == "" || name == "" || strings.Contains(name, "/")):
-		k.fail("bad-name", fmt.Sprintf("`name` is %q", r.Name), "write it as owner/name", at("name")...)
+		k.Fail("bad-name", fmt.Sprintf("`name` is %q", r.Name), "write it as owner/name", at("name")...)
 	}
 	if r.Name == "" && (r.Forge != "" || r.DriftIssue != 0) {
-		k.fail("missing-field", "without a name there is no forge to speak to", "add name: owner/name", "repositories", i)
+		k.Fail("missing-field", "without a name there is no forge to speak to", "add name: owner/name", "repositories", i)
 	}
 	k.url(r.Forge, at("forge")...)
 	k.cloned(r.URL, at("url")...)
 	credential, ok := k.server.Credentials[r.Credential]
 	switch app := credential.AppID != 0; {
 	case app && r.Name == "":
-		k.fail("missing-field", "an App speaks about repositories by their name", "add name: owner/name", "repositories", i)
+		k.Fail("missing-field", "an App speaks about repositories by their name", "add name: owner/name", "repositories", i)
 	case app && strings.HasSuffix(r.Forge, "/api/v1"):
-		k.fail("wrong-value", "Gitea and Forgejo have no GitHub Apps", "name a credential with token_env or token_file", at("credential")...)
+		k.Fail("wrong-value", "Gitea and Forgejo have no GitHub Apps", "name a credential with token_env or token_file", at("credential")...)
 	case !ok && r.Credential != "":
 		known := slices.Sorted(maps.Keys(k.server.Credentials))
-		k.fail("unknown-credential", fmt.Sprintf("there is no credential %q", r.Credential), cmp.Or(schema.DidYouMean(r.Credential, known), "add it under credentials"), at("credential")...)
+		k.Fail("unknown-credential", fmt.Sprintf("there is no credential %q", r.Credential), cmp.Or(schema.DidYouMean(r.Credential, known), "add it under credentials"), at("credential")...)
 	}
 	k.inside(r.Config, at("config")...)
 	if schedule == "" {
@@ -307,7 +307,7 @@ func (k *serverChecker) repository(i int, schedule string) {
 	var err error
 	// A text may bring a time zone of its own; ours comes first and wins.
 	if r.Schedule, err = cron.ParseStandard("CRON_TZ=UTC " + schedule); err != nil {
-		k.fail("bad-schedule", fmt.Sprintf("`schedule` is %q: %v", schedule, err), `write minute hour day month weekday, such as "0 3 * * *" for every day at three`, at("schedule")...)
+		k.Fail("bad-schedule", fmt.Sprintf("`schedule` is %q: %v", schedule, err), `write minute hour day month weekday, such as "0 3 * * *" for every day at three`, at("schedule")...)
 	}
 }
 
@@ -323,7 +323,7 @@ func (k *serverChecker) cloned(address string, where ...any) {
 		return
 	}
 	if !ok || scheme != "ssh" {
-		k.fail("bad-url", "`url` is no address of a repository", "write https://host/path, ssh://host/path or the absolute path of a folder", where...)
+		k.Fail("bad-url", "`url` is no address of a repository", "write https://host/path, ssh://host/path or the absolute path of a folder", where...)
 	}
 }
 

@@ -23,15 +23,15 @@ func (c *compiler) evaluators() ([]schema.Evaluator, string) {
 	id := cmp.Or(c.test.EvaluatorID, c.domain.EvaluatorID)
 	switch {
 	case id == "":
-		c.fail("missing-evaluator", "neither the test nor its domain names an evaluator", `add "evaluator_id": "keyword" or another`)
+		c.Fail("missing-evaluator", "neither the test nor its domain names an evaluator", `add "evaluator_id": "keyword" or another`)
 		return nil, ""
 	case !c.hasEvaluator(id):
-		c.problems = append(c.problems, c.unknownEvaluator(c.doc, id))
+		c.Problems = append(c.Problems, c.unknownEvaluator(c.Doc, id))
 		return nil, ""
 	}
 	e := c.evaluator(id)
 	if e.broken {
-		c.fail("evaluator-invalid", e.file+" is invalid", "mend it first: the test is judged by it", "evaluator_id")
+		c.Fail("evaluator-invalid", e.file+" is invalid", "mend it first: the test is judged by it", "evaluator_id")
 		return nil, ""
 	}
 	if e.file != "" {
@@ -40,7 +40,7 @@ func (c *compiler) evaluators() ([]schema.Evaluator, string) {
 	kind := c.kind(e)
 	if kind == "" {
 		reason := fmt.Sprintf("evaluator not available: %s has neither a prompt nor a regex", id)
-		c.warn("evaluator-not-available", reason, "give it an eval_prompt or an extraction_regex", "evaluator_id")
+		c.Warn("evaluator-not-available", reason, "give it an eval_prompt or an extraction_regex", "evaluator_id")
 		return nil, reason
 	}
 	spec, rule := c.spec(kind, e)
@@ -99,22 +99,22 @@ func (c *compiler) spec(kind string, e *evaluatorFile) (schema.Spec, schema.Rule
 // expected checks and decodes the expected object. false means that there are
 // problems.
 func (c *compiler) expected(def string, into any) bool {
-	if !c.doc.Has("expected") {
-		c.fail("missing-field", "the field `expected` is missing", "the evaluator needs it")
+	if !c.Doc.Has("expected") {
+		c.Fail("missing-field", "the field `expected` is missing", "the evaluator needs it")
 		return false
 	}
-	found := c.doc.CheckPart(def, schema.Warning, "expected")
+	found := c.Doc.CheckPart(def, schema.Warning, "expected")
 	for i := range found {
 		if def == "#TwoPassExpected" && found[i].Rule == "missing-field" {
 			found[i].Hint = c.orAnother("two_pass", found[i].Hint)
 		}
 	}
-	c.problems = append(c.problems, found...)
+	c.Problems = append(c.Problems, found...)
 	if schema.HasErrors(found) {
 		return false
 	}
-	if err := json.Unmarshal(c.doc.JSON("expected"), into); err != nil {
-		c.fail("decode", "expected: "+err.Error(), "", "expected")
+	if err := json.Unmarshal(c.Doc.JSON("expected"), into); err != nil {
+		c.Fail("decode", "expected: "+err.Error(), "", "expected")
 		return false
 	}
 	return true
@@ -131,7 +131,7 @@ var marks = map[string][]string{
 func (c *compiler) orAnother(evaluator, hint string) string {
 	for _, other := range slices.Sorted(maps.Keys(marks)) {
 		for _, field := range marks[other] {
-			if other != evaluator && c.doc.Has("expected", field) {
+			if other != evaluator && c.Doc.Has("expected", field) {
 				return fmt.Sprintf("%s, or write %q into evaluator_id, which looks at `%s`", hint, other, field)
 			}
 		}
@@ -148,7 +148,7 @@ func (c *compiler) keyword(e *evaluatorFile, threshold float64) (schema.Spec, sc
 		return nil, schema.Rule{}
 	}
 	if len(x.Keywords)+len(x.Forbidden) == 0 {
-		c.fail("no-check", "expected has neither keywords nor forbidden", c.orAnother("keyword", `add "keywords": ["…"]`), "expected")
+		c.Fail("no-check", "expected has neither keywords nor forbidden", c.orAnother("keyword", `add "keywords": ["…"]`), "expected")
 		return nil, schema.Rule{}
 	}
 	rule := schema.Rule{Threshold: threshold}
@@ -165,7 +165,7 @@ func (c *compiler) keyword(e *evaluatorFile, threshold float64) (schema.Spec, sc
 	default:
 		rule.Threshold = 1
 		if _, err := fmt.Sscan(word, &rule.Need); err != nil || rule.Need > len(x.Keywords) && len(x.Keywords) > 0 {
-			c.fail("out-of-range", fmt.Sprintf("match asks for %s of %d keywords", word, len(x.Keywords)), "write a number that can be reached, all or any", "expected", "match")
+			c.Fail("out-of-range", fmt.Sprintf("match asks for %s of %d keywords", word, len(x.Keywords)), "write a number that can be reached, all or any", "expected", "match")
 		}
 	}
 	return evaluator.Keyword{Keywords: x.Keywords, Forbidden: x.Forbidden, WholeWords: e.Config.WholeWords}, rule
@@ -181,7 +181,7 @@ func (c *compiler) twoPass(e *evaluatorFile) schema.Spec {
 		return nil
 	}
 	if string(x.Answer) == "null" && x.Type != "json" {
-		c.fail("missing-field", "`answer` is null", "write the answer that is expected; null is one of type json alone", "expected", "answer")
+		c.Fail("missing-field", "`answer` is null", "write the answer that is expected; null is one of type json alone", "expected", "answer")
 		return nil
 	}
 	spec := evaluator.TwoPass{Answer: x.Answer, Type: x.Type}
@@ -252,7 +252,7 @@ func (c *compiler) toolCalls() schema.Spec {
 		spec.Expected[i].Args = args
 	}
 	if len(spec.Expected) == 0 {
-		c.fail("no-check", "expected names no tool", c.orAnother("tool_call", `add "tools": ["…"]`), "expected")
+		c.Fail("no-check", "expected names no tool", c.orAnother("tool_call", `add "tools": ["…"]`), "expected")
 		return nil
 	}
 	return spec
@@ -263,19 +263,19 @@ func (c *compiler) regex(e *evaluatorFile) schema.Spec {
 	if spec.Comparison == "text" {
 		spec.Comparison = ""
 	}
-	expected := c.doc.JSON("expected")
+	expected := c.Doc.JSON("expected")
 	if e.Config.AsPattern {
 		if json.Unmarshal(expected, &spec.Pattern) != nil {
-			c.fail("wrong-type", "`expected` must be a pattern, since the evaluator has use_expected_as_pattern", "write a string", "expected")
+			c.Fail("wrong-type", "`expected` must be a pattern, since the evaluator has use_expected_as_pattern", "write a string", "expected")
 			return nil
 		}
 		if err := checkPattern(spec.Pattern); err != nil {
-			c.fail("regex", err.Error(), "write an RE2 pattern", "expected")
+			c.Fail("regex", err.Error(), "write an RE2 pattern", "expected")
 			return nil
 		}
 		return spec
 	}
-	if c.doc.Has("expected") {
+	if c.Doc.Has("expected") {
 		spec.Expected = expected
 	}
 	return spec
@@ -299,7 +299,7 @@ func checkPattern(pattern string) error {
 func (c *compiler) prompt(e *evaluatorFile) schema.Spec {
 	spec := evaluator.Prompt{Template: e.Prompt, Pattern: e.Regex, MaxScore: e.Config.MaxScore}
 	if strings.Contains(e.Prompt, "{expected}") {
-		spec.Expected = c.doc.JSON("expected")
+		spec.Expected = c.Doc.JSON("expected")
 	}
 	if strings.Contains(e.Prompt, "{level}") {
 		spec.Level = c.number

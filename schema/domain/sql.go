@@ -38,11 +38,11 @@ func (c *compiler) sql(e *evaluatorFile) schema.Spec {
 	}
 	if len(spec.Columns)+len(spec.ForbiddenColumns)+len(spec.Tables)+len(spec.Clauses)+len(spec.Functions) == 0 &&
 		spec.QueryType == "" && spec.MinRows == nil && spec.MaxRows == nil {
-		c.fail("no-check", "expected declares no check", c.orAnother("sql_executor", `add "query_type": "SELECT" or another`), "expected")
+		c.Fail("no-check", "expected declares no check", c.orAnother("sql_executor", `add "query_type": "SELECT" or another`), "expected")
 		return nil
 	}
 	if spec.MinRows != nil && spec.MaxRows != nil && *spec.MinRows > *spec.MaxRows {
-		c.fail("out-of-range", "min_rows is larger than max_rows", "swap them", "expected", "min_rows")
+		c.Fail("out-of-range", "min_rows is larger than max_rows", "swap them", "expected", "min_rows")
 		return nil
 	}
 	if spec.NeedsDatabase() {
@@ -78,7 +78,7 @@ func (c *compiler) database(e *evaluatorFile) []schema.File {
 			return files
 		}
 	}
-	c.fail("missing-database", "columns and rows are checked, but there is no database",
+	c.Fail("missing-database", "columns and rows are checked, but there is no database",
 		fmt.Sprintf("add %s/seed/schema.sql, or config.database to the evaluator", path.Dir(c.domain.file)), "expected")
 	return nil
 }
@@ -122,8 +122,8 @@ func (c *compiler) namedDatabase(e *evaluatorFile) []schema.File {
 func (c *compiler) databaseFile(found schema.Lookup, at ...any) []schema.File {
 	c.inputs = append(c.inputs, found.Inputs...)
 	for _, p := range found.Problems {
-		p.Position = c.doc.At(at...)
-		c.problems = append(c.problems, p)
+		p.Position = c.Doc.At(at...)
+		c.Problems = append(c.Problems, p)
 	}
 	if !found.Found() {
 		return nil

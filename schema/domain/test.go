@@ -38,15 +38,14 @@ type testFile struct {
 // A compiler makes a case of one test.
 type compiler struct {
 	*tree
+	schema.Complaints
 	file   string
-	doc    *schema.Document
 	test   testFile
 	domain *folder
 	level  *folder // nil without a level.json
 	number string  // of the level
 
-	inputs   []schema.Input
-	problems []schema.Problem
+	inputs []schema.Input
 }
 
 // test loads one file of tests: an object is a test, and a list, such as the
@@ -77,48 +76,47 @@ func (t *tree) test(file string) (Definition, []schema.Problem) {
 
 // compile makes a case of a test. Where it has errors there is none.
 func (t *tree) compile(doc *schema.Document, listed bool) (Test, []schema.Problem) {
-	c := &compiler{tree: t, file: doc.File, doc: doc}
+	c := &compiler{tree: t, file: doc.File, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Test", schema.Warning)}}
 	test := Test{At: doc.At()}
-	c.problems = doc.Check("#Test", schema.Warning)
-	broken := schema.HasErrors(c.problems)
+	broken := schema.HasErrors(c.Problems)
 	if err := doc.Decode(&c.test); err != nil && !broken {
-		return test, append(c.problems, doc.Problem("decode", err.Error(), ""))
+		return test, append(c.Problems, doc.Problem("decode", err.Error(), ""))
 	}
 	test.ID, test.At = c.test.ID, doc.At("id")
 	switch placed := c.place(); {
 	case broken:
 		c.look(placed)
-		return test, c.problems
+		return test, c.Problems
 	case !placed:
-		return test, c.problems
+		return test, c.Problems
 	}
 	local := ""
 	if listed {
 		local = c.test.ID
 	}
 	kase := c.build(c.Key(c.file, local))
-	if !schema.HasErrors(c.problems) {
+	if !schema.HasErrors(c.Problems) {
 		test.Case = kase
 		if c.Keep != nil {
 			test.Case = c.Keep(kase)
 		}
 	}
-	return test, c.problems
+	return test, c.Problems
 }
 
 // look looks at what can be looked at in a test with mistakes: the names in it,
 // and what is expected, where it is known by whom.
 func (c *compiler) look(placed bool) {
-	c.problems = append(c.problems, c.unknownTools(c.doc, c.test.ToolIDs)...)
+	c.Problems = append(c.Problems, c.unknownTools(c.Doc, c.test.ToolIDs)...)
 	id := c.test.EvaluatorID
 	if placed {
 		id = cmp.Or(id, c.domain.EvaluatorID)
 	}
 	switch {
-	case id == "", c.doc.Has("evaluator_id") && c.test.EvaluatorID == "":
+	case id == "", c.Doc.Has("evaluator_id") && c.test.EvaluatorID == "":
 	case !c.hasEvaluator(id):
-		c.problems = append(c.problems, c.unknownEvaluator(c.doc, id))
-	case placed && c.doc.Has("expected"):
+		c.Problems = append(c.Problems, c.unknownEvaluator(c.Doc, id))
+	case placed && c.Doc.Has("expected"):
 		c.evaluators()
 	}
 }
@@ -134,24 +132,24 @@ func (c *compiler) place() bool {
 	}
 	switch {
 	case c.domain == nil:
-		c.fail("domain-missing", "domain.json is missing", fmt.Sprintf("add %s/domain.json", path.Dir(dir)))
+		c.Fail("domain-missing", "domain.json is missing", fmt.Sprintf("add %s/domain.json", path.Dir(dir)))
 		return false
 	case c.domain.broken:
-		c.fail("domain-invalid", c.domain.file+" is invalid", "mend it first: the test builds on it")
+		c.Fail("domain-invalid", c.domain.file+" is invalid", "mend it first: the test builds on it")
 		return false
 	case c.level != nil && c.level.broken:
-		c.fail("level-invalid", c.level.file+" is invalid", "mend it first: the test builds on it")
+		c.Fail("level-invalid", c.level.file+" is invalid", "mend it first: the test builds on it")
 		return false
 	}
-	if id := c.doc.Text("domain_id"); id != "" && id != c.domain.ID {
-		c.fail("path-disagrees", fmt.Sprintf("domain_id is %q, but the file is in %s", id, c.domain.ID), "make them agree", "domain_id")
+	if id := c.Doc.Text("domain_id"); id != "" && id != c.domain.ID {
+		c.Fail("path-disagrees", fmt.Sprintf("domain_id is %q, but the file is in %s", id, c.domain.ID), "make them agree", "domain_id")
 	}
-	said := c.doc.Text("level")
-	if raw := string(c.doc.JSON("level")); whole.MatchString(raw) {
+	said := c.Doc.Text("level")
+	if raw := string(c.Doc.JSON("level")); whole.MatchString(raw) {
 		said = raw
 	}
 	if said != "" && said != c.number {
-		c.fail("path-disagrees", fmt.Sprintf("level is %s, but the file is in level_%s", said, c.number), "make them agree", "level")
+		c.Fail("path-disagrees", fmt.Sprintf("level is %s, but the file is in level_%s", said, c.number), "make them agree", "level")
 	}
 	return true
 }
@@ -159,19 +157,9 @@ func (c *compiler) place() bool {
 // whole is a number without a fraction.
 var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
-func (c *compiler) fail(rule, message, hint string, path ...any) {
-	c.problems = append(c.problems, c.doc.Problem(rule, message, hint, path...))
-}
-
-func (c *compiler) warn(rule, message, hint string, path ...any) {
-	p := c.doc.Problem(rule, message, hint, path...)
-	p.Severity = schema.Warning
-	c.problems = append(c.problems, p)
-}
-
 func (c *compiler) build(key string) *schema.Case {
 	kase := &schema.Case{
-		Key: key, Dialect: schema.DialectDomain, Origin: c.doc.At(),
+		Key: key, Dialect: schema.DialectDomain, Origin: c.Doc.At(),
 		Labels: schema.Labels{
 			Name: c.test.Name, Description: c.test.Description, Difficulty: c.test.Difficulty,
 			Groups: []string{c.domain.ID, c.number},
@@ -257,7 +245,7 @@ func (c *compiler) system() (string, []schema.Layer) {
 // offered are the tools of the target and of all layers by function name, the
 // nearest winning, sorted so that the order in which they are listed does not matter.
 func (c *compiler) offered() []schema.Tool {
-	c.problems = append(c.problems, c.unknownTools(c.doc, c.test.ToolIDs)...)
+	c.Problems = append(c.Problems, c.unknownTools(c.Doc, c.test.ToolIDs)...)
 	byName := map[string]schema.Tool{}
 	ids := slices.Concat(c.Settings.Targets[c.Settings.DefaultTarget].Tools, c.domain.ToolIDs)
 	if c.level != nil {
@@ -271,7 +259,7 @@ func (c *compiler) offered() []schema.Tool {
 			c.absent(path.Join(c.Root, "tools", id+".json"), "tool")
 			continue
 		case tf.broken:
-			c.fail("tool-invalid", tf.file+" is invalid", "mend it first: the test offers it", "tool_ids")
+			c.Fail("tool-invalid", tf.file+" is invalid", "mend it first: the test offers it", "tool_ids")
 			continue
 		}
 		byName[tf.tool.Name] = tf.tool

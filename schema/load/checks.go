@@ -56,9 +56,9 @@ func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []s
 	l.addInput(def, schema.Input{File: file, Role: checksRole})
 	doc, problems := src.Open(file)
 	if doc != nil {
-		c := checksReader{doc: doc, src: src, def: def, brief: l.opts.Brief, invalid: invalid}
+		c := checksReader{Complaints: schema.Complaints{Doc: doc}, src: src, def: def, brief: l.opts.Brief, invalid: invalid}
 		c.read()
-		problems = append(problems, c.problems...)
+		problems = append(problems, c.Problems...)
 	}
 	if schema.HasErrors(problems) {
 		def.Cases = nil
@@ -83,22 +83,17 @@ func (l *loader) addInput(def *Definition, in schema.Input) {
 
 // A checksReader reads the checks of one definition.
 type checksReader struct {
-	doc *schema.Document
+	schema.Complaints
 	src schema.Source
 	def *Definition
 	// brief leaves the cases as they are, invalid says that some of them could
 	// not be compiled.
 	brief, invalid bool
-	problems       []schema.Problem
-}
-
-func (r *checksReader) fail(rule, message, hint string, at ...any) {
-	r.problems = append(r.problems, r.doc.Problem(rule, message, hint, at...))
 }
 
 func (r *checksReader) read() {
-	if !r.doc.IsObject() {
-		r.fail("wrong-type", "checks are a map from the local id of a case to its checks", `write "id": [{"contains": "…"}]; the id is . where the file is one case`)
+	if !r.Doc.IsObject() {
+		r.Fail("wrong-type", "checks are a map from the local id of a case to its checks", `write "id": [{"contains": "…"}]; the id is . where the file is one case`)
 		return
 	}
 	whole := r.src.Key(r.def.File, "")
@@ -111,7 +106,7 @@ func (r *checksReader) read() {
 		}
 		cases[id], known = c, append(known, id)
 	}
-	for _, id := range r.doc.Keys() {
+	for _, id := range r.Doc.Keys() {
 		spec, rule := r.list(id)
 		c, ok := cases[id]
 		switch {
@@ -120,9 +115,9 @@ func (r *checksReader) read() {
 			if hint == "" {
 				hint = "the cases are " + strings.Join(known, ", ")
 			}
-			r.fail("unknown-case", fmt.Sprintf("%s has no case %q", path.Base(r.def.File), id), hint, id)
+			r.Fail("unknown-case", fmt.Sprintf("%s has no case %q", path.Base(r.def.File), id), hint, id)
 		case ok && !r.brief && len(spec.Checks) > 0:
-			attach(c, r.doc.File, spec, rule)
+			attach(c, r.Doc.File, spec, rule)
 		}
 	}
 }
@@ -146,20 +141,20 @@ func attach(c *schema.Case, file string, spec evaluator.Checks, rule schema.Rule
 func (r *checksReader) list(id string) (evaluator.Checks, schema.Rule) {
 	var spec evaluator.Checks
 	most := map[string]float64{}
-	if !r.doc.IsList(id) || r.doc.Items(id) == 0 {
-		r.fail("wrong-type", fmt.Sprintf("the checks of %q are no list", id), `write [{"contains": "…"}]`, id)
+	if !r.Doc.IsList(id) || r.Doc.Items(id) == 0 {
+		r.Fail("wrong-type", fmt.Sprintf("the checks of %q are no list", id), `write [{"contains": "…"}]`, id)
 		return spec, schema.Rule{}
 	}
 	count := map[string]int{}
-	for i := range r.doc.Items(id) {
-		found := r.doc.CheckPart("#Check", schema.Error, id, i)
-		r.problems = append(r.problems, found...)
+	for i := range r.Doc.Items(id) {
+		found := r.Doc.CheckPart("#Check", schema.Error, id, i)
+		r.Problems = append(r.Problems, found...)
 		if schema.HasErrors(found) {
 			continue
 		}
-		keys := r.doc.Keys(id, i)
+		keys := r.Doc.Keys(id, i)
 		if len(keys) != 1 {
-			r.fail("one-check", fmt.Sprintf("a check has one field, and this one has %d", len(keys)), "write an item of the list for each check", id, i)
+			r.Fail("one-check", fmt.Sprintf("a check has one field, and this one has %d", len(keys)), "write an item of the list for each check", id, i)
 			continue
 		}
 		check := evaluator.Check{Kind: keys[0], ID: keys[0]}
@@ -177,29 +172,29 @@ func (r *checksReader) list(id string) (evaluator.Checks, schema.Rule) {
 
 // value reads what a check compares with.
 func (r *checksReader) value(check *evaluator.Check, most map[string]float64, at ...any) {
-	check.Text = r.doc.Text(at...)
-	raw := r.doc.JSON(at...)
+	check.Text = r.Doc.Text(at...)
+	raw := r.Doc.JSON(at...)
 	switch check.Kind {
 	case evaluator.CheckRegex:
 		_, err := regexp.Compile(check.Text)
 		if err != nil || len(check.Text) > maxCheckPattern {
-			r.fail("regex", "the pattern does not compile, or is longer than 4096 bytes", "write an RE2 pattern", at...)
+			r.Fail("regex", "the pattern does not compile, or is longer than 4096 bytes", "write an RE2 pattern", at...)
 		}
 	case evaluator.CheckJSON:
-		if !r.doc.IsObject(at...) {
+		if !r.Doc.IsObject(at...) {
 			if string(raw) == "false" {
-				r.fail("wrong-value", "`is_json: false` demands nothing", "write true or a JSON Schema, or remove it", at...)
+				r.Fail("wrong-value", "`is_json: false` demands nothing", "write true or a JSON Schema, or remove it", at...)
 			}
 			return
 		}
 		if _, err := jsonform.Parse(raw); err != nil {
-			r.fail("json-schema", "the JSON Schema cannot be read: "+err.Error(), "", at...)
+			r.Fail("json-schema", "the JSON Schema cannot be read: "+err.Error(), "", at...)
 		}
 		check.Form = raw
 	case evaluator.CheckLatency, evaluator.CheckCost:
 		var bound float64
 		if err := json.Unmarshal(raw, &bound); err != nil {
-			r.fail("decode", err.Error(), "", at...)
+			r.Fail("decode", err.Error(), "", at...)
 		}
 		most[check.ID] = bound
 	}

@@ -36,7 +36,7 @@ func (c *compiler) evaluators() []schema.Evaluator {
 func (c *compiler) judge() schema.Evaluator {
 	criteria, weights := c.criteria()
 	threshold := field[float64](c, "threshold")
-	instruction := c.doc.Text("testing_prompt")
+	instruction := c.Doc.Text("testing_prompt")
 	ev := schema.Evaluator{Weight: 1}
 	if c.evaluationType() == numeric {
 		spec := evaluator.Criteria{Instruction: instruction, Criteria: criteria}
@@ -45,7 +45,7 @@ func (c *compiler) judge() schema.Evaluator {
 		spec := evaluator.Semantic{Instruction: instruction, Criteria: criteria}
 		ev.Spec, ev.Rule = spec, spec.Rule()
 		if threshold != nil {
-			c.warn("ignored-field", "`threshold` is ignored, since evaluation_type is default", `write "evaluation_type": "numeric", or remove it`, "threshold")
+			c.Warn("ignored-field", "`threshold` is ignored, since evaluation_type is default", `write "evaluation_type": "numeric", or remove it`, "threshold")
 		}
 	}
 	ev.Name = ev.Spec.Kind()
@@ -53,41 +53,41 @@ func (c *compiler) judge() schema.Evaluator {
 }
 
 func (c *compiler) evaluationType() string {
-	return cmp.Or(c.doc.Text("evaluation_type"), semantic)
+	return cmp.Or(c.Doc.Text("evaluation_type"), semantic)
 }
 
 // criteria reads the rubric. The weights are apart where they count for the
 // score, and are shown to the judge where it is the judge who weighs.
 func (c *compiler) criteria() ([]evaluator.Criterion, []float64) {
 	isNumeric := c.evaluationType() == numeric
-	if !c.doc.Has("rubric") {
+	if !c.Doc.Has("rubric") {
 		if isNumeric {
-			c.fail("missing-field", "the field `rubric` is missing, and evaluation_type is numeric", `add "rubric": {"criteria": [{"name": …, "weight": 1}]}`)
+			c.Fail("missing-field", "the field `rubric` is missing, and evaluation_type is numeric", `add "rubric": {"criteria": [{"name": …, "weight": 1}]}`)
 		}
 		return nil, nil
 	}
 	var out []evaluator.Criterion
 	var weights []float64
 	lines := map[string]int{}
-	for i := range c.doc.Items("rubric", "criteria") {
+	for i := range c.Doc.Items("rubric", "criteria") {
 		at := func(name string) []any { return []any{"rubric", "criteria", i, name} }
-		name := c.doc.Text(at("name")...)
+		name := c.Doc.Text(at("name")...)
 		if first, dup := lines[name]; dup {
-			c.fail("duplicate-id", fmt.Sprintf("the rubric has the criterion %q twice", name), fmt.Sprintf("the first is in line %d; rename one", first), at("name")...)
+			c.Fail("duplicate-id", fmt.Sprintf("the rubric has the criterion %q twice", name), fmt.Sprintf("the first is in line %d; rename one", first), at("name")...)
 		}
-		lines[name] = c.doc.At(at("name")...).Line
-		criterion := evaluator.Criterion{Name: name, Description: c.doc.Text(at("description")...)}
+		lines[name] = c.Doc.At(at("name")...).Line
+		criterion := evaluator.Criterion{Name: name, Description: c.Doc.Text(at("description")...)}
 		weight := field[float64](c, at("weight")...)
 		switch {
 		case !isNumeric:
 			criterion.Weight = weight
-		case weight == nil && !c.doc.Has(at("weight")...):
-			c.fail("missing-field", fmt.Sprintf("the criterion %q has no weight, and evaluation_type is numeric", name), `add "weight": …`, at("weight")...)
+		case weight == nil && !c.Doc.Has(at("weight")...):
+			c.Fail("missing-field", fmt.Sprintf("the criterion %q has no weight, and evaluation_type is numeric", name), `add "weight": …`, at("weight")...)
 		}
 		weights = append(weights, orElse(weight, 0))
 		out = append(out, criterion)
 	}
-	if isNumeric && !schema.HasErrors(c.problems) {
+	if isNumeric && !schema.HasErrors(c.Problems) {
 		c.checkSum(weights)
 	}
 	return out, weights
@@ -101,11 +101,11 @@ func (c *compiler) checkSum(weights []float64) {
 	}
 	switch {
 	case sum == 0:
-		c.fail("out-of-range", "the weights of the rubric sum to 0", "give one of the criteria a weight", "rubric", "criteria")
+		c.Fail("out-of-range", "the weights of the rubric sum to 0", "give one of the criteria a weight", "rubric", "criteria")
 	case math.IsInf(sum, 0):
-		c.fail("out-of-range", "the weights of the rubric are too large", "let them sum to 1", "rubric", "criteria")
+		c.Fail("out-of-range", "the weights of the rubric are too large", "let them sum to 1", "rubric", "criteria")
 	case math.Abs(sum-1) > 1e-9:
-		c.warn("weights-sum", fmt.Sprintf("the weights of the rubric sum to %s and not to 1", strconv.FormatFloat(sum, 'g', 9, 64)),
+		c.Warn("weights-sum", fmt.Sprintf("the weights of the rubric sum to %s and not to 1", strconv.FormatFloat(sum, 'g', 9, 64)),
 			"the score is divided by the sum", "rubric", "criteria")
 	}
 }
@@ -113,18 +113,18 @@ func (c *compiler) checkSum(weights []float64) {
 // counts reads expected_tools, sorted by tool.
 func (c *compiler) counts() []evaluator.ToolCount {
 	const name = "expected_tools"
-	if c.doc.Items(name) > 0 && c.doc.Text("test_type") != "agent" {
-		c.warn("ignored-field", "`expected_tools` is ignored, since test_type is not agent", "remove it", name)
+	if c.Doc.Items(name) > 0 && c.Doc.Text("test_type") != "agent" {
+		c.Warn("ignored-field", "`expected_tools` is ignored, since test_type is not agent", "remove it", name)
 		return nil
 	}
 	var out []evaluator.ToolCount
 	lines := map[string]int{}
-	for i := range c.doc.Items(name) {
-		tool := c.doc.Text(name, i, "name")
+	for i := range c.Doc.Items(name) {
+		tool := c.Doc.Text(name, i, "name")
 		if first, dup := lines[tool]; dup {
-			c.fail("duplicate-id", fmt.Sprintf("the tool %q has two entries", tool), fmt.Sprintf("write its rules into the entry in line %d", first), name, i, "name")
+			c.Fail("duplicate-id", fmt.Sprintf("the tool %q has two entries", tool), fmt.Sprintf("write its rules into the entry in line %d", first), name, i, "name")
 		}
-		lines[tool] = c.doc.At(name, i, "name").Line
+		lines[tool] = c.Doc.At(name, i, "name").Line
 		out = append(out, c.count(tool, name, i))
 	}
 	slices.SortFunc(out, func(a, b evaluator.ToolCount) int { return strings.Compare(a.Tool, b.Tool) })
@@ -136,7 +136,7 @@ func (c *compiler) count(tool string, at ...any) evaluator.ToolCount {
 	least, most, rules := 0, math.MaxInt, 0
 	for _, op := range []string{"eq", "lt", "le", "gt", "ge"} {
 		path := append(slices.Clone(at), op)
-		if c.doc.Has(path...) {
+		if c.Doc.Has(path...) {
 			rules++
 		}
 		n := field[int](c, path...)
@@ -159,9 +159,9 @@ func (c *compiler) count(tool string, at ...any) evaluator.ToolCount {
 	}
 	switch {
 	case rules == 0:
-		c.fail("no-check", fmt.Sprintf("the tool %q has no rule", tool), "add eq, lt, le, gt or ge", at...)
+		c.Fail("no-check", fmt.Sprintf("the tool %q has no rule", tool), "add eq, lt, le, gt or ge", at...)
 	case least > most:
-		c.fail("out-of-range", fmt.Sprintf("no number of calls of %q satisfies its rules", tool), "all rules of an entry must hold; remove one", at...)
+		c.Fail("out-of-range", fmt.Sprintf("no number of calls of %q satisfies its rules", tool), "all rules of an entry must hold; remove one", at...)
 	}
 	count := evaluator.ToolCount{Tool: tool, Least: least}
 	if most < math.MaxInt {

@@ -27,20 +27,20 @@ func (c *compiler) retry() *schema.Retry {
 	edited := orElse(field[bool](c, "edit_prompt"), false)
 	switch {
 	case !on && most > 0:
-		c.warn("ignored-field", "`max_retries` is ignored, since retry is not true", `write "retry": true, or remove it`, "max_retries")
+		c.Warn("ignored-field", "`max_retries` is ignored, since retry is not true", `write "retry": true, or remove it`, "max_retries")
 	case on && most == 0:
-		c.warn("ignored-field", "`retry` has no effect, since max_retries is 0", `write "max_retries": 1 or more`, "retry")
+		c.Warn("ignored-field", "`retry` has no effect, since max_retries is 0", `write "max_retries": 1 or more`, "retry")
 	}
 	if !on || most == 0 {
 		if edited {
-			c.warn("ignored-field", "`edit_prompt` has no effect without a retry", `write "retry": true and "max_retries": 1 or more`, "edit_prompt")
+			c.Warn("ignored-field", "`edit_prompt` has no effect without a retry", `write "retry": true and "max_retries": 1 or more`, "edit_prompt")
 		}
 		return nil
 	}
 	retry := &schema.Retry{Most: most}
 	if edited {
 		retry.Edit = &schema.Edit{Editor: schema.GeminiEditor, ShowOutputs: true}
-		if c.doc.Text("editor_model") == "claude" {
+		if c.Doc.Text("editor_model") == "claude" {
 			retry.Edit = &schema.Edit{Editor: schema.ClaudeEditor}
 		}
 	}
@@ -52,16 +52,16 @@ func (c *compiler) checkRetry(kase *schema.Case) {
 	if kase.Policy.Retry == nil || len(kase.Evaluators) != 1 || !kase.Evaluators[0].Rule.Ungated {
 		return
 	}
-	c.warn("never-retried", "the case is never retried, since without a threshold every score passes", `add "threshold": …`, "retry")
+	c.Warn("never-retried", "the case is never retried, since without a threshold every score passes", `add "threshold": …`, "retry")
 }
 
 // rival reads new_prompt. Numeric scores are compared criterion by criterion;
 // a semantic judgement needs to see both outputs.
 func (c *compiler) rival(judged []schema.Evaluator) *schema.Rival {
-	text := c.doc.Text("new_prompt")
+	text := c.Doc.Text("new_prompt")
 	if strings.TrimSpace(text) == "" {
-		if c.doc.Has("new_prompt") {
-			c.warn("ignored-field", "`new_prompt` is empty; nothing is compared", "write a prompt, or remove it", "new_prompt")
+		if c.Doc.Has("new_prompt") {
+			c.Warn("ignored-field", "`new_prompt` is empty; nothing is compared", "write a prompt, or remove it", "new_prompt")
 		}
 		return nil
 	}
@@ -82,9 +82,9 @@ func (c *compiler) checkPrompt(target string, kase *schema.Case) {
 	}
 	hint := "write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"
 	if kase.Rival != nil {
-		c.fail("prompt-not-accepted", target+" takes no prompt from outside, so that none can be compared", hint, "new_prompt")
+		c.Fail("prompt-not-accepted", target+" takes no prompt from outside, so that none can be compared", hint, "new_prompt")
 	}
 	if retry := kase.Policy.Retry; retry != nil && retry.Edit != nil {
-		c.fail("prompt-not-accepted", target+" takes no prompt from outside, so that it cannot be rewritten", hint, "edit_prompt")
+		c.Fail("prompt-not-accepted", target+" takes no prompt from outside, so that it cannot be rewritten", hint, "edit_prompt")
 	}
 }

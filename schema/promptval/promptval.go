@@ -38,47 +38,36 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		}
 		doc = doc.Part(0)
 	}
-	c := &compiler{Source: src, doc: doc, problems: doc.Check("#Promptval", schema.Error)}
-	if known := c.problems; schema.HasErrors(known) {
+	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Promptval", schema.Error)}}
+	if known := c.Problems; schema.HasErrors(known) {
 		if name := doc.Text("name"); name != "" {
 			c.target(name)
 		}
-		return nil, schema.SortProblems(append(known, schema.LeadingNowhere(c.problems)...))
+		return nil, schema.SortProblems(append(known, schema.LeadingNowhere(c.Problems)...))
 	}
 	kase := c.build()
-	c.problems = schema.SortProblems(c.problems)
-	if schema.HasErrors(c.problems) {
-		return nil, c.problems
+	c.Problems = schema.SortProblems(c.Problems)
+	if schema.HasErrors(c.Problems) {
+		return nil, c.Problems
 	}
-	return []*schema.Case{kase}, c.problems
+	return []*schema.Case{kase}, c.Problems
 }
 
 // A compiler makes a case of a configuration.
 type compiler struct {
 	schema.Source
-	doc      *schema.Document
-	problems []schema.Problem
-}
-
-func (c *compiler) fail(rule, message, hint string, path ...any) {
-	c.problems = append(c.problems, c.doc.Problem(rule, message, hint, path...))
-}
-
-func (c *compiler) warn(rule, message, hint string, path ...any) {
-	p := c.doc.Problem(rule, message, hint, path...)
-	p.Severity = schema.Warning
-	c.problems = append(c.problems, p)
+	schema.Complaints
 }
 
 // field reads a field that passed the check; nil where it is absent or null.
 // What is left to go wrong are numbers that no variable holds.
 func field[T any](c *compiler, path ...any) *T {
-	if !c.doc.Has(path...) {
+	if !c.Doc.Has(path...) {
 		return nil
 	}
 	var v T
-	if err := json.Unmarshal(c.doc.JSON(path...), &v); err != nil {
-		c.fail("out-of-range", fmt.Sprintf("`%s` is too large", path[len(path)-1]), "write a number that can be meant", path...)
+	if err := json.Unmarshal(c.Doc.JSON(path...), &v); err != nil {
+		c.Fail("out-of-range", fmt.Sprintf("`%s` is too large", path[len(path)-1]), "write a number that can be meant", path...)
 		return nil
 	}
 	return &v
@@ -93,12 +82,12 @@ func orElse[T any](v *T, fallback T) T {
 }
 
 func (c *compiler) build() *schema.Case {
-	name := c.doc.Text("name")
+	name := c.Doc.Text("name")
 	kase := &schema.Case{
-		Key: c.Key(c.doc.File, ""), Dialect: schema.DialectPromptval, Origin: c.doc.At(),
+		Key: c.Key(c.Doc.File, ""), Dialect: schema.DialectPromptval, Origin: c.Doc.At(),
 		Labels: schema.Labels{Name: name}, Weight: 1,
 		Drive:  c.drive(),
-		Inputs: []schema.Input{{File: c.doc.File, Role: "definition"}},
+		Inputs: []schema.Input{{File: c.Doc.File, Role: "definition"}},
 	}
 	target, known := c.target(name)
 	kase.Target = target
@@ -111,7 +100,7 @@ func (c *compiler) build() *schema.Case {
 	c.checkRetry(kase)
 	if len(kase.Evaluators) == 0 {
 		kase.Skip = "nothing judges it: the analysis is off and no tool calls are counted"
-		c.warn("no-check", kase.Skip, "write expected_tools, or remove analysis", "analysis")
+		c.Warn("no-check", kase.Skip, "write expected_tools, or remove analysis", "analysis")
 	}
 	return kase
 }
@@ -120,15 +109,15 @@ func (c *compiler) build() *schema.Case {
 func (c *compiler) target(name string) (target string, known bool) {
 	target, known, problem := c.Settings.FindTarget(name)
 	if problem != nil {
-		problem.Position = c.doc.At("name")
-		c.problems = append(c.problems, *problem)
+		problem.Position = c.Doc.At("name")
+		c.Problems = append(c.Problems, *problem)
 		return "", false
 	}
 	target = cmp.Or(c.Settings.Against, target)
 	// A model may be anything: what it is, its prompt says.
-	want, is := c.doc.Text("test_type"), c.Settings.Targets[target].Kind
+	want, is := c.Doc.Text("test_type"), c.Settings.Targets[target].Kind
 	if known && is != "" && is != "model" && is != want {
-		c.fail("wrong-kind", fmt.Sprintf("%s is of the kind %s, and test_type is %s", target, is, want),
+		c.Fail("wrong-kind", fmt.Sprintf("%s is of the kind %s, and test_type is %s", target, is, want),
 			fmt.Sprintf("write %q, or kind: %s for the target in gavel.yaml", is, want), "test_type")
 	}
 	return target, known
@@ -137,22 +126,22 @@ func (c *compiler) target(name string) (target string, known bool) {
 // drive gives the openings of the conversations. A list of one input is the
 // same as the input.
 func (c *compiler) drive() schema.Drive {
-	if c.doc.IsObject("user_input") {
-		if c.doc.Text("test_type") != "custom_workflow" {
-			c.fail("wrong-type", "`user_input` may be an object for a custom_workflow only", "write a string or a list of strings", "user_input")
+	if c.Doc.IsObject("user_input") {
+		if c.Doc.Text("test_type") != "custom_workflow" {
+			c.Fail("wrong-type", "`user_input` may be an object for a custom_workflow only", "write a string or a list of strings", "user_input")
 		}
-		return schema.Drive{Messages: opening(string(c.doc.JSON("user_input")))}
+		return schema.Drive{Messages: opening(string(c.Doc.JSON("user_input")))}
 	}
-	n := c.doc.Items("user_input")
+	n := c.Doc.Items("user_input")
 	switch n {
 	case 0:
-		return schema.Drive{Messages: opening(c.doc.Text("user_input"))}
+		return schema.Drive{Messages: opening(c.Doc.Text("user_input"))}
 	case 1:
-		return schema.Drive{Messages: opening(c.doc.Text("user_input", 0))}
+		return schema.Drive{Messages: opening(c.Doc.Text("user_input", 0))}
 	}
 	openings := make([][]schema.Message, n)
 	for i := range openings {
-		openings[i] = opening(c.doc.Text("user_input", i))
+		openings[i] = opening(c.Doc.Text("user_input", i))
 	}
 	return schema.Drive{Openings: openings}
 }

@@ -66,7 +66,7 @@ func (c *compiler) contradiction(i int) {
 		if yes.forbidden() || yes.Tool != no.Tool || !within(params(no.Params), params(yes.Params)) {
 			continue
 		}
-		c.warn("contradiction", fmt.Sprintf("the calls of %s that are forbidden here are wanted in line %d", no.Tool, c.doc.At("expected_tool_calls", j).Line),
+		c.Warn("contradiction", fmt.Sprintf("the calls of %s that are forbidden here are wanted in line %d", no.Tool, c.Doc.At("expected_tool_calls", j).Line),
 			"narrow its expected_params, or remove one of the two", "expected_tool_calls", i, "should_call")
 		return
 	}
@@ -112,7 +112,7 @@ func (c *compiler) mocks() []schema.CallMock {
 	agent := c.Settings.Targets[c.Settings.DefaultTarget].Agent
 	for i, f := range c.test.Calls {
 		if agent && len(f.Mocks) > 0 {
-			c.warn("mocks-unused", fmt.Sprintf("the target %s runs its tools itself: these answers never reach it", c.Settings.DefaultTarget),
+			c.Warn("mocks-unused", fmt.Sprintf("the target %s runs its tools itself: these answers never reach it", c.Settings.DefaultTarget),
 				"remove them, or name another target", "expected_tool_calls", i, "mock_responses")
 		}
 		for _, m := range f.Mocks {

@@ -46,29 +46,18 @@ type caseFile struct {
 // A compiler makes a Case of one case of a file.
 type compiler struct {
 	schema.Source
-	doc      *schema.Document
-	test     caseFile
-	problems []schema.Problem
-}
-
-func (c *compiler) fail(rule, message, hint string, path ...any) {
-	c.problems = append(c.problems, c.doc.Problem(rule, message, hint, path...))
-}
-
-func (c *compiler) warn(rule, message, hint string, path ...any) {
-	p := c.doc.Problem(rule, message, hint, path...)
-	p.Severity = schema.Warning
-	c.problems = append(c.problems, p)
+	schema.Complaints
+	test caseFile
 }
 
 func (c *compiler) build(key string) *schema.Case {
 	initial := c.unlessBlank(c.test.InitialMessage, "initial_message", "the simulator writes the first message")
 	kase := &schema.Case{
-		Key: key, Dialect: schema.DialectTestcase, Origin: c.doc.At(), Labels: c.labels(),
+		Key: key, Dialect: schema.DialectTestcase, Origin: c.Doc.At(), Labels: c.labels(),
 		Drive:  schema.Drive{Simulation: c.simulation()},
 		Mocks:  c.mocks(),
 		Policy: c.policy(), Weight: 1,
-		Inputs: []schema.Input{{File: c.doc.File, Role: "definition"}},
+		Inputs: []schema.Input{{File: c.Doc.File, Role: "definition"}},
 	}
 	if initial != "" {
 		kase.Drive.Messages = []schema.Message{{Role: schema.RoleUser, Content: initial}}
@@ -89,15 +78,15 @@ func (c *compiler) unlessBlank(text, field, instead string) string {
 	if strings.TrimSpace(text) != "" {
 		return text
 	}
-	if c.doc.Has(field) {
-		c.warn("blank-text", "`"+field+"` is blank: "+instead, "write null or leave it out", field)
+	if c.Doc.Has(field) {
+		c.Warn("blank-text", "`"+field+"` is blank: "+instead, "write null or leave it out", field)
 	}
 	return ""
 }
 
 func (c *compiler) labels() schema.Labels {
 	if c.test.ID != "" && c.identity() == "" {
-		c.warn("no-uuid", "the id is no uuid and names nothing", "remove it; a case is found by its file and name", "id")
+		c.Warn("no-uuid", "the id is no uuid and names nothing", "remove it; a case is found by its file and name", "id")
 	}
 	return schema.Labels{
 		ID: c.identity(), Name: c.test.Name, Description: c.test.Description, Tags: c.test.Tags,
@@ -109,7 +98,7 @@ func (c *compiler) labels() schema.Labels {
 // is not among it.
 func (c *compiler) simulation() *schema.Simulation {
 	sim := &schema.Simulation{Persona: c.test.Persona}
-	if len(c.doc.Keys("user_context")) > 0 {
+	if len(c.Doc.Keys("user_context")) > 0 {
 		sim.Context = c.test.UserContext
 	}
 	return sim
@@ -123,10 +112,10 @@ func (c *compiler) policy() schema.Policy {
 		Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
 		Timeout: cmp.Or(target.Timeout, c.Settings.Timeout, defaultTimeout),
 	}
-	if c.doc.Has("max_turns") {
+	if c.Doc.Has("max_turns") {
 		turns, err := strconv.Atoi(string(c.test.MaxTurns))
 		if err != nil {
-			c.fail("out-of-range", "`max_turns` is more than can be counted", "write null where there is no cap", "max_turns")
+			c.Fail("out-of-range", "`max_turns` is more than can be counted", "write null where there is no cap", "max_turns")
 		}
 		p.MaxTurns = turns
 		return p

@@ -65,7 +65,7 @@ func (l *loader) single(doc *schema.Document) {
 		suite = ""
 	}
 	l.add(c, key, suite)
-	l.problems = append(l.problems, c.problems...)
+	l.problems = append(l.problems, c.Problems...)
 }
 
 // items compiles every item of the list at the path.
@@ -87,20 +87,20 @@ func (l *loader) items(doc *schema.Document, at ...any) {
 		if local, ok := c.local(); ok && l.first(c, local) {
 			l.add(c, l.Key(l.file, local), suite)
 		}
-		l.problems = append(l.problems, c.problems...)
+		l.problems = append(l.problems, c.Problems...)
 	}
 }
 
 // read checks and decodes one case. nil means that it has errors.
 func (l *loader) read(doc *schema.Document) *compiler {
-	c := &compiler{Source: l.Source, doc: doc, problems: doc.Check("#Testcase", schema.Error)}
-	if !schema.HasErrors(c.problems) {
+	c := &compiler{Source: l.Source, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Testcase", schema.Error)}}
+	if !schema.HasErrors(c.Problems) {
 		if err := doc.Decode(&c.test); err != nil {
-			c.fail("decode", err.Error(), "see the schema of the dialect")
+			c.Fail("decode", err.Error(), "see the schema of the dialect")
 		}
 	}
-	if schema.HasErrors(c.problems) {
-		l.problems = append(l.problems, c.problems...)
+	if schema.HasErrors(c.Problems) {
+		l.problems = append(l.problems, c.Problems...)
 		return nil
 	}
 	return c
@@ -112,7 +112,7 @@ func (l *loader) add(c *compiler, key, suite string) {
 	if suite != "" {
 		kase.Labels.Groups = []string{suite}
 	}
-	if !schema.HasErrors(c.problems) {
+	if !schema.HasErrors(c.Problems) {
 		l.cases = append(l.cases, kase)
 	}
 }
@@ -123,7 +123,7 @@ func (l *loader) first(c *compiler, local string) bool {
 	at := c.named()
 	first, taken := l.keys[local]
 	if taken {
-		c.problems = append(c.problems, schema.Problem{
+		c.Problems = append(c.Problems, schema.Problem{
 			Position: at, Severity: schema.Error, Rule: "duplicate-id", Message: fmt.Sprintf("two cases of the file are called %q", local),
 			Hint: fmt.Sprintf("the other is in line %d; give one of them another name, or a uuid as its id", first.Line),
 		})
@@ -141,16 +141,16 @@ func (c *compiler) local() (string, bool) {
 	if s := slug(c.test.Name); s != "" {
 		return s, true
 	}
-	c.fail("unnamed", "the name has no letter or digit by which the case can be found", "add some, or a uuid as the id", "name")
+	c.Fail("unnamed", "the name has no letter or digit by which the case can be found", "add some, or a uuid as the id", "name")
 	return "", false
 }
 
 // named is where the name of the case among others stands.
 func (c *compiler) named() schema.Position {
 	if c.identity() != "" {
-		return c.doc.At("id")
+		return c.Doc.At("id")
 	}
-	return c.doc.At("name")
+	return c.Doc.At("name")
 }
 
 // identity is the uuid that an export of the case carries, if any.
