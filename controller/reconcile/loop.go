@@ -60,8 +60,8 @@ type Config[K comparable] struct {
 	// cancels that run with the cause [ErrSuperseded]. It runs again in either
 	// case. Defaults to never.
 	Stale func(ctx context.Context, key K) bool
-	// Done is told of every run that ended. Calls may overlap. Defaults to
-	// nobody.
+	// Done is told of every run that ended, and of a panic of Stale. Calls may
+	// overlap. Defaults to nobody.
 	Done func(key K, took time.Duration, err error)
 	// Workers is how many keys run at once. Defaults to 4.
 	Workers int
@@ -258,7 +258,12 @@ func (l *Loop[K]) checkStale(ctx context.Context, group *sync.WaitGroup) {
 		it.asked = true
 		cancel := it.cancel
 		group.Go(func() {
-			if l.cfg.Stale(ctx, key) {
+			stale := false
+			err := Contained(func() error { stale = l.cfg.Stale(ctx, key); return nil })
+			switch {
+			case err != nil:
+				l.cfg.Done(key, 0, err)
+			case stale:
 				cancel(ErrSuperseded)
 			}
 		})
@@ -268,7 +273,7 @@ func (l *Loop[K]) checkStale(ctx context.Context, group *sync.WaitGroup) {
 // work runs a key once and says what comes next.
 func (l *Loop[K]) work(ctx context.Context, key K) {
 	start := time.Now()
-	err := l.reconcile(ctx, key)
+	err := Contained(func() error { return l.cfg.Reconcile(ctx, key) })
 	superseded, ended := errors.Is(context.Cause(ctx), ErrSuperseded), ctx.Err() != nil
 	l.cfg.Done(key, time.Since(start), err)
 	l.mu.Lock()
@@ -304,12 +309,12 @@ func (l *Loop[K]) later(key K, after time.Duration) {
 	l.timers[key] = time.AfterFunc(after, func() { l.Add(key) })
 }
 
-// reconcile contains a panic: one bad item must not end the others.
-func (l *Loop[K]) reconcile(ctx context.Context, key K) (err error) {
+// Contained makes an error of a panic: one bad item must not end the others.
+func Contained(do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
-	return l.cfg.Reconcile(ctx, key)
+	return do()
 }

@@ -181,6 +181,32 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
+// TestAPanicOfTheLook at whether a run is of use: the run goes on.
+func TestAPanicOfTheLook(t *testing.T) {
+	var mu sync.Mutex
+	var errs []string
+	got := bubble(t, reconcile.Config[string]{
+		Reconcile: func(context.Context, string) error { time.Sleep(time.Minute); return nil },
+		Stale:     func(context.Context, string) bool { panic("a null field") },
+		Done: func(key string, _ time.Duration, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, key+": "+err.Error())
+			}
+		},
+	}, func(l *reconcile.Loop[string], _ *diary) {
+		l.Add("bad")
+		time.Sleep(time.Second)
+		l.Add("bad")
+		time.Sleep(time.Hour)
+	})
+	want := []string{"0s begin bad", "1m0s end bad: <nil>", "1m0s begin bad", "2m0s end bad: <nil>"}
+	if diff := cmp.Diff(want, got); diff != "" || len(errs) != 1 || !strings.HasPrefix(errs[0], "bad: panic: a null field\n") {
+		t.Errorf("errors %v, -want +got:\n%s", errs, diff)
+	}
+}
+
 // TestAPanicIsContained: the key is tried again, the others never notice.
 func TestAPanicIsContained(t *testing.T) {
 	var mu sync.Mutex

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/reconcile"
 )
 
 // A Policy is what the operator lets pull requests have, see [review.Config].
@@ -183,15 +184,18 @@ func (s *Server) follow(ctx context.Context, r *Repository, e *entry) {
 		}
 	}()
 	for ctx.Err() == nil {
-		now, err := s.reach(ctx, r, repo)
-		if repo != nil && now == nil && over(err) {
-			s.leave(repo, false)
-			repo = nil
-		}
-		if now != nil {
+		err := reconcile.Contained(func() error {
+			now, err := s.reach(ctx, r, repo)
+			if repo != nil && now == nil && over(err) {
+				s.leave(repo, false)
+				repo = nil
+			}
+			if now == nil {
+				return err
+			}
 			repo = now
-			err = errors.Join(s.poll(ctx, repo), s.sweep(ctx, repo))
-		}
+			return errors.Join(s.poll(ctx, repo), s.sweep(ctx, repo))
+		})
 		s.looked(ctx, e, repo, err)
 		if ctx.Err() == nil {
 			s.cfg.Observer.Polled(r.name(), err)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
@@ -55,6 +56,31 @@ func TestAnotherPolicy(t *testing.T) {
 	w.idle()
 	if !strings.Contains(w.says("two"), "not looked at") {
 		t.Errorf("two says %q", w.says("two"))
+	}
+}
+
+// broken is a schedule that breaks the second time that it is asked.
+type broken struct{ asked int }
+
+func (b *broken) Next(time.Time) time.Time {
+	if b.asked++; b.asked == 2 {
+		panic("a schedule that nobody thought of")
+	}
+	return time.Time{}
+}
+
+// TestAPanicOfALook ends neither the server nor what it looks after there.
+func TestAPanicOfALook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.configure = func(cfg *serve.Config) { cfg.Repositories[0].Schedule = new(broken) }
+	w.push("one")
+	w.start() // notes when the clock starts
+	w.poll()
+	w.idle()
+	w.want("one", "success success")
+	if w.logged("panic: a schedule that nobody thought of") == 0 {
+		t.Errorf("nobody is told: %q", w.lines)
 	}
 }
 

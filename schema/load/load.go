@@ -13,6 +13,7 @@ import (
 	"maps"
 	"path"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -377,13 +378,19 @@ func counted(found []schema.Problem) []schema.Problem {
 	return append(found, note)
 }
 
-// each spreads work over the processors.
+// each spreads work over the processors. A panic of f comes out as an error: what
+// is loaded is a stranger's, and must not end the process that reads it.
 func each(ctx context.Context, n int, f func(i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	const chunk = 64
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for from := 0; from < n; from += chunk {
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer func() {
+				if fault := recover(); fault != nil {
+					err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+				}
+			}()
 			for i := from; i < min(from+chunk, n); i++ {
 				if err := ctx.Err(); err != nil {
 					return err

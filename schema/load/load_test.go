@@ -56,6 +56,29 @@ func loadBy(t *testing.T, settings schema.Settings, texts map[string]string) *Re
 	return res
 }
 
+// panics is a file system that breaks when a file is read.
+type panics struct {
+	fstest.MapFS
+	file string
+}
+
+func (p panics) ReadFile(name string) ([]byte, error) {
+	if name == p.file {
+		panic("a file that nobody thought of")
+	}
+	return p.MapFS.ReadFile(name)
+}
+
+// TestAPanicIsContained, whatever processor it happens on.
+func TestAPanicIsContained(t *testing.T) {
+	const file = "test_definitions/prompt.yaml"
+	texts := map[string]string{file: "name: p\nuser_input: x\ntesting_prompt: y\n"}
+	_, err := Load(t.Context(), panics{fsOf(texts), file}, Options{Settings: settings})
+	if err == nil || !strings.HasPrefix(err.Error(), "panic: a file that nobody thought of") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestTheFormatsOwnExamplesAreValid(t *testing.T) {
 	res := loadAll(t, seed())
 	if len(res.Problems) > 0 {
