@@ -156,26 +156,13 @@ func (p pair) wanted() bool {
 
 // score is the score of a judged outcome, else nil.
 func score(o *Outcome) *float64 {
-	if o == nil || rank(o.Result.Verdict) < 0 {
+	if o == nil || o.Result.Verdict.Rank() < 0 {
 		return nil
 	}
 	return o.Result.Score
 }
 
-// rank orders the verdicts that are judgements, the best last; -1 for others.
-func rank(v verdict.Verdict) int {
-	switch v {
-	case verdict.Fail:
-		return 0
-	case verdict.Borderline:
-		return 1
-	case verdict.Pass:
-		return 2
-	}
-	return -1
-}
-
-func judged(o *Outcome) bool { return o != nil && rank(o.Result.Verdict) >= 0 }
+func judged(o *Outcome) bool { return o != nil && o.Result.Verdict.Rank() >= 0 }
 
 func (in *Input) row(p pair) Row {
 	shown := p.plan.Head
@@ -312,7 +299,7 @@ func skippedClass(row *plan.Row) *Class {
 }
 
 func compareVerdicts(p pair) Class {
-	was, is := rank(p.base.Result.Verdict), rank(p.head.Result.Verdict)
+	was, is := p.base.Result.Verdict.Rank(), p.head.Result.Verdict.Rank()
 	switch {
 	case was == is:
 		return Unchanged

@@ -190,14 +190,7 @@ type CriterionDiff struct {
 
 // Summary counts the cases of a Report.
 type Summary struct {
-	Cases      int `json:"cases"`
-	Pass       int `json:"pass"`
-	Borderline int `json:"borderline"`
-	Fail       int `json:"fail"`
-	// Error counts those that were wanted and have no judgement, those with an
-	// invalid definition among them.
-	Error   int `json:"error"`
-	Skipped int `json:"skipped"`
+	tally.Verdicts
 	// Ungated counts those that pass because no threshold is set.
 	Ungated int `json:"ungated,omitempty"`
 	// Run, Rejudged, Redecided, Reused and Removed count by the plan's action,

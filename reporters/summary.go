@@ -20,8 +20,13 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		if row.Action == plan.Removed {
 			continue
 		}
-		s.Cases++
-		countVerdict(&s, row)
+		s.Count(row.Verdict)
+		if row.Verdict == nil && row.Error != nil {
+			s.Error++
+		}
+		if row.Ungated && row.Verdict != nil && *row.Verdict == verdict.Pass {
+			s.Ungated++
+		}
 		if row.Unrun() {
 			s.NotRun++
 		}
@@ -62,32 +67,6 @@ func countAction(s *Summary, action plan.Action) {
 		s.Reused++
 	case plan.Removed:
 		s.Removed++
-	}
-}
-
-// countVerdict counts a case that was wanted and not judged as an error, as the
-// gate does.
-func countVerdict(s *Summary, row Row) {
-	if row.Verdict == nil {
-		if row.Error != nil {
-			s.Error++
-		}
-		return
-	}
-	switch *row.Verdict {
-	case verdict.Pass:
-		s.Pass++
-		if row.Ungated {
-			s.Ungated++
-		}
-	case verdict.Borderline:
-		s.Borderline++
-	case verdict.Fail:
-		s.Fail++
-	case verdict.Error:
-		s.Error++
-	case verdict.Skipped:
-		s.Skipped++
 	}
 }
 

@@ -7,6 +7,7 @@
 package verdict
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,12 @@ const (
 	// Skipped means that the case was not meant to run.
 	Skipped Verdict = "skipped"
 )
+
+// Rank orders the verdicts that are judgements: fail 0, borderline 1, pass 2. It
+// is -1 for what is none.
+func (v Verdict) Rank() int {
+	return slices.Index([]Verdict{Fail, Borderline, Pass}, v)
+}
 
 // Usage sums up what calls cost.
 type Usage struct {

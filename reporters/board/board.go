@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -172,9 +173,14 @@ func (r *Row) Change() string {
 		return ""
 	case r.Before == nil:
 		return "first"
-	case rank(now.Verdict) < rank(r.Before.Verdict):
+	}
+	// That nothing could be judged is neither better nor worse than that it
+	// failed.
+	was, is := max(r.Before.Verdict.Rank(), 0), max(now.Verdict.Rank(), 0)
+	switch {
+	case is < was:
 		return "broke"
-	case rank(now.Verdict) > rank(r.Before.Verdict):
+	case is > was:
 		return "fixed"
 	case now.Score == nil || r.Before.Score == nil:
 		return ""
@@ -186,18 +192,6 @@ func (r *Row) Change() string {
 		return "lower"
 	}
 	return ""
-}
-
-// rank orders verdicts, the worst first. That nothing could be judged is
-// neither better nor worse than that it failed.
-func rank(v verdict.Verdict) int {
-	switch v {
-	case verdict.Pass:
-		return 2
-	case verdict.Borderline:
-		return 1
-	}
-	return 0
 }
 
 // Sort puts the rows in order: what fails, regressions before the rest; then
@@ -228,7 +222,10 @@ func place(r *Row) int {
 
 // Counts are the rows by what they say. Those that are to be judged count as
 // that only.
-type Counts struct{ Pass, Borderline, Fail, Error, Unrun, Due, Broke, Fixed int }
+type Counts struct {
+	tally.Verdicts
+	Unrun, Due, Broke, Fixed int
+}
 
 // Count counts the rows.
 func (b *Board) Count() Counts {
@@ -244,22 +241,10 @@ func (b *Board) Count() Counts {
 		switch {
 		case r.Due:
 			c.Due++
-			continue
 		case r.Unrun():
 			c.Unrun++
-			continue
-		case r.Verdict == nil:
-			continue
-		}
-		switch *r.Verdict {
-		case verdict.Pass:
-			c.Pass++
-		case verdict.Borderline:
-			c.Borderline++
-		case verdict.Fail:
-			c.Fail++
-		case verdict.Error:
-			c.Error++
+		default:
+			c.Count(r.Verdict)
 		}
 	}
 	return c

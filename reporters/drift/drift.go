@@ -58,17 +58,12 @@ func (d *drift) sort(row *reporters.Row) {
 		d.first++
 		return
 	}
-	switch was, is := rank(*row.BaseVerdict), rank(*row.Verdict); {
+	switch was, is := row.BaseVerdict.Rank(), row.Verdict.Rank(); {
 	case is < was:
 		d.worse = append(d.worse, row)
 	case is > was:
 		d.better = append(d.better, row)
 	}
-}
-
-// rank orders the verdicts, the best last.
-func rank(v verdict.Verdict) int {
-	return slices.Index([]verdict.Verdict{verdict.Fail, verdict.Borderline, verdict.Pass}, v)
 }
 
 // moved is by how much a score changed.

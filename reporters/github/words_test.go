@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -20,7 +21,7 @@ func TestStatusFor(t *testing.T) {
 	base, before, after := sha, 0.914, 0.887
 	regressed := reporters.Report{
 		Base:    &base,
-		Summary: reporters.Summary{Cases: 1204, Run: 40, Rejudged: 1, Score: &after},
+		Summary: reporters.Summary{Verdicts: tally.Verdicts{Cases: 1204}, Run: 40, Rejudged: 1, Score: &after},
 		Diff:    reporters.Diff{Regressions: 2, Improvements: 1, ScoreBase: &before, ScoreHead: &after},
 		Gate:    reporters.Gate{Result: reporters.GateFail, Reason: "2 cases regressed"},
 	}
@@ -33,7 +34,7 @@ func TestStatusFor(t *testing.T) {
 		valid, words      string
 	}{
 		{
-			"nothing affected", reporters.Report{Base: &base, Summary: reporters.Summary{Cases: 9}, Gate: reporters.Gate{Result: "pass"}},
+			"nothing affected", reporters.Report{Base: &base, Summary: reporters.Summary{Verdicts: tally.Verdicts{Cases: 9}}, Gate: reporters.Gate{Result: "pass"}},
 			github.Success, github.Success, valid, "no affected cases",
 		},
 		{
@@ -88,7 +89,7 @@ func TestStatusFor(t *testing.T) {
 		},
 		{
 			"planned only, nothing affected", reporters.Report{
-				Base: &base, NotRun: "waits for approval", Summary: reporters.Summary{Cases: 9}, Gate: reporters.Gate{Result: "pass"},
+				Base: &base, NotRun: "waits for approval", Summary: reporters.Summary{Verdicts: tally.Verdicts{Cases: 9}}, Gate: reporters.Gate{Result: "pass"},
 			},
 			github.Success, github.Success, valid, "no affected cases",
 		},

@@ -9,13 +9,8 @@ import (
 
 // A Target is how one of several targets did over the same cases.
 type Target struct {
-	Target     string `json:"target"`
-	Cases      int    `json:"cases"`
-	Pass       int    `json:"pass"`
-	Borderline int    `json:"borderline"`
-	Fail       int    `json:"fail"`
-	Error      int    `json:"error"`
-	Skipped    int    `json:"skipped"`
+	Target string `json:"target"`
+	Verdicts
 	// Score is the weighted mean over its judged cases.
 	Score *float64 `json:"score"`
 	// Pairs counts the cases that this target and the first were both judged
@@ -42,6 +37,13 @@ type Entry struct {
 	Tokens  int64
 	// CostUSD is nil where a price is not known.
 	CostUSD *float64
+}
+
+func (e *Entry) rank() int {
+	if e.Verdict == nil {
+		return -1
+	}
+	return e.Verdict.Rank()
 }
 
 // Compare sets the targets side by side, in the order given; each is compared
@@ -84,8 +86,10 @@ type sum struct {
 func newSum(name string) *sum { return &sum{Target: Target{Target: name}} }
 
 func (s *sum) add(e Entry) {
-	s.Cases++
-	s.count(e)
+	s.Count(e.Verdict)
+	if e.Verdict == nil && e.Failed {
+		s.Error++
+	}
 	s.score.Add(e.Score, e.Weight)
 	s.Calls += e.Calls
 	s.Tokens += e.Tokens
@@ -96,30 +100,9 @@ func (s *sum) add(e Entry) {
 	s.cost += *e.CostUSD
 }
 
-func (s *sum) count(e Entry) {
-	if e.Verdict == nil {
-		if e.Failed {
-			s.Error++
-		}
-		return
-	}
-	switch *e.Verdict {
-	case verdict.Pass:
-		s.Pass++
-	case verdict.Borderline:
-		s.Borderline++
-	case verdict.Fail:
-		s.Fail++
-	case verdict.Error:
-		s.Error++
-	case verdict.Skipped:
-		s.Skipped++
-	}
-}
-
 // compare counts a case that both targets were judged for.
 func (s *sum) compare(first, e Entry) {
-	was, is := rank(first.Verdict), rank(e.Verdict)
+	was, is := first.rank(), e.rank()
 	if was < 0 || is < 0 {
 		return
 	}
@@ -132,17 +115,6 @@ func (s *sum) compare(first, e Entry) {
 	case is < was:
 		s.Worse++
 	}
-}
-
-// rank orders the verdicts that are judgements, the best last; -1 for others.
-func rank(v *verdict.Verdict) int {
-	order := []verdict.Verdict{verdict.Fail, verdict.Borderline, verdict.Pass}
-	for i := range order {
-		if v != nil && *v == order[i] {
-			return i
-		}
-	}
-	return -1
 }
 
 func (s *sum) target() Target {

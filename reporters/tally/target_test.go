@@ -31,9 +31,9 @@ func TestCompare(t *testing.T) {
 	}
 	value := func(x float64) *float64 { return &x }
 	want := []Target{
-		{Target: "small", Cases: 5, Pass: 1, Borderline: 1, Fail: 1, Error: 1, Skipped: 1, Score: value(0.3), Calls: 5, Tokens: 50, CostUSD: value(1.25)},
+		{Target: "small", Verdicts: Verdicts{Cases: 5, Pass: 1, Borderline: 1, Fail: 1, Error: 1, Skipped: 1}, Score: value(0.3), Calls: 5, Tokens: 50, CostUSD: value(1.25)},
 		// Over a and b: (3·1 + 0)/4 against (0 + 0.5)/4.
-		{Target: "large", Cases: 5, Pass: 2, Fail: 1, Error: 1, Skipped: 1, Score: value(0.76), Pairs: 2, Delta: value(0.625), Better: 1, Worse: 1, Calls: 5, Tokens: 50},
+		{Target: "large", Verdicts: Verdicts{Cases: 5, Pass: 2, Fail: 1, Error: 1, Skipped: 1}, Score: value(0.76), Pairs: 2, Delta: value(0.625), Better: 1, Worse: 1, Calls: 5, Tokens: 50},
 	}
 	got := Compare([]string{"small", "large"}, entries)
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -82,7 +83,7 @@ func TestReportGolden(t *testing.T) {
 func TestALongSummary(t *testing.T) {
 	r := report(t, "regressions")
 	r.Summary = reporters.Summary{
-		Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500, Ungated: 1,
+		Verdicts: tally.Verdicts{Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500}, Ungated: 1,
 		Run: 5000, Rejudged: 4000, Redecided: 3000, Reused: 345, NoVerdict: 45, Score: r.Summary.Score,
 	}
 	got := holds(t, 60, func(o Options) string {
