@@ -38,7 +38,7 @@ func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem 
 	s := builtin.shape(def)
 	w.value(n, s, name(path), at)
 	if d.flawed {
-		w.problems = append(w.problems, n.allFlaws()...)
+		w.flaws(n.allFlaws())
 	}
 	if len(w.problems) == 0 && len(w.added) == 0 && !s.Complete() {
 		builtin.use(func(c *shape.Checker) { w.problems = d.evaluate(c, def, n, at) })
@@ -96,6 +96,18 @@ type walker struct {
 	root     *node
 	added    []string // fields that the team's constraints give the root
 	problems []Problem
+}
+
+// flaws adds what is wrong with values as they are written. A warning is not
+// worth saying where there is an error already.
+func (w *walker) flaws(found []Problem) {
+	wrong := w.problems
+	for _, p := range found {
+		isSaid := slices.ContainsFunc(wrong, func(other Problem) bool { return other.Position == p.Position && other.Severity == Error })
+		if p.Severity == Error || !isSaid {
+			w.problems = append(w.problems, p)
+		}
+	}
 }
 
 func (w *walker) fail(pos Position, rule, message, hint string) {

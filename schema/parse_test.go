@@ -117,7 +117,7 @@ func TestPlacesInYAML(t *testing.T) {
 // what YAML makes of it.
 func TestHintsOfScalars(t *testing.T) {
 	for text, want := range map[string][]string{
-		"name: 012":                           {"1:7: warning: YAML reads 012 in base 8, as 10; write \"012\" for a text, 10 or 12 for a number", "1:7: error: `name` must be a string, not a number; write \"012\""},
+		"name: 012":                           {"1:7: error: `name` must be a string, not a number; write \"012\""},
 		"name: x\nmax_turns: 012":             {"2:12: warning: YAML reads 012 in base 8, as 10; write \"012\" for a text, 10 or 12 for a number"},
 		"name: x\nuser_context: {zip: [007]}": {"2:22: warning: YAML reads 007 in base 8, as 7; write \"007\" for a text, 7 for a number"},
 		"name: 0o12":                          {"1:7: error: `name` must be a string, not a number; write \"0o12\""},

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -199,6 +200,8 @@ func open(fsys fs.FS, file string, budget *cuefile.Budget) (*Document, []Problem
 	data, err := ReadFile(fsys, file, int64(Limit(file)))
 	var large tooLargeError
 	switch {
+	case !utf8.ValidString(file):
+		return nil, []Problem{{Position{file, 1, 1}, Error, "unreadable", "the name of the file is not valid UTF-8", "rename it"}}
 	case errors.As(err, &large):
 		return nil, []Problem{tooLarge(Position{file, 1, 1}, "the file", large.size, large.most)}
 	case err != nil:

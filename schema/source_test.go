@@ -169,6 +169,15 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestNameOfBytes holds that a file is not asked for by a name that no file
+// system of ours takes.
+func TestNameOfBytes(t *testing.T) {
+	_, problems := schema.Open(fstest.MapFS{}, "bad\xff.yaml")
+	if len(problems) != 1 || problems[0].String() != "bad\xff.yaml:1:1: error: the name of the file is not valid UTF-8; rename it" {
+		t.Errorf("got %v", problems)
+	}
+}
+
 // TestOneValueOverLines is one mistake, however many lines there are.
 func TestOneValueOverLines(t *testing.T) {
 	doc, problems := schema.Parse("x.jsonl", []byte("{\n  \"id\": \"a\",\n  \"input\": \"b\"\n}\n"))

@@ -122,6 +122,15 @@ func TestCapitals(t *testing.T) {
 	}
 }
 
+// TestTheRepositoryAsDefinitions holds that the configuration is no definition.
+func TestTheRepositoryAsDefinitions(t *testing.T) {
+	files := map[string]string{"gavel.yaml": "version: 1\n", "talk.yaml": "name: x\n", "sub/gavel.yaml": "name: y\n"}
+	res := loadBy(t, schema.Settings{Definitions: []string{"."}}, files)
+	if len(res.Problems) > 0 || len(res.Cases) != 2 {
+		t.Errorf("%d cases, %v", len(res.Cases), res.Problems)
+	}
+}
+
 func TestNotesAreOne(t *testing.T) {
 	texts := seed()
 	texts["test_definitions/a.json"] = `{"colour": "red"}`

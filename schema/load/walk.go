@@ -15,6 +15,9 @@ import (
 
 var extensions = []string{".json", ".yaml", ".yml", ".jsonl", ".cue"}
 
+// configFile is no definition where the definitions folder is the repository.
+const configFile = "gavel.yaml"
+
 // walk lists the files of a folder that may be definitions, sorted. Links and
 // submodules are problems, not entered.
 func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
@@ -104,7 +107,7 @@ func (l *loader) isLonely(file string) bool {
 // ignored says what is not looked at, by its name or by .gavelignore.
 func (l *loader) ignored(root, name string, isFolder bool) bool {
 	base := path.Base(name)
-	return strings.HasPrefix(base, ".") || base == "node_modules" || base == "package.json" ||
+	return strings.HasPrefix(base, ".") || base == "node_modules" || base == "package.json" || name == configFile ||
 		strings.HasPrefix(base, "tsconfig") || strings.HasSuffix(base, "_output.json") ||
 		strings.HasSuffix(base, ".baseline.jsonl") || strings.HasSuffix(base, ".candidate.jsonl") ||
 		strings.HasSuffix(base, checksSuffix) ||
