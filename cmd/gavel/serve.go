@@ -101,9 +101,6 @@ func (a *app) newServing(file string) (*serving, error) {
 	now, problems := a.setting(file, data)
 	for _, p := range problems {
 		fmt.Fprintln(a.stderr, p)
-		if p.Hint != "" {
-			fmt.Fprintln(a.stderr, "  "+p.Hint)
-		}
 	}
 	if now == nil {
 		return nil, usageError("%s is invalid", file)

@@ -58,7 +58,7 @@ func (s *serving) reload(force bool) {
 	s.looked = data
 	now, problems := s.setting(s.path, data)
 	for _, p := range problems {
-		s.log.Warn().Str("problem", p.String()).Str("hint", p.Hint).Msg("the operator's file")
+		s.log.Warn().Str("problem", p.String()).Msg("the operator's file")
 	}
 	if now == nil {
 		s.log.Error().Msg("the operator's file is invalid; the one before stays in force")

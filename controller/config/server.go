@@ -236,12 +236,21 @@ func (k *serverChecker) check(f serverForm) {
 	seen := map[string]int{}
 	for i := range k.server.Repositories {
 		k.repository(i, f.Repositories[i].Schedule)
-		id := strings.ToLower(cmp.Or(k.server.Repositories[i].Name+" "+k.server.Repositories[i].Forge, k.server.Repositories[i].URL))
+		id := k.server.Repositories[i].id()
 		if first, twice := seen[id]; twice {
 			k.Fail("duplicate-repository", "the repository stands here for the second time", fmt.Sprintf("it is number %d too; remove one", first+1), "repositories", i)
 		}
 		seen[id] = i
 	}
+}
+
+// id is the same for what is the same repository. Forges ignore the case of its
+// name, git does not ignore that of an address.
+func (r *Repository) id() string {
+	if r.Name != "" {
+		return strings.ToLower(r.Name + " " + r.Forge)
+	}
+	return strings.TrimSuffix(strings.TrimRight(r.URL, "/"), ".git")
 }
 
 func isPort(text string) bool {

@@ -75,6 +75,23 @@ func TestServerDefaults(t *testing.T) {
 	}
 }
 
+// TestManyRepositories: those of one name on several forges are several, as are
+// all those without one.
+func TestManyRepositories(t *testing.T) {
+	const file = `version: 1
+repositories:
+  - {name: octo/demo}
+  - {name: octo/demo, forge: https://git.example.org/api/v1}
+  - {url: /srv/git/one.git}
+  - {url: /srv/git/ONE.git}
+  - {url: "https://git.example.org/two.git"}
+`
+	got, problems := ParseServer("server.yaml", []byte(file))
+	if got == nil || len(got.Repositories) != 5 || len(problems) > 0 {
+		t.Errorf("problems %v", problems)
+	}
+}
+
 // Each row is the text of a server's file and what is wrong with it: line,
 // column and rule, then words of message and hint.
 func TestServerProblems(t *testing.T) {
@@ -120,6 +137,7 @@ func TestServerProblems(t *testing.T) {
 		{repo("name: octo/demo, schedule: \"0 3 * *\""), "3:23 bad-schedule", "0 3 * * *"},
 		{repo("name: octo/demo, schedule: \"CRON_TZ=Asia/Tokyo 0 3 * * *\""), "3:23 bad-schedule", "0 3 * * *"},
 		{repo("name: octo/demo}\n  - {name: Octo/Demo"), "4:5 duplicate-repository", "number 1"},
+		{repo("url: /srv/git/a.git, branches: [main]}\n  - {url: /srv/git/a/"), "4:5 duplicate-repository", "number 1"},
 	} {
 		_, problems := ParseServer("server.yaml", []byte(test.text))
 		if len(problems) != 1 {
