@@ -3,8 +3,13 @@ package load
 import (
 	"fmt"
 	"maps"
+	"path"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
@@ -182,3 +187,46 @@ func problemsOf(t *testing.T, with schema.Settings, row mistake) []string {
 	}
 	return out
 }
+
+// TestMistakesInEveryType holds that a mistake is told alike in every type of
+// file: only the places differ, and there is one.
+func TestMistakesInEveryType(t *testing.T) {
+	with := settings
+	with.DefaultTarget = "bot"
+	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent"}}
+	told := func(t *testing.T, row mistake) []string {
+		t.Helper()
+		var out []string
+		for _, p := range problemsOf(t, with, row) {
+			_, said, _ := strings.Cut(p, ": ") // behind the place
+			out = append(out, positions.ReplaceAllString(strings.ReplaceAll(said, "x"+path.Ext(row.file), "x.yaml"), ""))
+		}
+		return out
+	}
+	for dialect, m := range matrices() {
+		file := "test_definitions/x"
+		if dialect == schema.DialectDomain {
+			file = "test_definitions/math/level_1/x"
+		}
+		for name, row := range m.rows {
+			row.file = file + ".yaml"
+			doc, problems := schema.Parse(row.file, []byte(row.text))
+			if doc == nil {
+				t.Fatal(problems)
+			}
+			want := told(t, row)
+			for _, ext := range []string{".json", ".yml", ".cue"} {
+				row.file, row.text = file+ext, string(doc.JSON())
+				if row.beside[file+".json"] != "" {
+					continue // of two that clash the second is wrong
+				}
+				if diff := cmp.Diff(want, told(t, row), cmpopts.SortSlices(strings.Compare)); diff != "" {
+					t.Errorf("%s: %s in %s (-in .yaml +there):\n%s", dialect, name, ext, diff)
+				}
+			}
+		}
+	}
+}
+
+// positions are those in messages and hints.
+var positions = regexp.MustCompile(`:\d+:\d+|line \d+`)
