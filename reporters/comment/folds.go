@@ -19,6 +19,18 @@ func (c *comment) fold(row *reporters.Row) {
 	}
 	c.line("<details><summary>What happened in <b>" + markup.Text(row.Name(), 200) + "</b></summary>")
 	c.line("")
+	c.happened(row)
+	if row.Samples > 1 {
+		c.line(phrase.Count(row.Samples, "sample"))
+		c.line("")
+	}
+	c.line("</details>")
+	c.line("")
+}
+
+// happened shows what was said, what was measured, and how attempts and a second
+// prompt did.
+func (c *comment) happened(row *reporters.Row) {
 	if row.Detail != nil {
 		c.turns(row.Detail.Messages)
 		c.criteria(row)
@@ -26,12 +38,6 @@ func (c *comment) fold(row *reporters.Row) {
 	if row.Trial != nil {
 		c.line(row.Trial.Markdown(row.Scale()))
 	}
-	if row.Samples > 1 {
-		c.line(phrase.Count(row.Samples, "sample"))
-		c.line("")
-	}
-	c.line("</details>")
-	c.line("")
 }
 
 // turns quotes the last turns: what was asked, what tools were called, what

@@ -56,13 +56,7 @@ func Explain(r *reporters.Report, row *reporters.Row, marker string, o Options) 
 			c.line("")
 		}
 	}
-	if row.Detail != nil {
-		c.turns(row.Detail.Messages)
-		c.criteria(row)
-	}
-	if row.Trial != nil {
-		c.line(row.Trial.Markdown(row.Scale()))
-	}
+	c.happened(row)
 	effort := []string{phrase.Count(row.Samples, "sample"), phrase.Count(row.Calls, "call")}
 	c.line("<sub>" + strings.Join(effort, ", ") + " in the last run</sub>")
 	return c.b.String()
