@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -78,7 +79,7 @@ var operator = ledger.Trust{Level: ledger.LevelOperator}
 
 func newBench(t *testing.T) bench {
 	t.Helper()
-	return bench{&calculator{}, newLedger(t), operator}
+	return bench{&calculator{}, ledgertest.Open(t, ledger.Config{}), operator}
 }
 
 func settings() *config.Config {

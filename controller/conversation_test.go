@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
@@ -156,7 +157,7 @@ const metrics = `"tool_routing": {"score": 4, "justification": "There is no get_
 // TestConversationTranscript holds every message of a case of the testcase
 // dialect from its file on: to the simulator, the target and the judge.
 func TestConversationTranscript(t *testing.T) {
-	book := newLedger(t)
+	book := ledgertest.Open(t, ledger.Config{})
 	var p tap
 	report, _ := judgeAll(t, book, conversationFiles(), &p)
 	row := report.Cases[0]
@@ -186,7 +187,7 @@ func TestConversationTranscript(t *testing.T) {
 // TestConversationsAreRepeatedAsFarAsNeeded changes one thing at a time in a
 // repository that was judged, and says who is asked again.
 func TestConversationsAreRepeatedAsFarAsNeeded(t *testing.T) {
-	book := newLedger(t)
+	book := ledgertest.Open(t, ledger.Config{})
 	files := conversationFiles()
 	judgeAll(t, book, files, &tap{})
 	const parcel = "test_definitions/parcel.json"
@@ -226,18 +227,4 @@ func TestConversationsAreRepeatedAsFarAsNeeded(t *testing.T) {
 			}
 		})
 	}
-}
-
-func newLedger(t *testing.T) *ledger.Ledger {
-	t.Helper()
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := book.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return book
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -37,7 +39,7 @@ func nowhere(string) (string, bool) { return "", false }
 func prepare(t *testing.T, state controller.State) *controller.Prepared {
 	t.Helper()
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
-		Head: state, ConfigFile: "gavel.yaml", Ledger: newLedger(t), HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
+		Head: state, ConfigFile: "gavel.yaml", Ledger: ledgertest.Open(t, ledger.Config{}), HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,9 @@ func story() []Change {
 	}
 }
 
-func TestCreate(t *testing.T) {
+// told is a folder with the story, and the repository in it.
+func told(t *testing.T) (string, *Repository) {
+	t.Helper()
 	dir := t.TempDir()
 	if err := Create(t.Context(), dir, story()); err != nil {
 		t.Fatal(err)
@@ -60,7 +62,12 @@ func TestCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer repo.Close()
+	t.Cleanup(func() { repo.Close() })
+	return dir, repo
+}
+
+func TestCreate(t *testing.T) {
+	dir, repo := told(t)
 	main := map[string]string{"a.txt": "1", "b/c.txt": "of main", "gone.txt": "3", "turns": "into a folder"}
 	commits := map[string]string{}
 	for ref, want := range map[string]map[string]string{
@@ -68,10 +75,12 @@ func TestCreate(t *testing.T) {
 		"side":   {"a.txt": "changed", "b/c.txt": "2", "empty": "", "turns/file": "4"},
 		"main":   main,
 	} {
-		if commits[ref], err = repo.Resolve(t.Context(), ref); err != nil {
+		commit, err := repo.Resolve(t.Context(), ref)
+		if err != nil {
 			t.Fatal(err)
 		}
-		fsys, err := repo.FS(commits[ref])
+		commits[ref] = commit
+		fsys, err := repo.FS(commit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,15 +100,7 @@ func TestCreate(t *testing.T) {
 // Recordings and goldens name the commit, so nothing of this machine or of this
 // moment may be in it.
 func TestCreateGivesTheSameCommits(t *testing.T) {
-	dir := t.TempDir()
-	if err := Create(t.Context(), dir, story()); err != nil {
-		t.Fatal(err)
-	}
-	repo, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer repo.Close()
+	_, repo := told(t)
 	head, err := repo.Resolve(t.Context(), "side")
 	if want := "27fef33946d9f0fc5a987ed4a2010fa85b68ad62"; err != nil || head != want {
 		t.Errorf("the branch ends in %s, %v; want %s", head, err, want)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -26,7 +27,7 @@ func TestSQLite(t *testing.T) {
 	conformance(t, backend{
 		empty: func(t *testing.T) string { return t.TempDir() + "/ledger.db" },
 		open: func(t *testing.T, store string, now func() time.Time) *ledger.Ledger {
-			return openAt(t, ledger.Config{Path: store, Now: now})
+			return ledgertest.Open(t, ledger.Config{Path: store, Now: now})
 		},
 	})
 }

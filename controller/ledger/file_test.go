@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 )
 
 func TestOpenMakesFileForOwnerOnly(t *testing.T) {
@@ -195,7 +196,7 @@ func TestLocked(t *testing.T) {
 	}
 	unlock()
 
-	l := openAt(t, ledger.Config{Path: path, Wait: time.Millisecond})
+	l := ledgertest.Open(t, ledger.Config{Path: path, Wait: time.Millisecond})
 	d := digestsOf("case")
 	unlock = lock(t, path, "IMMEDIATE")
 	err = l.Save(t.Context(), outcome(base, d, 0, "text"))
@@ -213,12 +214,12 @@ func TestLocked(t *testing.T) {
 
 func TestSecret(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	first := openAt(t, ledger.Config{Path: path, Rand: strings.NewReader(strings.Repeat("0123456789abcdef", 2))})
+	first := ledgertest.Open(t, ledger.Config{Path: path, Rand: strings.NewReader(strings.Repeat("0123456789abcdef", 2))})
 	if got := string(first.Secret()); got != "0123456789abcdef0123456789abcdef" {
 		t.Errorf("secret %q", got)
 	}
 	// Nothing random is asked for once there is a secret.
-	again := openAt(t, ledger.Config{Path: path, Rand: strings.NewReader("")})
+	again := ledgertest.Open(t, ledger.Config{Path: path, Rand: strings.NewReader("")})
 	if !bytes.Equal(first.Secret(), again.Secret()) {
 		t.Error("the secret changed")
 	}

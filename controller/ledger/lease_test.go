@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 )
 
 // TestMain is a run that never ends where a test starts it as one.
@@ -276,7 +277,7 @@ func TestBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := &book{t: t, Ledger: open(t, store)}, &book{t: t}
 		var shift atomic.Int64 // of the other's clock, in nanoseconds
-		other.Ledger = openAt(t, ledger.Config{Path: store, Now: func() time.Time { return time.Now().Add(time.Duration(shift.Load())) }})
+		other.Ledger = ledgertest.Open(t, ledger.Config{Path: store, Now: func() time.Time { return time.Now().Add(time.Duration(shift.Load())) }})
 		first, second := one.want(base, "e", "f"), other.want(base, "e", "f")
 		kept, lost := one.lease(first, "e"), one.lease(first, "f")
 		for range 100 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 )
 
 var (
@@ -20,21 +21,7 @@ var (
 // open opens a ledger that is closed with the test.
 func open(tb testing.TB, path string) *ledger.Ledger {
 	tb.Helper()
-	return openAt(tb, ledger.Config{Path: path})
-}
-
-func openAt(tb testing.TB, cfg ledger.Config) *ledger.Ledger {
-	tb.Helper()
-	l, err := ledger.Open(tb.Context(), cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return l
+	return ledgertest.Open(tb, ledger.Config{Path: path})
 }
 
 // ctxAfter is for what happens when the context of a test has ended.

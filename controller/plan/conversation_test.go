@@ -79,13 +79,20 @@ func TestConversationDigests(t *testing.T) {
 			changed := conversation()
 			tt.change(changed)
 			before, after := conversationIn(conversation(), "s"), conversationIn(changed, "s")
-			if got := firstChange(before, after); got != tt.layer {
-				t.Errorf("the first digest that changes is %q, want %q", got, tt.layer)
-			}
-			if got := changedParts(before, after); tt.part != "" && !got[tt.part] || tt.part == "" && len(got) > 0 {
-				t.Errorf("changed parts are %v, want %q", got, tt.part)
-			}
+			wantChange(t, before, after, tt.layer, tt.part)
 		})
+	}
+}
+
+// wantChange demands the outermost digest that changes, and the name of a part
+// that tells why; both are empty where nothing may change.
+func wantChange(t *testing.T, before, after Digests, layer Layer, part string) {
+	t.Helper()
+	if got := firstChange(before, after); got != layer {
+		t.Errorf("the first digest that changes is %q, want %q", got, layer)
+	}
+	if got := changedParts(before, after); part != "" && !got[part] || part == "" && len(got) > 0 {
+		t.Errorf("changed parts are %v, want %q", got, part)
 	}
 }
 

@@ -109,12 +109,7 @@ func TestSuiteDigests(t *testing.T) {
 			changed := judged()
 			tt.change(changed)
 			before, after := judgedBy(judged(), "o"), judgedBy(changed, "o")
-			if got := firstChange(before, after); got != tt.layer {
-				t.Errorf("the first digest that changes is %q, want %q", got, tt.layer)
-			}
-			if got := changedParts(before, after); tt.part != "" && !got[tt.part] || tt.part == "" && len(got) > 0 {
-				t.Errorf("changed parts are %v, want %q", got, tt.part)
-			}
+			wantChange(t, before, after, tt.layer, tt.part)
 		})
 	}
 	if got := firstChange(judgedBy(judged(), "o"), judgedBy(judged(), "p")); got != Judgement {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
@@ -49,15 +49,7 @@ func newDesk(t *testing.T, changes ...gitrepo.Change) *desk {
 	if err := gitrepo.Create(t.Context(), d.dir, changes); err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := book.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	book := ledgertest.Open(t, ledger.Config{})
 	clock := &forgetest.Clock{}
 	client, err := forge.New(forge.Config{BaseURL: d.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -22,16 +21,8 @@ func benches(tb testing.TB, n int) []*bench {
 	path := emptyLedger(tb)
 	out := make([]*bench, n)
 	for i := range out {
-		book, err := ledger.Open(tb.Context(), ledger.Config{Path: path})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(func() {
-			if err := book.Close(); err != nil {
-				tb.Error(err)
-			}
-		})
-		out[i] = &bench{book: book, path: path, cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 8}}
+		out[i] = benchOn(tb, path)
+		out[i].path, out[i].cfg.Concurrency = path, 8
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/purse"
@@ -118,16 +119,7 @@ func newBench(tb testing.TB) *bench {
 // benchOn has the ledger at path, which is made where it is not there.
 func benchOn(tb testing.TB, path string) *bench {
 	tb.Helper()
-	book, err := ledger.Open(tb.Context(), ledger.Config{Path: path})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := book.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return &bench{book: book, cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 1}}
+	return &bench{book: ledgertest.Open(tb, ledger.Config{Path: path}), cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 1}}
 }
 
 // now is the real clock where the bench has none.

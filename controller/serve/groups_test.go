@@ -71,14 +71,7 @@ func TestGroupStatuses(t *testing.T) {
 	judge("one", "broken", "emptied")
 	w.hintQueue(w.queue("group"))
 	w.idle()
-	before := len(w.forge.Writes())
-	w.end()
-	w.start()
-	w.hint()
-	w.idle()
-	if more := w.forge.Writes()[before:]; len(more) > 0 {
-		t.Errorf("written without news: %v", more)
-	}
+	w.writesNothing(func() { w.end(); w.start(); w.hint(); w.idle() })
 	w.wantGroups(map[string]string{
 		"main":    "success: 1 new case · 1 of 1 case rerun · score 1.000",
 		"one":     "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000",

@@ -99,20 +99,18 @@ func TestHelp(t *testing.T) {
 	if got := w.comment("mona", "/gavel help"); got != "+1" {
 		t.Errorf("reactions %q", got)
 	}
-	before := len(w.forge.Writes())
-	for range 2 { // the same delivery again, and after a restart
-		w.hint()
-		w.poll()
-		w.idle()
-		w.end()
-		w.start()
-		w.idle()
-	}
+	w.writesNothing(func() {
+		for range 2 { // the same delivery again, and after a restart
+			w.hint()
+			w.poll()
+			w.idle()
+			w.end()
+			w.start()
+			w.idle()
+		}
+	})
 	if answers := w.ours("answer"); len(answers) != 1 || !strings.Contains(answers[0], "/gavel rerun failed") {
 		t.Errorf("answers %q", answers)
-	}
-	if more := w.forge.Writes()[before:]; len(more) > 0 {
-		t.Errorf("written again: %v", more)
 	}
 	if got := w.comment("mona", "/gavel hlep"); got != "confused" || len(w.ours("answer")) != 1 {
 		t.Errorf("reactions %q, answers %q", got, w.ours("answer"))

@@ -329,6 +329,16 @@ func (w *world) until(most int) {
 	}
 }
 
+// writesNothing does something that tells nobody anything new.
+func (w *world) writesNothing(do func()) {
+	w.t.Helper()
+	before := len(w.forge.Writes())
+	do()
+	if more := w.forge.Writes()[before:]; len(more) > 0 {
+		w.t.Errorf("written without news: %v", more)
+	}
+}
+
 // states are the last statuses of a commit.
 func (w *world) states(commit string) string {
 	last := map[string]forgetest.Status{}

@@ -85,15 +85,7 @@ func TestThoughtsGoBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stored, err := json.Marshal(reply)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var again Reply
-			if err := json.Unmarshal(stored, &again); err != nil {
-				t.Fatal(err)
-			}
-			req.Messages = append(req.Messages, again.Messages...)
+			req.Messages = append(req.Messages, roundTrip(t, reply).Messages...)
 			other := geminiTarget(t, config.Target{}, handler)
 			if tt.name == "gemini" {
 				other = anthropicTarget(t, config.Target{}, handler)
@@ -122,4 +114,17 @@ func TestThoughtsThatWereChanged(t *testing.T) {
 	m := schema.Message{Role: schema.RoleAssistant, Content: "A", Opaque: json.RawMessage(`{"content":7}`)}
 	_, err := anthropicTarget(t, config.Target{}, status(200, anthropicReply)).Respond(t.Context(), Request{Messages: []schema.Message{m}})
 	checkError(t, err, Error{Message: "the request cannot be sent: what the model thought cannot be read"})
+}
+
+// roundTrip is a reply as it is when it was stored and read again.
+func roundTrip(t *testing.T, reply Reply) (again Reply) {
+	t.Helper()
+	stored, err := json.Marshal(reply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(stored, &again); err != nil {
+		t.Fatal(err)
+	}
+	return again
 }

@@ -2,7 +2,6 @@ package upkeep_test
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/upkeep"
 	"github.com/gavel-evals/gavel/schema/cuefile"
@@ -47,11 +47,7 @@ func TestNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer repo.Close() //nolint:errcheck // it is only read
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer book.Close() //nolint:errcheck // it is only read
+	book := ledgertest.Open(t, ledger.Config{})
 	commit := func(ref string) string {
 		t.Helper()
 		hash, err := repo.Resolve(t.Context(), ref)

@@ -2,10 +2,8 @@ package junit
 
 import (
 	"bytes"
-	"encoding/json"
 	"encoding/xml"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
@@ -21,16 +20,9 @@ import (
 func TestGolden(t *testing.T) {
 	for _, name := range []string{"regressions", "errors", "invalid", "moved_removed_new", "waiting", "hostile", "fresh_ledger"} {
 		t.Run(name, func(t *testing.T) {
-			raw, err := os.ReadFile(filepath.Join("..", "testdata", name+".json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var r reporters.Report
-			if err := json.Unmarshal(raw, &r); err != nil {
-				t.Fatal(err)
-			}
+			r := reporttest.Stored(t, name)
 			var b bytes.Buffer
-			if err := Write(&b, &r); err != nil {
+			if err := Write(&b, r); err != nil {
 				t.Fatal(err)
 			}
 			conforms(t, b.Bytes())

@@ -2,10 +2,7 @@ package terminal
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,24 +14,11 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
-
-// report reads one of the reports of the package above.
-func report(t *testing.T, name string) *reporters.Report {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r reporters.Report
-	if err := json.Unmarshal(raw, &r); err != nil {
-		t.Fatal(err)
-	}
-	return &r
-}
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]+m")
 
@@ -62,7 +46,7 @@ func holds(t *testing.T, width int, render func(Options) string) string {
 
 func TestReportGolden(t *testing.T) {
 	for _, name := range []string{"first_run", "regressions", "errors", "moved_removed_new", "waiting", "hostile", "fresh_ledger"} {
-		r := report(t, name)
+		r := reporttest.Stored(t, name)
 		for _, width := range []int{80, 120} {
 			file := fmt.Sprintf("%s_%d.txt", name, width)
 			t.Run(file, func(t *testing.T) {
@@ -81,7 +65,7 @@ func TestReportGolden(t *testing.T) {
 // TestALongSummary has every number that a summary may have, at a width that
 // its lines pass.
 func TestALongSummary(t *testing.T) {
-	r := report(t, "regressions")
+	r := reporttest.Stored(t, "regressions")
 	r.Summary = reporters.Summary{
 		Verdicts: tally.Verdicts{Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500}, Ungated: 1,
 		Run: 5000, Rejudged: 4000, Redecided: 3000, Reused: 345, NoVerdict: 45, Score: r.Summary.Score,
