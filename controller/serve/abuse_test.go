@@ -233,7 +233,7 @@ func TestACloneThatIsGone(t *testing.T) {
 			w.push("one")
 			w.start()
 			w.idle()
-			if err := hurt(filepath.Join(w.dir, "clones", "1.git")); err != nil {
+			if err := hurt(w.one("clones/*.git")); err != nil {
 				t.Fatal(err)
 			}
 			w.push("two")

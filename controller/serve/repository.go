@@ -20,7 +20,7 @@ import (
 // A repository is one with what was seen of it.
 type repository struct {
 	*Repository
-	id   int64
+	id   int64            // that of its keys, see idAt
 	said forge.Repository // zero where there is no forge
 	name forge.Repo
 	// known is the name under which the ledger has it, see names.

@@ -114,6 +114,19 @@ func (s *Server) repo(id int64) *repository {
 	return s.roster.known[id]
 }
 
+// named are the repositories that their forges know by an id, of which several
+// may have the same.
+func (s *Server) named(id int64) (found []*repository) {
+	s.roster.mu.Lock()
+	defer s.roster.mu.Unlock()
+	for _, repo := range s.roster.known {
+		if repo.said.ID == id {
+			found = append(found, repo)
+		}
+	}
+	return found
+}
+
 func (s *Server) policy() Policy {
 	s.roster.mu.Lock()
 	defer s.roster.mu.Unlock()
@@ -233,6 +246,9 @@ func (s *Server) reach(ctx context.Context, r *Repository, known *repository) (*
 	s.roster.mu.Unlock()
 	if twice {
 		return nil, fmt.Errorf("%s is listed twice, under two names", now.name)
+	}
+	if err := s.open.rename(now.said.ID, now.id); err != nil {
+		return nil, err
 	}
 	if len(s.underWay(now.id)) > 0 {
 		return now, nil // who is at work delivers what is theirs

@@ -59,6 +59,35 @@ func TestAnotherPolicy(t *testing.T) {
 	}
 }
 
+// TestTwoForges count their repositories from one, each.
+func TestTwoForges(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(t), newWorld(t)
+	client, err := forge.New(forge.Config{BaseURL: other.forge.URL, Token: forgetest.TokenUser, Wait: (&forgetest.Clock{}).Wait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.configure = func(cfg *serve.Config) {
+		second := *cfg.Repositories[0]
+		second.Client = client
+		cfg.Repositories = append(cfg.Repositories, &second)
+	}
+	w.push("one")
+	other.push("one")
+	w.start()
+	w.look()
+	w.idle()
+	w.push("later")
+	other.push("later")
+	w.hint()
+	w.idle()
+	for name, one := range map[string]*world{"one": w, "the other": other} {
+		if got := one.states("later"); got != "success success" || len(one.forge.Comments(1)) != 1 {
+			t.Errorf("%s: the states are %q, comments %v", name, got, one.forge.Comments(1))
+		}
+	}
+}
+
 // broken is a schedule that breaks the second time that it is asked.
 type broken struct{ asked int }
 

@@ -3,7 +3,6 @@ package serve_test
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -235,7 +234,7 @@ func noted(w *world, at time.Time) {
 	w.t.Helper()
 	data, err := json.Marshal(map[string]time.Time{"main": at})
 	if err == nil {
-		err = os.WriteFile(filepath.Join(w.dir, "anew", "1.json"), data, 0o600)
+		err = os.WriteFile(w.one("anew/*.json"), data, 0o600)
 	}
 	if err != nil {
 		w.t.Fatal(err)

@@ -32,7 +32,7 @@ import (
 
 // A Key names what is kept true: a pull request, or, where Pull is 0, a base
 // branch or that of a merge group. The repository is its id, which survives
-// renames.
+// renames; that of a forge other than GitHub is made of its id there.
 type Key struct {
 	Repository int64
 	Pull       int
@@ -189,21 +189,30 @@ func (s *Server) Take(h forge.Hint) error {
 		s.hurry()
 		return nil
 	}
-	repo := s.repo(h.Repository)
-	switch {
-	case repo == nil:
+	named := s.named(h.Repository)
+	if len(named) == 0 {
 		s.cfg.Observer.Tell("", fmt.Sprintf("a delivery is of repository %d, which is not listed or was not reached yet", h.Repository))
 		if h.Rerequested != "" && !s.Ready() {
 			return s.open.add(head{Repository: h.Repository, SHA: h.Rerequested, Asked: true})
 		}
+	}
+	var errs []error
+	for _, repo := range named {
+		errs = append(errs, s.take(repo, h))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Server) take(repo *repository, h forge.Hint) error {
+	switch {
 	case h.Rerequested != "":
 		return s.rerequested(repo, h.Rerequested)
 	case h.Number != 0:
-		s.loop.Add(Key{Repository: h.Repository, Pull: h.Number})
+		s.loop.Add(Key{Repository: repo.id, Pull: h.Number})
 	case h.Head != "":
-		s.loop.Add(Key{Repository: h.Repository, Branch: h.Head})
+		s.loop.Add(Key{Repository: repo.id, Branch: h.Head})
 	case repo.follows(h.Branch):
-		s.loop.Add(Key{Repository: h.Repository, Branch: h.Branch})
+		s.loop.Add(Key{Repository: repo.id, Branch: h.Branch})
 	}
 	return nil
 }
@@ -435,7 +444,7 @@ func (s *Server) repository(ctx context.Context, r *Repository) (*repository, er
 		if repo.said.Archived {
 			return nil, fmt.Errorf("%s: %w", repo.said.Repo, errArchived)
 		}
-		repo.id, repo.name, repo.url = repo.said.ID, repo.said.Repo, cmp.Or(r.URL, repo.said.CloneURL)
+		repo.id, repo.name, repo.url = idAt(r.Client, repo.said.ID), repo.said.Repo, cmp.Or(r.URL, repo.said.CloneURL)
 		if len(repo.branches) == 0 {
 			repo.branches = []string{repo.said.DefaultBranch}
 		}
@@ -463,6 +472,16 @@ func (s *Server) repository(ctx context.Context, r *Repository) (*repository, er
 		repo.desk = s.newDesk(repo)
 	}
 	return repo, nil
+}
+
+// idAt is the id of a repository at a forge: GitHub's own, and one like that of
+// [idOf] at all others, since each counts its repositories from one.
+func idAt(client *forge.Client, id int64) int64 {
+	base := strings.TrimRight(client.REST().BaseURL.String(), "/")
+	if base == forge.DefaultBaseURL {
+		return id
+	}
+	return idOf(fmt.Sprintf("%s %d", base, id))
 }
 
 // idOf is the id of a repository without a forge: negative, and the same

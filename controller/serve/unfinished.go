@@ -71,6 +71,21 @@ func (u unfinished) known(h head) head {
 	return noted
 }
 
+// rename gives the heads that were noted under the id of a forge to the repository
+// that was reached there.
+func (u unfinished) rename(from, to int64) error {
+	if from == to || from == 0 {
+		return nil
+	}
+	heads, err := u.list(from)
+	for _, was := range heads {
+		h := was
+		h.Repository = to
+		err = errors.Join(err, u.add(h), u.remove(was))
+	}
+	return err
+}
+
 // list gives the heads of a repository.
 func (u unfinished) list(repository int64) ([]head, error) {
 	names, err := filepath.Glob(filepath.Join(u.dir, fmt.Sprintf("%d-*.json", repository)))

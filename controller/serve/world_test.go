@@ -279,6 +279,16 @@ func (w *world) note(line string) {
 	w.lines = append(w.lines, line)
 }
 
+// one is the only file of a form in the server's folder.
+func (w *world) one(form string) string {
+	w.t.Helper()
+	found, err := filepath.Glob(filepath.Join(w.dir, form))
+	if err != nil || len(found) != 1 {
+		w.t.Fatalf("%s: %v, %v", form, found, err)
+	}
+	return found[0]
+}
+
 // look waits for a poll to end.
 func (w *world) look() {
 	w.t.Helper()
