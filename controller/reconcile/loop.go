@@ -65,8 +65,8 @@ type Config[K comparable] struct {
 	Done func(key K, took time.Duration, err error)
 	// Workers is how many keys run at once. Defaults to 4.
 	Workers int
-	// Background says which keys wait for the others, and leave one worker to
-	// them where there are several. Defaults to none.
+	// Background says which keys wait for the others, and leave half of the
+	// workers to them where there are several. Defaults to none.
 	Background func(key K) bool
 	// First and Most bound the time before another try, which doubles with each
 	// and has a jitter of up to a half. Default to 1 s and 5 min.
@@ -233,7 +233,7 @@ func (l *Loop[K]) first() int {
 		return -1
 	}
 	i := slices.IndexFunc(l.due, func(key K) bool { return !l.cfg.Background(key) })
-	if i < 0 && len(l.due) > 0 && l.behind < max(1, l.cfg.Workers-1) {
+	if i < 0 && len(l.due) > 0 && l.behind < max(1, l.cfg.Workers/2) {
 		return 0
 	}
 	return i

@@ -69,6 +69,10 @@ type Config struct {
 	// OwnOnly leaves to other reviews what they could not publish. It is set
 	// where several of a repository are under way at once.
 	OwnOnly bool
+	// Turn waits until a head may be judged, number being its pull request or 0,
+	// and gives what ends that. Its commit says meanwhile that it is known.
+	// Defaults to no wait.
+	Turn func(ctx context.Context, number int) (end func(), err error)
 }
 
 // What pull requests get that come from forks, or from authors who may not
@@ -276,8 +280,15 @@ func (r *Review) settle(ctx context.Context, why string, groups ...string) error
 	return r.setStatuses(ctx, all...)
 }
 
-// judge fetches both sides, plans, and runs what may be run.
+// judge fetches both sides, plans, and runs what may be run, when it is its turn.
 func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
+	if r.Turn != nil {
+		end, err := r.Turn(ctx, r.number)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+	}
 	repo, commits, err := r.Fetch(ctx, r.refs)
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", strings.Join(r.refs, " and "), err)

@@ -99,7 +99,7 @@ type Config struct {
 	// minute.
 	Poll     time.Duration
 	Observer Observer
-	// Workers is how many keys are judged at once. Defaults to 4.
+	// Workers is how many commits are judged at once. Defaults to 4.
 	Workers int
 	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
@@ -116,6 +116,7 @@ type Server struct {
 	open   unfinished
 	names  names
 	stalls stalls
+	slots  slots
 
 	writing sync.Mutex // held while the diary is read and written
 	diary   diary
@@ -127,6 +128,10 @@ type Server struct {
 	reasons map[Key]string          // why those are not wanted any more
 }
 
+// lookers is how many keys are looked at at once. It is more than are judged, so
+// that a head says that it is known while others have their turn.
+const lookers = 32
+
 // New reads what the ledger has. It asks no forge: a repository that cannot be
 // reached must not keep the server from looking after the others.
 func New(ctx context.Context, cfg Config) (*Server, error) {
@@ -135,13 +140,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		cfg: cfg, roster: newRoster(), open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
 		diary: diary{filepath.Join(cfg.Dir, "anew")}, names: names{file: filepath.Join(cfg.Dir, "names.json")},
 		heads: map[Key]string{}, reasons: map[Key]string{}, swept: map[swept]chan struct{}{}, stalls: stalls{since: map[Key]time.Time{}},
+		slots: slots{most: cfg.Workers},
 	}
 	var err error
 	if s.memory, err = remember(ctx, cfg.Ledger); err != nil {
 		return nil, err
 	}
 	s.loop = reconcile.New(reconcile.Config[Key]{
-		Reconcile: s.reconcile, Stale: s.stale, Done: s.done, Workers: cfg.Workers, Random: cfg.Random,
+		Reconcile: s.reconcile, Stale: s.stale, Done: s.done, Workers: lookers, Random: cfg.Random,
 		// People wait for their pull requests and for the queue.
 		Background: func(key Key) bool { return key.number() == 0 && key.Commit == "" },
 	})
@@ -152,6 +158,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 func withDefaults(cfg Config) Config {
 	if cfg.Poll == 0 {
 		cfg.Poll = time.Minute
+	}
+	if cfg.Workers == 0 {
+		cfg.Workers = 4
 	}
 	if cfg.Random == nil {
 		cfg.Random = rand.Float64
@@ -181,7 +190,11 @@ func (s *Server) done(key Key, took time.Duration, err error) {
 }
 
 // Depth is how many keys wait, and how many are under way.
-func (s *Server) Depth() (waiting, running int) { return s.loop.Depth() }
+func (s *Server) Depth() (waiting, running int) {
+	queued := s.slots.queued()
+	waiting, running = s.loop.Depth()
+	return waiting + queued, max(0, running-queued)
+}
 
 // Take makes what a hint names due. Hints of other repositories are left.
 func (s *Server) Take(h forge.Hint) error {
@@ -427,6 +440,7 @@ func (s *Server) newReviewer(repo *repository) *review.Reviewer {
 		Execute: s.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: s.cfg.LookupEnv, WebURL: repo.WebURL,
 		Tell:  func(line string) { s.cfg.Observer.Tell(name, line) },
 		Forks: policy.Forks, Programs: policy.Programs, OwnOnly: true,
+		Turn: func(ctx context.Context, number int) (func(), error) { return s.slots.take(ctx, number == 0) },
 		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
 			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})
 		},

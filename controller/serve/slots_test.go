@@ -1,0 +1,47 @@
+package serve_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/serve"
+)
+
+// TestEveryHeadIsPendingAtOnce, however many others are judged and for however
+// long, and a push that comes while it waits ends the wait.
+func TestEveryHeadIsPendingAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.configure = func(cfg *serve.Config) { cfg.Workers = 1 }
+	release := w.judging()
+	at := func(number int, commit string) {
+		w.move(fmt.Sprintf("refs/pull/%d/head", number), commit)
+		w.forge.AddPull(forgetest.Pull{Number: number, HeadSHA: w.commits[commit], HeadRef: "other", BaseSHA: w.commits["main"]})
+		w.poll()
+	}
+	says := func(commit, want string) {
+		for w.states(commit) != want && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond) // nothing tells that it is written
+		}
+	}
+	for number, commit := range map[int]string{2: "two", 3: "later"} {
+		at(number, commit)
+		says(commit, "pending pending")
+	}
+	if waiting, running := w.server.Depth(); waiting != 2 || running != 1 {
+		t.Errorf("%d wait and %d run, want 2 and 1", waiting, running)
+	}
+	at(3, "after")
+	says("later", "error error")
+	says("after", "pending pending")
+	release()
+	w.idle()
+	for commit, want := range map[string]string{"one": "success success", "two": "success failure", "after": "success success"} {
+		if got := w.states(commit); got != want {
+			t.Errorf("the states of %s are %q, want %q", commit, got, want)
+		}
+	}
+	w.want("one", "success success")
+}
