@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -254,8 +255,7 @@ func (w *walker) number(n *node, s *shape.Shape, name string) {
 	if err != nil {
 		return
 	}
-	if s.Whole && strings.ContainsAny(n.scalar, ".eE") {
-		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be a whole number, not %s", quoteName(name), n.scalar), "write it without a fraction")
+	if s.Whole && !w.whole(n, s, name, x) {
 		return
 	}
 	if isOne := len(s.Bounds) == 2 && s.Bounds[0].Limit == s.Bounds[1].Limit; isOne && x != s.Bounds[0].Limit {
@@ -271,6 +271,27 @@ func (w *walker) number(n *node, s *shape.Shape, name string) {
 			w.fail(n.pos, "out-of-range", fmt.Sprintf("%s is %s", quoteName(name), n.scalar), hint)
 		}
 	}
+}
+
+// whole demands a number that a variable holds.
+func (w *walker) whole(n *node, s *shape.Shape, name string, x float64) bool {
+	if strings.ContainsAny(n.scalar, ".eE") {
+		hint := "write it without a fraction"
+		if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			hint = "write " + strconv.FormatFloat(x, 'f', -1, 64)
+		}
+		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be a whole number, not %s", quoteName(name), n.scalar), hint)
+		return false
+	}
+	if _, err := strconv.ParseInt(n.scalar, 10, 64); err != nil {
+		hint := "write a number that can be meant"
+		if slices.Contains(s.Kinds, nullNode) {
+			hint += ", or null"
+		}
+		w.fail(n.pos, "out-of-range", fmt.Sprintf("%s is more than can be counted", quoteName(name)), hint)
+		return false
+	}
+	return true
 }
 
 func quoteName(name string) string {

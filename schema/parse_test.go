@@ -128,6 +128,7 @@ func TestHintsOfScalars(t *testing.T) {
 		"name: x\nmax_turns: \"8\"":           {"2:12: error: `max_turns` must be a number, not a string; write 8 without quotes"},
 		"name: x\nmax_turns: 0":               {"2:12: error: `max_turns` is 0; it must be at least 1, or null"},
 		"name: x\nmax_turns: -1":              {"2:12: error: `max_turns` is -1; it must be at least 1, or null"},
+		"name: x\nmax_turns: 3e0":             {"2:12: error: `max_turns` must be a whole number, not 3e0; write 3"},
 		"name: x\nmax_turns: 1.5":             {"2:12: error: `max_turns` must be a whole number, not 1.5; write it without a fraction"},
 		"name: x\nexpected_tool_calls: [{tool: t, should_call: no}]": {"2:46: error: `should_call` must be true or false, not a string; write false"},
 	} {

@@ -102,8 +102,6 @@ func (c *compiler) checkSum(weights []float64) {
 	switch {
 	case sum == 0:
 		c.Fail("out-of-range", "the weights of the rubric sum to 0", "give one of the criteria a weight", "rubric", "criteria")
-	case math.IsInf(sum, 0):
-		c.Fail("out-of-range", "the weights of the rubric are too large", "let them sum to 1", "rubric", "criteria")
 	case math.Abs(sum-1) > 1e-9:
 		c.Warn("weights-sum", fmt.Sprintf("the weights of the rubric sum to %s and not to 1", strconv.FormatFloat(sum, 'g', 9, 64)),
 			"the score is divided by the sum", "rubric", "criteria")

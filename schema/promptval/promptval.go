@@ -60,14 +60,13 @@ type compiler struct {
 }
 
 // field reads a field that passed the check; nil where it is absent or null.
-// What is left to go wrong are numbers that no variable holds.
 func field[T any](c *compiler, path ...any) *T {
 	if !c.Doc.Has(path...) {
 		return nil
 	}
 	var v T
 	if err := json.Unmarshal(c.Doc.JSON(path...), &v); err != nil {
-		c.Fail("out-of-range", fmt.Sprintf("`%s` is too large", path[len(path)-1]), "write a number that can be meant", path...)
+		c.Fail("decode", err.Error(), "write another value", path...)
 		return nil
 	}
 	return &v

@@ -327,7 +327,7 @@ func (b Bound) String() string {
 		cue.GreaterThanEqualOp: "at least", cue.GreaterThanOp: "more than",
 		cue.LessThanEqualOp: "at most", cue.LessThanOp: "less than",
 	}
-	return words[b.Op] + " " + strconv.FormatFloat(b.Limit, 'g', -1, 64)
+	return words[b.Op] + " " + strconv.FormatFloat(b.Limit, 'f', -1, 64)
 }
 
 // Definitions lists the definitions of the schemas.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +36,7 @@ type caseFile struct {
 	Persona        *schema.Persona            `json:"persona"`
 	InitialMessage string                     `json:"initial_message"`
 	UserContext    json.RawMessage            `json:"user_context"`
-	MaxTurns       json.RawMessage            `json:"max_turns"`
+	MaxTurns       *int                       `json:"max_turns"`
 	Outcomes       map[string]json.RawMessage `json:"expected_outcomes"`
 	Calls          []callFile                 `json:"expected_tool_calls"`
 	Criteria       string                     `json:"evaluation_criteria_override"`
@@ -112,12 +111,8 @@ func (c *compiler) policy() schema.Policy {
 		Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
 		Timeout: cmp.Or(target.Timeout, c.Settings.Timeout, defaultTimeout),
 	}
-	if c.Doc.Has("max_turns") {
-		turns, err := strconv.Atoi(string(c.test.MaxTurns))
-		if err != nil {
-			c.Fail("out-of-range", "`max_turns` is more than can be counted", "write null where there is no cap", "max_turns")
-		}
-		p.MaxTurns = turns
+	if c.test.MaxTurns != nil {
+		p.MaxTurns = *c.test.MaxTurns
 		return p
 	}
 	p.TurnCap = defaultTurnCap

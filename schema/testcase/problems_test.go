@@ -60,7 +60,7 @@ func TestProblems(t *testing.T) {
 			"1:10: error: `name` has 256 characters; it must have at most 255",
 		}},
 		"out of range":   {"a.yaml", "name: N\nmax_turns: 0\n", 0, []string{"2:12: error: `max_turns` is 0; it must be at least 1, or null"}},
-		"beyond numbers": {"a.json", `{"name": "N", "max_turns": 99999999999999999999}`, 0, []string{"1:15: error: `max_turns` is more than can be counted; write null where there is no cap"}},
+		"beyond numbers": {"a.json", `{"name": "N", "max_turns": 99999999999999999999}`, 0, []string{"1:28: error: `max_turns` is more than can be counted; write a number that can be meant, or null"}},
 		"wrong value":    {"a.json", `{"name": "N", "difficulty": "hrad"}`, 0, []string{"1:29: error: `difficulty` is \"hrad\"; did you mean `hard`? write one of normal, hard"}},
 		"nested unknown": {"a.json", `{"name": "N", "expected_tool_calls": [{"tool": "x", "params": {}, "mock_responses": [{"response": 1, "sleep": 2}]}]}`, 0, []string{
 			"1:53: error: unknown field `params`; did you mean `expected_params`?",
