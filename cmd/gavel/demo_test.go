@@ -111,7 +111,7 @@ func TestDemo(t *testing.T) {
 	}
 	stdout = regexp.MustCompile(`(calls), \d+ ms`).ReplaceAllString(stdout, "$1, 20 ms")
 	told, end, ok := strings.Cut(stdout, "\n\nrepository ")
-	_, text, found := strings.Cut(told, comment.Marker("default")+"\n")
+	_, text, found := strings.Cut(told, comment.Marker+"\n")
 	_, commands, suggested := strings.Cut(end, "Try it there:\n")
 	if !ok || !found || !suggested {
 		t.Fatalf("the demo prints %s", stdout)

@@ -75,7 +75,7 @@ func (j *job) stands(t *testing.T, want int) {
 	t.Helper()
 	n := 0
 	for _, c := range j.forge.Comments(1) {
-		if c.Login != "maintainer" || !strings.HasPrefix(c.Body, comment.Marker("default")+"\n") {
+		if c.Login != "maintainer" || !strings.HasPrefix(c.Body, comment.Marker+"\n") {
 			continue
 		}
 		if n++; !strings.Contains(c.Body, "1 regression") {
@@ -118,7 +118,7 @@ func TestACommentThatIsTooLong(t *testing.T) {
 // left alone.
 func TestTheCommentAmongOthers(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	marker := comment.Marker("default") + "\n"
+	marker := comment.Marker + "\n"
 	for i := range 120 {
 		j.forge.AddComment(1, "somebody", fmt.Sprint("remark ", i))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -126,11 +125,6 @@ func (c *Client) OpenPulls(ctx context.Context, repo Repo, tag string) (pulls []
 // notModified reports a 304, which go-github takes for an error.
 func notModified(resp *github.Response) bool {
 	return resp != nil && resp.StatusCode == http.StatusNotModified
-}
-
-// String is the id.
-func (r Repository) String() string {
-	return r.Repo.String() + " (" + strconv.FormatInt(r.ID, 10) + ")"
 }
 
 // Login is the account that the credential writes as. The token of a job may

@@ -187,7 +187,7 @@ func testVerify(t *testing.T, b backend) {
 func testExport(t *testing.T, b backend) {
 	k := newBook(t, b)
 	d := k.full(base, "case")
-	k.check(k.SaveRun(t.Context(), ledger.Run{ID: "r", Started: epoch, Report: []byte(`{"gate":"pass"}`)}))
+	k.check(k.SaveReport(t.Context(), ledger.Run{ID: "r", Started: epoch, Report: []byte(`{"gate":"pass"}`)}))
 	var kinds []string
 	err := k.Export(t.Context(), func(raw json.RawMessage) error {
 		var line struct {

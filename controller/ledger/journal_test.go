@@ -113,7 +113,7 @@ func testRuns(t *testing.T, b backend) {
 		runs = append(runs, r)
 	}
 	for _, i := range []int{0, 2, 1} {
-		k.check(k.SaveRun(t.Context(), runs[i]))
+		k.check(k.SaveReport(t.Context(), runs[i]))
 	}
 	for id, want := range map[string]ledger.Run{"r0": runs[0], "r1": runs[1], "": runs[2]} {
 		got, err := k.Run(t.Context(), id)
@@ -124,7 +124,7 @@ func testRuns(t *testing.T, b backend) {
 	if _, err := k.Run(t.Context(), "r9"); !errors.Is(err, ledger.ErrNoRun) {
 		t.Errorf("run that is not there: %v", err)
 	}
-	if err := k.SaveRun(t.Context(), runs[0]); err == nil {
+	if err := k.SaveReport(t.Context(), runs[0]); err == nil {
 		t.Error("a run was stored twice")
 	}
 	list, err := k.Runs(t.Context(), 2)

@@ -40,13 +40,8 @@ type OutboxItem struct {
 // ErrNoRun means that there is no run of the id that was asked for.
 var ErrNoRun = errors.New("there is no such run")
 
-// SaveRun stores a run that ended. A second run of the same id is an error.
-func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
-	return l.SaveReport(ctx, r)
-}
-
 // SaveReport stores a run that ended together with what has to be published of
-// it: either all is stored, or nothing. An item whose destination was last
+// it: either all is stored, or nothing. A second run of the same id is an error. An item whose destination was last
 // given the same content for the same head is left out.
 func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) error {
 	now := l.now().UnixMilli()

@@ -113,7 +113,7 @@ func TestClose(t *testing.T) {
 	half := make(chan bool, writes)
 	for i := range writes {
 		group.Go(func() {
-			errs[i] = l.SaveRun(t.Context(), Run{ID: fmt.Sprint(i), Report: []byte("{}")})
+			errs[i] = l.SaveReport(t.Context(), Run{ID: fmt.Sprint(i), Report: []byte("{}")})
 			half <- true
 		})
 	}
@@ -126,7 +126,7 @@ func TestClose(t *testing.T) {
 		}
 	}
 	group.Wait()
-	if err := l.SaveRun(t.Context(), Run{ID: "late"}); !errors.Is(err, errClosed) {
+	if err := l.SaveReport(t.Context(), Run{ID: "late"}); !errors.Is(err, errClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 	if left, err := filepath.Glob(path + "-wal"); err != nil || len(left) > 0 {
@@ -171,7 +171,7 @@ func TestDiskFull(t *testing.T) {
 	errs := make([]error, 100)
 	var group sync.WaitGroup
 	for i := range errs {
-		group.Go(func() { errs[i] = l.SaveRun(t.Context(), Run{ID: fmt.Sprint(i), Report: body}) })
+		group.Go(func() { errs[i] = l.SaveReport(t.Context(), Run{ID: fmt.Sprint(i), Report: body}) })
 	}
 	group.Wait()
 	stored := 0
@@ -188,7 +188,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("%d of %d runs were stored", stored, len(errs))
 	}
 	limit(100_000)
-	if err := l.SaveRun(t.Context(), Run{ID: "late", Report: body}); err != nil {
+	if err := l.SaveReport(t.Context(), Run{ID: "late", Report: body}); err != nil {
 		t.Errorf("after room was made: %v", err)
 	}
 }

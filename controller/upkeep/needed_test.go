@@ -93,7 +93,7 @@ func TestNeeded(t *testing.T) {
 
 	save := func(id, base, head string) {
 		t.Helper()
-		err := book.SaveRun(t.Context(), ledger.Run{ID: id, Repository: "o/r", PullRequest: 7, Base: base, Head: head, Report: []byte("{}")})
+		err := book.SaveReport(t.Context(), ledger.Run{ID: id, Repository: "o/r", PullRequest: 7, Base: base, Head: head, Report: []byte("{}")})
 		if err != nil {
 			t.Fatal(err)
 		}

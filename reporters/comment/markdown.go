@@ -18,9 +18,6 @@ const MaxBytes = 60_000
 
 // Options say where a comment will stand.
 type Options struct {
-	// Instance names the installation, so that two of them keep two comments.
-	// Defaults to default.
-	Instance string
 	// RepositoryURL is the repository's page, https://github.com/owner/name.
 	// Without it nothing is linked.
 	RepositoryURL string
@@ -31,9 +28,6 @@ type Options struct {
 	RunURL string
 	// MaxBytes limits the comment. Defaults to MaxBytes.
 	MaxBytes int
-	// Note is said near the top: superseded by another head, a budget that was
-	// reached.
-	Note string
 	// Refused are lines about what people asked for in comments and did not get.
 	Refused []string
 	// Commands are what people may write in a comment, or run to repeat this,
@@ -43,10 +37,8 @@ type Options struct {
 	Hint string
 }
 
-// Marker is the first line of every comment of an instance.
-func Marker(name string) string {
-	return "<!-- gavel:report instance=" + markup.Instance(name) + " -->"
-}
+// Marker is the first line of every comment.
+const Marker = "<!-- gavel:report instance=default -->"
 
 // A level says how much of a report is told. Each is a smaller comment.
 type level int
@@ -94,13 +86,10 @@ type comment struct {
 }
 
 func (c *comment) render() string {
-	c.line(Marker(c.o.Instance))
+	c.line(Marker)
 	c.line("### " + c.headline())
 	c.line(c.scoreLine())
 	c.line("")
-	if c.o.Note != "" {
-		c.alert("NOTE", []string{markup.Text(c.o.Note, 500)})
-	}
 	c.problems()
 	c.notices()
 	c.orders()

@@ -27,12 +27,9 @@ func comments() map[string]func() string {
 		return func() string { return Markdown(reporters.Compare(s.In), o) }
 	}
 	hostileOptions := onForge()
-	hostileOptions.Instance, hostileOptions.Note = reporttest.HostileTexts()[3], reporttest.HostileTexts()[5]
 	hostileOptions.Commands = []string{reporttest.HostileTexts()[0], reporttest.HostileTexts()[6]}
 	fork := onForge()
 	fork.RunURL, fork.Commands = "", []string{"/gavel approve 9f31c2e"}
-	superseded := onForge()
-	superseded.Note = "superseded by 1c2d3e4"
 	ordered := onForge()
 	ordered.Refused = []string{`"/gavel aprove 9f31c2e" of mona was refused: not understood: there is no such order; did you mean ` + "`approve`?"}
 	hostileOrdered := onForge()
@@ -49,7 +46,7 @@ func comments() map[string]func() string {
 		"changed_2000":       of(reporttest.ChangedCases(2000), onForge()),
 		"changed_2000_small": of(reporttest.ChangedCases(2000), small),
 		"errors":             of(reporttest.ErrorsOnly(), onForge()),
-		"superseded":         of(reporttest.Superseded(), superseded),
+		"superseded":         of(reporttest.Superseded(), onForge()),
 		"moved_removed_new":  of(reporttest.MovedRemovedNew(), onForge()),
 		"orders":             of(reporttest.Ordered("mona", "the policy says 60 days now"), ordered),
 		"hostile_orders":     of(reporttest.Ordered(reporttest.HostileTexts()[5], reporttest.HostileTexts()[0]), hostileOrdered),
@@ -187,7 +184,7 @@ func FuzzMarkdown(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		o := onForge()
-		o.Instance, o.Note, o.Commands, o.Hint, o.RunURL = s, s, []string{s}, s, s
+		o.Commands, o.Hint, o.RunURL = []string{s}, s, s
 		got := Markdown(reporters.Compare(reporttest.Hostile([]string{s, "plain", s}).In), o)
 		holds(t, got)
 		if len(got) > MaxBytes {

@@ -42,7 +42,7 @@ func Markdown(r *reporters.Report, o Options) string {
 
 func (d *drift) markdown(o Options, most int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- gavel:drift branch=%s -->\n", markup.Instance(o.Branch))
+	fmt.Fprintf(&b, "<!-- gavel:drift branch=%s -->\n", markup.InComment(o.Branch))
 	fmt.Fprintf(&b, "### %s %s: %s\n", icon(d.state()), markup.Text(o.Branch, 100), markup.Text(d.headline(), 200))
 	var about []string
 	if scores := d.scores(); scores != "" {

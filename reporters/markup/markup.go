@@ -177,9 +177,9 @@ func Percent(s, keep string) string {
 	return b.String()
 }
 
-// Instance cleans the name of an installation, so that it cannot end the HTML
-// comment in which it stands; without a usable character it is default.
-func Instance(s string) string {
+// InComment cleans a name, so that it cannot end the HTML comment in which it
+// stands; without a usable character it is default.
+func InComment(s string) string {
 	clean := func(r rune) rune {
 		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' {
 			return r

@@ -322,3 +322,13 @@ func TestDecodeRefusesDamage(t *testing.T) {
 		}
 	}
 }
+
+// Equal reports whether two snapshots say the same; sets of inputs may be
+// numbered otherwise.
+func (s *Snapshot) Equal(t *Snapshot) bool {
+	return slices.EqualFunc(s.records, t.records, func(a, b record) bool {
+		return a.file == b.file && a.dialect == b.dialect && a.bad == b.bad &&
+			slices.Equal(a.cases, b.cases) && slices.Equal(a.ids, b.ids) && slices.Equal(a.other, b.other) &&
+			slices.Equal(s.inputs[a.inputs], t.inputs[b.inputs])
+	}) && slices.Equal(s.problems, t.problems) && maps.Equal(s.names, t.names)
+}

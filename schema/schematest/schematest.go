@@ -28,9 +28,6 @@ func Parse(text []byte) (*Schema, error) {
 	return s, nil
 }
 
-// Defines reports whether there is a definition of this name.
-func (s *Schema) Defines(def string) bool { return s.definition(def) != nil }
-
 func (s *Schema) definition(def string) any {
 	defs, _ := s.root["$defs"].(map[string]any)
 	return defs[def]
