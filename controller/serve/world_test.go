@@ -186,10 +186,12 @@ func newWorld(t *testing.T, settings ...string) *world {
 	return w
 }
 
-// move puts a ref to a commit.
+// move puts a ref to a commit, at once: the git server reads it meanwhile.
 func (w *world) move(ref, commit string) {
 	w.t.Helper()
-	if err := w.repo.Storer.SetReference(plumbing.NewHashReference(refName(ref), hash(w.commits[commit]))); err != nil {
+	file, next := filepath.Join(w.folder, ".git", ref), filepath.Join(w.folder, ".git", "next")
+	err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(next, []byte(w.commits[commit]+"\n"), 0o600), os.Rename(next, file))
+	if err != nil {
 		w.t.Fatal(err)
 	}
 }
