@@ -98,7 +98,7 @@ func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 // take has a review do what people ask for.
 func (j *Job) take(ctx context.Context, r *review.Review) (command.Orders, error) {
 	desk := command.NewDesk(command.Config{
-		Client: r.Client, Ledger: r.Ledger, ID: r.RepositoryID(), Login: r.Login, WebURL: r.WebURL, Tell: r.Tell, Report: j.recall,
+		Client: r.Client, Ledger: r.Ledger, ID: r.RepositoryID(), Known: r.Known, Login: r.Login, WebURL: r.WebURL, Tell: r.Tell, Report: j.recall,
 	})
 	orders, unread, err := desk.Take(ctx, r.Place())
 	if unread != nil {

@@ -23,6 +23,8 @@ type Config struct {
 	Ledger *ledger.Ledger
 	// ID is the repository's at its forge, which survives renames.
 	ID int64
+	// Known is the name under which the ledger has what the repository was told.
+	Known string
 	// Bots are the ids of accounts that are obeyed although they are bots.
 	Bots []int64
 	// Report gives the newest report of a commit, nil where there is none.
@@ -311,7 +313,7 @@ func (l *look) reply(ctx context.Context, c ledger.Command) (string, error) {
 // detail reads from the ledger what the report leaves out, since most people do
 // not ask for it.
 func (l *look) detail(ctx context.Context, row reporters.Row) (*reporters.Detail, error) {
-	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: l.Repository.String(), PullRequest: l.Number}}
+	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: l.desk.cfg.Known, PullRequest: l.Number}}
 	decided, err := l.desk.cfg.Ledger.Decided(ctx, scope, []string{row.Digest})
 	d, ok := decided[row.Digest]
 	if err != nil || !ok {

@@ -15,7 +15,7 @@ import (
 func (s *Server) newDesk(repo *repository) *command.Desk {
 	name := repo.name.String()
 	return command.NewDesk(command.Config{
-		Client: repo.Client, Ledger: s.cfg.Ledger, ID: repo.said.ID, Bots: s.policy().Bots, WebURL: repo.WebURL,
+		Client: repo.Client, Ledger: s.cfg.Ledger, ID: repo.said.ID, Known: repo.known, Bots: s.policy().Bots, WebURL: repo.WebURL,
 		Report: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
 			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})
 		},

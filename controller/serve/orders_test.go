@@ -359,6 +359,12 @@ func TestExplain(t *testing.T) {
 	if answers := w.ours("answer"); len(answers) != 2 || !strings.Contains(answers[1], "pass") || !strings.Contains(answers[1], "turn 1") {
 		t.Errorf("answers %q", answers)
 	}
+	w.forge.Rename("octo/renamed")
+	w.poll()
+	w.comment("mona", "/gavel explain talk/level_1/hello") // the ledger has it under the name before
+	if answers := w.ours("answer"); len(answers) != 3 || !strings.Contains(answers[2], "turn 1") {
+		t.Errorf("answers after a rename %q", answers)
+	}
 	if got := w.comment("mona", "/gavel explain <img src=x> ](javascript:1) @everyone"); got != "-1" {
 		t.Errorf("reactions %q", got)
 	}
