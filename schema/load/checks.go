@@ -112,7 +112,10 @@ func (r *checksReader) read() {
 		switch {
 		case !ok && !r.invalid:
 			hint := schema.DidYouMean(id, known)
-			if hint == "" {
+			switch {
+			case len(known) == 0:
+				hint = "it has no cases: put the checks beside a file that has some"
+			case hint == "":
 				hint = "the cases are " + strings.Join(known, ", ")
 			}
 			r.Fail("unknown-case", fmt.Sprintf("%s has no case %q", path.Base(r.def.File), id), hint, id)
@@ -176,9 +179,10 @@ func (r *checksReader) value(check *evaluator.Check, most map[string]float64, at
 	raw := r.Doc.JSON(at...)
 	switch check.Kind {
 	case evaluator.CheckRegex:
-		_, err := regexp.Compile(check.Text)
-		if err != nil || len(check.Text) > maxCheckPattern {
-			r.Fail("regex", "the pattern does not compile, or is longer than 4096 bytes", "write an RE2 pattern", at...)
+		if n := len(check.Text); n > maxCheckPattern {
+			r.Fail("regex", fmt.Sprintf("the pattern has %d bytes", n), fmt.Sprintf("it may have %d", maxCheckPattern), at...)
+		} else if _, err := regexp.Compile(check.Text); err != nil {
+			r.Fail("regex", "the pattern does not compile: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "), "write an RE2 pattern", at...)
 		}
 	case evaluator.CheckJSON:
 		if !r.Doc.IsObject(at...) {
@@ -188,7 +192,7 @@ func (r *checksReader) value(check *evaluator.Check, most map[string]float64, at
 			return
 		}
 		if _, err := jsonform.Parse(raw); err != nil {
-			r.Fail("json-schema", "the JSON Schema cannot be read: "+err.Error(), "", at...)
+			r.Fail("json-schema", "the JSON Schema cannot be read: "+err.Error(), "write a form such as {type: object, required: [id]}", at...)
 		}
 		check.Form = raw
 	case evaluator.CheckLatency, evaluator.CheckCost:
