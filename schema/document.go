@@ -84,7 +84,7 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []P
 	if most := Limit(file); len(data) > most {
 		return nil, []Problem{tooLarge(Position{file, 1, 1}, "the file", int64(len(data)), int64(most))}
 	}
-	if path.Ext(file) == ".jsonl" {
+	if path.Ext(file) == ".jsonl" && !syntax.IsUTF16(data) {
 		return parseLines(file, data)
 	}
 	return parse(data, places{file: file, lines: strings.Split(string(data), "\n")}, budget)

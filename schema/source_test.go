@@ -169,6 +169,18 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestUTF16 is one mistake, however many lines there are.
+func TestUTF16(t *testing.T) {
+	for _, text := range []string{"\xff\xfe{\x00\n\x00}\x00\n\x00", "\xfe\xff\x00{\x00\n\x00}", "{\x00\n\x00}\x00"} {
+		for _, file := range []string{"x.json", "x.jsonl", "x.yaml", "x.cue"} {
+			doc, problems := schema.Parse(file, []byte(text))
+			if doc != nil || len(problems) != 1 || problems[0].String() != file+":1:1: error: the file is not UTF-8 but UTF-16; save it as UTF-8" {
+				t.Errorf("%q in %s: %v", text, file, problems)
+			}
+		}
+	}
+}
+
 // TestNameOfBytes holds that a file is not asked for by a name that no file
 // system of ours takes.
 func TestNameOfBytes(t *testing.T) {

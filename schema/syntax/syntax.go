@@ -82,6 +82,8 @@ func checkText(data []byte) []Mistake {
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
 		return []Mistake{{1, 1, "empty-file", "the file is empty", "fill it, or remove it"}}
+	case IsUTF16(data):
+		return []Mistake{{1, 1, "invalid-utf8", "the file is not UTF-8 but UTF-16", "save it as UTF-8"}}
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
 		return []Mistake{{1, 1, "byte-order-mark", "the file begins with a byte order mark", "save it as UTF-8 without BOM"}}
 	case utf8.Valid(data) && bytes.IndexByte(data, 0) < 0:
@@ -97,6 +99,13 @@ func checkText(data []byte) []Mistake {
 		}
 	}
 	return found[:min(len(found), maxMistakes)]
+}
+
+// IsUTF16 reports whether a text is written in UTF-16, as some editors save it.
+// Every line of it would be wrong.
+func IsUTF16(data []byte) bool {
+	marked := bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))
+	return marked || len(data) > 3 && bytes.Count(data, []byte{0}) > len(data)/3
 }
 
 // validPrefix counts the code points before the first invalid byte.
