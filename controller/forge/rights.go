@@ -90,7 +90,7 @@ func (c *Client) Rights(ctx context.Context, repo Repo) (Rights, error) {
 	}
 	resp, err := c.rest.Do(ctx, req, &wire)
 	if err != nil {
-		return r, r.unseen(repo, err)
+		return r, c.misplaced(r.unseen(repo, err))
 	}
 	r.private, r.admin = wire.Private, wire.Permissions.Admin
 	r.push = r.admin || wire.Permissions.Push
@@ -101,6 +101,15 @@ func (c *Client) Rights(ctx context.Context, repo Repo) (Rights, error) {
 		}
 	}
 	return r, nil
+}
+
+// misplaced adds to an error what an address of a forge that is no API takes.
+func (c *Client) misplaced(err error) error {
+	base := c.transport.base
+	if isGitea(base) || strings.HasSuffix(base.Path, "/api/v3/") || strings.HasPrefix(base.Host, "api.") {
+		return err
+	}
+	return fmt.Errorf("%w; the API of Gitea and Forgejo is at https://%s/api/v1, that of GitHub Enterprise at https://%s/api/v3", err, base.Host, base.Host)
 }
 
 // unseen says how a credential comes to see a repository.
