@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/command"
@@ -94,7 +95,11 @@ const (
 // nobody waits for any more. Both statuses of the commit say its reason; no
 // report is stored and no comment written. What its groups say is left to
 // [Reviewer.Settle], since the next head must not wait for it.
-type Abandoned struct{ Reason string }
+type Abandoned struct {
+	Reason string
+	// Within bounds how long the forge is given to take it. Defaults to 30 s.
+	Within time.Duration
+}
 
 // Error is the reason.
 func (a *Abandoned) Error() string { return a.Reason }
@@ -106,6 +111,18 @@ func abandoned(ctx context.Context) string {
 		return a.Reason
 	}
 	return ""
+}
+
+// abandon says on the commit why ctx ended. It does not wait long for a forge that
+// does not answer: who abandoned the review waits for it.
+func (r *Review) abandon(ctx context.Context) error {
+	a, _ := errors.AsType[*Abandoned](context.Cause(ctx))
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(a.Within, 30*time.Second))
+	defer cancel()
+	if err := r.settle(short, a.Reason); err != nil {
+		return err
+	}
+	return &Abandoned{Reason: a.Reason}
 }
 
 // A Reviewer makes reviews of one repository.
@@ -247,10 +264,7 @@ func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished
 	why := abandoned(ctx)
 	switch {
 	case err != nil && why != "":
-		if err := r.settle(late, why); err != nil {
-			return nil, nil, err
-		}
-		return nil, nil, &Abandoned{why}
+		return nil, nil, r.abandon(ctx)
 	case err != nil:
 		const broken = "gavel could not judge this head; see the log of its run"
 		return nil, nil, errors.Join(err, r.settle(late, broken, r.groups...))

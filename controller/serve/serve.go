@@ -101,6 +101,9 @@ type Config struct {
 	Observer Observer
 	// Workers is how many commits are judged at once. Defaults to 4.
 	Workers int
+	// Farewell is how long a forge is given to take that a run ended. Defaults to
+	// 30 s.
+	Farewell time.Duration
 	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
 	// Now is the clock of the schedules. Defaults to [time.Now].
@@ -305,7 +308,7 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	})
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	stop := context.AfterFunc(ctx, func() { cancel(&review.Abandoned{Reason: s.why(ctx, key)}) })
+	stop := context.AfterFunc(ctx, func() { cancel(&review.Abandoned{Reason: s.why(ctx, key), Within: s.cfg.Farewell}) })
 	defer stop()
 	report, unpublished, err := r.Run(inner)
 	// What is judged anew stands beside what is remembered of the commit.

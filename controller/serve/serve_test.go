@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/serve"
 )
 
 // TestAPullRequestGetsItsVerdict, and base what is known of it.
@@ -297,6 +299,26 @@ func TestTheForgeIsAway(t *testing.T) {
 	}
 	w.forge.Heal()
 	w.end()
+	w.start()
+	w.idle()
+	w.want("one", "success success")
+}
+
+// TestAStopWhileTheForgeHangs does not wait for it: what it was not told is told
+// after the next start.
+func TestAStopWhileTheForgeHangs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.configure = func(cfg *serve.Config) { cfg.Farewell = time.Millisecond }
+	release := w.judging()
+	before := len(w.forge.Requests())
+	w.forge.Inject(forgetest.Fault{Hang: true, Times: -1})
+	w.end()
+	release()
+	if more := w.forge.Requests()[before:]; len(more) > 1 {
+		t.Errorf("asked again and again: %v", more)
+	}
+	w.forge.Heal()
 	w.start()
 	w.idle()
 	w.want("one", "success success")
