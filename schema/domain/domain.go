@@ -124,6 +124,11 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 			t.loadTool(file)
 		case "test":
 			tests = append(tests, file)
+		case "checks":
+			t.problems = append(t.problems, schema.Problem{
+				Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Error, Rule: "unknown-dialect",
+				Message: "checks are read from " + strings.TrimSuffix(path.Base(file), path.Ext(file)) + ".yaml alone", Hint: "rename the file",
+			})
 		default:
 			t.warn(file, "stray-file", "the file is in no level folder and is not read", "move it into level_1 or another level")
 		}
@@ -185,6 +190,8 @@ func (t *tree) role(file string) string {
 		return "tool"
 	case IsLevel(path.Base(dir)) && base == "level":
 		return "level"
+	case IsLevel(path.Base(dir)) && strings.HasSuffix(base, ".checks"):
+		return "checks"
 	case IsLevel(path.Base(dir)):
 		return "test"
 	}

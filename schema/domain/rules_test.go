@@ -77,6 +77,7 @@ func rules() []struct{ name, file, accepted, rejected string } {
 		{"a domain is valid", dom, `{"id": "d", "name": "D", "evaluator_id": "keyword"}`, `{"id": "d", "evaluator_id": "keyword"}`},
 		{"a level is valid", "t/d/level_1/level.json", `{"system_prompt": "Level."}`, `{"system_prompt": 1}`},
 		{"levels are numbered from 1", "t/d/level_0/one.json", "", with(`"expected": {"keywords": ["x"]}`)},
+		{"checks are YAML", "t/d/level_1/one.checks.json", "", `{".": [{"contains": "x"}]}`},
 		{"a file of a domain is in a level", "t/d/notes.json", "", `{}`},
 		{"a test names an evaluator, or its domain does", dom, `{"id": "d", "name": "D", "evaluator_id": "keyword"}`, `{"id": "d", "name": "D"}`},
 		{"the evaluator exists", one, with(`"evaluator_id": "year", "expected": "1999"`), with(`"evaluator_id": "yeer", "expected": "1999"`)},
