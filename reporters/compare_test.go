@@ -136,7 +136,7 @@ func TestAnotherRuleIsNoImprovement(t *testing.T) {
 		row := &r.Cases[i]
 		got = append(got, string(*row.Class)+", "+Label(row)+" "+Remark(row))
 	}
-	if diff := cmp.Diff([]string{"unchanged, redecided fail → pass by another rule", "regression, higher ", "improvement, improved "}, got); diff != "" {
+	if diff := cmp.Diff([]string{"unchanged, re-decided fail → pass by another rule", "regression, higher ", "improvement, improved "}, got); diff != "" {
 		t.Error(diff)
 	}
 	if r.Diff.Improvements != 1 || r.Diff.Regressions != 1 || r.Gate.Result != GateFail {

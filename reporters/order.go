@@ -40,12 +40,12 @@ func (o Order) String() string {
 	case OrderAccept:
 		return fmt.Sprintf("by %s, %s: %s", o.By, o.At.UTC().Format("2006-01-02 15:04 UTC"), o.Argument)
 	case OrderRerun:
-		return fmt.Sprintf("%s asked to run again what ended in %s: %s", o.By, o.Argument, phrase.Count(len(o.Cases), "case"))
+		return fmt.Sprintf("%s asked to judge anew what ended in %s: %s", o.By, o.Argument, phrase.Count(len(o.Cases), "case"))
 	}
 	if o.Argument == "" {
 		return o.By + " asked for a run"
 	}
-	return fmt.Sprintf("%s asked to run %s again", o.By, o.Argument)
+	return fmt.Sprintf("%s asked to judge %s anew", o.By, o.Argument)
 }
 
 // SameOrders reports whether both are the same comments.

@@ -158,7 +158,7 @@ func moved(row *Row) bool {
 }
 
 // Label is the word for what happened to a row that does not block: accepted,
-// improved, redecided, unclear, flaky, new, removed, moved, error, not run,
+// improved, re-decided, unclear, flaky, new, removed, moved, error, not run,
 // skipped, passed, lower or higher.
 func Label(row *Row) string {
 	if row.Accepted != nil {
@@ -183,7 +183,7 @@ func Label(row *Row) string {
 	case row.Verdict != nil && *row.Verdict == verdict.Skipped:
 		return "skipped"
 	case redecided(row):
-		return "redecided"
+		return "re-decided"
 	case tried(row) > 0 && !moved(row):
 		return "passed"
 	case drop(row) < 0:
@@ -204,7 +204,7 @@ func Remark(row *Row) string {
 		return strings.TrimSuffix("base has no verdict to compare with: "+strings.TrimPrefix(row.BaseError, notRun), ": ")
 	case "flaky":
 		return row.Turn() + " under the same definition"
-	case "redecided":
+	case "re-decided":
 		return row.Turn() + " by another rule"
 	case "new":
 		if row.Verdict != nil && *row.Verdict == verdict.Skipped {

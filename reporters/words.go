@@ -125,7 +125,7 @@ func Done(r *Report) map[plan.Action]int {
 }
 
 // Effort says how many of the cases were done again: "41 of 1,204 cases
-// rerun, 3 judged again, 2 not run".
+// rerun, 3 re-judged, 2 not run".
 func Effort(r *Report) string {
 	s := r.Summary
 	total := phrase.Count(s.Cases, "case")
@@ -154,7 +154,7 @@ func Effort(r *Report) string {
 	return strings.Join(said, ", ")
 }
 
-// ActionWord says in the past what an action did: judged again. Without a base
+// ActionWord says in the past what an action did: re-judged. Without a base
 // nothing was done before.
 func ActionWord(r *Report, a plan.Action) string {
 	switch a {
@@ -164,9 +164,9 @@ func ActionWord(r *Report, a plan.Action) string {
 		}
 		return "rerun"
 	case plan.Rejudge:
-		return "judged again"
+		return "re-judged"
 	case plan.Redecide:
-		return "decided again"
+		return "re-decided"
 	case plan.Reuse:
 		return "stored verdict"
 	}

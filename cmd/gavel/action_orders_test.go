@@ -136,8 +136,8 @@ func TestOrdersFromJobToJob(t *testing.T) {
 		calls                  []string
 	}{
 		{"rerun errors", "-1", "no case ended so", exitGate, nil},
-		{"rerun failed", "+1", "mona asked to run again what ended in failed: 1 case", exitGate, []string{"hello, " + wrong}},
-		{"run talk/level_1/thanks", "+1", "mona asked to run talk/level", exitGate, []string{"thanks, kindly"}},
+		{"rerun failed", "+1", "mona asked to judge anew what ended in failed: 1 case", exitGate, []string{"hello, " + wrong}},
+		{"run talk/level_1/thanks", "+1", "mona asked to judge talk/level", exitGate, []string{"thanks, kindly"}},
 		{"explain talk/level_1/hello", "+1", "regression", exitGate, nil},
 		{"accept talk/level_1/hello we say so", "+1", "by mona", exitPass, nil},
 		{"cancel", "-1", "nothing is under way", exitPass, nil},

@@ -35,7 +35,7 @@ func (a *app) ledgerCommand() *cobra.Command {
 		})
 	}
 	add("verify", "Check the file, and that verdicts follow from their samples",
-		`Check the file and its entries, and decide anew over the samples of every
+		`Check the file and its entries, and re-decide over the samples of every
 verdict whose case is in the working tree. It ends with 1 when something does
 not hold.`, `  gavel ledger verify
   gavel ledger verify --json | jq '.faults'`, a.verifyLedger)
@@ -105,7 +105,7 @@ func (a *app) verifyLedger(ctx context.Context, w *workspace, book *ledger.Ledge
 		return err
 	}
 	if unplanned != nil {
-		fmt.Fprintf(a.stderr, "gavel: no verdict was decided anew: %v\n", unplanned)
+		fmt.Fprintf(a.stderr, "gavel: no verdict was re-decided: %v\n", unplanned)
 	}
 	if err := a.printOr(v, upkeep.Verified(v)); err != nil {
 		return err

@@ -28,7 +28,7 @@ func (x Case) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, phrase.OutOf(x.Decision.Score, x.scale), phrase.Line(x.Decision.Reason))
 		writeTrial(&b, x)
 	}
-	action := string(x.Action)
+	action := x.Action.Text()
 	if x.Action == plan.Reuse && x.Decision == nil {
 		action = "unaffected"
 	}

@@ -20,7 +20,7 @@ type Fault struct {
 // A Verification is what Verify found.
 type Verification struct {
 	// Verdicts counts those that were looked at, Redecided those of them that
-	// were decided again from their samples.
+	// were re-decided from their samples.
 	Verdicts  int     `json:"verdicts"`
 	Redecided int     `json:"redecided"`
 	Faults    []Fault `json:"faults"`

@@ -186,7 +186,7 @@ func pairMoved(rows []Row) []Row {
 }
 
 // Settle takes what the ledger knows of each row's head into account: a case
-// that has to be judged is reused, redecided or rejudged where that is enough.
+// that has to be judged is reused, re-decided or re-judged where that is enough.
 // known is parallel to the rows.
 func Settle(p *Plan, known []Known) {
 	for i := range p.Rows {

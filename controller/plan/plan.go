@@ -127,6 +127,17 @@ const (
 	Removed  Action = "removed"  // at base only
 )
 
+// Text is the action as people read it: re-judge for rejudge.
+func (a Action) Text() string {
+	switch a {
+	case Rejudge:
+		return "re-judge"
+	case Redecide:
+		return "re-decide"
+	}
+	return string(a)
+}
+
 // A Reason says why a case has its action.
 type Reason struct {
 	// Part is the name of the part that changed, or a word such as new.

@@ -238,7 +238,7 @@ func TestRerun(t *testing.T) {
 	if got := w.comment("mona", "/gavel rerun failed"); got != "+1" {
 		t.Errorf("reactions %q", got)
 	}
-	w.report("mona asked to run again what ended in failed: 1 case")
+	w.report("mona asked to judge anew what ended in failed: 1 case")
 	for range 2 {
 		w.hint()
 		w.idle()
@@ -571,7 +571,7 @@ func TestALostLedger(t *testing.T) {
 			t.Errorf("%s: reactions %q, were %q", now[i].Body, now[i].Reactions, said[i].Reactions)
 		}
 	}
-	if text := w.report("accepted · [talk/level_1/hello]"); strings.Contains(text, "was refused") || strings.Contains(text, "asked to run talk/") {
+	if text := w.report("accepted · [talk/level_1/hello]"); strings.Contains(text, "was refused") || strings.Contains(text, "asked to judge talk/") {
 		t.Errorf("it tells of what is over:\n%s", text)
 	}
 }

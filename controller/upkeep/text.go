@@ -65,7 +65,7 @@ func Verified(v ledger.Verification) string {
 	if n := len(v.Faults); n > 0 {
 		found = phrase.Count(n, "fault")
 	}
-	fmt.Fprintf(&b, "%s, %d of them decided anew from their samples: %s\n", phrase.Count(v.Verdicts, "verdict"), v.Redecided, found)
+	fmt.Fprintf(&b, "%s, %d of them re-decided from their samples: %s\n", phrase.Count(v.Verdicts, "verdict"), v.Redecided, found)
 	return b.String()
 }
 

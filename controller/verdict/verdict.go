@@ -2,7 +2,7 @@
 // means. It is a leaf: it calls nothing and knows no dialect.
 //
 // Most callers want [Decide], which turns the measured samples of one case
-// into a [Result]. It is pure, so a changed threshold is decided anew from
+// into a [Result]. It is pure, so a changed threshold is re-decided from
 // what is stored, without a call.
 package verdict
 

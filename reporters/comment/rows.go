@@ -173,7 +173,7 @@ func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 	switch label {
 	case "improved":
 		return numbers(row), right + c.small(c.why(row))
-	case "redecided":
+	case "re-decided":
 		return turn(row), right + c.small(c.why(row))
 	case "moved":
 		return "", right + c.small(markup.Text(reporters.Remark(row), 220))
@@ -235,18 +235,8 @@ func (c *comment) planned() {
 	c.line("|--:|:--|")
 	for _, row := range rows[:shown] {
 		why := markup.Text(plan.Summarise(row.Reasons), 240)
-		c.line("| " + markup.Text(plannedWord(row.Action), 20) + " | " + c.name(row) + c.small(why) + " |")
+		c.line("| " + markup.Text(row.Action.Text(), 20) + " | " + c.name(row) + c.small(why) + " |")
 	}
 	c.rest(len(rows) - shown)
 	c.line("")
-}
-
-func plannedWord(a plan.Action) string {
-	switch a {
-	case plan.Rejudge:
-		return "judge"
-	case plan.Redecide:
-		return "decide"
-	}
-	return string(a)
 }

@@ -203,7 +203,7 @@ func Icon(label string) string {
 		return "☑️"
 	case "improved", "passed":
 		return "✅"
-	case "redecided":
+	case "re-decided":
 		return "⚖️"
 	case "unclear":
 		return "❔"

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -14,21 +13,26 @@ import (
 // Plan writes each affected case with the reason, and one number for the rest.
 func Plan(w io.Writer, pl *plan.Plan, e planned.Estimate, o Options) error {
 	p := newPage(o)
-	counts := map[string]int{}
+	const actionColumns = 10
+	counts := map[plan.Action]int{}
 	var rest unaffected
 	for _, row := range pl.Rows {
 		if row.Unaffected() {
 			rest.add(row)
 			continue
 		}
-		counts[planWord(row)]++
-		action := margin{fmt.Sprintf("%-9s", planWord(row)), actionColor(row.Action)}
+		what := row.Action
+		if row.MovedFrom != "" {
+			what = moved
+		}
+		counts[what]++
+		action := margin{phrase.Pad(what.Text(), actionColumns), actionColor(row.Action)}
 		key := row.Key
 		if (row.Head != nil && row.Head.Beside) || (row.Base != nil && row.Base.Beside) {
 			key += " @ " + row.Target
 		}
 		p.paragraph(action, key, "")
-		p.paragraph(margin{first: strings.Repeat(" ", 9)}, plan.Summarise(row.Reasons), dim)
+		p.paragraph(margin{first: strings.Repeat(" ", actionColumns)}, plan.Summarise(row.Reasons), dim)
 	}
 	if len(counts) > 0 {
 		p.WriteString("\n")
@@ -38,10 +42,10 @@ func Plan(w io.Writer, pl *plan.Plan, e planned.Estimate, o Options) error {
 		action plan.Action
 		word   string
 	}{
-		{plan.Run, "to run"}, {plan.Rejudge, "to judge again"}, {plan.Redecide, "to decide again"},
+		{plan.Run, "to run"}, {plan.Rejudge, "to re-judge"}, {plan.Redecide, "to re-decide"},
 		{plan.Reuse, "to reuse"}, {moved, "moved"}, {plan.Skip, "to skip"}, {plan.Removed, "to drop"},
 	} {
-		if n := counts[string(total.action)]; n > 0 {
+		if n := counts[total.action]; n > 0 {
 			parts = append(parts, phrase.Int(int64(n))+" "+total.word)
 		}
 	}
@@ -88,14 +92,7 @@ func (u *unaffected) text(rest plan.Rest) string {
 
 // moved stands for reuse where it is the key that changed: of such a case
 // nothing need be stored.
-const moved = "moved"
-
-func planWord(row plan.Row) string {
-	if row.MovedFrom != "" {
-		return moved
-	}
-	return string(row.Action)
-}
+const moved plan.Action = "moved"
 
 func actionColor(a plan.Action) string {
 	switch a {

@@ -30,7 +30,7 @@ func Report(w io.Writer, r *reporters.Report, o Options) error {
 	}
 	p.also(r, s.Also, keys)
 	for _, row := range s.Planned {
-		p.row(entry{"·", yellow, "to " + string(row.Action), row}, keys)
+		p.row(entry{"·", yellow, row.Action.Text(), row}, keys)
 		p.note(plan.Summarise(row.Reasons), dim)
 	}
 	p.paragraph(margin{}, s.StandingText(), dim)
@@ -145,7 +145,7 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 			mark, color = "✓", green
 		case "error", "not run":
 			mark, color = "!", yellow
-		case "lower", "redecided", "unclear", "flaky":
+		case "lower", "re-decided", "unclear", "flaky":
 			mark, color = "·", yellow
 		}
 		p.row(entry{mark, color, label, row}, keys)
@@ -156,7 +156,7 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 			p.note(reporters.Remark(row), "")
 		}
 		switch label {
-		case "improved", "redecided", "higher", "lower":
+		case "improved", "re-decided", "higher", "lower":
 			p.note(reporters.Why(r, row), dim)
 		}
 		p.trial(row)
@@ -234,9 +234,9 @@ func (p *page) change(d float64) string {
 func (p *page) summary(r *reporters.Report) {
 	s := r.Summary
 	known, done := s.Reused-s.NoVerdict, reporters.Done(r)
-	actions := []count{{done[plan.Run], "run"}, {done[plan.Rejudge], "judged again"}, {done[plan.Redecide], "decided again"}, {known, "reused"}}
+	actions := []count{{done[plan.Run], "run"}, {done[plan.Rejudge], "re-judged"}, {done[plan.Redecide], "re-decided"}, {known, "reused"}}
 	if r.NotRun != "" {
-		actions = []count{{s.Run, "to run"}, {s.Rejudged, "to judge again"}, {s.Redecided, "to decide again"}, {known, "known"}}
+		actions = []count{{s.Run, "to run"}, {s.Rejudged, "to re-judge"}, {s.Redecided, "to re-decide"}, {known, "known"}}
 	}
 	p.paragraph(margin{}, fmt.Sprintf("%s: %s passed, %s failed", phrase.Count(s.Cases, "case"), phrase.Int(int64(s.Pass)), phrase.Int(int64(s.Fail)))+
 		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error - s.NotRun, "not judged"}, {s.NotRun, "not run"}, {s.Skipped, "skipped"}, {s.Ungated, "without a threshold"}})+

@@ -77,7 +77,7 @@ func TestALongSummary(t *testing.T) {
 		}
 		return b.String()
 	})
-	for _, want := range []string{"2,500 skipped", "3,000 decided again", "300 reused"} {
+	for _, want := range []string{"2,500 skipped", "3,000 re-decided", "300 reused"} {
 		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
 			t.Errorf("the summary lacks %q:\n%s", want, got)
 		}

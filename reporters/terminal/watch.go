@@ -82,19 +82,16 @@ func Expense(e planned.Estimate) string {
 	return text
 }
 
-// Todo counts what is to be done: "2 to run, 1 to judge again".
+// Todo counts what is to be done: "2 to run, 1 to re-judge".
 func Todo(p *plan.Plan) string {
 	counts := map[plan.Action]int{}
 	for i := range p.Rows {
 		counts[p.Rows[i].Action]++
 	}
 	var parts []string
-	for _, part := range []struct {
-		action plan.Action
-		word   string
-	}{{plan.Run, "run"}, {plan.Rejudge, "judge again"}, {plan.Redecide, "decide again"}} {
-		if n := counts[part.action]; n > 0 {
-			parts = append(parts, phrase.Int(int64(n))+" to "+part.word)
+	for _, action := range []plan.Action{plan.Run, plan.Rejudge, plan.Redecide} {
+		if n := counts[action]; n > 0 {
+			parts = append(parts, phrase.Int(int64(n))+" to "+action.Text())
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -152,7 +149,7 @@ func Word(row *board.Row) string {
 	case row.Kept:
 		return "unreadable"
 	case row.Due && row.Verdict == nil:
-		return "to " + string(row.Action)
+		return row.Action.Text()
 	case row.Due:
 		return "again"
 	case change == "broke", change == "fixed":
@@ -166,7 +163,7 @@ func Word(row *board.Row) string {
 	case row.Verdict == nil && row.Action == plan.Reuse:
 		return "unaffected"
 	case row.Verdict == nil:
-		return string(row.Action)
+		return row.Action.Text()
 	}
 	return string(*row.Verdict)
 }
