@@ -33,7 +33,16 @@ func TestMain(m *testing.M) {
 	if sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() {
 		return
 	}
-	testscript.Main(m, map[string]func(){"gavel": main, "gavel-in-a-job": inAJob})
+	testscript.Main(m, map[string]func(){"gavel": main, "gavel-in-a-job": inAJob, "stubborn": stubborn})
+}
+
+// stubborn takes for ever to put things in order.
+func stubborn() {
+	ctx := signalled()
+	fmt.Println("at work")
+	<-ctx.Done()
+	fmt.Println("in order soon")
+	select {}
 }
 
 // TestScripts runs the command line as its users do. Every script shows one

@@ -21,8 +21,19 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200) // most commands end soon: less collecting for half as much memory again
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := Main(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	os.Exit(Main(signalled(), os.Args[1:]))
+}
+
+// signalled is a context that the first interrupt or SIGTERM ends, so that what
+// is under way is put in order. The second ends the process.
+func signalled() context.Context {
+	first := make(chan os.Signal, 1)
+	signal.Notify(first, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-first
+		signal.Stop(first)
+		cancel()
+	}()
+	return ctx
 }

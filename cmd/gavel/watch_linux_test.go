@@ -132,6 +132,29 @@ func TestSignalsEndLines(t *testing.T) {
 	}
 }
 
+// TestTheSecondSignalEndsTheProcess whatever it is about.
+func TestTheSecondSignalEndsTheProcess(t *testing.T) {
+	cmd := program(t)
+	cmd.Args[0] = "stubborn"
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for lines := bufio.NewScanner(out); lines.Scan(); said++ {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); said != 2 || !ok || status.Signal() != syscall.SIGINT {
+		t.Errorf("after %d signals it ended with %v", said, cmd.ProcessState)
+	}
+}
+
 // program is gavel with arguments, which is not started yet.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()

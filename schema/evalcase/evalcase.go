@@ -250,13 +250,9 @@ func (c *compiler) resolve(p part) string {
 // gavel.yaml's defaults, the dialect's default.
 func (c *compiler) policy() schema.Policy {
 	written := cmp.Or(c.kase.number("execution", "timeout_seconds"), c.keys.number("execution", "timeout_seconds"))
-	bands := &schema.Bands{Pass: passing}
-	if t, ok := c.Settings.Thresholds[schema.DialectEvalcase]; ok {
-		bands.Pass = t
-	}
-	bands.Borderline = min(borderline, bands.Pass)
 	return schema.Policy{
-		Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds, Bands: bands,
+		Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
+		Bands:   &schema.Bands{Pass: passing, Borderline: borderline},
 		Timeout: cmp.Or(time.Duration(written*float64(time.Second)), c.target.Timeout, c.Settings.Timeout, defaultTimeout),
 	}
 }

@@ -192,7 +192,7 @@ func TestPrecedence(t *testing.T) {
 	settings := schema.Settings{
 		Targets: map[string]schema.TargetSettings{"slow": {Timeout: 7 * time.Second}, "fast": {}, "other": {}},
 		Aliases: map[string]string{"azure": "slow"}, DefaultTarget: "fast",
-		Timeout: 9 * time.Second, Iterations: 3, Thresholds: map[string]float64{"evalcase": 0.5},
+		Timeout: 9 * time.Second, Iterations: 3,
 	}
 	for name, tt := range map[string]struct {
 		suite, kase, target string
@@ -217,8 +217,8 @@ func TestPrecedence(t *testing.T) {
 			if c.Target != tt.target || c.Policy.Timeout != tt.timeout {
 				t.Errorf("target %q, timeout %v; want %q, %v", c.Target, c.Policy.Timeout, tt.target, tt.timeout)
 			}
-			want := schema.Bands{Pass: 0.5, Borderline: 0.5}
-			if c.Policy.Iterations != 3 || *c.Policy.Bands != want || c.Evaluators[0].Rule.Threshold != 0.5 {
+			want := schema.Bands{Pass: 0.8, Borderline: 0.6}
+			if c.Policy.Iterations != 3 || *c.Policy.Bands != want || c.Evaluators[0].Rule.Threshold != 0.8 {
 				t.Errorf("policy %+v, bands %+v", c.Policy, *c.Policy.Bands)
 			}
 		})
