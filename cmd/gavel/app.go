@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,11 +124,6 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gavel",
 		Short: "GitOps for agent evals: rerun the tests that a change can have affected",
-		Long: `GitOps for agent evals: rerun the tests that a change can have affected.
-
-A command ends with 0 when the gate passes, 1 when it fails or cannot be
-determined, 2 when it is called wrongly or a definition is invalid, 3 when it
-breaks down, and 130 when it is interrupted.`,
 		Example: `  gavel demo                   see a pull request judged, without any setup
   gavel plan --base main       which cases would run, and why
   gavel run --base main        run them and compare with main
@@ -140,6 +136,7 @@ breaks down, and 130 when it is interrupted.`,
 				a.ledgerFile = a.path(a.ledgerFile)
 			}
 		},
+		Version:       thisVersion().String(),
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
@@ -151,12 +148,45 @@ breaks down, and 130 when it is interrupted.`,
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on stdout instead of text")
 	flags.BoolVar(&a.strict, "strict", false, "treat warnings and notes as errors")
 	flags.StringVar(&a.configFile, "config", defaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
-	flags.StringVar(&a.ledgerFile, "ledger", "", "ledger file (default .gavel/ledger.db in the repository root)")
+	flags.StringVar(&a.ledgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: .gavel/ledger.db in the repository root)")
 	root.AddCommand(
 		a.validateCommand(), a.planCommand(), a.runCommand(), a.watchCommand(), a.explainCommand(), a.ledgerCommand(),
 		a.prCommand(), a.serveCommand(), a.schemaCommand(), a.demoCommand(), a.versionCommand(),
 	)
+	root.SetVersionTemplate("{{.Version}}")
+	root.SetHelpCommand(helpCommand(root))
+	describe(root, "gavel")
 	return root
+}
+
+// help has a file for each command that its one line does not say all about.
+//
+//go:embed help
+var help embed.FS
+
+// describe gives a command and those below it the text of its file, which has
+// the command's name.
+func describe(cmd *cobra.Command, name string) {
+	if text, err := help.ReadFile("help/" + name + ".txt"); err == nil {
+		cmd.Long = string(text)
+	}
+	for _, below := range cmd.Commands() {
+		describe(below, strings.TrimPrefix(name+"_"+below.Name(), "gavel_"))
+	}
+}
+
+// helpCommand prints what --help does, and refuses what is no command.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Print the help of a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if len(rest) > 0 || err != nil {
+				return oneOfItsCommands(found, append(rest, args...))
+			}
+			return found.Help()
+		},
+	}
 }
 
 // oneOfItsCommands refuses the name of a command that does not exist.

@@ -21,7 +21,9 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Judge a small pull request against recorded replies, without any setup",
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
+		Example: `  gavel demo
+  gavel demo --json | jq '.gate'`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
 	}
 	a.sandbox.bind(cmd)
 	return cmd

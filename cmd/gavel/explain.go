@@ -15,10 +15,6 @@ func (a *app) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain CASE",
 		Short: "Show everything that is known about one case",
-		Long: `Show everything that is known about one case: its digests by part, what
-changed since base, the calls, the transcript, what the evaluators measured,
-and what it cost; of a testcase also its id, and when it was created and
-updated by the commits that are at hand.`,
 		Example: `  gavel explain support/level_1/test_refund_window
   gavel explain support/level_1/test_refund_window --base main`,
 		RunE: func(cmd *cobra.Command, args []string) error {

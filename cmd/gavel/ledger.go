@@ -28,22 +28,17 @@ func (a *app) ledgerCommand() *cobra.Command {
 		Args: oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	add := func(use, short, long, example string, do func(context.Context, *workspace, *ledger.Ledger) error) {
+	add := func(use, short, example string, do func(context.Context, *workspace, *ledger.Ledger) error) {
 		cmd.AddCommand(&cobra.Command{
-			Use: use, Short: short, Long: long, Example: example, Args: noArgs,
+			Use: use, Short: short, Example: example, Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.withStored(cmd.Context(), do) },
 		})
 	}
-	add("verify", "Check the file, and that verdicts follow from their samples",
-		`Check the file and its entries, and re-decide over the samples of every
-verdict whose case is in the working tree. It ends with 1 when something does
-not hold.`, `  gavel ledger verify
+	add("verify", "Check the file, and that verdicts follow from their samples", `  gavel ledger verify
   gavel ledger verify --json | jq '.faults'`, a.verifyLedger)
-	add("export", "Print every entry as one JSON object a line",
-		`Print every entry as one JSON object a line, whose type is sample, judgement,
-verdict, call, run or command.`, `  gavel ledger export > ledger.jsonl
+	add("export", "Print every entry as one JSON object a line", `  gavel ledger export > ledger.jsonl
   gavel ledger export | jq 'select(.type == "verdict") | .decision.result.verdict'`, a.exportLedger)
-	add("stats", "Count the entries, what was reused, and what that saved", "", `  gavel ledger stats
+	add("stats", "Count the entries, what was reused, and what that saved", `  gavel ledger stats
   gavel ledger stats --json | jq '.reuse_rate'`, a.ledgerStats)
 	cmd.AddCommand(a.gcCommand())
 	return cmd

@@ -30,13 +30,6 @@ func (a *app) gcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove what is old and not needed any more",
-		Long: `Remove what is older than --max-age, and more, from the oldest on, until the
-rest fits into --max-bytes. Never removed is what the working tree, HEAD, the
-default branch and the refs of --base need, what a run under way wants, and
-what a pull request needs that is not named by --closed.
-
-What is needed follows from the definitions and the targets: run it with the
-environment in which gavel runs.`,
 		Example: `  gavel ledger gc --max-age 2160h
   gavel ledger gc --max-bytes 500MB --closed octo/demo#7
   gavel ledger gc --max-age 720h --dry-run`,

@@ -15,13 +15,6 @@ func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [KEY-GLOB...]",
 		Short: "Print which cases would be judged, and why, without a call",
-		Long: `Print which cases would be judged, and why, without a call.
-
-The estimate counts every sample with its simulated user, judges and
-comparisons, each target, and base's cases where they have to be judged, too.
-What tools add and what a provider's errors repeat is not in it. A budget lets
-a case begin when there is as much left as it is likely to take.
-`,
 		Example: `  gavel plan
   gavel plan --base main
   gavel plan --base origin/main --domain support --json`,

@@ -35,29 +35,7 @@ func (a *app) prCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pr",
 		Short: "Judge a pull request and publish the verdicts on it",
-		Long: `Judge a pull request and publish the verdicts on it: one comment, two statuses
-(with "statuses: groups" in gavel.yaml one more for each domain or suite), and
-where the token may not write, the summary of the job and the exit code.
-
-In a job of GitHub Actions the event is read from the environment: pull_request,
-pull_request_target, issue_comment, merge_group or push. Elsewhere name the pull
-request and put a token into GITHUB_TOKEN. It needs contents: read,
-pull-requests: write and statuses: write; that of a job or an App with
-checks: write also gets a check run.
-
-The repository here is only asked for its remote origin. Both sides are fetched
-with their history and nothing is checked out, so that a shallow clone will do,
-and so will one that is empty.
-
-People with write permission steer it by comments on the pull request, such as
-/gavel help. A job of issue_comment obeys at once, and every job for the pull
-request reads all of them, so that one that is run again gives the same. Of a
-fork nothing is run before somebody approves its commit.
-
-Where the disk dies with the job, keep the ledger in a cache under the names
-that --cache-keys prints. What was ordered is read from the pull request again
-if the cache is lost. examples/workflow/gavel.yml is a workflow that does so.`,
-		Args: noArgs,
+		Args:  noArgs,
 		Example: `  gavel pr
   gavel pr --ledger own/ledger.db --base-ledger base/ledger.db
   GITHUB_TOKEN=… gavel pr --repo octo/demo --pr 7`,

@@ -44,10 +44,10 @@ func (a *app) runCommand() *cobra.Command {
 	}
 	f.bind(cmd)
 	a.sandbox.bind(cmd)
-	cmd.Flags().StringVar(&f.record, "record", "", "folder into which the replies of each target are recorded for replay, such as recordings")
+	cmd.Flags().StringVar(&f.record, "record", "", "record the replies of each target for replay, into the folder recordings or, as --record=replies, into another one")
 	cmd.Flags().Lookup("record").NoOptDefVal = "recordings"
-	cmd.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file")
-	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the pull request's comment to this file")
+	cmd.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file, such as report.xml")
+	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the comment that a pull request would get to this file, such as comment.md")
 	return cmd
 }
 

@@ -14,21 +14,6 @@ func (a *app) schemaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema [FORMAT]",
 		Short: "Print what a definition or configuration may hold, for people or editors",
-		Long: `Print what a definition, gavel.yaml or the operator's file of gavel serve may
-hold, with the reason of every field.
-
-FORMAT is ` + strings.Join(schema.Formats(), ", ") + `
-(default: gavel.yaml; server is the operator's file, checks is what
-<definition>.checks.yaml holds). The files of the domain dialect are told apart
-by where they stand, so that an editor is given the schema of each kind for its
-folders.
-
-As JSON Schema it refuses no file that is valid by itself, and lets some pass
-that gavel validate refuses. Fields that the team's own constraints add are not
-in it; those are .cue files in the folder schema of the definitions, which open
-a definition printed here again:
-
-  #Testcase: tags: list.MatchN(>0, =~"^owner:") | error("who owns this?")`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError("one format at a time: %s", strings.Join(args, ", "))
@@ -43,7 +28,7 @@ a definition printed here again:
 			return a.schema(append(args, schema.FormatConfig)[0], notation)
 		},
 	}
-	cmd.Flags().StringVar(&notation, "format", "cue", "how to print: cue or json-schema")
+	cmd.Flags().StringVar(&notation, "format", "cue", "how to print: cue for people, json-schema for editors")
 	return cmd
 }
 

@@ -33,7 +33,7 @@ func (s *selection) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.base, "base", "", "compare with the merge base of this ref and HEAD, such as main (default: compare with nothing)")
 	f.BoolVar(&s.all, "all", false, "judge every selected case, not only those that the change can have affected")
-	f.StringSliceVar(&s.tags, "tag", nil, "only cases with one of these tags, such as red-team")
+	f.StringSliceVar(&s.tags, "tag", nil, "only cases with one of these tags, such as red-team,slow")
 	f.StringSliceVar(&s.difficulties, "difficulty", nil, "only cases of these difficulties, such as hard")
 	f.StringSliceVar(&s.statuses, "status", nil, "only cases of these statuses, judged also where they are not active, such as draft (default: all, of which active ones are judged)")
 	f.StringSliceVar(&s.domains, "domain", nil, "only cases of these domains, such as math")

@@ -31,23 +31,7 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Keep every pull request of some repositories judged",
-		Long: `Keep every pull request of some repositories judged: webhooks and polling tell of
-changes, and each head gets its statuses and its pull request one comment.
-
-People with write permission steer it by comments: /gavel help on a pull request
-lists what they may write.
-
-What is served stands in the operator's file, which lies outside of every
-repository; examples/server/gavel-server.yaml shows all of it, "gavel schema
-server" prints what it may hold, and the README beside the example says how a
-GitHub App is made. An App also writes a check run for each head, which tells the
-report at the lines of the definitions. The file is read again when it changes and
-on SIGHUP: repositories come and go, listen, data, ledger and poll wait for the
-next start, and an invalid file changes nothing.
-
---check writes nothing: it says of the file, each credential and each permission
-whether it is there, and how to repair what is not.`,
-		Args: noArgs,
+		Args:  noArgs,
 		Example: `  gavel serve --config /etc/gavel/gavel-server.yaml --check
   gavel serve --config /etc/gavel/gavel-server.yaml`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

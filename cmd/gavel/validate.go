@@ -35,7 +35,7 @@ func (a *app) validateCommand() *cobra.Command {
 			return a.validate(cmd.Context(), format)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "how to print: text, json, sarif or github")
+	cmd.Flags().StringVar(&format, "format", "text", "how to print: text, json, sarif or github, such as sarif")
 	return cmd
 }
 

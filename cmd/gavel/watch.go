@@ -42,18 +42,6 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [DIR]",
 		Short: "Rerun what a saved file can have affected, and show what changed",
-		Long: `Watch follows the working tree of the repository in DIR (default: here). With
-every change it plans against the base, judges what is affected and not in the
-ledger, and shows the verdicts with their differences from the base and from
-the run before. Files are looked at once nothing has happened to them for
-100 ms. What .gavelignore names, and what Gavel writes itself, is not watched.
-
-On a terminal it is a full-screen view: ? shows the keys. Elsewhere, and with
---plain, it prints lines; with --json one JSON object a line, whose "event" is
-planned, asks, started, judged, result, fault or noted.
-
-Ctrl-C stops a run under way, and ends the watch when pressed again. After
-Ctrl-C or a signal the exit code is 130, after q it is 0.`,
 		Example: `  gavel watch                          compare with the last commit
   gavel watch --base main              compare with where the branch left main
   gavel watch --max-cost 0.50          ask before a change costs more than that

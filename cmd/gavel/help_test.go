@@ -1,0 +1,64 @@
+package main
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// TestHelp reads the help of every command as a stranger does: it says what the
+// command does, how it is called, and what may stand behind each flag.
+func TestHelp(t *testing.T) {
+	files, err := fs.Glob(help, "help/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]bool{}
+	for _, file := range files {
+		text, err := help.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left[string(text)] = true
+		for line := range strings.Lines(string(text)) {
+			if phrase.Columns(strings.TrimRight(line, "\n")) > 82 {
+				t.Errorf("%s: a line is too long: %s", file, line)
+			}
+		}
+	}
+	a := &app{}
+	var read func(cmd *cobra.Command)
+	read = func(cmd *cobra.Command) {
+		delete(left, cmd.Long)
+		simple := cmd.Name() == "version" || cmd.Name() == "help"
+		if cmd.Short == "" || !simple && (cmd.Long == "" || cmd.Example == "") {
+			t.Errorf("%s does not say what it does, or how", cmd.CommandPath())
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Value.Type() != "bool" && !strings.Contains(f.Usage, "such as ") && !strings.Contains(f.Usage, ": ") && f.NoOptDefVal == "" {
+				t.Errorf("%s --%s has no example: %s", cmd.CommandPath(), f.Name, f.Usage)
+			}
+		})
+		for _, below := range cmd.Commands() {
+			read(below)
+		}
+	}
+	read(a.rootCommand())
+	for text := range left {
+		t.Errorf("no command has the text %s", text)
+	}
+	text, _ := help.ReadFile("help/schema.txt")
+	words := strings.FieldsFunc(string(text), func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
+	for _, format := range schema.Formats() {
+		if !slices.Contains(words, format) {
+			t.Errorf("gavel schema --help does not name %s", format)
+		}
+	}
+}
