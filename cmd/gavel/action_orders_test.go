@@ -44,24 +44,12 @@ func (p *project) comment(login, body string) (*machine, int64) {
 
 // reactions are ours below a comment.
 func (p *project) reactions(id int64) string {
-	p.t.Helper()
-	for _, c := range p.forge.Comments(1) {
-		if c.ID == id {
-			return strings.ReplaceAll(c.Reactions, "github-actions[bot]: ", "")
-		}
-	}
-	p.t.Fatalf("there is no comment %d", id)
-	return ""
+	return p.forge.Reactions(1, id, "github-actions[bot]")
 }
 
 // ours are the comments of gavel with a marker.
-func (p *project) ours(marker string) (bodies []string) {
-	for _, c := range p.forge.Comments(1) {
-		if c.Login == "github-actions[bot]" && strings.HasPrefix(c.Body, "<!-- gavel:"+marker) {
-			bodies = append(bodies, c.Body)
-		}
-	}
-	return bodies
+func (p *project) ours(marker string) []string {
+	return p.forge.Written(1, "github-actions[bot]", "<!-- gavel:"+marker)
 }
 
 // report demands that the one report on the pull request holds some words.

@@ -181,20 +181,27 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
+// failures are the errors with which keys ended.
+type failures struct {
+	mu  sync.Mutex
+	all []string // guarded by mu
+}
+
+func (f *failures) note(key string, _ time.Duration, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		f.all = append(f.all, key+": "+err.Error())
+	}
+}
+
 // TestAPanicOfTheLook at whether a run is of use: the run goes on.
 func TestAPanicOfTheLook(t *testing.T) {
-	var mu sync.Mutex
-	var errs []string
+	var failed failures
 	got := bubble(t, reconcile.Config[string]{
 		Reconcile: func(context.Context, string) error { time.Sleep(time.Minute); return nil },
 		Stale:     func(context.Context, string) bool { panic("a null field") },
-		Done: func(key string, _ time.Duration, err error) {
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				errs = append(errs, key+": "+err.Error())
-			}
-		},
+		Done:      failed.note,
 	}, func(l *reconcile.Loop[string], _ *diary) {
 		l.Add("bad")
 		time.Sleep(time.Second)
@@ -202,15 +209,14 @@ func TestAPanicOfTheLook(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 	want := []string{"0s begin bad", "1m0s end bad: <nil>", "1m0s begin bad", "2m0s end bad: <nil>"}
-	if diff := cmp.Diff(want, got); diff != "" || len(errs) != 1 || !strings.HasPrefix(errs[0], "bad: panic: a null field\n") {
-		t.Errorf("errors %v, -want +got:\n%s", errs, diff)
+	if diff := cmp.Diff(want, got); diff != "" || len(failed.all) != 1 || !strings.HasPrefix(failed.all[0], "bad: panic: a null field\n") {
+		t.Errorf("errors %v, -want +got:\n%s", failed.all, diff)
 	}
 }
 
 // TestAPanicIsContained: the key is tried again, the others never notice.
 func TestAPanicIsContained(t *testing.T) {
-	var mu sync.Mutex
-	var errs []string
+	var failed failures
 	tries := 0
 	got := bubble(t, reconcile.Config[string]{
 		Reconcile: func(_ context.Context, key string) error {
@@ -221,20 +227,14 @@ func TestAPanicIsContained(t *testing.T) {
 			}
 			return nil
 		},
-		Done: func(key string, _ time.Duration, err error) {
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				errs = append(errs, key+": "+err.Error())
-			}
-		},
+		Done: failed.note,
 	}, func(l *reconcile.Loop[string], _ *diary) {
 		l.Add("bad")
 		l.Add("good")
 		time.Sleep(time.Minute)
 	})
-	if len(errs) != 1 || !strings.HasPrefix(errs[0], "bad: panic: a null field\n") {
-		t.Errorf("errors %v", errs)
+	if len(failed.all) != 1 || !strings.HasPrefix(failed.all[0], "bad: panic: a null field\n") {
+		t.Errorf("errors %v", failed.all)
 	}
 	joined := strings.Join(got, "\n")
 	if !strings.Contains(joined, "0s end good: <nil>") || !strings.Contains(joined, "1s end bad: <nil>") {

@@ -21,26 +21,11 @@ func (w *world) comment(login, body string) (reactions string) {
 	return w.reactions(id)
 }
 
-func (w *world) reactions(id int64) string {
-	w.t.Helper()
-	for _, c := range w.forge.Comments(1) {
-		if c.ID == id {
-			return strings.ReplaceAll(c.Reactions, "maintainer: ", "")
-		}
-	}
-	w.t.Fatalf("there is no comment %d", id)
-	return ""
-}
+func (w *world) reactions(id int64) string { return w.forge.Reactions(1, id, "maintainer") }
 
 // ours are the comments of gavel with a marker.
 func (w *world) ours(marker string) []string {
-	var bodies []string
-	for _, c := range w.forge.Comments(1) {
-		if c.Login == "maintainer" && strings.HasPrefix(c.Body, "<!-- gavel:"+marker) {
-			bodies = append(bodies, c.Body)
-		}
-	}
-	return bodies
+	return w.forge.Written(1, "maintainer", "<!-- gavel:"+marker)
 }
 
 // report demands that the one report on the pull request holds some words.

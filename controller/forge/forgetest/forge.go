@@ -316,6 +316,28 @@ func (f *Forge) Comments(number int) []Comment {
 	return f.commentsOf(number)
 }
 
+// Written returns the comments on a pull request by an account that begin with
+// a text.
+func (f *Forge) Written(number int, login, begins string) (bodies []string) {
+	for _, c := range f.Comments(number) {
+		if c.Login == login && strings.HasPrefix(c.Body, begins) {
+			bodies = append(bodies, c.Body)
+		}
+	}
+	return bodies
+}
+
+// Reactions returns those of an account below a comment of a pull request; what
+// others reacted with stands there with their names.
+func (f *Forge) Reactions(number int, comment int64, login string) string {
+	for _, c := range f.Comments(number) {
+		if c.ID == comment {
+			return strings.ReplaceAll(c.Reactions, login+": ", "")
+		}
+	}
+	return "there is no such comment"
+}
+
 func (f *Forge) commentsOf(number int) []Comment {
 	var found []Comment
 	for _, c := range f.comments {
