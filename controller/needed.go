@@ -32,8 +32,12 @@ func parts(c *schema.Case, d plan.Digests, stored map[string]ledger.Decision) []
 	if c.Policy.Retry == nil {
 		return all
 	}
-	attempts := stored[d.D].Result.Attempts
-	for n := 1; n <= c.Policy.Retry.Most; n++ {
+	decision, decided := stored[d.D]
+	attempts, most := decision.Result.Attempts, c.Policy.Retry.Most
+	if decided {
+		most = max(len(attempts)-1, 0)
+	}
+	for n := 1; n <= most; n++ {
 		system := c.System
 		if n < len(attempts) {
 			system = attempts[n].System

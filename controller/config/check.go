@@ -17,7 +17,7 @@ func (k *checker) check() {
 	c := k.config
 	c.Definitions, c.Listed = k.folders("definitions", c.Definitions), k.Doc.IsList("definitions")
 	c.Tools = k.folders("tools", c.Tools)
-	k.duration("defaults", "timeout")
+	k.wait("defaults", "timeout")
 	k.duration("reuse", "max_age")
 	k.references()
 	for _, name := range slices.Sorted(maps.Keys(c.Targets)) {
@@ -143,14 +143,29 @@ func (k *checker) glob(pattern string, where ...any) {
 	}
 }
 
-// duration demands a time with a unit that is more than nothing.
-func (k *checker) duration(where ...any) {
+// duration demands a time with a unit that is more than nothing, and gives it.
+func (k *checker) duration(where ...any) time.Duration {
 	if !k.Doc.Has(where...) {
-		return
+		return 0
 	}
 	text := k.Doc.Text(where...)
-	if d, err := time.ParseDuration(text); err != nil || d <= 0 {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
 		k.Fail("bad-duration", fmt.Sprintf("`%s` is %q, which is no time", where[len(where)-1], text),
 			"write it with a unit, such as 60s, 5m or 720h", where...)
+		return 0
+	}
+	return d
+}
+
+// longestWait is the most that one sample may wait: as in the formats, whose
+// timeouts end at a day. A run that waits longer for one answer has no reader.
+const longestWait = 24 * time.Hour
+
+// wait demands a duration for which somebody waits.
+func (k *checker) wait(where ...any) {
+	if k.duration(where...) > longestWait {
+		k.Fail("too-long", fmt.Sprintf("`%s` is %s; it must be at most 24h", where[len(where)-1], k.Doc.Text(where...)),
+			"write 24h or less", where...)
 	}
 }

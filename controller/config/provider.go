@@ -25,8 +25,8 @@ var providers = map[string]struct{ must, may []string }{
 func (k *checker) target(t Target) {
 	at := func(path ...any) []any { return append([]any{"targets", t.Name}, path...) }
 	k.fields(t)
-	k.duration(at("timeout")...)
-	k.duration(at("wait_for")...)
+	k.wait(at("timeout")...)
+	k.wait(at("wait_for")...)
 	k.duration(at("reuse", "max_age")...)
 	k.url(t.URL, at("url")...)
 	k.url(t.BaseURL, at("base_url")...)

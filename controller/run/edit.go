@@ -30,7 +30,7 @@ var editorFormat = target.Format{
 func (w *work) rewrite(ctx context.Context, failed *series) (string, error) {
 	n := failed.attempt + 1
 	calls, err := failed.open(ctx, w.job.Digests.Edit(n).E, &trial{
-		place: n * len(failed.trials), execution: &ledger.Execution{},
+		place: n * failed.size, execution: &ledger.Execution{},
 	})
 	if err != nil {
 		return "", err

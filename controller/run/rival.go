@@ -17,11 +17,12 @@ import (
 func (w *work) compare(ctx context.Context, first *series) error {
 	rival := w.job.Case.Rival
 	w.contest = &verdict.Contest{SystemA: first.system, SystemB: rival.System}
-	preferences := make([]verdict.Measurement, len(first.trials))
+	both := min(len(first.trials), len(w.rival.trials)) // fewer than wanted where the run was stopped
+	preferences := make([]verdict.Measurement, both)
 	if spec, ok := rival.Comparison.(evaluator.Comparison); ok {
 		w.contest.Preferences = &verdict.Preferences{}
 		var group errgroup.Group
-		for i := range first.trials {
+		for i := range both {
 			if sampleFailed(first.trials[i].sample) || sampleFailed(w.rival.trials[i].sample) {
 				continue
 			}
@@ -36,7 +37,7 @@ func (w *work) compare(ctx context.Context, first *series) error {
 		}
 	}
 	var pairs []contest.Pair
-	for i, t := range first.trials {
+	for i, t := range first.trials[:both] {
 		p := contest.Pair{A: t.sample, B: w.rival.trials[i].sample, Preference: preferences[i]}
 		if problem := p.Problem(); problem != "" {
 			w.contest.Errors++
@@ -51,7 +52,7 @@ func (w *work) compare(ctx context.Context, first *series) error {
 
 // prefer has the outputs of one place compared.
 func (w *work) prefer(ctx context.Context, spec evaluator.Comparison, i int) (verdict.Measurement, error) {
-	a, b := w.attempts[0].trials[i], &w.rival.trials[i]
+	a, b := w.attempts[0].trials[i], w.rival.trials[i]
 	calls, err := w.rival.open(ctx, w.job.Digests.Comparison().J, b)
 	if err != nil {
 		return verdict.Measurement{}, err

@@ -155,6 +155,9 @@ type runner struct {
 	Config
 	limits  map[string]*limit.Limiter
 	workers int
+	// room is how many samples of one series are under way at once: twice the
+	// calls that all targets together take.
+	room int
 	// interest is what the run wants of the ledger.
 	interest *ledger.Interest
 
@@ -173,13 +176,14 @@ func newRunner(cfg Config, jobs []Job) *runner {
 	}
 	for name, t := range cfg.Targets {
 		r.limits[name] = limit.New(t.Config)
+		r.room += 2 * r.limits[name].Size()
 		if inUse[name] {
 			r.workers += r.limits[name].Size()
 		}
 	}
 	// Twice as many cases as calls, so that a target stays busy while the
 	// answers of others are judged and stored.
-	r.workers = max(2*r.workers, 1)
+	r.workers, r.room = max(2*r.workers, 1), max(r.room, 1)
 	return r
 }
 

@@ -510,3 +510,41 @@ func TestEqualCasesAreAskedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestAbuse31SamplesBeginAsThereIsRoom has a case of more samples than memory
+// could hold. The run is stopped in the midst of it.
+func TestAbuse31SamplesBeginAsThereIsRoom(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	b := newBench(t)
+	c := greeting("a")
+	c.Policy.Iterations = 1_000_000_000
+	s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
+		if n == 9 {
+			stop()
+		}
+		return says("hello"), nil
+	}}
+	out := b.run(ctx, t, s, c)[0]
+	if !out.Stopped {
+		t.Errorf("the case was %s: %s", out.Result.Verdict, out.Result.Reason)
+	}
+	if len(s.asked) > 12 {
+		t.Errorf("%d calls were made, though the run was stopped at the tenth", len(s.asked))
+	}
+}
+
+// TestAbuse31EverySampleIsTaken also where there is room for a few at once.
+func TestAbuse31EverySampleIsTaken(t *testing.T) {
+	b := newBench(t)
+	c := greeting("a")
+	c.Policy.Iterations = 40
+	s := &script{answer: always("hello")}
+	for _, want := range []int{40, 0} { // the second time all are stored
+		before := len(s.asked)
+		out := b.run(t.Context(), t, s, c)[0]
+		if got := len(s.asked) - before; got != want || out.Result.Samples != 40 {
+			t.Errorf("%d calls and %d samples, want %d and 40", got, out.Result.Samples, want)
+		}
+	}
+}

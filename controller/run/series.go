@@ -24,8 +24,10 @@ type series struct {
 	attempt int
 	// first is the place of the first sample among all of the case, by which
 	// recordings tell the same request of two attempts apart.
-	first  int
-	trials []trial
+	first int
+	// size is how many samples are wanted; trials are those that were begun.
+	size   int
+	trials []*trial
 	result verdict.Result
 }
 
@@ -46,11 +48,7 @@ type trial struct {
 // that there may be, of the rival.
 func (w *work) newSeries(attempt, block int, digests plan.Digests, system string) *series {
 	n := w.job.Case.Samples()
-	s := &series{work: w, digests: digests, system: system, attempt: attempt, first: block * n, trials: make([]trial, n)}
-	for i := range s.trials {
-		s.trials[i].place = s.first + i
-	}
-	return s
+	return &series{work: w, digests: digests, system: system, attempt: attempt, first: block * n, size: n}
 }
 
 // of is the case as one sample has it: with its own opening, where there are
@@ -70,14 +68,26 @@ func opened(c *schema.Case, ordinal int) *schema.Case {
 	return &out
 }
 
-// run takes the samples that are missing and decides.
+// run takes the samples that are missing and decides. A sample begins when one
+// before it makes room, so that what a case asks for in numbers takes no memory
+// by itself. After the end of ctx none begins.
 func (s *series) run(ctx context.Context) error {
-	if err := s.load(ctx); err != nil {
+	known, err := s.load(ctx)
+	if err != nil {
 		return err
 	}
 	var group errgroup.Group
-	for i := range s.trials {
-		group.Go(guarded(func() error { return s.take(ctx, &s.trials[i]) }))
+	group.SetLimit(s.room)
+	for i := range s.size {
+		t := known.trial(i)
+		if !t.judged && ctx.Err() != nil {
+			break
+		}
+		t.place = s.first + i
+		s.trials = append(s.trials, t)
+		if !t.judged {
+			group.Go(guarded(func() error { return s.take(ctx, t) }))
+		}
 	}
 	if err := group.Wait(); err != nil {
 		return err
@@ -86,45 +96,58 @@ func (s *series) run(ctx context.Context) error {
 	return nil
 }
 
-// load takes over what is stored. Each opening gets as many samples as the
-// others, so new ones take the next ordinals that begin with what is missing.
-func (s *series) load(ctx context.Context) error {
+// stock is what is stored of a series.
+type stock struct {
+	// executions by opening, those of the lowest ordinals first.
+	executions [][]ledger.Execution
+	judgements map[int]ledger.Judgement // by ordinal
+	next       int                      // the first ordinal that is free
+}
+
+// load reads what is stored.
+func (s *series) load(ctx context.Context) (*stock, error) {
 	executions, next, err := s.Ledger.Executions(ctx, s.job.Scope, s.digests.E)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	judgements, err := s.Ledger.Judgements(ctx, s.job.Scope, s.digests.J)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	openings := max(1, len(s.job.Case.Drive.Openings))
-	for i := range s.trials {
-		t := &s.trials[i]
-		at := slices.IndexFunc(executions, func(x ledger.Execution) bool { return x.Ordinal%openings == i%openings })
-		if at < 0 {
-			for next%openings != i%openings {
-				next++
-			}
-			t.execution, t.fresh = &ledger.Execution{Ordinal: next}, true
-			next++
-			continue
-		}
-		x := executions[at]
-		executions = slices.Delete(executions, at, at+1)
-		t.execution = &x
-		at = slices.IndexFunc(judgements, func(j ledger.Judgement) bool { return j.Sample.Ordinal == x.Ordinal })
-		if at >= 0 {
-			t.sample, t.made, t.judged = judgements[at].Sample, judgements[at].Usage, true
-		}
+	out := &stock{executions: make([][]ledger.Execution, openings), judgements: map[int]ledger.Judgement{}, next: next}
+	for _, x := range executions {
+		out.executions[x.Ordinal%openings] = append(out.executions[x.Ordinal%openings], x)
 	}
-	return nil
+	for _, j := range slices.Backward(judgements) { // of two with one ordinal the first counts
+		out.judgements[j.Sample.Ordinal] = j
+	}
+	return out, nil
+}
+
+// trial gives the next sample: one that is stored, or a new one. Each opening
+// gets as many samples as the others, so a new one takes the next ordinal that
+// begins with what is missing.
+func (k *stock) trial(i int) *trial {
+	openings := len(k.executions)
+	left := k.executions[i%openings]
+	if len(left) == 0 {
+		for k.next%openings != i%openings {
+			k.next++
+		}
+		k.next++
+		return &trial{execution: &ledger.Execution{Ordinal: k.next - 1}, fresh: true}
+	}
+	k.executions[i%openings] = left[1:]
+	t := &trial{execution: &left[0]}
+	if j, ok := k.judgements[left[0].Ordinal]; ok {
+		t.sample, t.made, t.judged = j.Sample, j.Usage, true
+	}
+	return t
 }
 
 // take drives and measures a sample as far as it is not stored.
 func (s *series) take(ctx context.Context, t *trial) error {
-	if t.judged {
-		return nil
-	}
 	if t.fresh {
 		if err := s.execute(ctx, t); err != nil || t.sample.Error != "" {
 			return err
@@ -225,7 +248,7 @@ func (s *series) usage() (spent, made verdict.Usage, took time.Duration) {
 }
 
 func (s *series) stopped() bool {
-	return slices.ContainsFunc(s.trials, func(t trial) bool { return t.stopped })
+	return len(s.trials) < s.size || slices.ContainsFunc(s.trials, func(t *trial) bool { return t.stopped })
 }
 
 // failed counts the samples that could not be judged.
@@ -248,8 +271,7 @@ func sampleFailed(s verdict.Sample) bool {
 // one.
 func (s *series) save(ctx context.Context, decision *ledger.Decision) error {
 	o := ledger.Outcome{Trust: s.Trust, Digests: s.digests, Case: s.job.Case.ID(), Decision: decision, Lease: s.lease}
-	for i := range s.trials {
-		t := &s.trials[i]
+	for _, t := range s.trials {
 		if t.fresh && len(t.execution.Transcript.Messages) > 0 {
 			o.Executions = append(o.Executions, *t.execution)
 		}

@@ -2,6 +2,7 @@ package promptval
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -45,6 +46,27 @@ func (c *compiler) retry() *schema.Retry {
 		}
 	}
 	return retry
+}
+
+// checkSamples refuses a case of more samples than one may have.
+func (c *compiler) checkSamples(kase *schema.Case) {
+	attempts := 1
+	if kase.Policy.Retry != nil {
+		attempts += kase.Policy.Retry.Most
+	}
+	n := kase.Samples() * attempts
+	if n <= maxSamples {
+		return
+	}
+	at := "user_input"
+	for _, field := range []string{"max_retries", "iterations"} {
+		if c.Doc.Has(field) {
+			at = field
+		}
+	}
+	c.Fail("too-many-samples", fmt.Sprintf("the case takes up to %d samples (inputs × iterations × attempts: %d × %d × %d); it may take %d",
+		n, max(1, len(kase.Drive.Openings)), kase.Policy.Iterations, attempts, maxSamples),
+		"lower `iterations` or `max_retries`, or write several files", at)
 }
 
 // checkRetry warns of retries that nothing can bring about.

@@ -19,6 +19,9 @@ const (
 	defaultTimeout = 120 * time.Second
 	// maxToolRounds ends the tool loop of a model.
 	maxToolRounds = 16
+	// maxSamples bounds what one case may take in all: inputs, iterations and
+	// attempts multiply, and all samples are kept until the case is decided.
+	maxSamples = 10_000
 )
 
 // The kinds of judgement that evaluation_type names.
@@ -97,6 +100,7 @@ func (c *compiler) build() *schema.Case {
 		c.checkPrompt(target, kase)
 	}
 	c.checkRetry(kase)
+	c.checkSamples(kase)
 	if len(kase.Evaluators) == 0 {
 		kase.Skip = "nothing judges it: the analysis is off and no tool calls are counted"
 		c.Warn("no-check", kase.Skip, "write expected_tools, or remove analysis", "analysis")
