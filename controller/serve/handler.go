@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/webhook"
 )
 
 // A HandlerConfig says what is answered over HTTP.
@@ -21,11 +21,11 @@ type HandlerConfig struct {
 	Hosts []string
 	// Path is where deliveries arrive. Defaults to nowhere.
 	Path    string
-	Webhook forge.WebhookConfig
+	Webhook webhook.Config
 }
 
 // NewHandler answers deliveries, /healthz, /readyz and /metrics. It refuses
-// what [forge.NewWebhook] refuses.
+// what [webhook.New] refuses.
 func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -41,7 +41,7 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 	if cfg.Path == "" {
 		return named, nil
 	}
-	hook, err := forge.NewWebhook(cfg.Webhook)
+	hook, err := webhook.New(cfg.Webhook)
 	if err != nil {
 		return nil, err
 	}

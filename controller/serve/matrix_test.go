@@ -15,6 +15,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/forge/webhook"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
@@ -108,7 +109,7 @@ func newMatrix(t *testing.T) *matrix {
 	m.forge.Now = func() time.Time { return began.Add(time.Duration(minutes.Add(2)) * time.Minute) }
 	handler, err := serve.NewHandler(serve.HandlerConfig{
 		Path: "/hooks", Ready: func() bool { return true }, Metrics: http.NotFoundHandler(),
-		Webhook: forge.WebhookConfig{
+		Webhook: webhook.Config{
 			Secrets: []forge.Token{matrixSecret}, Take: func(h forge.Hint) error { return m.server.Take(h) },
 		},
 	})

@@ -1,0 +1,229 @@
+// Package webhook takes the deliveries of forges over HTTP.
+//
+// Most callers make a [Webhook] with [New] and serve it. It holds little of what
+// anybody may send, however many connections send: a body is read only when all
+// that its headers say is in order.
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+)
+
+const (
+	// longest is GitHub's limit for a body.
+	longest = 25 << 20
+	// bodyTimeout is how long a delivery may take to arrive.
+	bodyTimeout = 10 * time.Second
+	// largeEvent is past what a delivery of a pull request ever has; only a push of
+	// very many commits is larger.
+	largeEvent = 1 << 20
+	// eventRoom is how many bytes of deliveries are held at once, without those of
+	// a large one.
+	eventRoom = 16 << 20
+	// retryAfter is in seconds. The large delivery that is read may take as long.
+	retryAfter = "10"
+	// leastSecret is the least length of a webhook's secret, in bytes.
+	leastSecret = 16
+)
+
+// A Config says who may send and who takes the hints.
+type Config struct {
+	// Secrets are accepted, so that one can be replaced while deliveries with
+	// the one before are still under way. There must be one, of at least 16
+	// bytes each.
+	Secrets []forge.Token
+	// Take is given every hint. It must return at once. An error is answered
+	// with 503, so that the forge shows the delivery as failed.
+	Take func(forge.Hint) error
+	// Ignored is told of deliveries that are well signed and of no use: an
+	// event that is not known, or one that cannot be read. Defaults to nobody.
+	Ignored func(delivery, event string, why error)
+}
+
+// A Webhook takes deliveries of GitHub, Gitea and Forgejo over HTTP. It answers
+// 202 to a hint and to every well signed delivery that is of no use, 401 to a
+// signature that is missing or wrong, 405, 413 and 415 to what is not a delivery,
+// and 503 while other deliveries take all the memory that they may.
+type Webhook struct {
+	cfg    Config
+	intake *intake
+}
+
+// New refuses a secret that is missing or can be guessed.
+func New(cfg Config) (*Webhook, error) {
+	if len(cfg.Secrets) == 0 {
+		return nil, errors.New("webhook: there is no secret; anybody could send")
+	}
+	for _, s := range cfg.Secrets {
+		if len(s) < leastSecret {
+			return nil, fmt.Errorf("webhook: the secret has %d bytes; it must have at least %d", len(s), leastSecret)
+		}
+	}
+	if cfg.Take == nil {
+		return nil, errors.New("webhook: nobody takes the hints")
+	}
+	if cfg.Ignored == nil {
+		cfg.Ignored = func(string, string, error) {}
+	}
+	return &Webhook{cfg, newIntake(bounds{longest: longest, large: largeEvent, room: eventRoom})}, nil
+}
+
+// ServeHTTP takes one delivery. What its headers tell is looked at before its
+// body is read, and the body is hashed while it is.
+func (h *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// Also what is refused is read for a while by the HTTP server. Not every
+	// connection has deadlines; then the server's own hold.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	signature, status := headers(r)
+	if status != 0 {
+		refuse(w, status)
+		return
+	}
+	delivery := clipHeader(r.Header.Get("X-GitHub-Delivery"), r.Header.Get("X-Gitea-Delivery"))
+	event := clipHeader(r.Header.Get("X-GitHub-Event"), r.Header.Get("X-Gitea-Event"))
+	hint, useless, status := h.receive(r, event, signature)
+	if status != 0 {
+		refuse(w, status)
+		return
+	}
+	if useless != nil {
+		h.cfg.Ignored(delivery, event, useless)
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	hint.Delivery, hint.Event = delivery, event
+	if err := h.cfg.Take(hint); err != nil {
+		refuse(w, http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// headers gives the signature of a delivery, or the status that refuses it before
+// its body is read.
+func headers(r *http.Request) (signature []byte, status int) {
+	if r.Method != http.MethodPost {
+		return nil, http.StatusMethodNotAllowed
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, http.StatusUnsupportedMediaType
+	}
+	if r.ContentLength > longest {
+		return nil, http.StatusRequestEntityTooLarge
+	}
+	// Only SHA-256 counts: the older header can be forged with less effort, and
+	// forges send both.
+	text, ok := strings.CutPrefix(r.Header.Get("X-Hub-Signature-256"), "sha256=")
+	signature, err := hex.DecodeString(text)
+	if !ok || err != nil || len(signature) != sha256.Size {
+		return nil, http.StatusUnauthorized
+	}
+	return signature, 0
+}
+
+// refuse answers a request that is not taken.
+func refuse(w http.ResponseWriter, status int) {
+	text := http.StatusText(status)
+	switch status {
+	case http.StatusMethodNotAllowed:
+		w.Header().Set("Allow", http.MethodPost)
+	case http.StatusUnauthorized:
+		text = "the signature is missing or wrong"
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", retryAfter)
+		text = "the delivery cannot be taken now"
+	}
+	http.Error(w, text, status)
+}
+
+// receive reads a body and gives what it says, or the status that refuses it.
+// useless is why a well signed one says nothing.
+func (h *Webhook) receive(r *http.Request, event string, signature []byte) (hint forge.Hint, useless error, status int) {
+	sums := h.sums()
+	if !forge.Heard(event) {
+		if status := unread(h.intake.pass(r.Body, r.ContentLength, sums)); status != 0 {
+			return hint, nil, status
+		}
+		if !sums.signed(signature) {
+			return hint, nil, http.StatusUnauthorized
+		}
+		return hint, fmt.Errorf("the event %.50q is not known", event), 0
+	}
+	body, err := h.intake.read(r.Body, r.ContentLength, sums)
+	if status := unread(err); status != 0 {
+		return hint, nil, status
+	}
+	defer body.close()
+	if !sums.signed(signature) {
+		return hint, nil, http.StatusUnauthorized
+	}
+	hint, err = forge.ParseHint(event, body.bytes())
+	return hint, err, 0
+}
+
+// unread is the status for a body that could not be read.
+func unread(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errTooLong):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errFull):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusBadRequest
+}
+
+// sums are what a body was signed with under each of the secrets.
+type sums []hash.Hash
+
+func (h *Webhook) sums() sums {
+	var all sums
+	for _, secret := range h.cfg.Secrets {
+		all = append(all, hmac.New(sha256.New, []byte(secret)))
+	}
+	return all
+}
+
+// Write adds to all of them.
+func (s sums) Write(data []byte) (int, error) {
+	for _, sum := range s {
+		_, _ = sum.Write(data) // a hash takes all
+	}
+	return len(data), nil
+}
+
+// signed reports whether a signature was made with one of the secrets.
+func (s sums) signed(signature []byte) bool {
+	return slices.ContainsFunc(s, func(sum hash.Hash) bool { return hmac.Equal(sum.Sum(nil), signature) })
+}
+
+// clipHeader is the first header that is there, fit for a log.
+func clipHeader(values ...string) string {
+	const most = 100
+	for _, v := range values {
+		if v == "" {
+			continue
+		}
+		v = strings.Map(func(r rune) rune {
+			if r < ' ' || r > '~' {
+				return -1
+			}
+			return r
+		}, v)
+		return v[:min(len(v), most)]
+	}
+	return ""
+}
