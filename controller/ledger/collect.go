@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
@@ -51,7 +52,7 @@ func (l *Ledger) Collect(ctx context.Context, c Collection) (Removed, error) {
 	if err == nil && !c.DryRun && removed != (Removed{}) {
 		err = l.shrink(ctx)
 	}
-	return removed, l.fault("remove what is old", err)
+	return removed, l.store.Fault("remove what is old", err)
 }
 
 func (l *Ledger) collect(ctx context.Context, c Collection) (Removed, error) {
@@ -60,8 +61,8 @@ func (l *Ledger) collect(ctx context.Context, c Collection) (Removed, error) {
 		return removed, err
 	}
 	var times string
-	err = l.submit(ctx, func(t *tx) error {
-		return t.row("SELECT json_group_array(created) FROM (SELECT created FROM samples ORDER BY created)").Scan(&times)
+	err = l.store.Submit(ctx, func(t *store.Tx) error {
+		return t.Row("SELECT json_group_array(created) FROM (SELECT created FROM samples ORDER BY created)").Scan(&times)
 	})
 	var created []int64
 	if err := errors.Join(err, json.Unmarshal([]byte(times), &created)); err != nil {
@@ -147,10 +148,10 @@ func (l *Ledger) sweepOnce(ctx context.Context, c Collection) (removed Removed, 
 		}
 		lists[i] = string(raw)
 	}
-	err = l.submit(ctx, func(t *tx) error {
+	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		removed = Removed{}
 		for _, r := range removals {
-			n, err := t.change(r.text, c.Before.UnixMilli(), lists[0], lists[1])
+			n, err := t.Change(r.text, c.Before.UnixMilli(), lists[0], lists[1])
 			if err != nil {
 				return err
 			}
@@ -172,7 +173,7 @@ func (l *Ledger) sweepOnce(ctx context.Context, c Collection) (removed Removed, 
 // shrink gives back to the disk what is free in the file.
 func (l *Ledger) shrink(ctx context.Context) error {
 	for _, text := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
-		if _, err := l.db.ExecContext(ctx, text); err != nil {
+		if _, err := l.store.DB().ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("make the file smaller: %w", err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
 // A Command is what somebody wrote in a comment on a pull request, and what
@@ -35,7 +37,7 @@ type Command struct {
 func (l *Ledger) TakeCommand(ctx context.Context, c Command) (isFirst bool, err error) {
 	cases, err := json.Marshal(c.Cases)
 	if err != nil {
-		return false, l.fault("store a command", err)
+		return false, l.store.Fault("store a command", err)
 	}
 	if c.Taken.IsZero() {
 		c.Taken = l.now()
@@ -45,21 +47,21 @@ func (l *Ledger) TakeCommand(ctx context.Context, c Command) (isFirst bool, err 
 		at := c.Taken.UnixMilli()
 		answered = &at
 	}
-	err = l.submit(ctx, func(t *tx) error {
-		n, err := t.change(`INSERT INTO commands (repository, pull_request, comment, login, account, verb, argument, cases, head, refused, written, taken, answered)
+	err = l.store.Submit(ctx, func(t *store.Tx) error {
+		n, err := t.Change(`INSERT INTO commands (repository, pull_request, comment, login, account, verb, argument, cases, head, refused, written, taken, answered)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			c.Repository, c.PullRequest, c.Comment, c.Login, c.Account, c.Verb, c.Argument, string(cases), c.Head, c.Refused,
 			c.Written.UnixMilli(), c.Taken.UnixMilli(), answered)
 		isFirst = n == 1
 		return err
 	})
-	return isFirst, l.fault("store a command", err)
+	return isFirst, l.store.Fault("store a command", err)
 }
 
 // AnswerCommand notes that the forge was told what became of a comment.
 func (l *Ledger) AnswerCommand(ctx context.Context, repository string, comment int64) error {
-	return l.fault("note an answer", l.submit(ctx, func(t *tx) error {
-		return t.exec("UPDATE commands SET answered = ? WHERE repository = ? AND comment = ?", l.now().UnixMilli(), repository, comment)
+	return l.store.Fault("note an answer", l.store.Submit(ctx, func(t *store.Tx) error {
+		return t.Exec("UPDATE commands SET answered = ? WHERE repository = ? AND comment = ?", l.now().UnixMilli(), repository, comment)
 	}))
 }
 
@@ -67,7 +69,7 @@ func (l *Ledger) AnswerCommand(ctx context.Context, repository string, comment i
 // written.
 func (l *Ledger) Commands(ctx context.Context, repository string, number int) ([]Command, error) {
 	var found []Command
-	err := l.each(ctx, func(rows *sql.Rows) error {
+	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		c := Command{Repository: repository, PullRequest: number}
 		var cases []byte
 		var written, taken int64
@@ -80,14 +82,14 @@ func (l *Ledger) Commands(ctx context.Context, repository string, number int) ([
 		return json.Unmarshal(cases, &found[len(found)-1].Cases)
 	}, `SELECT comment, login, account, verb, argument, cases, head, refused, written, taken, answered IS NOT NULL
 		FROM commands WHERE repository = ? AND pull_request = ? ORDER BY comment`, repository, number)
-	return found, l.fault("read the commands", err)
+	return found, l.store.Fault("read the commands", err)
 }
 
 // SeeHead notes that a commit is the head of a pull request, and gives those that
 // were noted before, with the time at which each was.
 func (l *Ledger) SeeHead(ctx context.Context, repository string, number int, head string) (map[string]time.Time, error) {
 	heads := map[string]time.Time{}
-	err := l.each(ctx, func(rows *sql.Rows) error {
+	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var sha string
 		var seen int64
 		err := rows.Scan(&sha, &seen)
@@ -95,11 +97,11 @@ func (l *Ledger) SeeHead(ctx context.Context, repository string, number int, hea
 		return err
 	}, "SELECT head, seen FROM heads WHERE repository = ? AND pull_request = ?", repository, number)
 	if _, known := heads[head]; err != nil || known {
-		return heads, l.fault("read the heads", err)
+		return heads, l.store.Fault("read the heads", err)
 	}
-	err = l.submit(ctx, func(t *tx) error {
-		return t.exec("INSERT INTO heads (repository, pull_request, head, seen) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	err = l.store.Submit(ctx, func(t *store.Tx) error {
+		return t.Exec("INSERT INTO heads (repository, pull_request, head, seen) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			repository, number, head, l.now().UnixMilli())
 	})
-	return heads, l.fault("note a head", err)
+	return heads, l.store.Fault("note a head", err)
 }

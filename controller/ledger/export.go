@@ -36,8 +36,8 @@ func isoTime(column string) string {
 // judgement, verdict, call, run or command, all as of one moment. The secret is not
 // among them.
 func (l *Ledger) Export(ctx context.Context, do func(json.RawMessage) error) (err error) {
-	defer func() { err = l.fault("export", err) }()
-	t, err := l.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	defer func() { err = l.store.Fault("export", err) }()
+	t, err := l.store.DB().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"database/sql"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -305,23 +304,6 @@ func TestCrash(t *testing.T) {
 	k := &book{Ledger: open(t, filepath.Join(torn, "ledger.db")), t: t}
 	k.wantSeen(ledger.Scope{Trust: base}, d, one("text"))
 	k.wantSeen(ledger.Scope{Trust: base}, digestsOf("next"), one("next"))
-}
-
-func TestRepair(t *testing.T) {
-	for _, tt := range []struct {
-		err  error
-		want string
-	}{
-		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}, "--ledger"},
-		{&fs.PathError{Op: "open", Path: "x", Err: ledger.ErrReadOnlyDisk}, "--ledger"},
-		{&fs.PathError{Op: "write", Path: "x", Err: ledger.ErrDiskFull}, "make room"},
-		{fmt.Errorf("something else"), ""},
-	} {
-		got := ledger.Repair(tt.err)
-		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
-			t.Errorf("%v: %q does not say %q", tt.err, got, tt.want)
-		}
-	}
 }
 
 // TestVerifyFindsDamage changes a ledger past its own rules, one thing at a

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
 // A CallKey is the place of one call in a sample.
@@ -36,13 +38,13 @@ type Call struct {
 // have called again, and is replaced.
 func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 	if err := trust.check(); err != nil {
-		return l.fault("store a call", err)
+		return l.store.Fault("store a call", err)
 	}
-	err := l.submit(ctx, func(t *tx) error {
+	err := l.store.Submit(ctx, func(t *store.Tx) error {
 		if err := c.Lease.check(t); err != nil {
 			return err
 		}
-		return t.exec(`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
+		return t.Exec(`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (digest, ordinal, seq, ns) DO UPDATE SET level = excluded.level, role = excluded.role,
 				attempt = excluded.attempt, request_digest = excluded.request_digest,
@@ -50,7 +52,7 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 			c.Key.Digest, c.Key.Ordinal, c.Key.Seq, trust.namespace(), trust.Level, c.Key.Role, c.Key.Attempt,
 			c.RequestDigest, c.Request, c.Reply, c.At.UnixMilli())
 	})
-	return l.fault("store a call", err)
+	return l.store.Fault("store a call", err)
 }
 
 // Calls gives the journal of one sample under a digest, in sequence, up to the
@@ -61,7 +63,7 @@ func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal 
 		return nil, nil
 	}
 	var found []Call
-	err := l.each(ctx, func(rows *sql.Rows) error {
+	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		c := Call{Key: CallKey{Digest: digest, Ordinal: ordinal}}
 		var at int64
 		if err := rows.Scan(&c.Key.Seq, &c.Key.Role, &c.Key.Attempt, &c.RequestDigest, &c.Request, &c.Reply, &at); err != nil {
@@ -75,19 +77,19 @@ func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal 
 	}, `SELECT seq, role, attempt, request_digest, request, reply, created FROM calls
 		WHERE digest = ? AND ordinal = ? AND ns IN ('', ?) AND created >= ? ORDER BY seq, ns DESC`,
 		digest, ordinal, scope.namespace(), scope.since())
-	return found, l.fault("read the calls of "+digest, err)
+	return found, l.store.Fault("read the calls of "+digest, err)
 }
 
 // DropCalls removes the call at the key and all later ones of its sample that
 // were written under the same trust, unless the lease is lost; nil stands for
 // one where nobody else can be at work.
 func (l *Ledger) DropCalls(ctx context.Context, trust Trust, key CallKey, lease *Lease) error {
-	err := l.submit(ctx, func(t *tx) error {
+	err := l.store.Submit(ctx, func(t *store.Tx) error {
 		if err := lease.check(t); err != nil {
 			return err
 		}
-		return t.exec("DELETE FROM calls WHERE digest = ? AND ordinal = ? AND seq >= ? AND ns = ?",
+		return t.Exec("DELETE FROM calls WHERE digest = ? AND ordinal = ? AND seq >= ? AND ns = ?",
 			key.Digest, key.Ordinal, key.Seq, trust.namespace())
 	})
-	return l.fault("drop calls", err)
+	return l.store.Fault("drop calls", err)
 }

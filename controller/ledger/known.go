@@ -32,7 +32,7 @@ const (
 // the ordinal that the next new one takes. That one is free also of samples
 // that are too old to be used.
 func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found []Execution, next int, err error) {
-	err = l.each(ctx, func(rows *sql.Rows) error {
+	err = l.store.Each(ctx, func(rows *sql.Rows) error {
 		var x Execution
 		var created int64
 		var body sql.RawBytes
@@ -54,7 +54,7 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 		return nil
 	}, `SELECT s.ordinal, s.duration, s.created, t.body FROM samples s JOIN transcripts t ON t.sample = s.id
 		WHERE s.e = ? AND s.ns IN ('', ?) ORDER BY s.ordinal, s.ns DESC`, e, scope.namespace())
-	return found, next, l.fault("read the samples of "+e, err)
+	return found, next, l.store.Fault("read the samples of "+e, err)
 }
 
 // Judgements gives the judged samples of J that the scope may use, by ordinal.
@@ -66,7 +66,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 	var found []Judgement
 	last := -1
 	own := scope.namespace()
-	err := l.each(ctx, func(rows *sql.Rows) error {
+	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var ordinal int
 		var body sql.RawBytes
 		if err := rows.Scan(&ordinal, &body); err != nil {
@@ -84,7 +84,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 		return nil
 	}, "SELECT s.ordinal, j.body "+fromJudgements+" WHERE j.j = ? AND "+ownFirst+" AND s.created >= ? ORDER BY s.ordinal, j.ns DESC",
 		j, own, own, own, own, scope.since())
-	return found, l.fault("read the judgements of "+j, err)
+	return found, l.store.Fault("read the judgements of "+j, err)
 }
 
 // Decided gives the decisions of the digests that the scope may use: of several
@@ -110,7 +110,7 @@ func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (ma
 		found[digests[i]] = d
 		return nil
 	}, "SELECT q.key, v.e, v.j, v.body, v.created "+fromVerdicts, scope.namespace(), scope.since(), scope.until())
-	return found, l.fault("read the verdicts", err)
+	return found, l.store.Fault("read the verdicts", err)
 }
 
 // Known says for each of the digests, in their order, what a plan has to know
@@ -137,7 +137,7 @@ func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests)
 		return nil
 	}, "SELECT q.key, v.verdict, v.score, v.samples "+fromVerdicts, own, since, scope.until())
 	if err != nil {
-		return nil, l.fault("read the verdicts", err)
+		return nil, l.store.Fault("read the verdicts", err)
 	}
 	var open []int
 	var e, j []string
@@ -149,11 +149,11 @@ func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests)
 	err = l.count(ctx, e, func(i, n int) { out[open[i]].Executed = n },
 		"FROM samples s WHERE s.e = q.value AND "+visible+" AND s.created >= ?", own, own, own, since)
 	if err != nil {
-		return nil, l.fault("count the samples", err)
+		return nil, l.store.Fault("count the samples", err)
 	}
 	err = l.count(ctx, j, func(i, n int) { out[open[i]].Judged = n },
 		fromJudgements+" WHERE j.j = q.value AND "+ownFirst+" AND s.created >= ?", own, own, own, own, since)
-	return out, l.fault("count the judgements", err)
+	return out, l.store.Fault("count the judgements", err)
 }
 
 // count counts for each digest the ordinals that the rest of a query has for
@@ -179,5 +179,5 @@ func (l *Ledger) bulk(ctx context.Context, digests []string, do func(*sql.Rows) 
 	if err != nil {
 		return err
 	}
-	return l.each(ctx, do, text, append(args, string(list))...)
+	return l.store.Each(ctx, do, text, append(args, string(list))...)
 }

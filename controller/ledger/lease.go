@@ -7,6 +7,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
 const (
@@ -52,23 +54,23 @@ type Lease struct {
 func (l *Ledger) Want(ctx context.Context, trust Trust, digests []string) (*Interest, error) {
 	list, err := json.Marshal(append([]string{}, digests...)) // never null
 	if err := errors.Join(err, trust.check()); err != nil {
-		return nil, l.fault("begin a run", err)
+		return nil, l.store.Fault("begin a run", err)
 	}
 	i := &Interest{ledger: l, trust: trust, leases: map[int64]*Lease{}}
-	i.run, i.slot = l.lives.Begin()
-	err = l.submit(ctx, func(t *tx) error {
+	i.run, i.slot = l.store.Lives().Begin()
+	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		if err := l.sweep(t); err != nil {
 			return err
 		}
-		err := t.exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?)", i.run, trust.namespace(), l.soon())
+		err := t.Exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?)", i.run, trust.namespace(), l.soon())
 		if err != nil {
 			return err
 		}
-		return t.exec("INSERT INTO wanted (run, digest) SELECT DISTINCT ?, value FROM json_each(?)", i.run, string(list))
+		return t.Exec("INSERT INTO wanted (run, digest) SELECT DISTINCT ?, value FROM json_each(?)", i.run, string(list))
 	})
 	if err != nil {
-		l.lives.End(i.slot)
-		return nil, l.fault("begin a run", err)
+		l.store.Lives().End(i.slot)
+		return nil, l.store.Fault("begin a run", err)
 	}
 	beating, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	i.cancel = cancel
@@ -80,9 +82,9 @@ func (l *Ledger) Want(ctx context.Context, trust Trust, digests []string) (*Inte
 func (i *Interest) End(ctx context.Context) error {
 	i.cancel()
 	i.beats.Wait()
-	defer i.ledger.lives.End(i.slot)
-	return i.ledger.fault("end a run", i.ledger.submit(ctx, func(t *tx) error {
-		return errors.Join(t.exec("DELETE FROM leases WHERE owner = ?", i.run), leave(t, i.run))
+	defer i.ledger.store.Lives().End(i.slot)
+	return i.ledger.store.Fault("end a run", i.ledger.store.Submit(ctx, func(t *store.Tx) error {
+		return errors.Join(t.Exec("DELETE FROM leases WHERE owner = ?", i.run), leave(t, i.run))
 	}))
 }
 
@@ -90,17 +92,17 @@ func (i *Interest) End(ctx context.Context) error {
 // way wants it that could use what this one makes.
 func (i *Interest) Drop(ctx context.Context, digest string) (wanted bool, err error) {
 	l, ns := i.ledger, i.trust.namespace()
-	err = l.submit(ctx, func(t *tx) error {
+	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		if err := l.sweep(t); err != nil {
 			return err
 		}
-		if err := t.exec("DELETE FROM wanted WHERE run = ? AND digest = ?", i.run, digest); err != nil {
+		if err := t.Exec("DELETE FROM wanted WHERE run = ? AND digest = ?", i.run, digest); err != nil {
 			return err
 		}
-		return t.row(`SELECT EXISTS (SELECT 1 FROM wanted w JOIN underway u ON u.run = w.run
+		return t.Row(`SELECT EXISTS (SELECT 1 FROM wanted w JOIN underway u ON u.run = w.run
 			WHERE w.digest = ? AND (? = '' OR u.ns = ?))`, digest, ns, ns).Scan(&wanted)
 	})
-	return wanted, l.fault("give up "+digest, err)
+	return wanted, l.store.Fault("give up "+digest, err)
 }
 
 // Lease takes the lease on a digest. The error is ErrLeased while another run
@@ -110,17 +112,17 @@ func (i *Interest) Lease(ctx context.Context, digest string) (*Lease, error) {
 	l, ns := i.ledger, i.trust.namespace()
 	lease := &Lease{interest: i, digest: digest, lost: make(chan struct{})}
 	var taken bool
-	err := l.submit(ctx, func(t *tx) error {
+	err := l.store.Submit(ctx, func(t *store.Tx) error {
 		var err error
 		if taken, err = l.taken(t, digest, ns); err != nil || taken {
 			return err
 		}
-		return t.row("INSERT OR REPLACE INTO leases (digest, ns, owner, until) VALUES (?, ?, ?, ?) RETURNING epoch",
+		return t.Row("INSERT OR REPLACE INTO leases (digest, ns, owner, until) VALUES (?, ?, ?, ?) RETURNING epoch",
 			digest, ns, i.run, l.soon()).Scan(&lease.epoch)
 	})
 	switch {
 	case err != nil:
-		return nil, l.fault("take the lease on "+digest, err)
+		return nil, l.store.Fault("take the lease on "+digest, err)
 	case taken:
 		return nil, ErrLeased
 	}
@@ -129,12 +131,12 @@ func (i *Interest) Lease(ctx context.Context, digest string) (*Lease, error) {
 }
 
 // taken reports whether a living run has the lease.
-func (l *Ledger) taken(t *tx, digest, ns string) (bool, error) {
+func (l *Ledger) taken(t *store.Tx, digest, ns string) (bool, error) {
 	leased := func() (bool, error) {
 		now := l.now()
 		var there bool
 		// One that lasts too long was taken before the clock was set back.
-		err := t.row("SELECT EXISTS (SELECT 1 FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?)",
+		err := t.Row("SELECT EXISTS (SELECT 1 FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?)",
 			digest, ns, now.UnixMilli(), now.Add(leaseTime).UnixMilli()).Scan(&there)
 		return there, err
 	}
@@ -152,14 +154,14 @@ func (l *Ledger) taken(t *tx, digest, ns string) (bool, error) {
 // that can be told without writing.
 func (i *Interest) Leased(ctx context.Context, digest string) (bool, error) {
 	l, now, there := i.ledger, i.ledger.now(), false
-	err := l.each(ctx, func(rows *sql.Rows) error {
+	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var owner string
 		err := rows.Scan(&owner)
-		there = there || err == nil && l.lives.Alive(owner)
+		there = there || err == nil && l.store.Lives().Alive(owner)
 		return err
 	}, "SELECT owner FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?",
 		digest, i.trust.namespace(), now.UnixMilli(), now.Add(leaseTime).UnixMilli())
-	return there, l.fault("read the lease on "+digest, err)
+	return there, l.store.Fault("read the lease on "+digest, err)
 }
 
 // Lost is closed when the holder learns that somebody else took over.
@@ -170,8 +172,8 @@ func (x *Lease) Release(ctx context.Context) error {
 	if !x.drop() {
 		return nil
 	}
-	err := x.interest.ledger.submit(ctx, func(t *tx) error { return t.exec("DELETE FROM leases WHERE epoch = ?", x.epoch) })
-	return x.interest.ledger.fault("release "+x.digest, err)
+	err := x.interest.ledger.store.Submit(ctx, func(t *store.Tx) error { return t.Exec("DELETE FROM leases WHERE epoch = ?", x.epoch) })
+	return x.interest.ledger.store.Fault("release "+x.digest, err)
 }
 
 // drop takes the lease out of those that are held, and reports whether it was
@@ -200,12 +202,12 @@ func (x *Lease) keep() {
 
 // check demands that nobody took over. Without a lease there is nothing to
 // take.
-func (x *Lease) check(t *tx) error {
+func (x *Lease) check(t *store.Tx) error {
 	if x == nil {
 		return nil
 	}
 	var held bool
-	if err := t.row("SELECT EXISTS (SELECT 1 FROM leases WHERE epoch = ?)", x.epoch).Scan(&held); err != nil {
+	if err := t.Row("SELECT EXISTS (SELECT 1 FROM leases WHERE epoch = ?)", x.epoch).Scan(&held); err != nil {
 		return err
 	}
 	if !held {
@@ -216,12 +218,12 @@ func (x *Lease) check(t *tx) error {
 }
 
 // done ends the lease with what was wanted of it.
-func (x *Lease) done(t *tx) error {
+func (x *Lease) done(t *store.Tx) error {
 	if x == nil {
 		return nil
 	}
-	return errors.Join(t.exec("DELETE FROM leases WHERE epoch = ?", x.epoch),
-		t.exec("DELETE FROM wanted WHERE run = ? AND digest = ?", x.interest.run, x.digest))
+	return errors.Join(t.Exec("DELETE FROM leases WHERE epoch = ?", x.epoch),
+		t.Exec("DELETE FROM wanted WHERE run = ? AND digest = ?", x.interest.run, x.digest))
 }
 
 func (x *Lease) lose() {

@@ -15,15 +15,14 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"runtime"
-	"sync"
+	"io/fs"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/lives"
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
 // A Config says where the ledger is.
@@ -40,21 +39,15 @@ type Config struct {
 	Rand io.Reader
 }
 
+//go:embed migrations/*.sql
+var migrations embed.FS
+
 // A Ledger is safe for concurrent use, and several processes may have the same
 // file open.
 type Ledger struct {
-	path   string
-	db     *sql.DB
+	store  *store.Store
 	now    func() time.Time
 	secret []byte
-	lives  *lives.Lives
-
-	mu    sync.Mutex
-	reads map[string]*sql.Stmt // by text; guarded by mu
-
-	writes chan write
-	stop   chan struct{}
-	close  func() error
 }
 
 // Open opens the ledger and brings its schema up to date. Errors say what to
@@ -70,58 +63,27 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if cfg.Wait == 0 {
 		cfg.Wait = 10 * time.Second
 	}
-	l := &Ledger{
-		path: cfg.Path, now: cfg.Now, reads: map[string]*sql.Stmt{},
-		writes: make(chan write), stop: make(chan struct{}),
-	}
-	path, err := prepareFile(cfg.Path)
-	if err != nil {
-		return nil, l.fault("open", err)
-	}
-	l.lives = lives.New(path + "-runs")
-	if l.db, err = sql.Open("sqlite", dsn(path, cfg.Wait)); err != nil {
-		return nil, l.fault("open", err)
-	}
-	// A connection is dear to open and cannot read faster than a core.
-	conns := max(4, runtime.GOMAXPROCS(0)) + 1
-	l.db.SetMaxOpenConns(conns)
-	l.db.SetMaxIdleConns(conns)
-	conn, err := l.prepare(ctx, cfg)
-	if err != nil {
-		return nil, l.fault("open", errors.Join(err, l.db.Close()))
-	}
-	l.start(conn)
-	return l, nil
-}
-
-// start begins to write over a connection of its own.
-func (l *Ledger) start(conn *sql.Conn) {
-	ended := make(chan error)
-	go func() { ended <- l.writer(conn) }()
-	l.close = sync.OnceValue(func() error {
-		close(l.stop)
-		return l.fault("close", errors.Join(<-ended, l.db.Close(), l.lives.Close()))
-	})
-}
-
-// prepare brings the schema up to date and loads what every caller needs.
-func (l *Ledger) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
-	conn, err := l.db.Conn(ctx)
+	scripts, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, err
 	}
-	if err := patiently(ctx, cfg.Wait, func() error { return migrate(ctx, conn) }); err != nil {
-		return nil, errors.Join(err, conn.Close())
+	l := &Ledger{now: cfg.Now}
+	l.store, err = store.Open(ctx, store.Config{
+		Path: cfg.Path, Wait: cfg.Wait, Migrations: scripts,
+		Prepare: func(ctx context.Context, conn *sql.Conn) (err error) {
+			l.secret, err = l.loadSecret(ctx, conn, cfg.Rand)
+			return err
+		},
+	})
+	if err != nil {
+		return nil, err
 	}
-	if l.secret, err = l.loadSecret(ctx, conn, cfg.Rand); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
+	return l, nil
 }
 
 // Close waits until the writes that were taken up are on disk and closes the
 // file. Writes after it are refused.
-func (l *Ledger) Close() error { return l.close() }
+func (l *Ledger) Close() error { return l.store.Close() }
 
 // Secret is 32 random bytes that were made with the ledger.
 func (l *Ledger) Secret() []byte { return l.secret }
@@ -147,50 +109,4 @@ func (l *Ledger) loadSecret(ctx context.Context, conn *sql.Conn, random io.Reade
 		return nil, err
 	}
 	return secret, load()
-}
-
-// query reads. Statements are prepared once, for most of the time of a small
-// query goes into that.
-func (l *Ledger) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	l.mu.Lock()
-	stmt, ok := l.reads[text]
-	l.mu.Unlock()
-	if !ok {
-		var err error
-		if stmt, err = l.db.PrepareContext(ctx, text); err != nil {
-			return nil, err
-		}
-		l.mu.Lock()
-		l.reads[text] = stmt
-		l.mu.Unlock()
-	}
-	return stmt.QueryContext(ctx, args...)
-}
-
-// each calls do for every row of a query.
-func (l *Ledger) each(ctx context.Context, do func(*sql.Rows) error, text string, args ...any) (err error) {
-	rows, err := l.query(ctx, text, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := do(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// fault says what was done with which ledger when the error came up, and what
-// to do about it.
-func (l *Ledger) fault(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	hint := repair(err)
-	if hint != "" {
-		hint = "; " + hint
-	}
-	return fmt.Errorf("ledger %s: %s: %w%s", filepath.ToSlash(l.path), op, err, hint)
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
 // beat gives signs of life until it is cancelled.
@@ -30,16 +32,16 @@ func (i *Interest) sign(ctx context.Context) {
 	before := slices.Collect(maps.Values(i.leases))
 	i.mu.Unlock()
 	var list string
-	err := i.ledger.submit(ctx, func(t *tx) error {
+	err := i.ledger.store.Submit(ctx, func(t *store.Tx) error {
 		until := i.ledger.soon()
 		err := errors.Join(
-			t.exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?) ON CONFLICT (run) DO UPDATE SET until = excluded.until",
+			t.Exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?) ON CONFLICT (run) DO UPDATE SET until = excluded.until",
 				i.run, i.trust.namespace(), until),
-			t.exec("UPDATE leases SET until = ? WHERE owner = ?", until, i.run))
+			t.Exec("UPDATE leases SET until = ? WHERE owner = ?", until, i.run))
 		if err != nil {
 			return err
 		}
-		return t.row("SELECT json_group_array(epoch) FROM leases WHERE owner = ?", i.run).Scan(&list)
+		return t.Row("SELECT json_group_array(epoch) FROM leases WHERE owner = ?", i.run).Scan(&list)
 	})
 	var held []int64
 	if err != nil || json.Unmarshal([]byte(list), &held) != nil {
@@ -53,10 +55,10 @@ func (i *Interest) sign(ctx context.Context) {
 }
 
 // sweep forgets the runs that are dead, so that nobody waits for them.
-func (l *Ledger) sweep(t *tx) error {
+func (l *Ledger) sweep(t *store.Tx) error {
 	now := l.now()
 	var list string
-	err := t.row("SELECT json_group_object(run, until > ? AND until <= ?) FROM underway",
+	err := t.Row("SELECT json_group_object(run, until > ? AND until <= ?) FROM underway",
 		now.UnixMilli(), now.Add(leaseTime).UnixMilli()).Scan(&list)
 	if err != nil {
 		return err
@@ -66,11 +68,11 @@ func (l *Ledger) sweep(t *tx) error {
 		return err
 	}
 	for run, signed := range runs {
-		if l.lives.Mine(run) {
+		if l.store.Lives().Mine(run) {
 			continue
 		}
-		if !l.lives.Alive(run) {
-			if err := t.exec("DELETE FROM leases WHERE owner = ?", run); err != nil {
+		if !l.store.Lives().Alive(run) {
+			if err := t.Exec("DELETE FROM leases WHERE owner = ?", run); err != nil {
 				return err
 			}
 		} else if signed == 1 {
@@ -85,6 +87,6 @@ func (l *Ledger) sweep(t *tx) error {
 }
 
 // leave takes a run out of those under way.
-func leave(t *tx, run string) error {
-	return errors.Join(t.exec("DELETE FROM wanted WHERE run = ?", run), t.exec("DELETE FROM underway WHERE run = ?", run))
+func leave(t *store.Tx, run string) error {
+	return errors.Join(t.Exec("DELETE FROM wanted WHERE run = ?", run), t.Exec("DELETE FROM underway WHERE run = ?", run))
 }

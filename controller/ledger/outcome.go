@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -78,18 +79,18 @@ var (
 func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 	s, err := l.encode(o)
 	if err != nil {
-		return l.fault("store an outcome", err)
+		return l.store.Fault("store an outcome", err)
 	}
 	if o.Decision == nil || o.Lease == nil {
-		return l.fault("store an outcome", l.submit(ctx, s.insert))
+		return l.store.Fault("store an outcome", l.store.Submit(ctx, s.insert))
 	}
 	// Let go of before it ends, so that a sign of life that finds it ended does
 	// not take it for lost.
 	held := o.Lease.drop()
-	if err = l.submit(ctx, s.insert); err != nil && held {
+	if err = l.store.Submit(ctx, s.insert); err != nil && held {
 		o.Lease.keep()
 	}
-	return l.fault("store an outcome", err)
+	return l.store.Fault("store an outcome", err)
 }
 
 // A saving is an outcome that is ready to be inserted.
@@ -154,7 +155,7 @@ func storable(o Outcome) error {
 	return nil
 }
 
-func (s *saving) insert(t *tx) error {
+func (s *saving) insert(t *store.Tx) error {
 	if err := s.Lease.check(t); err != nil {
 		return err
 	}
@@ -195,9 +196,9 @@ func (s *saving) insert(t *tx) error {
 
 // insertSample gives the id of the sample, or 0 where it is not the first of
 // its ordinal.
-func (s *saving) insertSample(t *tx, x Execution, transcript []byte) (int64, error) {
+func (s *saving) insertSample(t *store.Tx, x Execution, transcript []byte) (int64, error) {
 	var id int64
-	err := t.row(`INSERT INTO samples (e, ordinal, ns, level, duration, created) VALUES (?, ?, ?, ?, ?, ?)
+	err := t.Row(`INSERT INTO samples (e, ordinal, ns, level, duration, created) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (e, ordinal, ns) DO NOTHING RETURNING id`,
 		s.Digests.E, x.Ordinal, s.ns, s.Trust.Level, int64(x.Duration), s.now).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -206,15 +207,15 @@ func (s *saving) insertSample(t *tx, x Execution, transcript []byte) (int64, err
 	if err != nil {
 		return 0, err
 	}
-	return id, t.exec("INSERT INTO transcripts (sample, body) VALUES (?, ?)", id, transcript)
+	return id, t.Exec("INSERT INTO transcripts (sample, body) VALUES (?, ?)", id, transcript)
 }
 
 // insertJudgement reports whether the judgement was the first on its sample; a
 // sample of 0 is one that was stored before.
-func (s *saving) insertJudgement(t *tx, ordinal int, sample int64, body []byte) (bool, error) {
+func (s *saving) insertJudgement(t *store.Tx, ordinal int, sample int64, body []byte) (bool, error) {
 	if sample == 0 {
 		// A pull request's own sample goes before the one of base.
-		err := t.row("SELECT id FROM samples WHERE e = ? AND ordinal = ? AND ns IN ('', ?) ORDER BY ns DESC LIMIT 1",
+		err := t.Row("SELECT id FROM samples WHERE e = ? AND ordinal = ? AND ns IN ('', ?) ORDER BY ns DESC LIMIT 1",
 			s.Digests.E, ordinal, s.ns).Scan(&sample)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, errNoSample
@@ -223,7 +224,7 @@ func (s *saving) insertJudgement(t *tx, ordinal int, sample int64, body []byte) 
 			return false, err
 		}
 	}
-	err := t.row(`INSERT INTO judgements (j, sample, ns, level, body, created) VALUES (?, ?, ?, ?, ?, ?)
+	err := t.Row(`INSERT INTO judgements (j, sample, ns, level, body, created) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (j, sample, ns) DO NOTHING RETURNING id`,
 		s.Digests.J, sample, s.ns, s.Trust.Level, body, s.now).Scan(&sample)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -234,10 +235,10 @@ func (s *saving) insertJudgement(t *tx, ordinal int, sample int64, body []byte) 
 
 // insertDecision stores the decision. It rests on the last of the samples: the
 // new ones are the last, and earlier ones that it leaves out are too old.
-func (s *saving) insertDecision(t *tx) error {
+func (s *saving) insertDecision(t *store.Tx) error {
 	var there int
 	var last, oldest sql.NullInt64
-	err := t.row("SELECT count(*), max(ordinal), min(created) FROM (SELECT DISTINCT s.ordinal, s.created "+fromJudgements+
+	err := t.Row("SELECT count(*), max(ordinal), min(created) FROM (SELECT DISTINCT s.ordinal, s.created "+fromJudgements+
 		" WHERE j.j = ? AND "+ownFirst+" ORDER BY s.ordinal DESC LIMIT ?) AS used",
 		s.Digests.J, s.ns, s.ns, s.ns, s.ns, s.Decision.Samples).Scan(&there, &last, &oldest)
 	if err != nil {
@@ -247,7 +248,7 @@ func (s *saving) insertDecision(t *tx) error {
 		return errNoSample
 	}
 	result := s.Decision.Result
-	return t.exec(`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts)
+	return t.Exec(`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (d, last, ns) DO NOTHING`,
 		s.Digests.D, last.Int64, s.ns, s.Trust.Level, s.Digests.E, s.Digests.J,
 		result.Verdict, result.Score, result.Samples, s.decision, oldest.Int64, s.now,

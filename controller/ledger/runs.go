@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
 // A Run is one run with its report.
@@ -45,17 +47,17 @@ var ErrNoRun = errors.New("there is no such run")
 // given the same content for the same head is left out.
 func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) error {
 	now := l.now().UnixMilli()
-	err := l.submit(ctx, func(t *tx) error {
-		err := t.exec("INSERT INTO runs (id, repository, pull_request, base, head, started, finished) VALUES (?, ?, ?, ?, ?, ?, ?)",
+	err := l.store.Submit(ctx, func(t *store.Tx) error {
+		err := t.Exec("INSERT INTO runs (id, repository, pull_request, base, head, started, finished) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			r.ID, r.Repository, r.PullRequest, r.Base, r.Head, r.Started.UnixMilli(), r.Finished.UnixMilli())
 		if err != nil {
 			return err
 		}
-		if err := t.exec("INSERT INTO reports (run, body) VALUES (?, ?)", r.ID, []byte(r.Report)); err != nil {
+		if err := t.Exec("INSERT INTO reports (run, body) VALUES (?, ?)", r.ID, []byte(r.Report)); err != nil {
 			return err
 		}
 		for _, item := range items {
-			err := t.exec(`INSERT INTO outbox (run, destination, head, content_digest, body, created)
+			err := t.Exec(`INSERT INTO outbox (run, destination, head, content_digest, body, created)
 				SELECT ?, ?, ?, ?, ?, ? WHERE (?, ?) IS NOT
 					(SELECT head, content_digest FROM outbox WHERE destination = ? ORDER BY id DESC LIMIT 1)`,
 				r.ID, item.Destination, item.Head, item.ContentDigest, item.Body, now,
@@ -66,7 +68,7 @@ func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) err
 		}
 		return nil
 	})
-	return l.fault("store run "+r.ID, err)
+	return l.store.Fault("store run "+r.ID, err)
 }
 
 const runColumns = "runs.id, repository, pull_request, base, head, started, finished"
@@ -79,18 +81,18 @@ func (l *Ledger) Run(ctx context.Context, id string) (Run, error) {
 		op = "read the newest run"
 	}
 	var r Run
-	err := l.each(ctx, func(rows *sql.Rows) error { return scanRun(rows, &r, &r.Report) },
+	err := l.store.Each(ctx, func(rows *sql.Rows) error { return scanRun(rows, &r, &r.Report) },
 		"SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id WHERE runs.id = ? OR ? = '' ORDER BY started DESC, runs.id DESC LIMIT 1", id, id)
 	if err == nil && r.ID == "" {
 		err = ErrNoRun
 	}
-	return r, l.fault(op, err)
+	return r, l.store.Fault(op, err)
 }
 
 // Runs gives the newest runs, newest first, without their reports.
 func (l *Ledger) Runs(ctx context.Context, limit int) ([]Run, error) {
 	var found []Run
-	err := l.each(ctx, func(rows *sql.Rows) error {
+	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var r Run
 		if err := scanRun(rows, &r); err != nil {
 			return err
@@ -98,7 +100,7 @@ func (l *Ledger) Runs(ctx context.Context, limit int) ([]Run, error) {
 		found = append(found, r)
 		return nil
 	}, "SELECT "+runColumns+" FROM runs ORDER BY started DESC, id DESC LIMIT ?", limit)
-	return found, l.fault("read the runs", err)
+	return found, l.store.Fault("read the runs", err)
 }
 
 func scanRun(rows *sql.Rows, r *Run, more ...any) error {
@@ -112,7 +114,7 @@ func scanRun(rows *sql.Rows, r *Run, more ...any) error {
 // destination the newest item, unless it is published.
 func (l *Ledger) Pending(ctx context.Context) ([]OutboxItem, error) {
 	var found []OutboxItem
-	err := l.each(ctx, func(rows *sql.Rows) error {
+	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var i OutboxItem
 		if err := rows.Scan(&i.ID, &i.Destination, &i.Head, &i.ContentDigest, &i.Body); err != nil {
 			return err
@@ -122,39 +124,39 @@ func (l *Ledger) Pending(ctx context.Context) ([]OutboxItem, error) {
 	}, `SELECT id, destination, head, content_digest, body FROM outbox WHERE published IS NULL
 		AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.destination = outbox.destination AND later.id > outbox.id)
 		ORDER BY id`)
-	return found, l.fault("read the outbox", err)
+	return found, l.store.Fault("read the outbox", err)
 }
 
 // Receipt gives what [Ledger.MarkPublished] was last told for a destination,
 // empty where it was told nothing.
 func (l *Ledger) Receipt(ctx context.Context, destination string) (string, error) {
 	var receipt string
-	err := l.each(ctx, func(rows *sql.Rows) error { return rows.Scan(&receipt) },
+	err := l.store.Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&receipt) },
 		"SELECT receipt FROM outbox WHERE destination = ? AND receipt <> '' ORDER BY id DESC LIMIT 1", destination)
-	return receipt, l.fault("read the receipt of "+destination, err)
+	return receipt, l.store.Fault("read the receipt of "+destination, err)
 }
 
 // ReplaceReceipt changes what [Ledger.Receipt] gives for a destination, where it
 // gives anything.
 func (l *Ledger) ReplaceReceipt(ctx context.Context, destination, receipt string) error {
-	err := l.submit(ctx, func(t *tx) error {
-		return t.exec("UPDATE outbox SET receipt = ? WHERE id = (SELECT max(id) FROM outbox WHERE destination = ? AND receipt <> '')",
+	err := l.store.Submit(ctx, func(t *store.Tx) error {
+		return t.Exec("UPDATE outbox SET receipt = ? WHERE id = (SELECT max(id) FROM outbox WHERE destination = ? AND receipt <> '')",
 			receipt, destination)
 	})
-	return l.fault("replace the receipt of "+destination, err)
+	return l.store.Fault("replace the receipt of "+destination, err)
 }
 
 // MarkPublished notes that an item was published, with what the place is known
 // by from now on. Earlier items for the same destination are over with it.
 func (l *Ledger) MarkPublished(ctx context.Context, item OutboxItem, receipt string) error {
 	now := l.now().UnixMilli()
-	err := l.submit(ctx, func(t *tx) error {
-		err := t.exec("UPDATE outbox SET published = ? WHERE destination = ? AND id <= ? AND published IS NULL",
+	err := l.store.Submit(ctx, func(t *store.Tx) error {
+		err := t.Exec("UPDATE outbox SET published = ? WHERE destination = ? AND id <= ? AND published IS NULL",
 			now, item.Destination, item.ID)
 		if err != nil {
 			return err
 		}
-		return t.exec("UPDATE outbox SET receipt = ? WHERE id = ?", receipt, item.ID)
+		return t.Exec("UPDATE outbox SET receipt = ? WHERE id = ?", receipt, item.ID)
 	})
-	return l.fault("mark an item as published", err)
+	return l.store.Fault("mark an item as published", err)
 }

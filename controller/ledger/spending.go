@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
 // An Amount is what calls take.
@@ -50,7 +52,7 @@ type Shortage struct {
 // claimed, in one step, whoever else does so. Else it notes nothing and gives
 // the first account that would. A claim ends with its lease.
 func (x *Lease) Claim(ctx context.Context, accounts []Account, likely, peak Amount) (*Shortage, error) {
-	return x.charge(ctx, accounts, peak, func(t *tx, list string) error { return x.claim(t, list, likely) })
+	return x.charge(ctx, accounts, peak, func(t *store.Tx, list string) error { return x.claim(t, list, likely) })
 }
 
 // Reserve counts an amount as spent on all of the accounts and leaves rest of
@@ -58,7 +60,7 @@ func (x *Lease) Claim(ctx context.Context, accounts []Account, likely, peak Amou
 // what those have claimed who came before. Else it changes nothing and gives
 // the first account that would.
 func (x *Lease) Reserve(ctx context.Context, accounts []Account, a, rest Amount) (*Shortage, error) {
-	return x.charge(ctx, accounts, a, func(t *tx, list string) error {
+	return x.charge(ctx, accounts, a, func(t *store.Tx, list string) error {
 		return errors.Join(spend(t, list, a), x.claim(t, list, rest))
 	})
 }
@@ -69,22 +71,22 @@ func (x *Lease) Settle(ctx context.Context, accounts []Account, more, rest Amoun
 	l := x.interest.ledger
 	list, err := json.Marshal(accounts)
 	if err == nil {
-		err = l.submit(ctx, func(t *tx) error {
+		err = l.store.Submit(ctx, func(t *store.Tx) error {
 			return errors.Join(spend(t, string(list), more), x.claim(t, string(list), rest))
 		})
 	}
-	return l.fault("settle", err)
+	return l.store.Fault("settle", err)
 }
 
 // charge makes a change unless an account would pass its limit with an amount
 // more.
-func (x *Lease) charge(ctx context.Context, accounts []Account, a Amount, change func(*tx, string) error) (short *Shortage, err error) {
+func (x *Lease) charge(ctx context.Context, accounts []Account, a Amount, change func(*store.Tx, string) error) (short *Shortage, err error) {
 	l := x.interest.ledger
 	list, err := json.Marshal(accounts)
 	if err != nil {
-		return nil, l.fault("reserve", err)
+		return nil, l.store.Fault("reserve", err)
 	}
-	err = l.submit(ctx, func(t *tx) error {
+	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		var err error
 		short, err = x.short(t, string(list), a)
 		if err == nil && short != nil && short.Claimed != (Amount{}) {
@@ -98,16 +100,16 @@ func (x *Lease) charge(ctx context.Context, accounts []Account, a Amount, change
 		}
 		return change(t, string(list))
 	})
-	return short, l.fault("reserve", err)
+	return short, l.store.Fault("reserve", err)
 }
 
 // short gives the first of the accounts that passes its limit with an amount
 // more; nil where none does. A lease without a claim comes after all that have
 // one.
-func (x *Lease) short(t *tx, list string, a Amount) (*Shortage, error) {
+func (x *Lease) short(t *store.Tx, list string, a Amount) (*Shortage, error) {
 	var s Shortage
 	now := x.interest.ledger.now()
-	err := t.row(`WITH ahead AS (
+	err := t.Row(`WITH ahead AS (
 			SELECT account, sum(calls) AS calls, sum(tokens) AS tokens, sum(usd) AS usd FROM claims c JOIN leases USING (epoch)
 			WHERE epoch <> ?5 AND until > ?6 AND until <= ?7
 			AND seq < coalesce((SELECT own.seq FROM claims own WHERE own.epoch = ?5 AND own.account = c.account), seq + 1)
@@ -129,8 +131,8 @@ func (x *Lease) short(t *tx, list string, a Amount) (*Shortage, error) {
 }
 
 // spend counts an amount on all of the accounts.
-func spend(t *tx, list string, a Amount) error {
-	return t.exec(`INSERT INTO spending (account, calls, tokens, usd)
+func spend(t *store.Tx, list string, a Amount) error {
+	return t.Exec(`INSERT INTO spending (account, calls, tokens, usd)
 		SELECT value ->> 'name', ?2, ?3, ?4 FROM json_each(?1) WHERE true ON CONFLICT DO UPDATE SET
 		calls = calls + excluded.calls, tokens = tokens + excluded.tokens, usd = usd + excluded.usd`,
 		list, a.Calls, a.Tokens, a.USD)
@@ -138,8 +140,8 @@ func spend(t *tx, list string, a Amount) error {
 
 // claim puts what is claimed in the place of what was. A lease that was lost
 // has nothing to claim for.
-func (x *Lease) claim(t *tx, list string, rest Amount) error {
-	return t.exec(`INSERT INTO claims (epoch, account, calls, tokens, usd)
+func (x *Lease) claim(t *store.Tx, list string, rest Amount) error {
+	return t.Exec(`INSERT INTO claims (epoch, account, calls, tokens, usd)
 		SELECT ?5, value ->> 'name', ?2, ?3, ?4 FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM leases WHERE epoch = ?5)
 		ON CONFLICT (epoch, account) DO UPDATE SET calls = excluded.calls, tokens = excluded.tokens, usd = excluded.usd`,
 		list, rest.Calls, rest.Tokens, rest.USD, x.epoch)
@@ -154,11 +156,11 @@ type Balance struct {
 // Accounts gives what is on every account, by name.
 func (l *Ledger) Accounts(ctx context.Context) ([]Balance, error) {
 	var all []Balance
-	err := l.each(ctx, func(rows *sql.Rows) error {
+	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var b Balance
 		err := rows.Scan(&b.Name, &b.Calls, &b.Tokens, &b.USD)
 		all = append(all, b)
 		return err
 	}, "SELECT account, calls, tokens, usd FROM spending ORDER BY account")
-	return all, l.fault("read the accounts", err)
+	return all, l.store.Fault("read the accounts", err)
 }

@@ -21,18 +21,18 @@ type Counts struct {
 // Counts counts what the ledger holds.
 func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
 	var c Counts
-	err := l.each(ctx, func(rows *sql.Rows) error {
+	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		return rows.Scan(&c.Samples, &c.Judgements, &c.Verdicts, &c.Calls, &c.Runs, &c.Bytes, &c.Free)
 	}, `SELECT (SELECT count(*) FROM samples), (SELECT count(*) FROM judgements), (SELECT count(*) FROM verdicts),
 		(SELECT count(*) FROM calls), (SELECT count(*) FROM runs),
 		(page_count - freelist_count) * page_size, freelist_count * page_size
 		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`)
-	return c, l.fault("count", err)
+	return c, l.store.Fault("count", err)
 }
 
 // EachReport goes through the runs with their reports, oldest first.
 func (l *Ledger) EachReport(ctx context.Context, do func(Run) error) error {
-	err := l.each(ctx, func(rows *sql.Rows) error {
+	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var r Run
 		if err := scanRun(rows, &r, &r.Report); err != nil {
 			return err
@@ -42,5 +42,5 @@ func (l *Ledger) EachReport(ctx context.Context, do func(Run) error) error {
 		}
 		return nil
 	}, "SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id ORDER BY started, runs.id")
-	return l.fault("read the reports", err)
+	return l.store.Fault("read the reports", err)
 }

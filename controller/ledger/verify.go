@@ -36,7 +36,7 @@ func (l *Ledger) Verify(ctx context.Context, redecide Redecide) (Verification, e
 	v := verification{Ledger: l, redecide: redecide, out: Verification{Faults: []Fault{}}}
 	for _, step := range []func(context.Context) error{v.file, v.bodies, v.decisions} {
 		if err := step(ctx); err != nil {
-			return v.out, l.fault("verify", err)
+			return v.out, l.store.Fault("verify", err)
 		}
 	}
 	return v.out, nil
@@ -54,7 +54,7 @@ func (v *verification) fault(entry, format string, args ...any) {
 
 // file has the database look over its own pages, indexes and references.
 func (v *verification) file(ctx context.Context) error {
-	err := v.each(ctx, func(rows *sql.Rows) error {
+	err := v.store.Each(ctx, func(rows *sql.Rows) error {
 		var message string
 		err := rows.Scan(&message)
 		if err == nil && message != "ok" {
@@ -65,7 +65,7 @@ func (v *verification) file(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.each(ctx, func(rows *sql.Rows) error {
+	return v.store.Each(ctx, func(rows *sql.Rows) error {
 		var table, parent string
 		var row sql.NullInt64
 		err := rows.Scan(&table, &row, &parent)
@@ -84,7 +84,7 @@ func (v *verification) bodies(ctx context.Context) error {
 		{"it cannot be read", "SELECT 'call ' || digest || ' ' || seq FROM calls WHERE NOT json_valid(CAST(request AS TEXT)) OR NOT json_valid(CAST(reply AS TEXT))"},
 		{"its report cannot be read", "SELECT 'run ' || run FROM reports WHERE NOT json_valid(CAST(body AS TEXT))"},
 	} {
-		err := v.each(ctx, func(rows *sql.Rows) error {
+		err := v.store.Each(ctx, func(rows *sql.Rows) error {
 			var entry string
 			err := rows.Scan(&entry)
 			v.fault(entry, "%s", q.message)
@@ -107,7 +107,7 @@ type storedDecision struct {
 
 func (v *verification) decisions(ctx context.Context) error {
 	var all []storedDecision
-	err := v.each(ctx, func(rows *sql.Rows) error {
+	err := v.store.Each(ctx, func(rows *sql.Rows) error {
 		var s storedDecision
 		err := rows.Scan(&s.d, &s.last, &s.ns, &s.j, &s.verdict, &s.score, &s.samples, &s.body)
 		all = append(all, s)
@@ -159,7 +159,7 @@ func (v *verification) decision(ctx context.Context, s storedDecision) error {
 // samples are the last that a decision rests on.
 func (v *verification) samples(ctx context.Context, s storedDecision, n int) ([]verdict.Sample, error) {
 	var found []verdict.Sample
-	err := v.each(ctx, func(rows *sql.Rows) error {
+	err := v.store.Each(ctx, func(rows *sql.Rows) error {
 		var body sql.RawBytes
 		if err := rows.Scan(&body); err != nil {
 			return err

@@ -1,95 +1,18 @@
 package ledger
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"testing/synctest"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// For tests from outside.
-var (
-	Repair          = repair
-	ErrReadOnlyDisk = syscall.EROFS
-	ErrDiskFull     = syscall.ENOSPC
-	Sign            = (*Interest).sign
-)
-
-// idle is a ledger whose writes nobody takes up.
-func idle() *Ledger { return &Ledger{writes: make(chan write), stop: make(chan struct{})} }
-
-func TestCancelBeforeTakenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := idle()
-		ctx, cancel := context.WithCancel(t.Context())
-		errs := make(chan error, 1)
-		go func() { errs <- l.submit(ctx, nil) }()
-		synctest.Wait()
-		cancel()
-		if err := <-errs; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		// Also when it could be taken up at once.
-		go func() {
-			for w := range l.writes {
-				w.done <- nil
-			}
-		}()
-		for range 30 {
-			synctest.Wait()
-			if err := l.submit(ctx, nil); !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
-		}
-		close(l.writes)
-	})
-}
-
-func TestCancelAfterTakenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := idle()
-		ctx, cancel := context.WithCancel(t.Context())
-		errs := make(chan error, 1)
-		go func() { errs <- l.submit(ctx, nil) }()
-		w := <-l.writes
-		cancel()
-		synctest.Wait()
-		select {
-		case err := <-errs:
-			t.Fatalf("returned before the write was durable: %v", err)
-		default:
-		}
-		w.done <- nil
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestGather(t *testing.T) {
-	for waiting, want := range map[int]int{1: 1, 20: 20, maxBatch: maxBatch, maxBatch + 10: maxBatch} {
-		synctest.Test(t, func(t *testing.T) {
-			l := idle()
-			for range waiting {
-				go l.submit(t.Context(), nil) //nolint:errcheck // only that it waits matters
-			}
-			synctest.Wait()
-			batch := l.gather(<-l.writes)
-			if len(batch) != want {
-				t.Errorf("of %d waiting writes %d are gathered, want %d", waiting, len(batch), want)
-			}
-			for _, w := range batch {
-				w.done <- nil
-			}
-			close(l.stop)
-		})
-	}
-}
+// Sign is for tests from outside.
+var Sign = (*Interest).sign
 
 // TestClose closes a ledger while many write: what was said to be stored is,
 // and nothing else.
@@ -126,7 +49,7 @@ func TestClose(t *testing.T) {
 		}
 	}
 	group.Wait()
-	if err := l.SaveReport(t.Context(), Run{ID: "late"}); !errors.Is(err, errClosed) {
+	if err := l.SaveReport(t.Context(), Run{ID: "late"}); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 	if left, err := filepath.Glob(path + "-wal"); err != nil || len(left) > 0 {
@@ -138,7 +61,7 @@ func TestClose(t *testing.T) {
 	defer l.Close() //nolint:errcheck // it was only read
 	for i, err := range errs {
 		_, missing := l.Run(t.Context(), fmt.Sprint(i))
-		if (err == nil) != (missing == nil) || err != nil && !errors.Is(err, errClosed) {
+		if (err == nil) != (missing == nil) || err != nil && !errors.Is(err, store.ErrClosed) {
 			t.Errorf("run %d was stored with %v and read with %v", i, err, missing)
 		}
 	}
@@ -158,9 +81,9 @@ func TestDiskFull(t *testing.T) {
 	}()
 	limit := func(pages int) {
 		t.Helper()
-		err := l.submit(t.Context(), func(tx *tx) error {
+		err := l.store.Submit(t.Context(), func(tx *store.Tx) error {
 			var got int
-			return tx.row(fmt.Sprintf("PRAGMA max_page_count = %d", pages)).Scan(&got)
+			return tx.Row(fmt.Sprintf("PRAGMA max_page_count = %d", pages)).Scan(&got)
 		})
 		if err != nil {
 			t.Fatal(err)

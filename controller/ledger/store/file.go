@@ -1,9 +1,8 @@
-package ledger
+package store
 
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,9 +18,6 @@ import (
 
 // applicationID marks a SQLite file as a ledger: "gavl".
 const applicationID = 0x6761766c
-
-//go:embed migrations/*.sql
-var migrations embed.FS
 
 // errForeign and errNewer are about files that must not be touched.
 var (
@@ -114,8 +110,8 @@ func code(err error) int {
 
 // migrate runs the numbered scripts that the file has not seen. How many it
 // has seen stands in its user_version: a handful of scripts needs no library.
-func migrate(ctx context.Context, conn *sql.Conn) error {
-	scripts, err := fs.Glob(migrations, "migrations/*.sql")
+func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
+	scripts, err := fs.Glob(migrations, "*.sql")
 	if err != nil {
 		return err
 	}
@@ -131,7 +127,7 @@ func migrate(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	if err := apply(ctx, conn, scripts); err != nil {
+	if err := apply(ctx, conn, migrations, scripts); err != nil {
 		_, undo := conn.ExecContext(ctx, "ROLLBACK")
 		return errors.Join(err, undo)
 	}
@@ -155,19 +151,19 @@ func schemaVersion(ctx context.Context, conn *sql.Conn, known int) (int, error) 
 	return version, nil
 }
 
-func apply(ctx context.Context, conn *sql.Conn, scripts []string) error {
+func apply(ctx context.Context, conn *sql.Conn, migrations fs.FS, scripts []string) error {
 	// Another process may have been quicker; from here on nobody else writes.
 	version, err := schemaVersion(ctx, conn, len(scripts))
 	if err != nil {
 		return err
 	}
 	for _, name := range scripts[version:] {
-		script, err := migrations.ReadFile(name)
+		script, err := fs.ReadFile(migrations, name)
 		if err != nil {
 			return err
 		}
 		if _, err := conn.ExecContext(ctx, string(script)); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("migrations/%s: %w", name, err)
 		}
 	}
 	_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(scripts)))

@@ -1,4 +1,4 @@
-package ledger
+package store
 
 import (
 	"context"
@@ -14,59 +14,59 @@ const maxBatch = 256
 
 // A write is one caller's change, which waits for its transaction.
 type write struct {
-	do   func(*tx) error
+	do   func(*Tx) error
 	done chan error
 }
 
-// A tx is the transaction that changes are made in. A cancelled caller does
+// A Tx is the transaction that changes are made in. A cancelled caller does
 // not end it, for it serves others too.
-type tx struct {
+type Tx struct {
 	turn  lives.Turn
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt // by text, kept from one transaction to the next
 }
 
-// errClosed is what writers get after Close.
-var errClosed = errors.New("it is closed")
+// ErrClosed is what writers get after Close.
+var ErrClosed = errors.New("it is closed")
 
-// submit has a change written and returns when it is durable. ctx can end the
+// Submit has a change written and returns when it is durable. ctx can end the
 // wait only before the change is taken up. The change may be called twice, and
 // what it did the first time is then undone in the database only.
-func (l *Ledger) submit(ctx context.Context, do func(*tx) error) error {
+func (s *Store) Submit(ctx context.Context, do func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	w := write{do: do, done: make(chan error, 1)}
 	select {
-	case l.writes <- w:
+	case s.writes <- w:
 		return <-w.done
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-l.stop:
-		return errClosed
+	case <-s.stop:
+		return ErrClosed
 	}
 }
 
 // writer is the only goroutine that writes. The changes that come in while one
 // transaction is flushed to disk go into the next together, so that they share
 // its flush. It ends when the ledger is closed, with what went wrong then.
-func (l *Ledger) writer(conn *sql.Conn) error {
-	t := &tx{turn: l.lives.Turn(), conn: conn, stmts: map[string]*sql.Stmt{}}
+func (s *Store) writer(conn *sql.Conn) error {
+	t := &Tx{turn: s.lives.Turn(), conn: conn, stmts: map[string]*sql.Stmt{}}
 	for {
 		select {
-		case w := <-l.writes:
-			t.commit(l.gather(w))
-		case <-l.stop:
+		case w := <-s.writes:
+			t.commit(s.gather(w))
+		case <-s.stop:
 			return t.close()
 		}
 	}
 }
 
-func (l *Ledger) gather(first write) []write {
+func (s *Store) gather(first write) []write {
 	batch := []write{first}
 	for len(batch) < maxBatch {
 		select {
-		case w := <-l.writes:
+		case w := <-s.writes:
 			batch = append(batch, w)
 		default:
 			return batch
@@ -77,7 +77,7 @@ func (l *Ledger) gather(first write) []write {
 
 // commit writes a batch. When one of its changes fails, each is written again
 // in a transaction of its own, so that it fails alone.
-func (t *tx) commit(batch []write) {
+func (t *Tx) commit(batch []write) {
 	failed, err := t.transact(batch)
 	if !failed || len(batch) == 1 {
 		for _, w := range batch {
@@ -93,9 +93,9 @@ func (t *tx) commit(batch []write) {
 
 // transact makes all changes or none. failed reports that a change was at
 // fault rather than the transaction.
-func (t *tx) transact(batch []write) (failed bool, err error) {
+func (t *Tx) transact(batch []write) (failed bool, err error) {
 	defer t.turn.Take()()
-	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := t.Exec("BEGIN IMMEDIATE"); err != nil {
 		return false, err
 	}
 	for _, w := range batch {
@@ -104,7 +104,7 @@ func (t *tx) transact(batch []write) (failed bool, err error) {
 			return true, err
 		}
 	}
-	if err := t.exec("COMMIT"); err != nil {
+	if err := t.Exec("COMMIT"); err != nil {
 		t.rollback()
 		return false, err
 	}
@@ -113,11 +113,11 @@ func (t *tx) transact(batch []write) (failed bool, err error) {
 
 // rollback undoes a transaction. It can fail only where there is none any
 // more, because SQLite has undone it itself, as it does when the disk is full.
-func (t *tx) rollback() { _ = t.exec("ROLLBACK") }
+func (t *Tx) rollback() { _ = t.Exec("ROLLBACK") }
 
 // close ends the connection. A statement that is left open would keep the file
 // open, and its log from being folded into it.
-func (t *tx) close() error {
+func (t *Tx) close() error {
 	var err error
 	for _, stmt := range t.stmts {
 		err = errors.Join(err, stmt.Close())
@@ -125,13 +125,14 @@ func (t *tx) close() error {
 	return errors.Join(err, t.conn.Close())
 }
 
-func (t *tx) exec(text string, args ...any) error {
-	_, err := t.change(text, args...)
+// Exec runs a statement in the transaction.
+func (t *Tx) Exec(text string, args ...any) error {
+	_, err := t.Change(text, args...)
 	return err
 }
 
-// change is exec that tells how many rows it changed.
-func (t *tx) change(text string, args ...any) (int64, error) {
+// Change is [Tx.Exec] that returns how many rows it changed.
+func (t *Tx) Change(text string, args ...any) (int64, error) {
 	stmt, err := t.prepare(text)
 	if err != nil {
 		return 0, err
@@ -143,7 +144,8 @@ func (t *tx) change(text string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-func (t *tx) row(text string, args ...any) *sql.Row {
+// Row reads one row in the transaction.
+func (t *Tx) Row(text string, args ...any) *sql.Row {
 	stmt, err := t.prepare(text)
 	if err != nil {
 		// The text does not prepare; running it gives a row with that error.
@@ -152,7 +154,7 @@ func (t *tx) row(text string, args ...any) *sql.Row {
 	return stmt.QueryRow(args...)
 }
 
-func (t *tx) prepare(text string) (*sql.Stmt, error) {
+func (t *Tx) prepare(text string) (*sql.Stmt, error) {
 	if stmt, ok := t.stmts[text]; ok {
 		return stmt, nil
 	}

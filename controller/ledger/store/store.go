@@ -1,0 +1,156 @@
+// Package store is a SQLite file with one writer and many readers.
+//
+// [Open] gives a [Store]. Changes go through [Store.Submit], which returns when
+// they are on disk, and which has those that come in at once share a
+// transaction. Readers use [Store.Each] and never wait for a writer.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/lives"
+)
+
+// A Config says where the file is.
+type Config struct {
+	// Path is the file. It and its folder are made when they are missing, for
+	// nobody but their owner.
+	Path string
+	// Wait bounds how long a write waits for other processes that write to the
+	// same file.
+	Wait time.Duration
+	// Migrations are the numbered scripts that make the schema.
+	Migrations fs.FS
+	// Prepare is called with the connection of the writer before the first
+	// write.
+	Prepare func(context.Context, *sql.Conn) error
+}
+
+// A Store is safe for concurrent use, and several processes may have the same
+// file open.
+type Store struct {
+	path  string
+	db    *sql.DB
+	lives *lives.Lives
+
+	mu    sync.Mutex
+	reads map[string]*sql.Stmt // by text; guarded by mu
+
+	writes chan write
+	stop   chan struct{}
+	close  func() error
+}
+
+// Open opens the file and brings its schema up to date. Errors say what to do
+// about a file that is no ledger, that is damaged, that a newer version wrote,
+// that is locked, or that cannot be written.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	s := &Store{path: cfg.Path, reads: map[string]*sql.Stmt{}, writes: make(chan write), stop: make(chan struct{})}
+	path, err := prepareFile(cfg.Path)
+	if err != nil {
+		return nil, s.Fault("open", err)
+	}
+	s.lives = lives.New(path + "-runs")
+	if s.db, err = sql.Open("sqlite", dsn(path, cfg.Wait)); err != nil {
+		return nil, s.Fault("open", err)
+	}
+	// A connection is dear to open and cannot read faster than a core.
+	conns := max(4, runtime.GOMAXPROCS(0)) + 1
+	s.db.SetMaxOpenConns(conns)
+	s.db.SetMaxIdleConns(conns)
+	conn, err := s.prepare(ctx, cfg)
+	if err != nil {
+		return nil, s.Fault("open", errors.Join(err, s.db.Close()))
+	}
+	s.start(conn)
+	return s, nil
+}
+
+// start begins to write over a connection of its own.
+func (s *Store) start(conn *sql.Conn) {
+	ended := make(chan error)
+	go func() { ended <- s.writer(conn) }()
+	s.close = sync.OnceValue(func() error {
+		close(s.stop)
+		return s.Fault("close", errors.Join(<-ended, s.db.Close(), s.lives.Close()))
+	})
+}
+
+// prepare brings the schema up to date and has the caller load what it needs.
+func (s *Store) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := patiently(ctx, cfg.Wait, func() error { return migrate(ctx, conn, cfg.Migrations) }); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	if err := cfg.Prepare(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// Close waits until the writes that were taken up are on disk and closes the
+// file. Writes after it are refused.
+func (s *Store) Close() error { return s.close() }
+
+// Lives tell which runs on this machine are alive.
+func (s *Store) Lives() *lives.Lives { return s.lives }
+
+// DB is the file, for what [Store.Each] and [Store.Submit] cannot do.
+func (s *Store) DB() *sql.DB { return s.db }
+
+// query reads. Statements are prepared once, for most of the time of a small
+// query goes into that.
+func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	s.mu.Lock()
+	stmt, ok := s.reads[text]
+	s.mu.Unlock()
+	if !ok {
+		var err error
+		if stmt, err = s.db.PrepareContext(ctx, text); err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		s.reads[text] = stmt
+		s.mu.Unlock()
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+// Each calls do for every row of a query.
+func (s *Store) Each(ctx context.Context, do func(*sql.Rows) error, text string, args ...any) (err error) {
+	rows, err := s.query(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := do(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Fault says what was done with which ledger when the error came up, and what
+// to do about it.
+func (s *Store) Fault(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	hint := repair(err)
+	if hint != "" {
+		hint = "; " + hint
+	}
+	return fmt.Errorf("ledger %s: %s: %w%s", filepath.ToSlash(s.path), op, err, hint)
+}
