@@ -86,7 +86,7 @@ func complete(base *plan.Side, head plan.Side, affected []string, env *plan.Envi
 		}
 		base.Cases[key], base.Digests[key] = c, head.Digests[key]
 		if env != nil {
-			base.Digests[key] = plan.Digest(c, *env)
+			base.Digests[key] = plan.Digest(c, env)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type Case struct {
 	Identity  *Identity       `json:"identity,omitempty"` // of a testcase
 	Action    plan.Action     `json:"action"`
 	Reasons   []plan.Reason   `json:"reasons"`
-	Digests   plan.Digests    `json:"digests"`
+	Digests   Digests         `json:"digests"`
 	Inputs    []Input         `json:"inputs"`
 	Samples   []Sample        `json:"samples"`
 	Judged    []Judgement     `json:"judged"`
@@ -35,6 +35,14 @@ type Case struct {
 	Evaluator []Evaluator     `json:"evaluators"`
 
 	scale float64 // that scores are shown on
+}
+
+// Digests are the three digests of the case with the parts they were made from.
+type Digests struct {
+	E     string      `json:"e"`
+	J     string      `json:"j"`
+	D     string      `json:"d"`
+	Parts []plan.Part `json:"parts"`
 }
 
 // An Input is a file that the case was built from.
@@ -84,7 +92,7 @@ func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
 	}
 	out := Case{
 		Key: row.Key, File: c.Origin.File, Line: c.Origin.Line, Action: row.Action,
-		Reasons: append([]plan.Reason{}, row.Reasons...), Digests: digests,
+		Reasons: append([]plan.Reason{}, row.Reasons...), Digests: Digests{digests.E, digests.J, digests.D, digests.Parts()},
 		Inputs: []Input{}, Samples: []Sample{}, Judged: []Judgement{}, Calls: []Call{}, Evaluator: []Evaluator{},
 	}
 	for _, in := range c.Inputs {

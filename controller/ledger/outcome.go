@@ -58,6 +58,9 @@ type Outcome struct {
 	Samples    []Judgement
 	// Decision is nil where the case could not be decided.
 	Decision *Decision
+	// Parts are what the case consisted of, kept with the decision to say later
+	// what changed.
+	Parts []plan.Part
 	// Lease is the one that all of it was made under; nil where nobody else
 	// can be at work. It ends with the decision.
 	Lease *Lease
@@ -131,7 +134,7 @@ func (l *Ledger) encode(o Outcome) (*saving, error) {
 	if s.decision, err = json.Marshal(o.Decision); err != nil {
 		return nil, fmt.Errorf("decision: %w", err)
 	}
-	if s.parts, err = json.Marshal(outlined(o.Digests.Parts)); err != nil {
+	if s.parts, err = json.Marshal(outlined(o.Parts)); err != nil {
 		return nil, fmt.Errorf("parts: %w", err)
 	}
 	return s, nil

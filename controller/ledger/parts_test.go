@@ -20,9 +20,8 @@ func testParts(t *testing.T, b backend) {
 	}
 	save := func(trust ledger.Trust, name, id, show string) {
 		d := digestsOf(name)
-		d.Parts = part(show)
 		o := outcome(trust, d, 0, "text")
-		o.Case = id
+		o.Case, o.Parts = id, part(show)
 		k.save(o)
 	}
 	save(base, "one", "a", "0.5")

@@ -72,9 +72,9 @@ func TestConfigurationsInDigests(t *testing.T) {
 		"steering iterations":    {attempted, func(c *schema.Case) { c.Policy.Iterations = 2 }, env, "EJD"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			old, now := Digest(test.of(), env), test.of()
+			old, now := Digest(test.of(), &env), test.of()
 			test.change(now)
-			got, is := "", Digest(now, test.env)
+			got, is := "", Digest(now, &test.env)
 			if old.E != is.E {
 				got += "E"
 			}
@@ -95,7 +95,7 @@ func TestConfigurationsInDigests(t *testing.T) {
 // kind: what is known of it in ledgers stays known.
 func TestPlainDigestIsStable(t *testing.T) {
 	var names []string
-	for _, p := range Digest(kase("a", "1", 0.7), Environment{}).Parts {
+	for _, p := range Digest(kase("a", "1", 0.7), &Environment{}).Parts() {
 		names = append(names, string(p.Layer)+" "+p.Name)
 	}
 	want := []string{
@@ -106,7 +106,7 @@ func TestPlainDigestIsStable(t *testing.T) {
 		t.Error(diff)
 	}
 	const d = "6889e090339991e379a8d591a5ca73ea4ffbbaaee99a353c9af48060e185be0d"
-	if got := Digest(kase("a", "1", 0.7), Environment{}).D; got != d {
+	if got := Digest(kase("a", "1", 0.7), &Environment{}).D; got != d {
 		t.Errorf("the digest is %s, want %s", got, d)
 	}
 }
@@ -114,9 +114,9 @@ func TestPlainDigestIsStable(t *testing.T) {
 // TestAttemptsHaveDigestsOfTheirOwn keeps apart what must not be taken for each
 // other: attempts, their prompts, the rival, and calls that belong to neither.
 func TestAttemptsHaveDigestsOfTheirOwn(t *testing.T) {
-	d := Digest(attempted(), Environment{})
-	if diff := cmp.Diff(d, d.Attempt(0, "any")); diff != "" {
-		t.Errorf("the first attempt is not the case: %s", diff)
+	d := Digest(attempted(), &Environment{})
+	if first := d.Attempt(0, "any"); first != d {
+		t.Errorf("the first attempt has the digests %+v, want those of the case: %+v", first, d)
 	}
 	seen := map[string]string{d.E: "E", d.J: "J"}
 	for name, other := range map[string]Digests{

@@ -37,7 +37,7 @@ func conversation() *schema.Case {
 }
 
 func conversationIn(c *schema.Case, simulator string) Digests {
-	return Digest(c, Environment{
+	return Digest(c, &Environment{
 		Config: "gavel.yaml", DefaultTarget: "model",
 		Targets: map[string]Target{
 			"model":  {Facts: []Fact{{Name: "model", Value: "m"}}},
@@ -110,10 +110,10 @@ func firstChange(a, b Digests) Layer {
 
 func changedParts(a, b Digests) map[string]bool {
 	out, had := map[string]bool{}, map[string]string{}
-	for _, p := range a.Parts {
+	for _, p := range a.Parts() {
 		had[p.Title()] = p.Digest
 	}
-	for _, p := range b.Parts {
+	for _, p := range b.Parts() {
 		if had[p.Title()] != p.Digest {
 			out[p.Title()] = true
 		}
@@ -140,7 +140,7 @@ func TestTheSimulatorsModelIsExecution(t *testing.T) {
 // a conversation, and on no other.
 func TestWhatEndsAConversation(t *testing.T) {
 	with := func(c *schema.Case, ends ...string) Digests {
-		return Digest(c, Environment{DefaultTarget: "model", Targets: map[string]Target{"model": {Ends: ends}}})
+		return Digest(c, &Environment{DefaultTarget: "model", Targets: map[string]Target{"model": {Ends: ends}}})
 	}
 	if got := firstChange(with(conversation()), with(conversation(), "hang_up")); got != Execution {
 		t.Errorf("a tool that ends the conversation changes %q", got)
@@ -165,7 +165,7 @@ func TestMocksOfACaseNeverReachAnAgent(t *testing.T) {
 // version that counts up.
 func TestOldDigestsStay(t *testing.T) {
 	const want = "4e515bb108b085cb4159a156ae0df2b9ef48d524bebb088073c7652416189ec0"
-	if got := Digest(kase("a", "1", 1), Environment{Config: "gavel.yaml"}).E; got != want {
+	if got := Digest(kase("a", "1", 1), &Environment{Config: "gavel.yaml"}).E; got != want {
 		t.Errorf("E is %s, was %s", got, want)
 	}
 }

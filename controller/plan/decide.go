@@ -34,7 +34,7 @@ func NewSide(commit string, cases []*schema.Case, env Environment) Side {
 	}
 	for _, c := range cases {
 		s.Cases[c.ID()] = c
-		s.Digests[c.ID()] = Digest(c, env)
+		s.Digests[c.ID()] = Digest(c, &env)
 	}
 	return s
 }
@@ -91,7 +91,7 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 	case row.Base.Skip != "":
 		row.Reasons = []Reason{{"status", c.Origin.File, "active again: at base it was skipped (" + row.Base.Skip + ")"}}
 	case row.BaseDigests.D != row.HeadDigests.D:
-		row.Reasons = comparison{row.BaseDigests.Parts, row.HeadDigests.Parts, row.Base, c, opts.Changed}.reasons()
+		row.Reasons = comparison{row.BaseDigests.Parts(), row.HeadDigests.Parts(), row.Base, c, opts.Changed}.reasons()
 	default:
 		if opts.Always != nil {
 			if reason, ok := opts.Always(c.Key); ok {
@@ -231,7 +231,7 @@ func (r *Row) lacks() []Reason {
 		reason.Message = "its verdict is too old"
 	}
 	if r.Known.Last != nil {
-		c := comparison{was: since(layer, r.Known.Last), is: since(layer, r.HeadDigests.Parts)}
+		c := comparison{was: since(layer, r.Known.Last), is: since(layer, r.HeadDigests.Parts())}
 		if found := c.reasons(); len(found) > 0 {
 			return found
 		}

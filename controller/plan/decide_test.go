@@ -142,7 +142,7 @@ func TestCompare(t *testing.T) {
 // TestSettleSince holds that without a base a case is told apart from what it
 // was when it was decided last.
 func TestSettleSince(t *testing.T) {
-	was := Digest(kase("a", "1", 0.5), Environment{}).Parts
+	was := Digest(kase("a", "1", 0.5), &Environment{}).Parts()
 	for i := range was {
 		was[i].Files, was[i].Digest = nil, was[i].Digest[:OutlineDigits]
 	}
@@ -196,11 +196,11 @@ func TestSettle(t *testing.T) {
 }
 
 func TestDigestsAreNested(t *testing.T) {
-	a, b := Digest(kase("a", "1", 0.7), Environment{}), Digest(kase("b", "1", 0.8), Environment{})
+	a, b := Digest(kase("a", "1", 0.7), &Environment{}), Digest(kase("b", "1", 0.8), &Environment{})
 	if a.E != b.E || a.J != b.J || a.D == b.D {
 		t.Errorf("a threshold changes D alone: %v %v %v", a.E == b.E, a.J == b.J, a.D == b.D)
 	}
-	c := Digest(kase("a", "2", 0.7), Environment{})
+	c := Digest(kase("a", "2", 0.7), &Environment{})
 	if a.E == c.E || a.J == c.J || a.D == c.D {
 		t.Error("a prompt changes E and with it J and D")
 	}
@@ -226,12 +226,12 @@ func FuzzDigest(f *testing.F) {
 		c.Evaluators[0].Spec = evaluator.Keyword{Keywords: []string{keyword}}
 		other.System = system + keyword
 		other.Evaluators[0].Spec = evaluator.Keyword{Keywords: []string{""}}
-		if keyword != "" && Digest(c, Environment{}).D == Digest(other, Environment{}).D {
+		if keyword != "" && Digest(c, &Environment{}).D == Digest(other, &Environment{}).D {
 			t.Errorf("a keyword that becomes a part of the system prompt gives the same digest")
 		}
-		again := Digest(c, Environment{})
-		if diff := cmp.Diff(Digest(c, Environment{}), again); diff != "" {
-			t.Errorf("one case has two digests: %s", diff)
+		env := Environment{}
+		if first, second := Digest(c, &env), Digest(c, &env); first != second {
+			t.Errorf("one case has two digests: %+v and %+v", first, second)
 		}
 	})
 }

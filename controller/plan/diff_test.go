@@ -127,7 +127,7 @@ func TestNumberedParts(t *testing.T) {
 	weighted := func(i int) Digests {
 		c := measuredBy(keywords(1, "a"), keywords(1, "a"))
 		c.Evaluators[i].Rule.Weights = map[string]float64{"a": 2}
-		return Digest(c, Environment{})
+		return Digest(c, &Environment{})
 	}
 	if weighted(0).D == weighted(1).D {
 		t.Error("the digest does not tell whose weights they are")

@@ -24,8 +24,16 @@ const DriverVersion = 1
 var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1, schema.DialectPromptval: 1, schema.DialectEvalcase: 1}
 
 // Digest condenses a case in its environment into the digests E, J and D and
-// the parts they were made from. Labels, keys, paths and origins are in none.
-func Digest(c *schema.Case, env Environment) Digests {
+// remembers what the parts are made from. The environment must not change after
+// that. Labels, keys, paths and origins are in none.
+func Digest(c *schema.Case, env *Environment) Digests {
+	out := seal(parts(c, env))
+	out.of, out.env = c, env
+	return out
+}
+
+// parts are the inputs of the digests of a case.
+func parts(c *schema.Case, env *Environment) []Part {
 	d := digester{c: c, env: env}
 	d.execution()
 	d.judgement()
@@ -35,14 +43,14 @@ func Digest(c *schema.Case, env Environment) Digests {
 	slices.SortStableFunc(d.parts, func(a, b Part) int {
 		return cmp.Or(cmp.Compare(layerOrder(a.Layer), layerOrder(b.Layer)), cmp.Compare(a.Name, b.Name))
 	})
-	return seal(d.parts)
+	return d.parts
 }
 
 func layerOrder(l Layer) int { return slices.Index([]Layer{Execution, Judgement, Decision}, l) }
 
 // seal hashes the sorted parts so that each digest contains the one before.
 func seal(parts []Part) Digests {
-	out := Digests{Parts: parts}
+	var out Digests
 	several := slices.ContainsFunc(parts, func(p Part) bool { return p.Number > 1 })
 	h := sha256.New()
 	for _, step := range []struct {
@@ -78,7 +86,7 @@ func writeString(h hash.Hash, s string) {
 
 type digester struct {
 	c     *schema.Case
-	env   Environment
+	env   *Environment
 	parts []Part
 	// of and number are what the parts that are added belong to.
 	of     string

@@ -90,10 +90,21 @@ type Environment struct {
 
 // Digests are the three nested digests of a case, hex SHA-256.
 type Digests struct {
-	E     string `json:"e"`
-	J     string `json:"j"`
-	D     string `json:"d"`
-	Parts []Part `json:"parts"`
+	E, J, D string
+
+	// of and env are what was digested: the parts take ten times the memory of
+	// the digests, and few cases are ever asked for theirs.
+	of  *schema.Case
+	env *Environment
+}
+
+// Parts returns the named inputs of the digests, sorted by layer and name. It is
+// nil for digests that were not made by [Digest].
+func (d Digests) Parts() []Part {
+	if d.of == nil {
+		return nil
+	}
+	return parts(d.of, d.env)
 }
 
 // Known is what the ledger has for a case.

@@ -45,7 +45,7 @@ func judged() *schema.Case {
 }
 
 func judgedBy(c *schema.Case, own string) Digests {
-	return Digest(c, Environment{
+	return Digest(c, &Environment{
 		Config: "gavel.yaml", DefaultTarget: "model",
 		Targets: map[string]Target{
 			"model": {Facts: []Fact{{Name: "model", Value: "m"}}},
@@ -121,7 +121,7 @@ func TestSuiteDigests(t *testing.T) {
 func TestPricesCountWhereTheCostIsMeasured(t *testing.T) {
 	with := func(spec schema.Spec, price string) Digests {
 		c := &schema.Case{Evaluators: []schema.Evaluator{{Name: "it", Weight: 1, Spec: spec}}}
-		return Digest(c, Environment{DefaultTarget: "model", Targets: map[string]Target{"model": {Price: price}}})
+		return Digest(c, &Environment{DefaultTarget: "model", Targets: map[string]Target{"model": {Price: price}}})
 	}
 	cost := evaluator.Measured{Type: "cost", Quantities: []string{"cost_usd"}}
 	for name, tt := range map[string]struct {

@@ -72,7 +72,7 @@ func (tr *trio) hold(t *testing.T, c *schema.Case) run.Outcome {
 		},
 	}, []run.Job{{
 		Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator},
-		Digests: plan.Digest(c, plan.Environment{DefaultTarget: "bot", Roles: roles}),
+		Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot", Roles: roles}),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func (tr *trio) hold(t *testing.T, c *schema.Case) run.Outcome {
 // decided reports whether the ledger has a decision on the case.
 func (tr *trio) decided(t *testing.T, c *schema.Case) bool {
 	t.Helper()
-	d := plan.Digest(c, plan.Environment{DefaultTarget: "bot", Roles: map[schema.Role]string{schema.Judge: "judge"}}).D
+	d := plan.Digest(c, &plan.Environment{DefaultTarget: "bot", Roles: map[schema.Role]string{schema.Judge: "judge"}}).D
 	found, err := tr.book.Decided(t.Context(), ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, []string{d})
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestEveryAttemptIsKept(t *testing.T) {
 	c := retried(1, nil)
 	tr.hold(t, c)
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
-	digests := plan.Digest(c, plan.Environment{DefaultTarget: "bot", Roles: map[schema.Role]string{schema.Judge: "judge"}})
+	digests := plan.Digest(c, &plan.Environment{DefaultTarget: "bot", Roles: map[schema.Role]string{schema.Judge: "judge"}})
 	for n := range 2 {
 		d := digests.Attempt(n, "old")
 		for role, digest := range map[string]string{"target": d.E, "judge": d.J} {

@@ -69,7 +69,7 @@ func stored(b *testing.B, w *bench, cases []*schema.Case) []entry {
 	}
 	var all []entry
 	for _, c := range cases {
-		d := plan.Digest(c, plan.Environment{DefaultTarget: "bot"})
+		d := plan.Digest(c, &plan.Environment{DefaultTarget: "bot"})
 		e := entry{outcome: ledger.Outcome{Trust: operator, Digests: d}}
 		var err error
 		e.outcome.Executions, _, err = w.book.Executions(ctx, scope, d.E)

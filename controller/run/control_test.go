@@ -38,7 +38,7 @@ func TestASupersededRun(t *testing.T) {
 			done := make(chan []run.Outcome)
 			go func() { done <- b.run(t.Context(), t, h, first, second, third) }()
 			asked := <-h.asked
-			under := plan.Digest(greeting(asked[len("greet "):]), plan.Environment{DefaultTarget: "bot"}).D
+			under := plan.Digest(greeting(asked[len("greet "):]), &plan.Environment{DefaultTarget: "bot"}).D
 			b.control.Supersede(func(d string) bool { return wanted && d == under })
 			if wanted {
 				close(h.free)

@@ -45,8 +45,8 @@ func newStage(t *testing.T, agent []target.Reply, user ...string) *stage {
 	return s
 }
 
-func (s *stage) environment() plan.Environment {
-	return plan.Environment{DefaultTarget: "bot", Roles: s.roles, Targets: map[string]plan.Target{"bot": {Agent: !s.cfg.RunsTools()}}}
+func (s *stage) environment() *plan.Environment {
+	return &plan.Environment{DefaultTarget: "bot", Roles: s.roles, Targets: map[string]plan.Target{"bot": {Agent: !s.cfg.RunsTools()}}}
 }
 
 func (s *stage) hold(t *testing.T, c *schema.Case) run.Outcome {

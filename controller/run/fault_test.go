@@ -55,7 +55,7 @@ func (h *hazard) run(t *testing.T) ([]run.Outcome, error) {
 	var jobs []run.Job
 	for _, c := range h.cases {
 		jobs = append(jobs, run.Job{
-			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, plan.Environment{DefaultTarget: "bot"}),
+			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot"}),
 		})
 	}
 	return run.Run(t.Context(), run.Config{

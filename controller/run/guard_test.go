@@ -24,7 +24,7 @@ func TestAPanicEndsTheRun(t *testing.T) {
 	}}
 	var jobs []run.Job
 	for _, c := range greetings("a", "b", "c") {
-		jobs = append(jobs, run.Job{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, plan.Environment{})})
+		jobs = append(jobs, run.Job{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &plan.Environment{})})
 	}
 	_, err := run.Run(t.Context(), run.Config{
 		Ledger: b.book, Trust: operator, Targets: map[string]run.Target{"bot": {Target: s, Config: config.Target{Concurrency: 1}}},

@@ -70,7 +70,7 @@ func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
 	}
 	t.Cleanup(func() { late.Close() }) //nolint:errcheck // nobody needs it any more
 	ctx, cancel := context.WithCancel(t.Context())
-	e := plan.Digest(a, plan.Environment{DefaultTarget: "bot"}).E
+	e := plan.Digest(a, &plan.Environment{DefaultTarget: "bot"}).E
 	s := &script{}
 	s.answer = func(int, target.Request) (target.Reply, error) {
 		other, err := late.Want(t.Context(), ledger.Trust{Level: ledger.LevelOperator}, []string{e})

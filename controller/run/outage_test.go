@@ -113,7 +113,7 @@ func (b *bench) during(t *testing.T, p *provider) []run.Outcome {
 	env := plan.Environment{DefaultTarget: "bot", Roles: roles, Targets: map[string]plan.Target{"bot": {}}}
 	var jobs []run.Job
 	for _, c := range outageCases() {
-		jobs = append(jobs, run.Job{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, env)})
+		jobs = append(jobs, run.Job{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &env)})
 	}
 	out, err := run.Run(t.Context(), run.Config{
 		Ledger: b.book, Trust: operator, Roles: roles, Targets: p.models(), Purse: b.open(),

@@ -145,7 +145,7 @@ func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases .
 	for _, c := range cases {
 		jobs = append(jobs, run.Job{
 			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Need: b.need,
-			Digests: plan.Digest(c, plan.Environment{DefaultTarget: "bot"}),
+			Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot"}),
 		})
 	}
 	out, err := run.Run(ctx, run.Config{
@@ -427,7 +427,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	c := greeting("a")
 	c.Drive.Messages[0].Content += ", whose word is hunter2"
-	digests := plan.Digest(c, plan.Environment{})
+	digests := plan.Digest(c, &plan.Environment{})
 	tells := func(int, target.Request) (target.Reply, error) {
 		reply := says("hello hunter2")
 		reply.Messages[0].Opaque = json.RawMessage(`"signed hunter2"`)

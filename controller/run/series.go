@@ -271,6 +271,9 @@ func sampleFailed(s verdict.Sample) bool {
 // one.
 func (s *series) save(ctx context.Context, decision *ledger.Decision) error {
 	o := ledger.Outcome{Trust: s.Trust, Digests: s.digests, Case: s.job.Case.ID(), Decision: decision, Lease: s.lease}
+	if decision != nil {
+		o.Parts = s.digests.Parts()
+	}
 	for _, t := range s.trials {
 		if t.fresh && len(t.execution.Transcript.Messages) > 0 {
 			o.Executions = append(o.Executions, *t.execution)

@@ -193,7 +193,7 @@ func judgeSuite(t *testing.T, id string, said stated) (result, sent string) {
 		},
 		Jitter: func() float64 { return 1 }, Sleep: func(context.Context, time.Duration) error { return nil },
 	}, []run.Job{{
-		Case: c, Target: name, Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, plan.Environment{DefaultTarget: "bot"}),
+		Case: c, Target: name, Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot"}),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestCostIsMeasuredAtThePriceOfNow(t *testing.T) {
 			},
 		}, []run.Job{{
 			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator},
-			Digests: plan.Digest(c, plan.Environment{DefaultTarget: "bot", Targets: map[string]plan.Target{"bot": {Price: name}}}),
+			Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot", Targets: map[string]plan.Target{"bot": {Price: name}}}),
 		}})
 		if err != nil {
 			t.Fatal(err)
