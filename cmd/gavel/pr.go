@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ci"
 	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/backoff"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/inherit"
@@ -28,6 +30,8 @@ type prFlags struct {
 	number     int
 	baseLedger string
 	cacheKeys  bool
+	// patience is how long a forge that does not answer is asked again.
+	patience time.Duration
 }
 
 func (a *app) prCommand() *cobra.Command {
@@ -41,7 +45,7 @@ func (a *app) prCommand() *cobra.Command {
   GITHUB_TOKEN=… gavel pr --repo octo/demo --pr 7`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.cacheKeys {
-				return a.cacheKeys(cmd.Context())
+				return a.cacheKeys(cmd.Context(), f)
 			}
 			return a.pullRequest(cmd.Context(), f)
 		},
@@ -51,12 +55,13 @@ func (a *app) prCommand() *cobra.Command {
 	flags.StringVar(&f.repo, "repo", "", "repository as owner/name, such as octo/demo (default: that of the event)")
 	flags.IntVar(&f.number, "pr", 0, "number of the pull request, such as 7 (default: that of the event)")
 	flags.StringVar(&f.baseLedger, "base-ledger", "", "ledger from which is taken over what base knows, such as base/ledger.db; it may be missing")
+	flags.DurationVar(&f.patience, "forge-timeout", 10*time.Minute, "how long the forge is asked again while it does not answer or take the report, such as 20m")
 	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the names under which the ledgers of the event are kept in a cache, a line each")
 	return cmd
 }
 
 // cacheKeys prints what the next steps of a job need to know.
-func (a *app) cacheKeys(ctx context.Context) error {
+func (a *app) cacheKeys(ctx context.Context, f prFlags) error {
 	event, _, err := a.subject("", 0)
 	if err != nil {
 		return err
@@ -65,7 +70,11 @@ func (a *app) cacheKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	keys, err := ci.KeysOf(ctx, client, event, a.env("GITHUB_RUN_ID")+"-"+a.env("GITHUB_RUN_ATTEMPT"))
+	var keys ci.Keys
+	err = a.retry(f).Do(ctx, func() (err error) {
+		keys, err = ci.KeysOf(ctx, client, event, a.env("GITHUB_RUN_ID")+"-"+a.env("GITHUB_RUN_ATTEMPT"))
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -125,7 +134,9 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 		return err
 	}
 	event.Number = max(event.Number, f.number)
-	j := ci.Job{Review: a.reviewing(here, book, client, repo), Output: a.env("GITHUB_OUTPUT")}
+	cfg := a.reviewing(here, book, client, repo)
+	cfg.Retry = a.retry(f)
+	j := ci.Job{Review: cfg, Output: a.env("GITHUB_OUTPUT")}
 	result, err := j.Judge(ctx, event)
 	if errors.Is(err, review.ErrNoBase) {
 		return usageError("%w: use gavel run", err)
@@ -137,6 +148,14 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 		return err
 	}
 	return errInterrupted
+}
+
+// retry says how long a forge that is away is waited for: nobody comes back to
+// what a job leaves undone.
+func (a *app) retry(f prFlags) backoff.Config {
+	return backoff.Config{For: f.patience, Now: a.now, Wait: a.wait, Tell: func(err error, wait time.Duration) {
+		a.note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
+	}}
 }
 
 // subject is what the flags name, else what the job's event is about.
@@ -222,8 +241,8 @@ func (a *app) idle(why string) error {
 	return nil
 }
 
-// tell says the same where the job is looked at. What the forge did not take
-// stands there and in the exit code; it changes no verdict.
+// tell says the same where the job is looked at. What the forge did not take is
+// said there; it changes no verdict, but a job that leaves it does not pass.
 func (a *app) tell(r ci.Result) error {
 	if r.Idle != "" {
 		return a.idle(r.Idle)
@@ -243,5 +262,9 @@ func (a *app) tell(r ci.Result) error {
 		fmt.Fprintln(a.stdout, text(comment.MaxBytes))
 	}
 	fmt.Fprintln(a.stdout, "gate "+gate)
+	// Where a permission is missing, summary and exit code carry the verdict.
+	if code == exitPass && r.Unpublished != nil && !forge.Refused(r.Unpublished) {
+		code = exitInternal
+	}
 	return exitOf(code)
 }

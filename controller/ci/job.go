@@ -74,7 +74,11 @@ func (j *Job) Judge(ctx context.Context, e forge.Event) (Result, error) {
 func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 	reviewer := review.New(j.Review)
 	for first := true; ; first = false {
-		r, err := reviewer.Pull(ctx, e.Number, e.Name)
+		var r *review.Review
+		err := j.Review.Retry.Do(ctx, func() (err error) {
+			r, err = reviewer.Pull(ctx, e.Number, e.Name)
+			return err
+		})
 		if err != nil {
 			return Result{}, err
 		}
@@ -86,21 +90,45 @@ func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 			return Result{}, err
 		}
 		if orders.Cancelled != "" {
-			return Result{Ended: orders.Cancelled, Unpublished: j.settle(ctx, r, orders.Cancelled)}, j.keep(r)
+			unpublished := errors.Join(j.settle(ctx, r, orders.Cancelled), j.answer(ctx, r, orders))
+			return Result{Ended: orders.Cancelled, Unpublished: unpublished}, j.keep(r)
 		}
 		result, err := j.run(ctx, r)
+		result.Unpublished = errors.Join(result.Unpublished, j.answer(ctx, r, orders))
 		if err != nil || !first || !orders.Waiting {
 			return result, err
 		}
 	}
 }
 
-// take has a review do what people ask for.
-func (j *Job) take(ctx context.Context, r *review.Review) (command.Orders, error) {
-	desk := command.NewDesk(command.Config{
+func (j *Job) desk(r *review.Review) *command.Desk {
+	return command.NewDesk(command.Config{
 		Client: r.Client, Ledger: r.Ledger, ID: r.RepositoryID(), Known: r.Known, Login: r.Login, WebURL: r.WebURL, Tell: r.Tell, Report: j.recall,
 	})
-	orders, unread, err := desk.Take(ctx, r.Place())
+}
+
+// answer tries again to tell people what becomes of their orders, which must not
+// delay a verdict.
+func (j *Job) answer(ctx context.Context, r *review.Review, orders command.Orders) error {
+	if orders.Unanswered == nil {
+		return nil
+	}
+	desk := j.desk(r)
+	return r.Retry.Do(ctx, func() error {
+		again, unread, err := desk.Take(ctx, r.Place())
+		return errors.Join(unread, again.Unanswered, err)
+	})
+}
+
+// take has a review do what people ask for.
+func (j *Job) take(ctx context.Context, r *review.Review) (command.Orders, error) {
+	desk := j.desk(r)
+	var orders command.Orders
+	var err error
+	unread := r.Retry.Do(ctx, func() (unread error) {
+		orders, unread, err = desk.Take(ctx, r.Place())
+		return unread
+	})
 	if unread != nil {
 		r.Tell(fmt.Sprintf("not all that people ask for could be read or answered: %v", unread))
 	}

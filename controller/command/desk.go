@@ -77,11 +77,15 @@ type Orders struct {
 	// Waiting says that some are about a report of the head, of which there is
 	// none: they are taken by the next look after it was judged.
 	Waiting bool
+	// Unanswered is why not all authors could be told what becomes of their
+	// orders, for another try; nil where all were.
+	Unanswered error
 }
 
 // Take reads the comments of a pull request, stores and answers the orders that
 // are new, and gives all that count for its head. What was stored before is
-// there although the forge does not answer: that is unread, for another try.
+// there although the forge does not answer: unread is why not all comments could
+// be read, for another try.
 func (d *Desk) Take(ctx context.Context, p Place) (orders Orders, unread, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,13 +108,14 @@ func (d *Desk) Take(ctx context.Context, p Place) (orders Orders, unread, err er
 			unread = errors.Join(unread, err)
 		}
 	}
+	var unanswered error
 	for i := range l.taken {
 		if !l.taken[i].Answered {
-			unread = errors.Join(unread, l.answer(ctx, l.taken[i]))
+			unanswered = errors.Join(unanswered, l.answer(ctx, l.taken[i]))
 		}
 	}
 	orders = l.orders(l.taken)
-	orders.Waiting = l.waiting
+	orders.Waiting, orders.Unanswered = l.waiting, unanswered
 	return orders, unread, nil
 }
 

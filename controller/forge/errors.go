@@ -1,9 +1,12 @@
 package forge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -78,6 +81,41 @@ func printable(s string) string {
 		return string(r[:300]) + "…"
 	}
 	return s
+}
+
+// Transient reports whether the same request may succeed later: the forge did
+// not answer, answered with a fault of its own or with part of a document, or
+// asked for patience. So may errors that say it of themselves by a method
+// Transient. A refusal stays one, and so does an error of the caller's context.
+func Transient(err error) bool {
+	var answer *github.ErrorResponse
+	var unanswered *url.Error
+	var itself interface{ Transient() bool }
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, errRedirected):
+		return false
+	case errors.As(err, new(*LimitError)):
+		return true
+	case errors.As(err, &itself):
+		return itself.Transient()
+	case errors.As(err, &answer) && answer.Response != nil:
+		return answer.Response.StatusCode >= 500
+	}
+	return errors.As(err, &unanswered)
+}
+
+// Refused reports whether err holds nothing but refusals for want of a
+// permission: each is a [DeniedError] with 403 or 404. It is false for nil.
+func Refused(err error) bool {
+	switch wrapped := err.(type) {
+	case nil:
+		return false
+	case *DeniedError:
+		return wrapped.Status != http.StatusUnauthorized
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(wrapped.Unwrap(), func(err error) bool { return !Refused(err) })
+	}
+	return Refused(errors.Unwrap(err))
 }
 
 // Explain adds to an error of go-github what was tried, and makes a refusal a

@@ -3,6 +3,7 @@ package forge
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,14 +60,17 @@ func newTransport(cfg Config, base *url.URL) *transport {
 	return t
 }
 
+// errRedirected means that the forge sent a request to where it may not go.
+var errRedirected = errors.New("redirected")
+
 // checkRedirect follows what a renamed repository answers to a read. Go turns
 // a redirected POST into a GET, which would look like success.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > 3:
-		return errors.New("more than 3 redirects")
+		return fmt.Errorf("%w: more than 3 of them", errRedirected)
 	case req.Method != via[0].Method:
-		return errors.New("the forge redirects this write; was the repository renamed?")
+		return fmt.Errorf("%w: the forge redirects this write; was the repository renamed?", errRedirected)
 	}
 	return nil
 }
@@ -81,7 +85,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	// The credential goes to the forge it is for, whatever a redirect says.
 	if req.URL.Host != t.base.Host || req.URL.Scheme != t.base.Scheme {
-		return nil, fmt.Errorf("refused a redirect from %s to %s", t.base.Host, req.URL.Host)
+		return nil, fmt.Errorf("%w: refused a redirect from %s to %s", errRedirected, t.base.Host, req.URL.Host)
 	}
 	repo := t.repository(req.URL.Path)
 	token, err := t.token(req.Context(), repo, "")
@@ -184,6 +188,20 @@ func (t *transport) persist(req *http.Request, body []byte, token Token) (*http.
 	}
 }
 
+// isWhole reports whether a successful answer is one JSON document, as every
+// answer is that has a body. Half of one arrives with the length of that half
+// where a proxy cut it off, and an empty page of a listing would look like one
+// without items.
+func isWhole(method string, status int, data []byte) bool {
+	switch {
+	case status < 200 || status > 299:
+		return true
+	case len(data) == 0:
+		return method != http.MethodGet || status != http.StatusOK
+	}
+	return json.Valid(data)
+}
+
 // settle takes away what would make go-github refuse the next request by
 // itself, by a clock that nobody gave it: limits are kept here. Without a time
 // of reset it knows of no limit; without a remainder alone it would take that
@@ -227,6 +245,9 @@ func (t *transport) attempt(req *http.Request, body []byte, token Token) (*http.
 	}
 	if secret := []byte(token); len(secret) >= minSecret {
 		data = bytes.ReplaceAll(data, secret, []byte(redacted))
+	}
+	if !isWhole(req.Method, resp.StatusCode, data) {
+		return nil, errors.New("the answer is not a whole JSON document: it was cut off on the way, or the forge did not write it")
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(data))
 	resp.ContentLength = int64(len(data))

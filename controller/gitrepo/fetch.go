@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -142,7 +144,7 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 	case err == nil:
 		return nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return errors.New("no answer within the time limit")
+		return &AwayError{"no answer within the time limit"}
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
@@ -156,7 +158,27 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 	if missing, ok := errors.AsType[git.NoMatchingRefSpecError](err); ok {
 		return errors.New(strings.TrimPrefix(missing.Error(), "couldn't find remote ref ") + " is not there")
 	}
-	return errors.New(from.redact(err.Error(), token))
+	text := from.redact(err.Error(), token)
+	if isAway(err) {
+		return &AwayError{text}
+	}
+	return errors.New(text)
+}
+
+// An AwayError is a remote that did not answer, or only in part: the same fetch
+// may succeed later.
+type AwayError struct{ text string }
+
+// Error says what the remote did.
+func (e *AwayError) Error() string { return e.text }
+
+// Transient is true.
+func (e *AwayError) Transient() bool { return true }
+
+func isAway(err error) bool {
+	var unexpected *plumbing.UnexpectedError
+	var network net.Error
+	return errors.As(err, &unexpected) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // fetched reads the commits that the refs of a fetch lead to.

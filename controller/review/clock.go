@@ -70,5 +70,5 @@ func (r *Review) driftText(report *reporters.Report) github.Text {
 
 // SettleAnew says on a commit that nobody judges anew any more why.
 func (r *Reviewer) SettleAnew(ctx context.Context, head, why string) error {
-	return r.Anew(Clock{SHA: head}).settle(ctx, why)
+	return r.Anew(Clock{SHA: head}).settle(ctx, ctx, why)
 }

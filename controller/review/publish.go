@@ -33,12 +33,13 @@ func (r *Review) outbox(ctx context.Context, report *reporters.Report) ([]ledger
 
 // publish writes what the report puts on the forge, without a comment where
 // nobody waits for it any more, and what an earlier process left in the outbox.
-// Its error is of the former: the latter is not what this job is about.
-func (r *Review) publish(ctx context.Context, report *reporters.Report, wanted bool) error {
+// Its error is of the former: the latter is not what this job is about. ctx ends
+// the tries and late each of them.
+func (r *Review) publish(ctx, late context.Context, report *reporters.Report, wanted bool) error {
 	if r.Client == nil {
 		return nil
 	}
-	pending, err := r.Ledger.Pending(ctx)
+	pending, err := r.Ledger.Pending(late)
 	if err != nil {
 		return err
 	}
@@ -46,20 +47,34 @@ func (r *Review) publish(ctx context.Context, report *reporters.Report, wanted b
 	for _, item := range pending {
 		waiting[item.Destination] = item
 	}
-	var errs []error
-	for _, p := range r.postings(ctx, report) {
-		if p.isComment() && !wanted {
-			continue
+	left := slices.DeleteFunc(r.postings(late, report), func(p posting) bool { return p.isComment() && !wanted })
+	var refused []error
+	err = r.Retry.Do(ctx, func() error {
+		var again []posting
+		var errs []error
+		for _, p := range left {
+			// What the outbox does not have any more was written before; somebody
+			// may have deleted it since.
+			err := r.post(late, p, waiting[p.destination()], r.Text(report))
+			switch {
+			case forge.Transient(err):
+				again, errs = append(again, p), append(errs, err)
+				continue
+			case err != nil:
+				refused = append(refused, err)
+			}
+			delete(waiting, p.destination())
 		}
-		// What stands in the outbox no more was written before; somebody may
-		// have deleted it since.
-		errs = append(errs, r.post(ctx, p, waiting[p.destination()], r.Text(report)))
+		left = again
+		return errors.Join(errs...)
+	})
+	for _, p := range left {
 		delete(waiting, p.destination())
 	}
 	if !r.OwnOnly {
-		r.deliver(ctx, slices.DeleteFunc(pending, func(i ledger.OutboxItem) bool { _, left := waiting[i.Destination]; return !left }))
+		r.deliver(late, slices.DeleteFunc(pending, func(i ledger.OutboxItem) bool { _, left := waiting[i.Destination]; return !left }))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(refused, err)...)
 }
 
 // Deliver publishes what earlier reviews of the repository left in the outbox.
@@ -213,8 +228,8 @@ func (r *Reviewer) Settle(ctx context.Context, number int, head, why string, gro
 			return err
 		}
 		if stored != nil {
-			return last.publish(ctx, stored, false)
+			return last.publish(ctx, ctx, stored, false)
 		}
 	}
-	return last.settle(ctx, why, groups...)
+	return last.settle(ctx, ctx, why, groups...)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/backoff"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters"
@@ -57,6 +58,9 @@ type Config struct {
 	// Tell is given a line for whoever looks on.
 	Tell func(line string)
 
+	// Retry says how long the forge is asked again, and given again what it has
+	// not taken. Defaults to one try, for callers that come back by themselves.
+	Retry backoff.Config
 	// Forks says what the pull requests get that may not be run: one of the
 	// Forks constants. Defaults to [ForksApprove].
 	Forks string
@@ -97,8 +101,33 @@ const (
 // [Reviewer.Settle], since the next head must not wait for it.
 type Abandoned struct {
 	Reason string
-	// Within bounds how long the forge is given to take it. Defaults to 30 s.
+	// Within bounds how long the forge is given to take it. Defaults to 30 s, as
+	// for every context that ends.
 	Within time.Duration
+}
+
+// farewell is how long a forge is given to take what is said after the end of a
+// context.
+const farewell = 30 * time.Second
+
+// lasting is a context for what has to be said although ctx ends, for a while
+// after that.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		within := farewell
+		if a, ok := errors.AsType[*Abandoned](context.Cause(ctx)); ok {
+			within = cmp.Or(a.Within, farewell)
+		}
+		timer := time.NewTimer(within)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-late.Done():
+		}
+	})
+	return late, cancel
 }
 
 // Error is the reason.
@@ -111,18 +140,6 @@ func abandoned(ctx context.Context) string {
 		return a.Reason
 	}
 	return ""
-}
-
-// abandon says on the commit why ctx ended. It does not wait long for a forge that
-// does not answer: who abandoned the review waits for it.
-func (r *Review) abandon(ctx context.Context) error {
-	a, _ := errors.AsType[*Abandoned](context.Cause(ctx))
-	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(a.Within, 30*time.Second))
-	defer cancel()
-	if err := r.settle(short, a.Reason); err != nil {
-		return err
-	}
-	return &Abandoned{Reason: a.Reason}
 }
 
 // A Reviewer makes reviews of one repository.
@@ -246,30 +263,33 @@ func (r *Review) Closed() bool { return r.closed }
 // that. There is neither where nothing may be looked at, see [ForksNever].
 func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished, err error) {
 	// The head must not stay pending, even when the run was cancelled.
-	late := context.WithoutCancel(ctx)
+	late, end := lasting(ctx)
+	defer end()
 	if r.Forks == ForksNever && !r.trust.Run {
-		return nil, r.settle(late, "not looked at: "+r.trust.Reason), nil
+		return nil, r.settle(ctx, late, "not looked at: "+r.trust.Reason), nil
 	}
 	if r.Recall != nil && r.clock == nil {
 		if r.last, err = r.Recall(ctx, r.number, r.head); err != nil {
 			return nil, nil, err
 		}
 	}
-	var denied error
 	if r.last == nil {
-		// A token that may not write shows again at the end, where it matters.
-		denied = r.pending(ctx)
+		// Whether the forge takes it shows at the end, where it matters.
+		_ = r.pending(ctx)
 	}
 	report, err = r.judge(ctx)
 	why := abandoned(ctx)
 	switch {
 	case err != nil && why != "":
-		return nil, nil, r.abandon(ctx)
+		if err := r.settle(ctx, late, why); err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, &Abandoned{Reason: why}
 	case err != nil:
 		const broken = "gavel could not judge this head; see the log of its run"
-		return nil, nil, errors.Join(err, r.settle(late, broken, r.groups...))
+		return nil, nil, errors.Join(err, r.settle(ctx, late, broken, r.groups...))
 	}
-	return report, errors.Join(denied, r.publish(late, report, why == "")), nil
+	return report, r.publish(ctx, late, report, why == ""), nil
 }
 
 // pending says that something is under way.
@@ -282,16 +302,17 @@ func (r *Review) pending(ctx context.Context) error {
 		github.Status{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"})
 }
 
-// settle says why there is no verdict, of groups by their contexts, too.
-func (r *Review) settle(ctx context.Context, why string, groups ...string) error {
+// settle says why there is no verdict, of groups by their contexts, too. ctx ends
+// the tries and late each of them.
+func (r *Review) settle(ctx, late context.Context, why string, groups ...string) error {
 	if r.clock != nil {
-		return r.setStatuses(ctx, github.Status{Context: drift.Context, State: github.Error, Description: why})
+		return r.setStatuses(late, github.Status{Context: drift.Context, State: github.Error, Description: why})
 	}
 	var all []github.Status
 	for _, context := range append([]string{github.ContextVerdict, github.ContextValidate}, groups...) {
 		all = append(all, github.Status{Context: context, State: github.Error, Description: why})
 	}
-	return r.setStatuses(ctx, all...)
+	return r.Retry.Do(ctx, func() error { return r.setStatuses(late, all...) })
 }
 
 // judge fetches both sides, plans, and runs what may be run, when it is its turn.
@@ -303,7 +324,7 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 		}
 		defer end()
 	}
-	repo, commits, err := r.Fetch(ctx, r.refs)
+	repo, commits, err := r.fetch(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", strings.Join(r.refs, " and "), err)
 	}
@@ -351,6 +372,15 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 		return nil, err
 	}
 	return r.Execute(ctx, prepared, e)
+}
+
+// fetch brings what is judged, from a remote that may be away for a while.
+func (r *Review) fetch(ctx context.Context) (repo *gitrepo.Repository, commits []string, err error) {
+	err = r.Retry.Do(ctx, func() (err error) {
+		repo, commits, err = r.Fetch(ctx, r.refs)
+		return err
+	})
+	return repo, commits, err
 }
 
 // stands reports whether what is stored of head says all that there is to say:

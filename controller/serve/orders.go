@@ -32,6 +32,7 @@ func (s *Server) obey(ctx context.Context, repo *repository, key Key, r *review.
 	if orders, unread, err = repo.desk.Take(ctx, r.Place()); err != nil {
 		return orders, nil, err
 	}
+	unread = errors.Join(unread, orders.Unanswered)
 	if orders.Cancelled != "" {
 		h := s.open.known(head{Repository: key.Repository, Pull: key.Pull, SHA: r.Head()})
 		return orders, unread, s.settle(ctx, repo, h, orders.Cancelled)
@@ -52,7 +53,7 @@ func (s *Server) cancelled(ctx context.Context, repo *repository, key Key) (stri
 	place.Running = true
 	orders, unread, err := repo.desk.Take(ctx, place)
 	if orders.Cancelled == "" {
-		return "", errors.Join(unread, err)
+		return "", errors.Join(unread, orders.Unanswered, err)
 	}
 	return orders.Cancelled, err
 }

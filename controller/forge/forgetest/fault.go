@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -9,7 +10,8 @@ import (
 )
 
 // A Fault is how the forge misbehaves, for the requests that it matches. What
-// it does is the first that is set of Hang, Hold, Gather, Cut and Status.
+// it does is the first that is set of Hang, Hold, Gather, Cut, Half, Short and
+// Status.
 type Fault struct {
 	// Method is the HTTP method. Defaults to any.
 	Method string
@@ -19,6 +21,8 @@ type Fault struct {
 	Skip int
 	// Times is how many requests fail; negative is all. Defaults to one.
 	Times int
+	// While tells whether the fault is on. Defaults to always.
+	While func() bool
 
 	// Apply does what was asked before Cut or Status answers: a lost reply.
 	Apply bool
@@ -29,6 +33,10 @@ type Fault struct {
 	Body   string
 	// Cut closes the connection without an answer.
 	Cut bool
+	// Half answers well, but with the first half of the body as if it were all.
+	Half bool
+	// Short announces the whole body, sends half of it and closes the connection.
+	Short bool
 	// Hang answers nothing until the client gives up.
 	Hang bool
 	// Hold is waited for; then the request is answered well.
@@ -98,7 +106,8 @@ func (f *Forge) hit(r *http.Request) *fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, x := range f.faults {
-		if x.Times == 0 || x.Method != "" && x.Method != r.Method || !strings.Contains(r.URL.Path, x.Path) {
+		if x.Times == 0 || x.Method != "" && x.Method != r.Method || !strings.Contains(r.URL.Path, x.Path) ||
+			x.While != nil && !x.While() {
 			continue
 		}
 		if x.Skip > 0 {
@@ -135,6 +144,8 @@ func (x *fault) serve(w http.ResponseWriter, r *http.Request, api http.Handler) 
 	case x.Cut:
 		// The server recovers from this very panic and closes the connection.
 		panic(http.ErrAbortHandler)
+	case x.Half, x.Short:
+		x.halve(w, r, api)
 	default:
 		for name, value := range x.Header {
 			w.Header().Set(name, value)
@@ -145,5 +156,22 @@ func (x *fault) serve(w http.ResponseWriter, r *http.Request, api http.Handler) 
 		}
 		w.WriteHeader(x.Status)
 		_, _ = w.Write([]byte(x.Body))
+	}
+}
+
+// halve sends half of what api answers.
+func (x *fault) halve(w http.ResponseWriter, r *http.Request, api http.Handler) {
+	said := httptest.NewRecorder()
+	api.ServeHTTP(said, r)
+	maps.Copy(w.Header(), said.Header())
+	body := said.Body.Bytes()
+	if x.Short {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	w.WriteHeader(said.Code)
+	_, _ = w.Write(body[:len(body)/2])
+	if x.Short {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
 	}
 }

@@ -1,0 +1,98 @@
+// Package backoff tries again what a forge did not answer, less and less often
+// and for a bounded time.
+//
+// Callers that have nobody to come back to them, such as a CI job, make a
+// [Config] and call [Config.Do] around each step.
+package backoff
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+)
+
+const (
+	first = 2 * time.Second
+	most  = time.Minute
+)
+
+// A Config says how long to try. The zero value tries once.
+type Config struct {
+	// For is the time from the first failure to the last try. Defaults to none.
+	For time.Duration
+	// Now is the clock. Defaults to [time.Now].
+	Now func() time.Time
+	// Wait sleeps for d or until ctx is done, whose error it returns then.
+	// Defaults to a timer.
+	Wait func(ctx context.Context, d time.Duration) error
+	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
+	Random func() float64
+	// Tell is given the error before each wait, and how long that is. Defaults to
+	// nobody.
+	Tell func(err error, wait time.Duration)
+}
+
+// Do calls try until it succeeds, until its error is not [forge.Transient], until
+// ctx is done, or until the time is up. It returns the error of the last try. The
+// wait doubles from two seconds to a minute, half of it jitter, and is longer
+// where the forge asks for it.
+func (c Config) Do(ctx context.Context, try func() error) error {
+	err := try()
+	if c.For <= 0 || !forge.Transient(err) {
+		return err
+	}
+	c = c.withDefaults()
+	deadline := c.Now().Add(c.For)
+	for n := 0; forge.Transient(err); n++ {
+		left := deadline.Sub(c.Now())
+		wait := c.delay(n)
+		if limit, ok := errors.AsType[*forge.LimitError](err); ok {
+			if wait = max(wait, limit.Until.Sub(c.Now())); wait > left {
+				return err
+			}
+		}
+		if left <= 0 {
+			return err
+		}
+		wait = min(wait, left)
+		c.Tell(err, wait)
+		if c.Wait(ctx, wait) != nil {
+			return err
+		}
+		err = try()
+	}
+	return err
+}
+
+func (c Config) delay(n int) time.Duration {
+	d := min(first<<min(n, 10), most)
+	return d/2 + time.Duration(c.Random()*float64(d/2))
+}
+
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Random == nil {
+		c.Random = rand.Float64
+	}
+	if c.Tell == nil {
+		c.Tell = func(error, time.Duration) {}
+	}
+	if c.Wait == nil {
+		c.Wait = func(ctx context.Context, d time.Duration) error {
+			t := time.NewTimer(d)
+			defer t.Stop()
+			select {
+			case <-t.C:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return c
+}
