@@ -17,17 +17,8 @@ const (
 // the compile step knows a dialect, except to show a score in its native scale.
 // A Case is read-only once it is compiled and may be shared by goroutines.
 type Case struct {
-	// Key identifies the case: the path below the definitions folder without
-	// extension, then #local-id unless the file is one case.
-	Key     string
-	Dialect string
-	Origin  Position
-	Labels  Labels
+	CaseInfo
 
-	// Target is the name of the target, or empty for the default target.
-	Target string
-	// Beside says that the case is there once for each of several targets.
-	Beside bool
 	// System is the resolved system prompt; empty means none is sent.
 	System string
 	// Layers are the texts that System was built from, outermost first.
@@ -44,9 +35,25 @@ type Case struct {
 
 	Evaluators []Evaluator
 	Policy     Policy
+}
+
+// A CaseInfo identifies a case and says how it is listed and counted. It has
+// nothing of what the case sends or measures, so that 100,000 of them fit where
+// the cases themselves do not.
+type CaseInfo struct {
+	// Key identifies the case: the path below the definitions folder without
+	// extension, then #local-id unless the file is one case.
+	Key     string
+	Dialect string
+	Origin  Position
+	Labels  Labels
+
+	// Target is the name of the target, or empty for the default target.
+	Target string
+	// Beside says that the case is there once for each of several targets.
+	Beside bool
 	// Weight is the share of the case in its group's score, ≥ 0.
 	Weight float64
-
 	// Skip says why the case is listed but not run; empty for an active case.
 	Skip string
 	// Inputs lists every file that the case was built from, and every file
@@ -56,7 +63,7 @@ type Case struct {
 
 // ID tells the case from all others of a plan: the key, which it shares with
 // those that are run against other targets.
-func (c *Case) ID() string {
+func (c *CaseInfo) ID() string {
 	if c.Beside {
 		return c.Key + "\x00" + c.Target
 	}

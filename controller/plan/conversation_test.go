@@ -17,8 +17,11 @@ func conversation() *schema.Case {
 		Calls:          []evaluator.CallExpectation{{ID: "calls:refund", Tool: "refund"}},
 	}
 	return &schema.Case{
-		Key: "a", Dialect: schema.DialectTestcase, Origin: schema.Position{File: "a.json", Line: 1},
-		Labels: schema.Labels{Name: "A", Status: "active", Difficulty: "normal"},
+		CaseInfo: schema.CaseInfo{
+			Key: "a", Dialect: schema.DialectTestcase, Origin: schema.Position{File: "a.json", Line: 1},
+			Labels: schema.Labels{Name: "A", Status: "active", Difficulty: "normal"},
+			Weight: 1,
+		},
 		Drive: schema.Drive{
 			Messages: []schema.Message{{Role: schema.RoleUser, Content: "Hi"}},
 			Simulation: &schema.Simulation{
@@ -32,7 +35,6 @@ func conversation() *schema.Case {
 		},
 		Policy:     schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 16, TurnCap: 50},
 		Evaluators: []schema.Evaluator{{Name: "conversation", Weight: 1, Spec: spec, Rule: spec.Rule(0.75)}},
-		Weight:     1,
 	}
 }
 

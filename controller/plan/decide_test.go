@@ -15,13 +15,15 @@ import (
 // kase is a case whose digest depends on its prompt and threshold only.
 func kase(key, prompt string, threshold float64) *schema.Case {
 	return &schema.Case{
-		Key: key, Dialect: schema.DialectDomain, Origin: schema.Position{File: key + ".json", Line: 1},
+		CaseInfo: schema.CaseInfo{
+			Key: key, Dialect: schema.DialectDomain, Origin: schema.Position{File: key + ".json", Line: 1},
+			Inputs: []schema.Input{{File: key + ".json", Role: "definition"}},
+		},
 		Drive:  schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: prompt}}},
 		Policy: schema.Policy{Iterations: 1, Timeout: time.Second, MaxToolRounds: 1},
 		Evaluators: []schema.Evaluator{{
 			Name: "keyword", Weight: 1, Spec: evaluator.Keyword{Keywords: []string{"x"}}, Rule: schema.Rule{Threshold: threshold},
 		}},
-		Inputs: []schema.Input{{File: key + ".json", Role: "definition"}},
 	}
 }
 

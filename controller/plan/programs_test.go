@@ -17,8 +17,11 @@ func judged() *schema.Case {
 	}
 	outer := program()
 	return &schema.Case{
-		Key: "a#1", Dialect: schema.DialectEvalcase, Origin: schema.Position{File: "s/a.yaml", Line: 1},
-		Labels: schema.Labels{Name: "1", Conversation: "c"},
+		CaseInfo: schema.CaseInfo{
+			Key: "a#1", Dialect: schema.DialectEvalcase, Origin: schema.Position{File: "s/a.yaml", Line: 1},
+			Labels: schema.Labels{Name: "1", Conversation: "c"},
+			Weight: 1,
+		},
 		Drive: schema.Drive{Messages: []schema.Message{{
 			Role: schema.RoleUser, Content: "look", Blocks: []schema.Block{
 				{Type: "file", Text: "look", Path: "s/look.txt"}, {Type: "image", Data: []byte("png"), Media: "image/png", Path: "s/x.png"},
@@ -40,7 +43,6 @@ func judged() *schema.Case {
 			{Name: "checks", Spec: evaluator.Checks{Checks: []evaluator.Check{{ID: "contains", Kind: "contains", Text: "x"}, {ID: "latency_ms", Kind: "latency_ms"}}},
 				Rule: schema.Rule{Required: []string{"contains", "latency_ms"}, Most: map[string]float64{"latency_ms": 3}}, File: "s/a.checks.yaml"},
 		},
-		Weight: 1,
 	}
 }
 

@@ -101,7 +101,8 @@ func numeric() *schema.Case {
 	threshold := 7.
 	spec := evaluator.Criteria{Instruction: "Judge.", Criteria: []evaluator.Criterion{{Name: "A"}}}
 	return &schema.Case{
-		Key: "plan", Dialect: schema.DialectPromptval, System: "old",
+		CaseInfo:   schema.CaseInfo{Key: "plan", Dialect: schema.DialectPromptval},
+		System:     "old",
 		Drive:      schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: "go"}}},
 		Policy:     schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 1},
 		Evaluators: []schema.Evaluator{{Name: "criteria", Weight: 1, Spec: spec, Rule: spec.Rule([]float64{1}, &threshold)}},

@@ -69,8 +69,9 @@ func (s *stage) hold(t *testing.T, c *schema.Case) run.Outcome {
 // simulator makes up.
 func simulated(first string) *schema.Case {
 	c := &schema.Case{
-		Key: "talk", Dialect: schema.DialectTestcase, Drive: schema.Drive{Simulation: &schema.Simulation{}},
-		Policy: schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 3},
+		CaseInfo: schema.CaseInfo{Key: "talk", Dialect: schema.DialectTestcase},
+		Drive:    schema.Drive{Simulation: &schema.Simulation{}},
+		Policy:   schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 3},
 		Evaluators: []schema.Evaluator{{
 			Name: "keyword", Weight: 1, Spec: evaluator.Keyword{Forbidden: []string{"never"}}, Rule: schema.Rule{},
 		}},

@@ -165,9 +165,9 @@ func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases .
 
 func greeting(key string) *schema.Case {
 	return &schema.Case{
-		Key: key, Dialect: schema.DialectDomain,
-		Drive:  schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: "greet " + key}}},
-		Policy: schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 3},
+		CaseInfo: schema.CaseInfo{Key: key, Dialect: schema.DialectDomain},
+		Drive:    schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: "greet " + key}}},
+		Policy:   schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 3},
 		Evaluators: []schema.Evaluator{{
 			Name: "keyword", Weight: 1, Spec: evaluator.Keyword{Keywords: []string{"hello"}}, Rule: schema.Rule{Threshold: 1},
 		}},

@@ -62,8 +62,10 @@ func caseOf(key string, s *Side) *schema.Case {
 		return nil
 	}
 	return &schema.Case{
-		Key: key, Dialect: schema.DialectDomain, Origin: schema.Position{File: File(key), Line: 1, Column: 1},
-		Labels: schema.Labels{Groups: strings.Split(key, "/")[:2]}, Skip: s.Skip, Weight: 1,
+		CaseInfo: schema.CaseInfo{
+			Key: key, Dialect: schema.DialectDomain, Origin: schema.Position{File: File(key), Line: 1, Column: 1},
+			Labels: schema.Labels{Groups: strings.Split(key, "/")[:2]}, Skip: s.Skip, Weight: 1,
+		},
 	}
 }
 

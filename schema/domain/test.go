@@ -159,13 +159,16 @@ var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
 func (c *compiler) build(key string) *schema.Case {
 	kase := &schema.Case{
-		Key: key, Dialect: schema.DialectDomain, Origin: c.Doc.At(),
-		Labels: schema.Labels{
-			Name: c.test.Name, Description: c.test.Description, Difficulty: c.test.Difficulty,
-			Groups: []string{c.domain.ID, c.number},
+		CaseInfo: schema.CaseInfo{
+			Key: key, Dialect: schema.DialectDomain, Origin: c.Doc.At(),
+			Labels: schema.Labels{
+				Name: c.test.Name, Description: c.test.Description, Difficulty: c.test.Difficulty,
+				Groups: []string{c.domain.ID, c.number},
+			},
+			Weight: 1,
 		},
 		Drive:  schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: c.test.Prompt}}},
-		Policy: c.policy(), Weight: 1,
+		Policy: c.policy(),
 	}
 	if c.test.Weight != nil {
 		kase.Weight = *c.test.Weight

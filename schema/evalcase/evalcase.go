@@ -183,13 +183,15 @@ func (c *compiler) build() *schema.Case {
 	c.outcome()
 	c.checkExecution()
 	kase := &schema.Case{
-		Key: c.Key(c.file, c.ID), Dialect: schema.DialectEvalcase, Origin: c.kase.at(),
-		Labels: schema.Labels{
-			Name: c.ID, Description: strings.TrimSpace(c.Description), Conversation: c.Conversation,
-			Groups: []string{c.name()},
+		CaseInfo: schema.CaseInfo{
+			Key: c.Key(c.file, c.ID), Dialect: schema.DialectEvalcase, Origin: c.kase.at(),
+			Labels: schema.Labels{
+				Name: c.ID, Description: strings.TrimSpace(c.Description), Conversation: c.Conversation,
+				Groups: []string{c.name()},
+			},
+			Target: c.findTarget(),
+			Weight: 1,
 		},
-		Target: c.findTarget(),
-		Weight: 1,
 	}
 	kase.Policy = c.policy()
 	kase.System, kase.Layers, kase.Drive.Messages = c.input()

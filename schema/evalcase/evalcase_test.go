@@ -168,9 +168,13 @@ func TestEveryType(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	got := one(t, "- id: x\n"+least)
 	want := &schema.Case{
-		Key: "a#x", Dialect: "evalcase", Origin: schema.Position{File: "suites/a.yaml", Line: 1, Column: 3},
-		Labels: schema.Labels{Name: "x", Groups: []string{"a"}},
-		Drive:  schema.Drive{Messages: []schema.Message{{Role: "user", Content: "Hi"}}},
+		CaseInfo: schema.CaseInfo{
+			Key: "a#x", Dialect: "evalcase", Origin: schema.Position{File: "suites/a.yaml", Line: 1, Column: 3},
+			Labels: schema.Labels{Name: "x", Groups: []string{"a"}},
+			Weight: 1,
+			Inputs: []schema.Input{{File: "suites/a.yaml", Role: "definition"}},
+		},
+		Drive: schema.Drive{Messages: []schema.Message{{Role: "user", Content: "Hi"}}},
 		Evaluators: []schema.Evaluator{{
 			Name: "llm_judge", File: "suites/a.yaml", Weight: 1, Rule: schema.Rule{Threshold: 0.8},
 			Spec: evaluator.LLMJudge{Subject: evaluator.Subject{ExpectedOutcome: "It works."}},
@@ -178,8 +182,6 @@ func TestDefaults(t *testing.T) {
 		Policy: schema.Policy{
 			Iterations: 1, Timeout: 5 * time.Minute, MaxToolRounds: 16, Bands: &schema.Bands{Pass: 0.8, Borderline: 0.6},
 		},
-		Weight: 1,
-		Inputs: []schema.Input{{File: "suites/a.yaml", Role: "definition"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -218,7 +218,7 @@ func (l *loader) keep() func(*schema.Case) *schema.Case {
 	}
 	var shared sync.Map // of []schema.Input by their files
 	return func(c *schema.Case) *schema.Case {
-		brief := &schema.Case{Key: c.Key, Dialect: c.Dialect, Origin: c.Origin, Skip: c.Skip}
+		brief := &schema.Case{CaseInfo: schema.CaseInfo{Key: c.Key, Dialect: c.Dialect, Origin: c.Origin, Skip: c.Skip}}
 		var files strings.Builder
 		inputs := slices.DeleteFunc(slices.Clone(c.Inputs), func(in schema.Input) bool { return in.File == c.Origin.File })
 		for _, in := range inputs {

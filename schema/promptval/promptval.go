@@ -86,10 +86,12 @@ func orElse[T any](v *T, fallback T) T {
 func (c *compiler) build() *schema.Case {
 	name := c.Doc.Text("name")
 	kase := &schema.Case{
-		Key: c.Key(c.Doc.File, ""), Dialect: schema.DialectPromptval, Origin: c.Doc.At(),
-		Labels: schema.Labels{Name: name}, Weight: 1,
-		Drive:  c.drive(),
-		Inputs: []schema.Input{{File: c.Doc.File, Role: "definition"}},
+		CaseInfo: schema.CaseInfo{
+			Key: c.Key(c.Doc.File, ""), Dialect: schema.DialectPromptval, Origin: c.Doc.At(),
+			Labels: schema.Labels{Name: name}, Weight: 1,
+			Inputs: []schema.Input{{File: c.Doc.File, Role: "definition"}},
+		},
+		Drive: c.drive(),
 	}
 	target, known := c.target(name)
 	kase.Target = target

@@ -52,11 +52,14 @@ type compiler struct {
 func (c *compiler) build(key string) *schema.Case {
 	initial := c.unlessBlank(c.test.InitialMessage, "initial_message", "the simulator writes the first message")
 	kase := &schema.Case{
-		Key: key, Dialect: schema.DialectTestcase, Origin: c.Doc.At(), Labels: c.labels(),
+		CaseInfo: schema.CaseInfo{
+			Key: key, Dialect: schema.DialectTestcase, Origin: c.Doc.At(), Labels: c.labels(),
+			Weight: 1,
+			Inputs: []schema.Input{{File: c.Doc.File, Role: "definition"}},
+		},
 		Drive:  schema.Drive{Simulation: c.simulation()},
 		Mocks:  c.mocks(),
-		Policy: c.policy(), Weight: 1,
-		Inputs: []schema.Input{{File: c.Doc.File, Role: "definition"}},
+		Policy: c.policy(),
 	}
 	if initial != "" {
 		kase.Drive.Messages = []schema.Message{{Role: schema.RoleUser, Content: initial}}

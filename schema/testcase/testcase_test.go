@@ -83,12 +83,14 @@ func TestDefaults(t *testing.T) {
 	c := one(t, schema.Settings{}, `{"name": "x"}`)
 	rule := evaluator.Conversation{}.Rule(0.75)
 	want := &schema.Case{
-		Key: "a", Dialect: "testcase", Origin: schema.Position{File: "defs/a.json", Line: 1, Column: 1},
-		Labels:     schema.Labels{Name: "x", Difficulty: "normal", Status: "active"},
+		CaseInfo: schema.CaseInfo{
+			Key: "a", Dialect: "testcase", Origin: schema.Position{File: "defs/a.json", Line: 1, Column: 1},
+			Labels: schema.Labels{Name: "x", Difficulty: "normal", Status: "active"},
+			Weight: 1, Inputs: []schema.Input{{File: "defs/a.json", Role: "definition"}},
+		},
 		Drive:      schema.Drive{Simulation: &schema.Simulation{}},
 		Evaluators: []schema.Evaluator{{Name: "conversation", Weight: 1, Spec: evaluator.Conversation{}, Rule: rule}},
 		Policy:     schema.Policy{Iterations: 1, Timeout: 2 * time.Minute, MaxToolRounds: 16, TurnCap: 50},
-		Weight:     1, Inputs: []schema.Input{{File: "defs/a.json", Role: "definition"}},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
