@@ -154,6 +154,18 @@ func (p pair) wanted() bool {
 	return false
 }
 
+// weight is the share of the case in every mean, on both sides: that which
+// base gives it, where base has it. A change cannot weigh its own failures less.
+func (p pair) weight() float64 {
+	switch {
+	case p.plan.Base != nil:
+		return p.plan.Base.Weight
+	case p.plan.Head != nil:
+		return p.plan.Head.Weight
+	}
+	return 0
+}
+
 // score is the score of a judged outcome, else nil.
 func score(o *Outcome) *float64 {
 	if o == nil || o.Result.Verdict.Rank() < 0 {
@@ -175,7 +187,10 @@ func (in *Input) row(p pair) Row {
 		Action: p.plan.Action, Class: in.classify(p), MovedFrom: commit(p.plan.MovedFrom), Digest: p.plan.HeadDigests.D,
 		Score: score(p.head), BaseScore: score(p.base),
 		Reasons: append([]plan.Reason{}, p.plan.Reasons...),
-		Groups:  append([]string{}, shown.Labels.Groups...), Weight: shown.Weight,
+		Groups:  append([]string{}, shown.Labels.Groups...), Weight: p.weight(),
+	}
+	if head := p.plan.Head; head != nil && head.Weight != row.Weight {
+		row.HeadWeight = &head.Weight
 	}
 	row.Verdict, row.Error = in.judgement(p)
 	if p.base != nil {

@@ -268,7 +268,8 @@ func TestSummary(t *testing.T) {
 	s.Same("math/1", 2, 1)
 	spent := pass(0.5)
 	spent.Usage = verdict.Usage{Calls: 2, InputTokens: 10, OutputTokens: 5, CostUSD: 0.25}
-	s.Add("math/2/heavy", pass(1), spent, definition).Head.Weight = 2
+	s.Add("math/2/heavy", pass(1), spent, definition)
+	weigh(s, "math/2/heavy", 2, 2)
 	s.Add("math/2/skip", nil, skipped, definition)
 	s.Add("math/2/error", nil, failed("timeout"), definition)
 	s.Add("math/2/late", nil, unknown, definition)
@@ -304,7 +305,8 @@ func TestUnknownPriceIsNull(t *testing.T) {
 // what came, went or is not known on one side moves it nowhere.
 func TestGroups(t *testing.T) {
 	s := reporttest.New()
-	s.Add("math/1/a", pass(1), pass(1), definition).Head.Weight = 3
+	s.Add("math/1/a", pass(1), pass(1), definition)
+	weigh(s, "math/1/a", 3, 3)
 	s.Add("math/1/b", pass(1), fail(0, ""), definition)
 	s.Add("math/10/c", pass(1), pass(0.5), definition)
 	s.Add("math/2/d", pass(1), failed("timeout"), definition)

@@ -3,6 +3,7 @@ package reporters
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -234,7 +235,7 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 		case got == nil:
 			f.unknown("min_score %v is set and nothing has a score", *s.MinScore)
 		case round9(*got) < round9(*s.MinScore):
-			f.failed("score %s is below min_score %v", phrase.Score(got, 3), *s.MinScore)
+			f.failed("score %s is below min_score %v%s", short(got, *s.MinScore), *s.MinScore, lightened(r))
 		}
 	}
 	if s.MaxDrop == nil || r.Base == nil {
@@ -244,10 +245,35 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 	case delta == nil && affected(pairs) > 0 && anyAtBase(pairs):
 		f.unknown("max_drop %v is set and no case was judged on both sides", *s.MaxDrop)
 	case delta != nil && round9(-*delta) > round9(*s.MaxDrop):
-		f.failed("score fell by %s, max_drop is %v", phrase.Score(abs(*delta), 3), *s.MaxDrop)
+		f.failed("score fell by %s, max_drop is %v%s", short(abs(*delta), *s.MaxDrop), *s.MaxDrop, lightened(r))
 	case lacking(r) > 0:
 		f.unknown("max_drop %v is set and base has no verdict of %s", *s.MaxDrop, phrase.Count(lacking(r), "case"))
 	}
+}
+
+// short writes a score to three decimals, and to more where those would hide
+// on which side of a limit it is.
+func short(x *float64, limit float64) string {
+	text := phrase.Score(x, 3)
+	if shown, err := strconv.ParseFloat(text, 64); err != nil || shown == limit {
+		return phrase.Score(x, 9)
+	}
+	return text
+}
+
+// lightened says that a score counts cases by the weights of base where head
+// lowers some, empty where it does not.
+func lightened(r *Report) string {
+	n := 0
+	for i := range r.Cases {
+		if row := &r.Cases[i]; row.HeadWeight != nil && *row.HeadWeight < row.Weight {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", by base's weights: %s %s lowered here", phrase.Count(n, "weight"), phrase.Verb(n, "is", "are"))
 }
 
 // lacking counts the cases that base was to be judged for and was not.

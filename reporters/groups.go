@@ -31,13 +31,13 @@ func sums(pairs []pair, place func(*schema.Case) tally.Place) []tally.Group {
 	var t tally.Tree
 	for _, p := range pairs {
 		if c := p.plan.Head; c != nil {
-			t.Head(place(c), score(p.head), c.Weight)
+			t.Head(place(c), score(p.head), p.weight())
 		}
 		if c := p.plan.Base; active(c) {
-			t.Base(place(c), score(p.base), c.Weight)
+			t.Base(place(c), score(p.base), p.weight())
 		}
 		if was, is := score(p.base), score(p.head); was != nil && is != nil && p.plan.Head != nil {
-			t.Pair(place(p.plan.Head), *is-*was, p.plan.Head.Weight)
+			t.Pair(place(p.plan.Head), *is-*was, p.weight())
 		}
 	}
 	return t.Groups()

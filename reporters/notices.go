@@ -2,6 +2,7 @@ package reporters
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -107,17 +108,14 @@ func hidden(pairs []pair) []Notice {
 	return out
 }
 
-// lowered finds the cases whose rule lets more through. A change that comes
-// from one place and concerns many cases is one notice.
+// lowered finds the cases whose rule lets more through, or that count less. A
+// change that comes from one place and concerns many cases is one notice.
 func lowered(pairs []pair) []Notice {
 	type change struct{ file, message string }
 	cases := map[change][]pair{}
 	var order []change
 	for _, p := range pairs {
-		if !active(p.plan.Head) || !active(p.plan.Base) || p.plan.BaseDigests.D == p.plan.HeadDigests.D {
-			continue
-		}
-		for _, message := range weakerRules(p.plan.Base, p.plan.Head) {
+		for _, message := range weakened(p.plan) {
 			c := change{ruleFile(p.plan), message}
 			if cases[c] == nil {
 				order = append(order, c)
@@ -140,6 +138,21 @@ func lowered(pairs []pair) []Notice {
 	return out
 }
 
+// weakened says in which ways a case that is active on both sides asks for less.
+func weakened(row *plan.Row) []string {
+	if !active(row.Head) || !active(row.Base) {
+		return nil
+	}
+	var out []string
+	if was, is := row.Base.Weight, row.Head.Weight; is < was {
+		out = append(out, fmt.Sprintf("weakens the gate: weight %v → %v; this run counts base's", was, is))
+	}
+	if row.BaseDigests.D != row.HeadDigests.D {
+		out = append(out, weakerRules(row.Base, row.Head)...)
+	}
+	return out
+}
+
 // ruleFile is the file that the plan blames for the changed rule.
 func ruleFile(row *plan.Row) string {
 	for _, r := range row.Reasons {
@@ -153,7 +166,7 @@ func ruleFile(row *plan.Row) string {
 }
 
 func weakerRules(base, head *schema.Case) []string {
-	var out []string
+	out := lighter("", evaluatorWeights(base), evaluatorWeights(head))
 	for _, was := range base.Evaluators {
 		i := slices.IndexFunc(head.Evaluators, func(ev schema.Evaluator) bool { return ev.Name == was.Name })
 		if i < 0 {
@@ -172,6 +185,35 @@ func weakerRules(base, head *schema.Case) []string {
 			if !slices.Contains(is.Required, id) {
 				out = append(out, fmt.Sprintf("no longer requires the criterion %s of %s", id, was.Name))
 			}
+		}
+		out = append(out, lighter(" of "+was.Name, was.Rule.Weights, is.Weights)...)
+	}
+	return out
+}
+
+func evaluatorWeights(c *schema.Case) map[string]float64 {
+	out := make(map[string]float64, len(c.Evaluators))
+	for _, ev := range c.Evaluators {
+		out[ev.Name] = ev.Weight
+	}
+	return out
+}
+
+// lighter names what has a smaller share of a score than at base. Where names
+// came or went, every share differs, and nothing is compared.
+func lighter(of string, base, head map[string]float64) []string {
+	var sumBase, sumHead float64
+	for name, weight := range base {
+		if _, there := head[name]; !there || len(head) != len(base) {
+			return nil
+		}
+		sumBase, sumHead = sumBase+weight, sumHead+head[name]
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(base)) {
+		was, is := base[name]/sumBase, head[name]/sumHead
+		if round9(is) < round9(was) {
+			out = append(out, fmt.Sprintf("lowers the weight of %s%s in the score: %.3g %% → %.3g %%", name, of, 100*was, 100*is))
 		}
 	}
 	return out

@@ -131,8 +131,10 @@ type Row struct {
 	Reason string `json:"reason"`
 	// Groups are the case's domain and level, or suite.
 	Groups []string `json:"groups"`
-	// Weight is the case's share in its group.
-	Weight float64 `json:"weight"`
+	// Weight is the case's share in every mean of the report: base's where base
+	// has the case. HeadWeight is what head gives it, where that is another.
+	Weight     float64  `json:"weight"`
+	HeadWeight *float64 `json:"head_weight,omitempty"`
 	// Ungated says that the case has no threshold, so that every score passes.
 	Ungated bool `json:"ungated,omitempty"`
 	// Accepted is there where somebody wrote that this result is meant, so that

@@ -70,8 +70,8 @@ func countAction(s *Summary, action plan.Action) {
 	}
 }
 
-// diff speaks of the cases judged on both sides. Both means use head's
-// weights, so that a changed weight alone is no difference. The interval is that
+// diff speaks of the cases judged on both sides. Both means use base's
+// weights, so that a changed weight alone is not a difference. The interval is that
 // of the mean difference over cases such as these.
 func diff(rows []Row, pairs []pair) Diff {
 	var d Diff

@@ -111,6 +111,17 @@ func Difference(d Diff) string {
 	return out
 }
 
+// DespiteFailures says how many cases fail where the mean that is shown is 1 all
+// the same: they weigh nothing, break a demand that has no score, or are not
+// among those of the mean. It goes after the score, and is empty for any other.
+func DespiteFailures(r *Report, mean *float64) string {
+	n := r.Summary.Fail
+	if n == 0 || mean == nil || round9(*mean) < 1 {
+		return ""
+	}
+	return fmt.Sprintf(", although %s %s", phrase.Count(n, "case"), phrase.Verb(n, "fails", "fail"))
+}
+
 // Done counts the cases that were done again by what was done. Those that were
 // not run are not among them.
 func Done(r *Report) map[plan.Action]int {

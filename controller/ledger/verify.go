@@ -186,5 +186,5 @@ func told(r verdict.Result) string {
 	if r.Score == nil {
 		return string(r.Verdict)
 	}
-	return fmt.Sprintf("%s %.4g", r.Verdict, *r.Score)
+	return fmt.Sprintf("%s %.9g", r.Verdict, *r.Score)
 }

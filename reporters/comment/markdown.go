@@ -144,11 +144,11 @@ func (c *comment) scoreLine() string {
 	switch d := r.Diff; {
 	case r.NotRun != "":
 	case d.Delta != nil && *d.Delta != 0:
-		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d))+c.scope())
+		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d))+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
 	case d.Delta != nil:
-		parts = append(parts, "Score **"+phrase.Score(d.ScoreHead, 3)+"**, unchanged"+c.scope())
+		parts = append(parts, "Score **"+phrase.Score(d.ScoreHead, 3)+"**, unchanged"+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
 	case r.Summary.Score != nil:
-		parts = append(parts, "Score **"+phrase.Score(r.Summary.Score, 3)+"**")
+		parts = append(parts, "Score **"+phrase.Score(r.Summary.Score, 3)+"**"+reporters.DespiteFailures(r, r.Summary.Score))
 	}
 	parts = append(parts, reporters.Effort(c.r), c.commits())
 	if page := markup.Address(c.o.RunURL); page != "" {

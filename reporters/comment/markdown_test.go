@@ -48,6 +48,8 @@ func comments() map[string]func() string {
 		"errors":             of(reporttest.ErrorsOnly(), onForge()),
 		"superseded":         of(reporttest.Superseded(), onForge()),
 		"moved_removed_new":  of(reporttest.MovedRemovedNew(), onForge()),
+		"lightened":          of(reporttest.Lightened(), onForge()),
+		"weightless":         of(reporttest.Weightless(), onForge()),
 		"orders":             of(reporttest.Ordered("mona", "the policy says 60 days now"), ordered),
 		"hostile_orders":     of(reporttest.Ordered(reporttest.HostileTexts()[5], reporttest.HostileTexts()[0]), hostileOrdered),
 		"waiting":            of(reporttest.Waiting(), fork),

@@ -129,10 +129,10 @@ func rerunWords(r *reporters.Report) string {
 
 func scoreWords(r *reporters.Report) string {
 	if base, head := r.Diff.ScoreBase, r.Diff.ScoreHead; base != nil && head != nil {
-		return "score " + phrase.Score(base, 3) + " → " + phrase.Score(head, 3)
+		return "score " + phrase.Score(base, 3) + " → " + phrase.Score(head, 3) + reporters.DespiteFailures(r, head)
 	}
 	if r.Summary.Score != nil {
-		return "score " + phrase.Score(r.Summary.Score, 3)
+		return "score " + phrase.Score(r.Summary.Score, 3) + reporters.DespiteFailures(r, r.Summary.Score)
 	}
 	return ""
 }

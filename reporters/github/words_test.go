@@ -94,6 +94,14 @@ func TestStatusFor(t *testing.T) {
 			github.Success, github.Success, valid, "no affected cases",
 		},
 		{
+			"a full score over a failing case", with(func(r *reporters.Report) {
+				full := 1.0
+				r.Diff, r.Summary.Fail = reporters.Diff{ScoreBase: &before, ScoreHead: &full}, 1
+				r.Gate = reporters.Gate{Result: "pass"}
+			}),
+			github.Success, github.Success, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914 → 1.000, although 1 case fails",
+		},
+		{
 			"too much to say", with(func(r *reporters.Report) { r.Gate.Reason = strings.Repeat("reason ", 15) }),
 			github.Success, github.Failure, valid,
 			"2 regressions, 1 improvement · " + strings.TrimSpace(strings.Repeat("reason ", 15)),

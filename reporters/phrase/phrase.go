@@ -46,13 +46,13 @@ func Int(n int64) string {
 }
 
 // Score writes a score of [0,1] to the given number of decimals; a dash where
-// there is none.
-func Score(x *float64, decimals int) string {
-	if x == nil {
-		return "–"
-	}
-	return strconv.FormatFloat(*x, 'f', decimals, 64)
-}
+// there is none. Rounding never makes a score 0 or 1 that is not: 0.9996 is
+// 0.999, and 0.0004 is 0.001.
+func Score(x *float64, decimals int) string { return points(x, 1, decimals) }
+
+// Points writes a score of [0,1] on another scale to two decimals, without the
+// scale: 8.87. It rounds as [Score] does.
+func Points(x *float64, scale float64) string { return points(x, scale, 2) }
 
 // OutOf writes a score of [0,1] on another scale, with the scale: "8.87/10". On
 // the scale of 1 it is written as [Score] does.
@@ -60,18 +60,36 @@ func OutOf(x *float64, scale float64) string {
 	if x == nil || scale == 1 {
 		return Score(x, 2)
 	}
-	v := *x * scale
-	return fmt.Sprintf("%s/%v", Score(&v, 2), scale)
+	return fmt.Sprintf("%s/%v", Points(x, scale), scale)
 }
 
 // Native writes a score of [0,1] on another scale with as few decimals as it
 // needs, for tables whose head says the rest.
 func Native(x *float64, scale float64) string {
 	if x == nil {
-		return Score(x, 2)
+		return Points(x, scale)
 	}
-	v := *x * scale
-	return strings.TrimRight(strings.TrimRight(Score(&v, 2), "0"), ".")
+	return strings.TrimRight(strings.TrimRight(Points(x, scale), "0"), ".")
+}
+
+// points is the one place that rounds a score.
+func points(x *float64, scale float64, decimals int) string {
+	if x == nil {
+		return "–"
+	}
+	text := func(v float64) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
+	// What adding up floating-point numbers leaves in the last digits is no
+	// part of a score.
+	v := math.Round(*x*1e9) / 1e9
+	step := math.Pow10(-decimals)
+	switch got := text(v * scale); {
+	case v < 1 && got == text(scale):
+		return text(scale - step)
+	case v > 0 && got == text(0):
+		return text(step)
+	default:
+		return got
+	}
 }
 
 // Short drops the zero before the point and the zeros of a whole number: a table

@@ -330,6 +330,32 @@ func MovedRemovedNew() *Scenario {
 	return s
 }
 
+// Lightened weighs a case less that fails on both sides, and one more that weighs
+// nothing fails, too.
+func Lightened() *Scenario {
+	s := New()
+	s.Same("math/1", 3, 1)
+	for _, key := range []string{"math/2/ratio", "math/2/units"} {
+		row := s.Add(key, Fail(0, "wrong"), Fail(0, "wrong"), plan.Reason{})
+		row.Action, row.Reasons, row.HeadDigests = plan.Reuse, nil, row.BaseDigests
+	}
+	rows := s.In.Plan.Rows
+	ratio, units := &rows[len(rows)-2], &rows[len(rows)-1]
+	ratio.Base.Weight, ratio.Head.Weight = 1, 0
+	units.Base.Weight, units.Head.Weight = 0, 0
+	least := 0.9
+	s.In.Gate = reporters.GateSettings{MinScore: &least}
+	return s
+}
+
+// Weightless has a full score since the case that fails weighs nothing.
+func Weightless() *Scenario {
+	s := Lightened()
+	rows := s.In.Plan.Rows
+	rows[len(rows)-2].Base.Weight = 0
+	return s
+}
+
 // Superseded was cancelled after the first of its cases, since another head came.
 func Superseded() *Scenario {
 	s := New()

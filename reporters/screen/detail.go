@@ -143,7 +143,7 @@ func (s *sheet) criteria(scale float64, samples, base []verdict.Sample) {
 		shown := phrase.Pad(phrase.Fit(phrase.Line(name), room), room)
 		l := line{{plain, " " + shown + "  "}}
 		if before != nil {
-			l = append(l, span{dim, phrase.Score(times(before.mean(), scale), 2) + " → "})
+			l = append(l, span{dim, phrase.Points(before.mean(), scale) + " → "})
 		}
 		col := plain
 		if *c.mean() < 1 {

@@ -200,7 +200,7 @@ func scores(row *board.Row) line {
 		return text(plain, row.Shown(row.Score))
 	}
 	scale := row.Scale()
-	out := line{{dim, phrase.Score(times(from, scale), 2) + " → "}, {plain, row.Shown(row.Score)}}
+	out := line{{dim, phrase.Points(from, scale) + " → "}, {plain, row.Shown(row.Score)}}
 	switch d := phrase.Signed((*row.Score-*from)*scale, 2); {
 	case d == "0":
 	case *row.Score < *from:
@@ -209,15 +209,6 @@ func scores(row *board.Row) line {
 		out = append(out, span{green, "  " + d})
 	}
 	return out
-}
-
-// times is a score on another scale.
-func times(x *float64, scale float64) *float64 {
-	if x == nil {
-		return nil
-	}
-	v := *x * scale
-	return &v
 }
 
 // why gives the plan's reasons for a row.

@@ -47,8 +47,7 @@ type Place struct {
 // A Tree sums scores up along the labels of the cases: the innermost group is
 // Σ w·s / Σ w over its judged cases, every group above it the plain mean of
 // the groups in it, the empty path the mean of a dialect's outermost groups. A
-// difference is summed up likewise, over the cases judged on both sides with
-// the weights of head. A case without labels is in no group. The zero Tree is
+// difference is summed up likewise, over the cases judged on both sides. A case without labels is in no group. The zero Tree is
 // empty.
 type Tree struct {
 	nodes map[string]*node

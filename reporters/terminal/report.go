@@ -243,10 +243,10 @@ func (p *page) summary(r *reporters.Report) {
 		counts(" · ", append(actions, count{s.NoVerdict, "unaffected"})), "")
 	switch d := r.Diff; {
 	case d.Delta != nil && *d.Delta != 0:
-		p.paragraph(margin{}, fmt.Sprintf("score %s → %s (%s) over %s judged on both sides",
-			phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d), phrase.Count(d.Pairs, "case")), "")
+		p.paragraph(margin{}, fmt.Sprintf("score %s → %s (%s)%s over %s judged on both sides",
+			phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d), reporters.DespiteFailures(r, d.ScoreHead), phrase.Count(d.Pairs, "case")), "")
 	case r.Summary.Score != nil:
-		fmt.Fprintf(p, "score %s\n", phrase.Score(s.Score, 3))
+		fmt.Fprintf(p, "score %s%s\n", phrase.Score(s.Score, 3), reporters.DespiteFailures(r, s.Score))
 	}
 	p.paragraph(margin{}, reporters.Cost(r), "")
 	color := yellow

@@ -74,8 +74,7 @@ func (t *Trial) outcome(scale float64) string {
 
 // difference writes "5.20 → 6.40/10 (+1.20, 95 % CI +0.40 … +2.00)".
 func difference(d verdict.Difference, scale float64) string {
-	a := d.A * scale
-	text := phrase.Score(&a, 2) + " → " + phrase.OutOf(&d.B, scale) + " (" + phrase.Signed(d.Delta*scale, 2)
+	text := phrase.Points(&d.A, scale) + " → " + phrase.OutOf(&d.B, scale) + " (" + phrase.Signed(d.Delta*scale, 2)
 	if d.Low != nil && d.High != nil {
 		text += ", 95 % CI " + interval(d, scale)
 	}
@@ -149,9 +148,8 @@ func (t *Trial) Markdown(scale float64) string {
 		b.WriteString("\n| criterion | A | B | B − A | 95 % CI |\n|:--|--:|--:|--:|--:|\n")
 	}
 	for _, d := range c.Criteria {
-		a, other := d.A*scale, d.B*scale
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", markup.Text(d.ID, 120),
-			phrase.Score(&a, 2), phrase.Score(&other, 2), phrase.Signed(d.Delta*scale, 2), interval(d, scale))
+			phrase.Points(&d.A, scale), phrase.Points(&d.B, scale), phrase.Signed(d.Delta*scale, 2), interval(d, scale))
 	}
 	return strings.TrimLeft(b.String(), "\n")
 }
