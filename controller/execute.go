@@ -404,7 +404,7 @@ func (p *Prepared) stored(ctx context.Context, d ledger.Decision, r plan.Row) (r
 
 // GateSettings hands the gate of a gavel.yaml to the reporters.
 func GateSettings(g config.Gate) reporters.GateSettings {
-	return reporters.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required}
+	return reporters.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed}
 }
 
 // Store writes the run with its report to the ledger.

@@ -210,6 +210,10 @@ func (p *Prepared) side(s State, loaded *load.Result, env plan.Environment) plan
 	}
 	side := plan.NewSide(s.Commit, cases, env)
 	invalidate(&side, loaded.Problems)
+	// Where the file cannot be read, no definition was loaded either.
+	if ignored, err := load.Ignored(s.FS); err == nil {
+		side.Ignored = func(file string) bool { return ignored(file, false) }
+	}
 	return side
 }
 

@@ -187,7 +187,7 @@ func (in *Input) row(p pair) Row {
 		Action: p.plan.Action, Class: in.classify(p), MovedFrom: commit(p.plan.MovedFrom), Digest: p.plan.HeadDigests.D,
 		Score: score(p.head), BaseScore: score(p.base),
 		Reasons: append([]plan.Reason{}, p.plan.Reasons...),
-		Groups:  append([]string{}, shown.Labels.Groups...), Weight: p.weight(),
+		Groups:  append([]string{}, shown.Labels.Groups...), Weight: p.weight(), Withdrawn: withdrawn(p.plan),
 	}
 	if head := p.plan.Head; head != nil && head.Weight != row.Weight {
 		row.HeadWeight = &head.Weight

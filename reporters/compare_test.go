@@ -211,7 +211,7 @@ func TestWithoutBase(t *testing.T) {
 func TestReportGolden(t *testing.T) {
 	for name, s := range map[string]*reporttest.Scenario{
 		"first_run": reporttest.FirstRun(), "regressions": reporttest.Regressions(), "errors": reporttest.ErrorsOnly(), "invalid": reporttest.InvalidDefinitions(), "fresh_ledger": reporttest.FreshLedger(),
-		"moved_removed_new": reporttest.MovedRemovedNew(), "waiting": reporttest.Waiting(), "hostile": reporttest.Hostile(reporttest.HostileTexts()),
+		"moved_removed_new": reporttest.MovedRemovedNew(), "waiting": reporttest.Waiting(), "lightened": reporttest.Lightened(), "withdrawn": reporttest.Withdrawn(), "hostile": reporttest.Hostile(reporttest.HostileTexts()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := json.MarshalIndent(Compare(s.In), "", " ")

@@ -33,6 +33,10 @@ type GateSettings struct {
 	// Required are globs of keys that must be there and pass. * matches within
 	// a segment, ** across them.
 	Required []string
+	// Removed is allow or fail: what becomes of a change that leaves out a case
+	// which base judges. It may be removed, ignored, disabled, or have another
+	// status. Defaults to allow.
+	Removed string
 	// Partial says that there are more cases than these: then nothing is
 	// demanded of the scores of these alone.
 	Partial bool
@@ -69,6 +73,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		left, kept := unaccepted(r, pairs)
 		f.rule(left, kept, rule, s)
 		f.scores(left, kept, s)
+		f.withdrawals(r, s)
 		f.required(r, s.Required)
 	}
 	g := Gate{FailOn: rule}
@@ -84,6 +89,9 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		g.Result, g.Reason = GateUndetermined, strings.Join(f.undetermined, "; ")
 	default:
 		g.Result, g.Reason = GatePass, passReason(r, pairs, rule, s)
+		if said := Withdrawals(r); said != "" {
+			g.Reason += "; " + said
+		}
 	}
 	if n := len(Accepted(r)); n > 0 {
 		g.Reason += "; " + phrase.Count(n, "case") + " accepted"

@@ -111,6 +111,34 @@ func TestGateInvalidDefinition(t *testing.T) {
 	}
 }
 
+// TestGateInvalidDefinitionWithoutACase: a definition that nobody can read
+// leaves the gate open, also where no case of base is known to be in it.
+func TestGateInvalidDefinitionWithoutACase(t *testing.T) {
+	problem := func(file string, severity schema.Severity) schema.Problem {
+		return schema.Problem{Position: schema.Position{File: file, Line: 1}, Severity: severity}
+	}
+	for _, tc := range []struct {
+		name     string
+		problems []schema.Problem
+		result   string
+		reason   string
+	}{
+		{"one error", []schema.Problem{problem("a.json", schema.Error)}, GateUndetermined, "1 definition is invalid"},
+		{"two errors in a file", []schema.Problem{problem("a.json", schema.Error), problem("a.json", schema.Error)}, GateUndetermined, "1 definition is invalid"},
+		{"two files", []schema.Problem{problem("a.json", schema.Error), problem("b.json", schema.Error)}, GateUndetermined, "2 definitions are invalid"},
+		{"a warning and a note", []schema.Problem{problem("a.json", schema.Warning), problem("b.json", schema.Note)}, GatePass, "no affected cases"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := reporttest.New()
+			s.Same("math/1", 2, 1)
+			s.In.Problems = tc.problems
+			if got := Compare(s.In).Gate; got.Result != tc.result || got.Reason != tc.reason {
+				t.Errorf("%s: %s, want %s: %s", got.Result, got.Reason, tc.result, tc.reason)
+			}
+		})
+	}
+}
+
 func TestNotices(t *testing.T) {
 	s := reporttest.New()
 	threshold := plan.Reason{Part: "threshold", File: "gavel.yaml", Message: "threshold changed"}
@@ -131,7 +159,7 @@ func TestNotices(t *testing.T) {
 	s.In.Notices = []Notice{{Message: "first"}}
 	s.In.Config = ConfigChange{
 		File: "gavel.yaml", Files: []string{"gavel.yaml"}, DecidedBy: "base",
-		Base: &GateSettings{MinScore: number(0.8), MaxDrop: number(0.1), Required: []string{"a", "b"}},
+		Base: &GateSettings{MinScore: number(0.8), MaxDrop: number(0.1), Required: []string{"a", "b"}, Removed: RemovedFail},
 		Head: &GateSettings{FailOn: FailOnNever, MinScore: number(0.7), Required: []string{"a"}},
 	}
 	want := []Notice{
@@ -140,10 +168,12 @@ func TestNotices(t *testing.T) {
 		{File: "gavel.yaml", Message: "changes the gate: fail_on (default) → never"},
 		{File: "gavel.yaml", Message: "weakens the gate: min_score 0.8 → 0.7"},
 		{File: "gavel.yaml", Message: "weakens the gate: max_drop 0.1 → off"},
+		{File: "gavel.yaml", Message: "weakens the gate: removed fail → allow"},
 		{File: "gavel.yaml", Message: "weakens the gate: b is no longer required"},
 		{File: reporttest.File("math/3/removed"), Line: 1, Case: "math/3/removed", Message: "failed at base and is removed here", AtBase: true},
-		{File: reporttest.File("math/3/skipped"), Line: 1, Case: "math/3/skipped", Message: "failed at base and is skipped here: enabled is false"},
+		{File: reporttest.File("math/3/skipped"), Line: 1, Case: "math/3/skipped", Message: "failed at base and is disabled here: enabled is false"},
 		{File: reporttest.File("math/3/invalid"), Line: 1, Case: "math/3/invalid", Message: "failed at base and its definition is invalid here", AtBase: true},
+		{File: reporttest.File("math/3/green"), Line: 1, Case: "math/3/green", Message: "passed at base and is removed here", AtBase: true},
 		{File: "gavel.yaml", Message: "lowers the threshold of keyword: 0.7 → 0.5 for 3 cases"},
 		{File: reporttest.File("math/2/loose"), Line: 1, Case: "math/2/loose", Message: "lowers the matches that keyword needs: all → 2"},
 		{File: reporttest.File("math/2/loose"), Line: 1, Case: "math/2/loose", Message: "no longer requires the criterion 30 days of keyword"},

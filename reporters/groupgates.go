@@ -75,7 +75,7 @@ func groupGates(in *Input, r *Report, pairs []pair) []GroupGate {
 	for _, name := range names {
 		part, kept := only(r, pairs, inGroup(name))
 		part.Problems = problemsOf(part)
-		s := GateSettings{FailOn: in.Gate.FailOn, Partial: true}
+		s := GateSettings{FailOn: in.Gate.FailOn, Removed: in.Gate.Removed, Partial: true}
 		for _, glob := range in.Gate.Required {
 			if slices.ContainsFunc(part.Cases, func(row Row) bool { return schema.MatchGlob(glob, row.Key) }) {
 				s.Required = append(s.Required, glob)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -62,6 +61,9 @@ func weaker(base, head GateSettings) []string {
 	if base.MaxDrop != nil && (head.MaxDrop == nil || *head.MaxDrop > *base.MaxDrop) {
 		out = append(out, fmt.Sprintf("weakens the gate: max_drop %v → %s", *base.MaxDrop, orOff(head.MaxDrop)))
 	}
+	if base.Removed == RemovedFail && head.Removed != RemovedFail {
+		out = append(out, "weakens the gate: removed fail → allow")
+	}
 	for _, glob := range base.Required {
 		if !slices.Contains(head.Required, glob) {
 			out = append(out, fmt.Sprintf("weakens the gate: %s is no longer required", glob))
@@ -82,30 +84,6 @@ func orOff(x *float64) string {
 		return "off"
 	}
 	return fmt.Sprint(*x)
-}
-
-// hidden finds the cases that failed at base and are not judged at head.
-func hidden(pairs []pair) []Notice {
-	var out []Notice
-	for _, p := range pairs {
-		if p.base == nil || p.base.Result.Verdict != verdict.Fail {
-			continue
-		}
-		n := Notice{Case: p.plan.Key, File: p.plan.Base.Origin.File, Line: p.plan.Base.Origin.Line, AtBase: true}
-		switch head := p.plan.Head; {
-		case p.plan.Action == plan.Removed:
-			n.Message = "failed at base and is removed here"
-		case head == nil:
-			n.Message = "failed at base and its definition is invalid here"
-		case head.Skip != "":
-			n.Message = "failed at base and is skipped here: " + head.Skip
-			n.File, n.Line, n.AtBase = head.Origin.File, head.Origin.Line, false
-		default:
-			continue
-		}
-		out = append(out, n)
-	}
-	return out
 }
 
 // lowered finds the cases whose rule lets more through, or that count less. A

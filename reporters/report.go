@@ -64,7 +64,7 @@ type Report struct {
 	Targets  []tally.Target   `json:"targets,omitempty"`
 	Problems []schema.Problem `json:"problems"`
 	// Notices are changes that could hide a failure: a changed configuration,
-	// a lowered threshold, a case that failed at base and is gone or disabled.
+	// a lowered threshold or weight, a case that is gone or disabled.
 	Notices []Notice `json:"notices"`
 	// ConfigDigest is the digest of the gavel.yaml that decided.
 	ConfigDigest string `json:"config_digest"`
@@ -137,6 +137,10 @@ type Row struct {
 	HeadWeight *float64 `json:"head_weight,omitempty"`
 	// Ungated says that the case has no threshold, so that every score passes.
 	Ungated bool `json:"ungated,omitempty"`
+	// Withdrawn says how a case that is active at base is no longer judged here:
+	// removed, ignored, disabled, drafted, or the status that it has. Empty for
+	// all others.
+	Withdrawn string `json:"withdrawn,omitempty"`
 	// Accepted is there where somebody wrote that this result is meant, so that
 	// it speaks against the change no more.
 	Accepted *Order `json:"accepted,omitempty"`

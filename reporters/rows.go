@@ -112,7 +112,7 @@ func changed(row *Row) int {
 		switch {
 		case row.Error != nil:
 			return 1
-		case row.BaseVerdict != nil && row.Verdict != nil && *row.Verdict == verdict.Skipped:
+		case row.Withdrawn != "":
 			return 6
 		}
 		return tried(row)
@@ -212,6 +212,10 @@ func Remark(row *Row) string {
 		}
 	case "moved":
 		return "from " + deref(row.MovedFrom)
+	case "removed":
+		if row.Withdrawn == WithdrawnIgnored {
+			return ".gavelignore names its file"
+		}
 	case "skipped":
 		return plan.Summarise(row.Reasons)
 	case "passed":

@@ -32,7 +32,11 @@ func (s *Sections) Headline(r *Report) string {
 	if n := r.Summary.NotRun; n > 0 && len(parts) > 0 { // else the gate says it, and why
 		parts = append(parts, phrase.Count(n, "case")+" not run")
 	}
-	return s.headline(r, parts)
+	line, left := s.headline(r, parts), Withdrawals(r)
+	if left == "" || strings.Contains(line, left) { // the gate's reason may say it
+		return line
+	}
+	return line + " · " + left
 }
 
 // headline falls back on the gate where no count says what happened.
@@ -46,7 +50,7 @@ func (s *Sections) headline(r *Report, parts []string) string {
 		return told
 	case r.Gate.Result != GatePass:
 		return r.Gate.String()
-	case Affected(r) == 0 && r.Base != nil:
+	case Affected(r) == 0 && r.Base != nil && Withdrawals(r) == "":
 		return "No affected cases"
 	case r.Base == nil:
 		return "All " + phrase.Count(r.Summary.Pass, "judged case") + " pass"

@@ -204,6 +204,9 @@ type Gate struct {
 	MinScore, MaxDrop *float64
 	// Required are key globs of cases that must be there and pass.
 	Required []string
+	// Removed is allow or fail, for a change that leaves out a case which base
+	// judges; empty where the file does not set it, which is allow.
+	Removed string `json:",omitzero"`
 }
 
 // Budget limits what runs spend.

@@ -36,6 +36,7 @@ type form struct {
 		MinScore *float64 `json:"min_score"`
 		MaxDrop  *float64 `json:"max_drop"`
 		Required []string `json:"required"`
+		Removed  string   `json:"removed"`
 	} `json:"gate"`
 	Budget struct {
 		limitsForm
@@ -184,7 +185,7 @@ func (f form) config() *Config {
 		},
 		Thresholds: f.Thresholds,
 		Reuse:      Reuse{On: true},
-		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required},
+		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required, f.Gate.Removed},
 		Budget:     Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
 		Comment:    f.Comment, GroupStatuses: f.Statuses == "groups",
 	}

@@ -18,6 +18,8 @@ type Side struct {
 	Digests map[string]Digests
 	// Invalid are the files of definitions that did not load.
 	Invalid map[string]bool
+	// Ignored reports whether .gavelignore names a file; nil where there is none.
+	Ignored func(file string) bool
 	// DefaultTarget serves the cases that name none.
 	DefaultTarget string
 }
@@ -127,6 +129,12 @@ func edited(base, head *schema.Case) []string {
 	return names
 }
 
+// Ignored is the part of the reason for a removed case whose file is named in
+// .gavelignore.
+const Ignored = "ignored"
+
+const ignoreFile = ".gavelignore"
+
 // missing gives a row for every case that only base has: removed, or skipped
 // where its definition is there but no longer loads.
 func missing(base, head Side) []Row {
@@ -139,6 +147,9 @@ func missing(base, head Side) []Row {
 			Key: c.Key, Dialect: c.Dialect, Target: cmp.Or(c.Target, base.DefaultTarget), Action: Removed,
 			Reasons: []Reason{{"removed", c.Origin.File, "the case is gone"}},
 			Base:    c, BaseDigests: base.Digests[id],
+		}
+		if head.Ignored != nil && head.Ignored(c.Origin.File) {
+			row.Reasons = []Reason{{Ignored, ignoreFile, "the case is gone: its file is ignored"}}
 		}
 		for _, in := range c.Inputs {
 			if head.Invalid[in.File] {

@@ -248,7 +248,7 @@ func (c *comment) notices() {
 		if n.AtBase {
 			sha = c.o.BaseSHA
 		}
-		out = append(out, markup.Link(markup.Text(name, 200), c.o.blob(sha, n.File, n.Line))+" "+markup.Text(n.Message, 300))
+		out = append(out, strings.TrimSpace(markup.Link(markup.Text(name, 200), c.o.blob(sha, n.File, n.Line))+" "+markup.Text(n.Message, 300)))
 	}
 	if rest := len(all) - shown; rest > 0 {
 		out = append(out, phrase.Count(rest, "change")+" "+more(shown)+" that can hide a failure")

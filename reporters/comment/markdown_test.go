@@ -49,6 +49,7 @@ func comments() map[string]func() string {
 		"superseded":         of(reporttest.Superseded(), onForge()),
 		"moved_removed_new":  of(reporttest.MovedRemovedNew(), onForge()),
 		"lightened":          of(reporttest.Lightened(), onForge()),
+		"withdrawn":          of(reporttest.Withdrawn(), onForge()),
 		"weightless":         of(reporttest.Weightless(), onForge()),
 		"orders":             of(reporttest.Ordered("mona", "the policy says 60 days now"), ordered),
 		"hostile_orders":     of(reporttest.Ordered(reporttest.HostileTexts()[5], reporttest.HostileTexts()[0]), hostileOrdered),

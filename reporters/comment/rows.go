@@ -177,11 +177,9 @@ func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 		return turn(row), right + c.small(c.why(row))
 	case "moved":
 		return "", right + c.small(markup.Text(reporters.Remark(row), 220))
-	case "removed":
-		return formerScore(row), right
 	case "new", "flaky", "unclear", "passed", "accepted":
 		return delta(row), right + c.small(markup.Text(reporters.Remark(row), 240))
-	case "error", "not run", "skipped":
+	case "error", "not run", "skipped", "removed":
 		return formerScore(row), right + c.small(markup.Text(reporters.Remark(row), 240))
 	}
 	return delta(row), right + c.small(c.why(row))

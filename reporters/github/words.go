@@ -73,12 +73,12 @@ func affected(s reporters.Summary) int { return s.Run + s.Rejudged + s.Redecided
 // changeWords says what changed against base, or how the cases stand where
 // there is no base. Of a plan that was not run there is nothing to say.
 func changeWords(r *reporters.Report) string {
-	s, d := r.Summary, r.Diff
+	s, d, left := r.Summary, r.Diff, reporters.Withdrawals(r)
 	switch {
-	case affected(s)+s.Removed+d.Moved == 0:
+	case affected(s)+s.Removed+d.Moved == 0 && left == "":
 		return "no affected cases"
 	case r.NotRun != "" && affected(s) > 0:
-		return ""
+		return left
 	case r.Base == nil:
 		words := fmt.Sprintf("%s of %s pass", phrase.Int(int64(s.Pass)), phrase.Count(s.Cases, "case"))
 		if n := reporters.Errors(r); n > 0 {
@@ -104,11 +104,17 @@ func changeWords(r *reporters.Report) string {
 	add(d.Improvements, "improvement")
 	add(d.Unclear, "unclear case")
 	add(d.New, "new case")
-	add(d.Removed, "removed case")
-	if len(words) == 0 && s.NotRun == 0 {
-		return "no regressions"
+	said := strings.Join(words, ", ")
+	switch {
+	case said == "" && s.NotRun == 0:
+		said = "no regressions"
+	case said == "":
+		return left
 	}
-	return strings.Join(words, ", ")
+	if left != "" {
+		said += " · " + left
+	}
+	return said
 }
 
 func rerunWords(r *reporters.Report) string {

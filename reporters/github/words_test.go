@@ -102,6 +102,20 @@ func TestStatusFor(t *testing.T) {
 			github.Success, github.Success, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914 → 1.000, although 1 case fails",
 		},
 		{
+			"cases that are left out, and nothing else", reporters.Report{
+				Base: &base, Summary: reporters.Summary{Verdicts: tally.Verdicts{Cases: 9, Skipped: 1}}, Gate: reporters.Gate{Result: "pass"},
+				Cases: []reporters.Row{{Withdrawn: "disabled"}},
+			},
+			github.Success, github.Success, valid, "no regressions · 1 case disabled",
+		},
+		{
+			"cases that are left out beside others", with(func(r *reporters.Report) {
+				r.Cases, r.Summary.Removed = []reporters.Row{{Withdrawn: "removed"}, {Withdrawn: "removed"}, {Withdrawn: "drafted"}}, 2
+			}),
+			github.Success, github.Failure, valid,
+			"2 regressions, 1 improvement · 2 cases removed, 1 drafted · 2 cases regressed · 41 of 1,204 cases rerun · score 0.914 → 0.887",
+		},
+		{
 			"too much to say", with(func(r *reporters.Report) { r.Gate.Reason = strings.Repeat("reason ", 15) }),
 			github.Success, github.Failure, valid,
 			"2 regressions, 1 improvement · " + strings.TrimSpace(strings.Repeat("reason ", 15)),

@@ -356,6 +356,22 @@ func Weightless() *Scenario {
 	return s
 }
 
+// Withdrawn leaves out cases of base in every way, and base has a verdict of
+// none but one.
+func Withdrawn() *Scenario {
+	s := New()
+	s.Unjudged("math/1", 3)
+	for i := range 10 {
+		s.Add(fmt.Sprintf("returns/1/case_%02d", i+1), &Side{}, nil, plan.Reason{Part: "removed", Message: "the case is gone"})
+	}
+	s.Add("returns/2/red", Fail(0.2, "wrong amount"), nil, plan.Reason{Part: "removed", Message: "the case is gone"})
+	s.Add("returns/2/ignored", &Side{}, nil, plan.Reason{Part: plan.Ignored, File: ".gavelignore", Message: "the case is gone: its file is ignored"})
+	s.Add("sql/1/disabled", &Side{}, &Side{Skip: "the test is not enabled"}, plan.Reason{Part: "status", Message: "the test is not enabled"})
+	draft := s.Add("sql/1/drafted", Pass(1), &Side{Skip: "the status is draft"}, plan.Reason{Part: "status", Message: "the status is draft"})
+	draft.Head.Labels.Status = "draft"
+	return s
+}
+
 // Superseded was cancelled after the first of its cases, since another head came.
 func Superseded() *Scenario {
 	s := New()

@@ -22,7 +22,7 @@ func Report(w io.Writer, r *reporters.Report, o Options) error {
 		if name == "" {
 			name = n.File
 		}
-		p.paragraph(margin{"! ", yellow}, name+" "+n.Message, yellow)
+		p.paragraph(margin{"! ", yellow}, strings.TrimSpace(name+" "+n.Message), yellow)
 	}
 	keys := p.keyColumns(s)
 	for _, row := range s.Blocking {

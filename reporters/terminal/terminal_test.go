@@ -45,7 +45,7 @@ func holds(t *testing.T, width int, render func(Options) string) string {
 }
 
 func TestReportGolden(t *testing.T) {
-	for _, name := range []string{"first_run", "regressions", "errors", "moved_removed_new", "waiting", "hostile", "fresh_ledger"} {
+	for _, name := range []string{"first_run", "regressions", "errors", "moved_removed_new", "waiting", "hostile", "fresh_ledger", "lightened", "withdrawn"} {
 		r := reporttest.Stored(t, name)
 		for _, width := range []int{80, 120} {
 			file := fmt.Sprintf("%s_%d.txt", name, width)
