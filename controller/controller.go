@@ -65,6 +65,15 @@ type Request struct {
 	// no longer; the zero time is for ever. A case with another one counts as
 	// affected. nil is for ever for all of them.
 	Anew func(key string) (since time.Time, why plan.Reason)
+	// Looked says of a case whose agent's version nobody knows since when it
+	// counts what is stored, unless the team has set reuse at the target; the zero
+	// time is forever. nil counts nothing that was stored before.
+	Looked func(plan.Row) time.Time
+	// Invocation stands in for Looked where a person runs the working tree: what
+	// was stored before it began does not count.
+	Invocation *Invocation
+	// Fresh, where it is set, says why Looked is asked of every case.
+	Fresh *plan.Reason
 	// Before, where it is set, has head compared with what was known of itself
 	// until then. Base is not asked for.
 	Before time.Time
@@ -90,6 +99,11 @@ type Prepared struct {
 	// Stored are the decisions that the ledger has, by decision digest, for
 	// both sides.
 	headStored, baseStored map[string]ledger.Decision
+	// looked says by the ID at head since when it counts what is stored of the
+	// cases that are asked again.
+	looked map[string]time.Time
+	// unfinished says that something was left out that the next run makes up for.
+	unfinished bool
 }
 
 // Prepare loads, digests, compares and asks the ledger. Bad definitions are
@@ -115,6 +129,7 @@ func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.look()
 	return p, p.ask(ctx)
 }
 
@@ -157,6 +172,9 @@ func (p *Prepared) ask(ctx context.Context) error {
 			if scope.Nothing {
 				known[r].Unread = p.reuseOff(g.target)
 			}
+		}
+		if err := p.passed(ctx, g, rows, known); err != nil {
+			return err
 		}
 		if err := p.last(ctx, scope, rows, known); err != nil {
 			return err
@@ -214,11 +232,18 @@ func (p *Prepared) decisions(ctx context.Context, g served, rows []int) error {
 type served struct {
 	target string
 	since  time.Time
+	// looked says that since is when the case was looked at.
+	looked bool
 }
 
 func (p *Prepared) servedBy(r plan.Row) served {
 	since, _ := p.since(r.Key)
-	return served{r.Target, since}
+	if r.Head != nil {
+		if looked, again := p.looked[r.Head.ID()]; again && looked.After(since) {
+			return served{r.Target, looked, true}
+		}
+	}
+	return served{r.Target, since, false}
 }
 
 func (p *Prepared) byServed() map[served][]int {

@@ -1,38 +1,153 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
-// deployed warns of agents that are called and do not say what they run, and of
-// files that such an agent is built from and that are changed here: it may
-// answer as before the change.
-func (p *Prepared) deployed() []reporters.Notice {
-	changed := map[string]string{} // a changed file by target, or none
-	for _, r := range p.Plan.Rows {
-		t := p.Head.Config.Targets[r.Target]
-		if r.Action != plan.Run || t.Provider != config.HTTP || t.Revision != config.RevisionNone {
+// look works out which cases are asked again whatever is stored, and since when
+// it counts what is. Cases that nothing affects are not among them: their
+// verdicts are those that base has.
+func (p *Prepared) look() {
+	p.looked = map[string]time.Time{}
+	began := p.Now()
+	if p.Invocation != nil {
+		began = p.Invocation.began
+	}
+	for i := range p.Plan.Rows {
+		row := &p.Plan.Rows[i]
+		t := p.Head.Config.Targets[row.Target]
+		row.Unversioned = t.Unversioned()
+		if row.Action != plan.Run || p.Fresh == nil && (!row.Unversioned || t.Reuse != nil) {
 			continue
 		}
-		if changed[r.Target] == "" {
-			changed[r.Target] = input(t, r.Reasons)
+		since := began
+		if p.Looked != nil {
+			since = p.Looked(*row)
 		}
+		p.looked[row.Head.ID()] = since
+	}
+}
+
+// passed notes on rows that what is stored of them is too old to count, where
+// there is anything.
+func (p *Prepared) passed(ctx context.Context, g served, rows []int, known []plan.Known) error {
+	if !g.looked {
+		return nil
+	}
+	digests := make([]plan.Digests, len(rows))
+	for i, r := range rows {
+		digests[i] = p.Plan.Rows[r].HeadDigests
+	}
+	found, err := p.Ledger.Known(ctx, p.headScope(served{target: g.target}), digests)
+	if err != nil {
+		return err
+	}
+	for i, r := range rows {
+		isStored := found[i].Decided != nil || found[i].Executed > 0
+		if isStored && known[r].Decided == nil && known[r].Executed == 0 {
+			known[r].Passed = p.again(p.Plan.Rows[r])
+		}
+	}
+	return nil
+}
+
+// again is why a case is asked again although it is stored.
+func (p *Prepared) again(row plan.Row) *plan.Reason {
+	if p.Fresh != nil {
+		reason := *p.Fresh
+		return &reason
+	}
+	return &plan.Reason{
+		Part: "revision", File: p.ConfigFile,
+		Message: fmt.Sprintf("the deployed version of agent %s is unknown; set `revision` or `reuse: on`", row.Target),
+	}
+}
+
+// A deployment is what is known of an agent that does not say what it runs.
+type deployment struct {
+	// changed is a file that the agent is built from and that is changed here.
+	changed string
+	// reused counts the verdicts that were stored before, oldest is when the
+	// first of them was made.
+	reused int
+	oldest time.Time
+}
+
+// deployed warns of agents that do not say what they run: of those that are
+// called, of files that such an agent is built from and that are changed here,
+// since it may answer as before the change, and of verdicts that are reused
+// whatever is deployed by now.
+func (p *Prepared) deployed(in *reporters.Input) []reporters.Notice {
+	agents := map[string]*deployment{}
+	for _, r := range p.Plan.Rows {
+		if !r.Unversioned || r.Head == nil {
+			continue
+		}
+		d := agents[r.Target]
+		if d == nil {
+			d = &deployment{}
+		}
+		switch reused, known := stale(r, in); {
+		case r.Action == plan.Run:
+			if d.changed == "" {
+				d.changed = input(p.Head.Config.Targets[r.Target], r.Reasons)
+			}
+		case known:
+			d.add(reused)
+		default:
+			continue
+		}
+		agents[r.Target] = d
 	}
 	var notices []reporters.Notice
-	for _, name := range slices.Sorted(maps.Keys(changed)) {
-		message := fmt.Sprintf("target %s has no revision: the deployed version is unknown", name)
-		if file := changed[name]; file != "" {
-			message += fmt.Sprintf(", and need not have the change of %s", file)
-		}
-		notices = append(notices, reporters.Notice{File: p.ConfigFile, Message: message})
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		notices = append(notices, reporters.Notice{File: p.ConfigFile, Message: agents[name].text(name, p.Now())})
 	}
 	return notices
+}
+
+// stale gives the stored verdict that serves a row, of either side where it is
+// the same.
+func stale(r plan.Row, in *reporters.Input) (reporters.Outcome, bool) {
+	if r.Action != plan.Reuse {
+		return reporters.Outcome{}, false
+	}
+	if o, ok := in.Head[r.Head.ID()]; ok {
+		return o, o.Reused
+	}
+	if r.Base == nil {
+		return reporters.Outcome{}, false
+	}
+	o, ok := in.Base[r.Base.ID()]
+	return o, ok && o.Reused
+}
+
+func (d *deployment) add(o reporters.Outcome) {
+	if d.reused == 0 || o.Judged.Before(d.oldest) {
+		d.oldest = o.Judged
+	}
+	d.reused++
+}
+
+func (d *deployment) text(name string, now time.Time) string {
+	message := fmt.Sprintf("target %s has no revision: the deployed version is unknown", name)
+	if d.changed != "" {
+		message += fmt.Sprintf(", and need not have the change of %s", d.changed)
+	}
+	if d.reused > 0 {
+		message += fmt.Sprintf("; %s reused, the oldest of %s (%s ago)", phrase.Count(d.reused, "verdict"),
+			d.oldest.UTC().Format("2006-01-02 15:04 UTC"), phrase.Age(now.Sub(d.oldest)))
+	}
+	return message
 }
 
 // input is the first file among reasons that a target is built from.

@@ -113,12 +113,13 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 	in := reporters.Input{
 		Run: e.ID, Plan: p.Plan, Problems: p.Problems,
 		Gate: GateSettings(p.Head.Config.Gate), GroupGates: p.Head.Config.GroupStatuses, ConfigDigest: p.Head.Config.Digest,
-		Notices: slices.Concat(e.Notices, p.deployed()), Config: e.ConfigDiff, NotRun: e.NotRun, Orders: e.Orders,
+		Config: e.ConfigDiff, NotRun: e.NotRun, Orders: e.Orders,
 		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},
 	}
 	if err := p.recall(ctx, &in); err != nil {
 		return nil, err
 	}
+	in.Notices = slices.Concat(e.Notices, p.deployed(&in))
 	if e.NotRun == "" {
 		if err := p.judge(ctx, e, &in); err != nil {
 			return nil, err
@@ -133,6 +134,11 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 // samples head may always read, while base may not read what a stranger's head
 // has stored.
 func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) error {
+	if p.Invocation != nil && len(p.looked) > 0 {
+		if err := p.Invocation.begin(ctx); err != nil {
+			return err
+		}
+	}
 	p.withhold(e, in)
 	head := slices.DeleteFunc(p.headJobs(), p.without(in.Head))
 	base := slices.DeleteFunc(p.baseJobs(in.Base), p.without(in.Head))
@@ -169,6 +175,7 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 		return fmt.Errorf("judge head: %w", err)
 	}
 	collect(in.Head, head, outcomes)
+	p.unfinished = slices.ContainsFunc(outcomes, func(o run.Outcome) bool { return o.Stopped || o.Unrun != "" })
 	compared := slices.DeleteFunc(others, p.without(in.Head))
 	progress.Total = len(head) + len(alike) + len(compared)
 	return judgeBase(compared)
@@ -390,7 +397,7 @@ func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 }
 
 func (p *Prepared) stored(ctx context.Context, d ledger.Decision, r plan.Row) (reporters.Outcome, error) {
-	out := reporters.Outcome{Result: d.Result, Reused: true, Saved: d.Usage}
+	out := reporters.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Judged: d.Oldest}
 	if len(r.Reasons) == 0 {
 		return out, nil
 	}
@@ -419,8 +426,12 @@ func (p *Prepared) Store(ctx context.Context, e Execution, report *reporters.Rep
 			return fmt.Errorf("store the report: %w", err)
 		}
 	}
-	return p.Ledger.SaveReport(ctx, ledger.Run{
+	err = p.Ledger.SaveReport(ctx, ledger.Run{
 		ID: e.ID, Repository: e.Repository, PullRequest: e.PullRequest,
 		Base: p.Plan.Base, Head: p.Plan.Head, Started: started, Finished: p.Now(), Report: body,
 	}, items...)
+	if err != nil || p.Invocation == nil || len(p.looked) == 0 || p.unfinished {
+		return err
+	}
+	return p.Invocation.end(ctx)
 }

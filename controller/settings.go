@@ -55,6 +55,9 @@ type Commits struct {
 	// Anew and Before are those of the [Request].
 	Anew   func(key string) (since time.Time, why plan.Reason)
 	Before time.Time
+	// Seen is when head was seen first: a case whose agent's version nobody knows
+	// is asked once for each head. The zero time asks again.
+	Seen time.Time
 }
 
 // PrepareCommits plans one commit against another. The configuration of base
@@ -67,6 +70,9 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 	req := Request{
 		Head: head, Anew: c.Anew, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
+	}
+	if !c.Seen.IsZero() {
+		req.Looked = func(plan.Row) time.Time { return c.Seen }
 	}
 	if c.Trust == (ledger.Trust{}) {
 		req.HeadTrust = ledger.Trust{Level: ledger.LevelOperator}

@@ -24,6 +24,9 @@ type Outcome struct {
 	// it cost then.
 	Reused bool
 	Saved  verdict.Usage
+	// Judged is when the target was asked for a reused verdict, for the first of
+	// its samples.
+	Judged time.Time
 	// Unrun says why the case was not judged although nothing went wrong: a
 	// budget does not suffice. Empty where it was.
 	Unrun string
@@ -211,6 +214,10 @@ func (in *Input) row(p pair) Row {
 		row.DurationMS = p.head.Duration.Milliseconds()
 		row.Reason = p.head.Result.Reason
 		row.Ungated, row.Trial = p.head.Result.Ungated, trial.Of(p.head.Result)
+		row.UnknownVersion = p.plan.Unversioned
+		if p.plan.Unversioned && p.head.Reused {
+			row.JudgedAt = &p.head.Judged
+		}
 	}
 	row.Calls, row.Tokens, row.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
 	if worthDetail(row) {
@@ -318,11 +325,11 @@ func compareVerdicts(p pair) Class {
 	switch {
 	case was == is:
 		return Unchanged
-	case p.plan.BaseDigests.D == p.plan.HeadDigests.D:
-		return Flaky
+	case p.plan.BaseDigests.D == p.plan.HeadDigests.D && !p.plan.Unversioned:
+		return Flaky // another version of the agent would be a reason
 	case is < was:
 		return Regression
-	case p.plan.BaseDigests.J == p.plan.HeadDigests.J:
+	case p.plan.BaseDigests.J == p.plan.HeadDigests.J && p.plan.BaseDigests.D != p.plan.HeadDigests.D:
 		return Unchanged
 	}
 	return Improvement

@@ -116,6 +116,32 @@ func TestClassOfTheSameDigest(t *testing.T) {
 	}
 }
 
+// TestClassOfAnUnknownVersion holds that another verdict under the same digest is
+// a change of the agent where another version of it may have answered.
+func TestClassOfAnUnknownVersion(t *testing.T) {
+	s := reporttest.New()
+	s.Add("a/worse", pass(1), fail(0, ""), definition)
+	s.Add("b/better", fail(0, ""), pass(1), definition)
+	s.Add("c/lenient", fail(0.6, ""), pass(0.6), definition)
+	for i := range s.In.Plan.Rows {
+		row := &s.In.Plan.Rows[i]
+		row.HeadDigests.J, row.Unversioned = row.BaseDigests.J, true
+		if row.Key != "c/lenient" {
+			row.HeadDigests = row.BaseDigests
+		}
+	}
+	var got []Class
+	for _, row := range Compare(s.In).Cases {
+		got = append(got, *row.Class)
+		if !row.UnknownVersion || row.JudgedAt != nil {
+			t.Errorf("%s: unknown version %t, judged at %v", row.Key, row.UnknownVersion, row.JudgedAt)
+		}
+	}
+	if diff := cmp.Diff([]Class{Regression, Improvement, Unchanged}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestAnotherRuleIsNoImprovement holds that a case which passes because less is
 // asked of it has not improved, and that one which fails because more is asked
 // stands against the change all the same.

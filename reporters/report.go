@@ -5,6 +5,8 @@
 package reporters
 
 import (
+	"time"
+
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/tally"
@@ -146,6 +148,11 @@ type Row struct {
 	Accepted *Order `json:"accepted,omitempty"`
 	// Trial is there for cases that were run again, or with two prompts.
 	Trial *trial.Trial `json:"trial,omitempty"`
+	// UnknownVersion says that nobody knows which version of the agent gave the
+	// verdict. JudgedAt is there where it was reused then, and is when the agent
+	// was asked.
+	UnknownVersion bool       `json:"unknown_version,omitempty"`
+	JudgedAt       *time.Time `json:"judged_at,omitempty"`
 	// Detail is there for cases that people will want to look into.
 	Detail *Detail `json:"detail,omitempty"`
 }

@@ -30,6 +30,7 @@ type project struct {
 	forge  *forgetest.Forge
 	folder string // of the repository
 	server string // of git
+	model  string // where it answers
 	token  string // of its jobs
 	inputs map[string]string
 	cache  *cache
@@ -46,6 +47,9 @@ type project struct {
 	patience int
 }
 
+// agentPath is where the model answers as an agent does.
+const agentPath = "/agent"
+
 // A head whose prompt has this word is answered wrongly.
 const wrong = "sourly"
 
@@ -54,6 +58,7 @@ func newProject(t *testing.T) *project {
 	p := &project{t: t, forge: forgetest.New(t), folder: t.TempDir(), token: forgetest.TokenActions, cache: &cache{}}
 	model := httptest.NewServer(http.HandlerFunc(p.answer))
 	t.Cleanup(model.Close)
+	p.model = model.URL
 	p.serve()
 	p.forge.SetPermission("maintainer", "write")
 	p.git("init", "-q", "-b", "main")
@@ -107,6 +112,10 @@ func (p *project) answer(w http.ResponseWriter, r *http.Request) {
 		reply = "no"
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Path == agentPath {
+		fmt.Fprintf(w, `{"messages": [{"role": "assistant", "content": %q}]}`, reply)
+		return
+	}
 	fmt.Fprintf(w, `{"model": "small", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": %q}}], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}`, reply)
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
@@ -124,10 +125,14 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 	if err != nil {
 		return nil, err
 	}
+	invocation, err := controller.Invoke(ctx, book, time.Now())
+	if err != nil {
+		return nil, err
+	}
 	choice := s.filter().Choose()
 	req := controller.Request{
 		Head: head, ConfigFile: a.configFile, Select: choice.Func(), Statuses: s.statuses, Targets: targets, All: s.all,
-		Ledger: book, LookupEnv: a.lookupEnv,
+		Ledger: book, LookupEnv: a.lookupEnv, Invocation: invocation,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 	}
 	if ref != "" {

@@ -145,6 +145,10 @@ type Target struct {
 // Everything but a model runs its own.
 func (t Target) RunsTools() bool { return t.Kind == Model }
 
+// Unversioned reports whether nobody knows which version of the target answers:
+// an agent runs whatever is deployed, and does not say what that is.
+func (t Target) Unversioned() bool { return t.Provider == HTTP && t.Revision == RevisionNone }
+
 // TakesImages reports whether the file says that the target takes images.
 func (t Target) TakesImages() bool { return t.AcceptsImages != nil && *t.AcceptsImages }
 

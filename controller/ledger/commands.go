@@ -85,9 +85,20 @@ func (l *Ledger) Commands(ctx context.Context, repository string, number int) ([
 	return found, l.store.Fault("read the commands", err)
 }
 
-// SeeHead notes that a commit is the head of a pull request, and gives those that
-// were noted before, with the time at which each was.
-func (l *Ledger) SeeHead(ctx context.Context, repository string, number int, head string) (map[string]time.Time, error) {
+// FirstSeen gives when a commit was first noted as the head of a pull request, or
+// of a branch where the number is 0. One that was not is noted now.
+func (l *Ledger) FirstSeen(ctx context.Context, repository string, number int, head string) (time.Time, error) {
+	for {
+		heads, err := l.SeeHead(ctx, repository, number, head)
+		if seen, known := heads[head]; err != nil || known {
+			return seen, err
+		}
+	}
+}
+
+// Heads gives the commits that were noted as heads of a pull request, with the
+// time at which each was.
+func (l *Ledger) Heads(ctx context.Context, repository string, number int) (map[string]time.Time, error) {
 	heads := map[string]time.Time{}
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var sha string
@@ -96,8 +107,24 @@ func (l *Ledger) SeeHead(ctx context.Context, repository string, number int, hea
 		heads[sha] = time.UnixMilli(seen).UTC()
 		return err
 	}, "SELECT head, seen FROM heads WHERE repository = ? AND pull_request = ?", repository, number)
+	return heads, l.store.Fault("read the heads", err)
+}
+
+// ForgetHead takes back that a commit was noted as a head at the given time. A
+// later note of it stays.
+func (l *Ledger) ForgetHead(ctx context.Context, repository string, number int, head string, seen time.Time) error {
+	return l.store.Fault("forget a head", l.store.Submit(ctx, func(t *store.Tx) error {
+		return t.Exec("DELETE FROM heads WHERE repository = ? AND pull_request = ? AND head = ? AND seen = ?",
+			repository, number, head, seen.UnixMilli())
+	}))
+}
+
+// SeeHead notes that a commit is the head of a pull request, and gives those that
+// were noted before, with the time at which each was.
+func (l *Ledger) SeeHead(ctx context.Context, repository string, number int, head string) (map[string]time.Time, error) {
+	heads, err := l.Heads(ctx, repository, number)
 	if _, known := heads[head]; err != nil || known {
-		return heads, l.store.Fault("read the heads", err)
+		return heads, err
 	}
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		return t.Exec("INSERT INTO heads (repository, pull_request, head, seen) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",

@@ -95,6 +95,22 @@ func testHeads(t *testing.T, b backend) {
 			want[head] = k.now
 		}
 	}
+	if got, err := k.FirstSeen(t.Context(), forgeRepo, 7, "aaa"); err != nil || !got.Equal(epoch) {
+		t.Errorf("aaa was first seen %v, %v", got, err)
+	}
+	// A note that somebody else made since stays.
+	for _, at := range []time.Time{k.now, epoch} {
+		if err := k.ForgetHead(t.Context(), forgeRepo, 7, "aaa", at); err != nil {
+			t.Fatal(err)
+		}
+		got, err := k.Heads(t.Context(), forgeRepo, 7)
+		if _, known := got["aaa"]; err != nil || known != at.Equal(k.now) || len(got) < 2 {
+			t.Errorf("after aaa of %v was forgotten: %v, %v", at, got, err)
+		}
+	}
+	if got, err := k.FirstSeen(t.Context(), forgeRepo, 7, "aaa"); err != nil || !got.Equal(k.now) {
+		t.Errorf("aaa was seen again %v, %v", got, err)
+	}
 	if got, err := k.SeeHead(t.Context(), forgeRepo, 8, "ddd"); err != nil || len(got) != 0 {
 		t.Errorf("another pull request has %v, %v", got, err)
 	}

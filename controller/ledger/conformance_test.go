@@ -208,7 +208,7 @@ func testRoundTrip(t *testing.T, b backend) {
 	decided, err := k.Decided(t.Context(), scope, []string{"", d.D, "unknown", d.D})
 	k.check(err)
 	want := *in.Decision
-	want.E, want.J, want.Created = d.E, d.J, epoch
+	want.E, want.J, want.Created, want.Oldest = d.E, d.J, epoch, epoch
 	if diff := cmp.Diff(map[string]ledger.Decision{d.D: want}, decided); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
 	}

@@ -99,17 +99,17 @@ func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (ma
 		var i int
 		var d Decision
 		var body sql.RawBytes
-		var created int64
-		if err := rows.Scan(&i, &d.E, &d.J, &body, &created); err != nil {
+		var created, oldest int64
+		if err := rows.Scan(&i, &d.E, &d.J, &body, &created, &oldest); err != nil {
 			return err
 		}
 		if err := json.Unmarshal(body, &d); err != nil {
 			return fmt.Errorf("verdict %s: %w", digests[i], err)
 		}
-		d.Created = time.UnixMilli(created).UTC()
+		d.Created, d.Oldest = time.UnixMilli(created).UTC(), time.UnixMilli(oldest).UTC()
 		found[digests[i]] = d
 		return nil
-	}, "SELECT q.key, v.e, v.j, v.body, v.created "+fromVerdicts, scope.namespace(), scope.since(), scope.until())
+	}, "SELECT q.key, v.e, v.j, v.body, v.created, v.oldest "+fromVerdicts, scope.namespace(), scope.since(), scope.until())
 	return found, l.store.Fault("read the verdicts", err)
 }
 

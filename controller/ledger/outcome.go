@@ -40,10 +40,12 @@ type Decision struct {
 	// Samples is on how many samples it rests, ≥ 1.
 	Samples int `json:"samples"`
 
-	// The digests and the time are filled in by reading.
+	// The digests and the times are filled in by reading. Oldest is when the
+	// oldest of the samples was made.
 	E       string    `json:"-"`
 	J       string    `json:"-"`
 	Created time.Time `json:"-"`
+	Oldest  time.Time `json:"-"`
 }
 
 // An Outcome is everything that a run found out about one case.

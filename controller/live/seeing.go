@@ -186,6 +186,7 @@ func (s *seeing) plan(ctx context.Context) (*Look, error) {
 		Also:       s.pinned(),
 		ConfigFile: s.cfg.ConfigFile, LookupEnv: s.cfg.LookupEnv, Now: s.cfg.Now,
 		Ledger: place.Ledger, HeadTrust: operator, BaseTrust: operator,
+		Looked: s.looked(),
 	}
 	folders := append(load.Folders(s.config.Settings()), s.cfg.ConfigFile)
 	req.Changed = func(_ context.Context, outside []string) ([]string, error) {
@@ -200,6 +201,7 @@ func (s *seeing) plan(ctx context.Context) (*Look, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
+	s.touch(prepared)
 	return &Look{Prepared: prepared, Problems: prepared.Problems, Differing: len(differ), Base: s.commit, files: s.files}, nil
 }
 

@@ -483,6 +483,8 @@ func (s *Session) all(ctx context.Context) {
 	}
 	req := s.look.Prepared.Request
 	req.All = true
+	now := s.opts.Now()
+	req.Looked = func(plan.Row) time.Time { return now }
 	prepared, err := controller.Prepare(ctx, req)
 	if err != nil {
 		s.fault(err)

@@ -117,6 +117,7 @@ type Tree struct {
 	snapshot *load.Snapshot
 	differ   map[string]string // path → hash, for what differs from base
 	extra    []string          // files that planned cases were built from
+	touched  map[string]touch  // by ID, of the affected cases; nil before the first plan
 	begun    bool
 	failed   bool // the last look had a fault
 

@@ -220,6 +220,9 @@ func Settle(p *Plan, known []Known) {
 		case known[i].Executed > 0:
 			row.Reasons = append(row.Reasons, Reason{"samples", row.Head.Origin.File, fmt.Sprintf("%d of %d samples are stored", known[i].Executed, n)})
 		}
+		if why := known[i].Passed; why != nil && row.Action == Run {
+			row.Reasons = append(row.Reasons, *why)
+		}
 		if len(row.Reasons) == 0 && row.Action != Reuse {
 			row.Reasons = row.lacks()
 		}

@@ -120,6 +120,9 @@ type Known struct {
 	// Unread says why nothing that is stored may serve the case; nil where it
 	// may.
 	Unread *Reason
+	// Passed says why samples that are stored do not serve the case, which would
+	// have no need of more otherwise; nil where there are none.
+	Passed *Reason
 }
 
 // OutlineDigits is how many hex digits of a part's digest are kept to tell later
@@ -175,6 +178,9 @@ type Row struct {
 	MovedFrom string
 	// Known is what the ledger has for the head's digests.
 	Known Known
+	// Unversioned says that nobody knows which version of the agent answers: what
+	// is stored of the case may be the answer of another one.
+	Unversioned bool
 	// Edited are the fields in which the case differs from base although
 	// nothing that bears on its verdict does: name, description, tags,
 	// difficulty, weight. Empty for a case that anything else is done with.

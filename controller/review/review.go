@@ -343,10 +343,14 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 		// Whether the forge takes it shows at the end.
 		_ = r.pending(ctx)
 	}
+	seen, err := r.Ledger.FirstSeen(ctx, r.Known, r.number, r.head)
+	if err != nil {
+		return nil, err
+	}
 	prepared, err := controller.PrepareCommits(ctx, controller.Commits{
 		Repo: repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust:      ledger.Trust{Level: r.level, Repository: r.Known, PullRequest: r.number},
-		HeadConfig: r.approved, Anew: r.asked(), Before: r.due(),
+		HeadConfig: r.approved, Anew: r.asked(), Before: r.due(), Seen: seen,
 	})
 	if err != nil {
 		return nil, err

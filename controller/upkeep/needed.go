@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -67,6 +68,7 @@ func (r Roots) Needed(ctx context.Context) ([]plan.Digests, error) {
 		prepared, err := controller.Prepare(ctx, controller.Request{
 			Head: s, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
 			HeadTrust: ledger.Trust{Level: ledger.LevelOperator},
+			Looked:    func(plan.Row) time.Time { return time.Time{} }, // whatever its age
 		})
 		if err != nil {
 			return nil, err

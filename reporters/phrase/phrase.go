@@ -158,6 +158,21 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
+// Age writes how long ago something was, in its largest unit: "less than a
+// minute", "1 hour", "12 days".
+func Age(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < time.Hour:
+		return Count(int(d.Minutes()), "minute")
+	case d < day:
+		return Count(int(d.Hours()), "hour")
+	}
+	return Count(int(d/day), "day")
+}
+
 // Clean makes text that came from outside safe to print: invalid UTF-8 and
 // control characters become visible signs, characters without a width that
 // can hide or reorder text are left out. Line breaks and tabs stay.

@@ -46,6 +46,10 @@ func TestNumbers(t *testing.T) {
 		{"many seconds", Duration(42 * time.Second), "42 s"},
 		{"minutes", Duration(134 * time.Second), "2 min 14 s"},
 		{"hours", Duration(65 * time.Minute), "1 h 5 min"},
+		{"just now", Age(59 * time.Second), "less than a minute"},
+		{"a minute ago", Age(119 * time.Second), "1 minute"},
+		{"hours ago", Age(23 * time.Hour), "23 hours"},
+		{"days ago", Age(300 * time.Hour), "12 days"},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, tc.got, tc.want)

@@ -17,13 +17,7 @@ import (
 func Report(w io.Writer, r *reporters.Report, o Options) error {
 	p := newPage(o)
 	s := reporters.Arrange(r)
-	for _, n := range r.Notices {
-		name := n.Case
-		if name == "" {
-			name = n.File
-		}
-		p.paragraph(margin{"! ", yellow}, strings.TrimSpace(name+" "+n.Message), yellow)
-	}
+	p.notices(r.Notices)
 	keys := p.keyColumns(s)
 	for _, row := range s.Blocking {
 		p.blocking(r, row, keys)
@@ -42,6 +36,16 @@ func Report(w io.Writer, r *reporters.Report, o Options) error {
 	p.targets(r.Targets)
 	p.summary(r)
 	return p.writeTo(w)
+}
+
+func (p *page) notices(all []reporters.Notice) {
+	for _, n := range all {
+		name := n.Case
+		if name == "" {
+			name = n.File
+		}
+		p.paragraph(margin{"! ", yellow}, strings.TrimSpace(name+" "+n.Message), yellow)
+	}
 }
 
 // The columns of a row: mark and word, key, scores.

@@ -111,6 +111,9 @@ func (p *page) result(u board.Update) {
 		keys = max(keys, phrase.Columns(phrase.Line(row.Key)))
 	}
 	keys = min(keys, p.Width-wordColumns-scoreColumns)
+	if u.Report != nil {
+		p.notices(u.Report.Notices)
+	}
 	for _, row := range rows {
 		p.watched(u, row, keys)
 	}

@@ -1,0 +1,64 @@
+package controller_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/target"
+)
+
+// TestAnInvocationIsContinuedForADay where it was broken off, as a killed process
+// leaves it.
+func TestAnInvocationIsContinuedForADay(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	b := newBench(t)
+	b.book = ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }})
+	cfg := settings()
+	cfg.Targets = map[string]config.Target{"bot": {Name: "bot", Provider: config.HTTP, Kind: config.Agent, URL: "https://h", Revision: config.RevisionNone}}
+	run := func(isKilled bool) int64 {
+		t.Helper()
+		invocation, err := controller.Invoke(t.Context(), b.book, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := controller.Prepare(t.Context(), controller.Request{
+			Head:       controller.State{Commit: controller.Worktree, FS: files(), Config: cfg},
+			ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: operator, LookupEnv: nowhere,
+			Invocation: invocation, Now: func() time.Time { return now },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := controller.Execution{ID: controller.NewID(), Open: func(config.Target, controller.State) (target.Target, error) { return b.calculator, nil }}
+		b.calls.Store(0)
+		report, err := p.Execute(t.Context(), e)
+		if err == nil && !isKilled {
+			err = p.Store(t.Context(), e, report, now)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.calls.Load()
+	}
+	for _, step := range []struct {
+		name     string
+		after    time.Duration
+		isKilled bool
+		calls    int64
+	}{
+		{"the first", 0, true, 4},
+		{"one that continues it", time.Hour, false, 0},
+		{"a new one", time.Hour, true, 4},
+		{"one that is too late to continue it", 25 * time.Hour, true, 4},
+		{"one that continues that", time.Hour, false, 0},
+	} {
+		now = now.Add(step.after)
+		if got := run(step.isKilled); got != step.calls {
+			t.Errorf("%s made %d calls, want %d", step.name, got, step.calls)
+		}
+	}
+}
