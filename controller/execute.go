@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/run/purse"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/target/secret"
@@ -39,6 +40,9 @@ type Execution struct {
 	Observe func(Progress)
 	// Control, when set, can end the run early.
 	Control *run.Control
+	// Breakers remember which endpoints are down. Defaults to some of this
+	// execution's own.
+	Breakers *limit.Breakers
 	// Open opens a target. Defaults to target.New with the process's
 	// environment.
 	Open func(t config.Target, s State) (target.Target, error)
@@ -144,6 +148,9 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 	base := slices.DeleteFunc(p.baseJobs(in.Base), p.without(in.Head))
 	p.need(head, base)
 	e.purse = p.purse()
+	if e.Breakers == nil {
+		e.Breakers = &limit.Breakers{}
+	}
 	progress := Progress{Total: len(head) + len(base)}
 	observe := func(base bool) func(run.Event) {
 		return func(ev run.Event) {
@@ -292,7 +299,8 @@ func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job
 	}
 	return run.Run(ctx, run.Config{
 		Ledger: p.Ledger, Trust: trust, Programs: programs, Targets: targets, Roles: RoleTargets(s.Config.Roles),
-		Purse: e.purse, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control, Now: p.Now,
+		Purse: e.purse, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control,
+		Breakers: e.Breakers, Now: p.Now,
 	}, jobs)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -42,6 +43,9 @@ type app struct {
 	// now and wait pace the writes to a forge; nil means the real clock.
 	now  func() time.Time
 	wait func(ctx context.Context, d time.Duration) error
+
+	// breakers remember for the life of the process which endpoints are down.
+	breakers *limit.Breakers
 
 	json       bool
 	strict     bool
@@ -91,7 +95,7 @@ func Main(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "gavel: find the working directory:", err)
 		return exitInternal
 	}
-	a := &app{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, dir: dir, program: os.Args[0]}
+	a := &app{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, dir: dir, program: os.Args[0], breakers: &limit.Breakers{}}
 	return a.command(ctx, args)
 }
 

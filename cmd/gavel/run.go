@@ -82,7 +82,7 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, programs.Close()) }()
-	e.ID, e.Scrub = controller.NewID(), p.Scrub()
+	e.ID, e.Scrub, e.Breakers = controller.NewID(), p.Scrub(), a.breakers
 	e.Programs, e.Withhold = programs.Judges, programs.Withhold(p, e.Withhold)
 	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
 		env := target.Env{Lookup: a.lookupEnv, Files: s.FS, Transport: transport}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/run/purse"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -46,10 +47,17 @@ func atPrice(u verdict.Usage, price *config.Price) verdict.Usage {
 // refused notes that the job, or a call of it, was not allowed.
 func (w *work) refused(err error) {
 	var short *purse.Shortage
-	if !errors.As(err, &short) {
+	var down *limit.Down
+	why := ""
+	switch {
+	case errors.As(err, &short):
+		why = short.Summary()
+	case errors.As(err, &down):
+		why = down.Error()
+	default:
 		return
 	}
 	w.counting.Lock()
 	defer w.counting.Unlock()
-	w.unrun = short.Summary()
+	w.unrun = why
 }

@@ -69,6 +69,9 @@ type Config struct {
 	Observe func(Event)
 	// Control, when set, can end the run early.
 	Control *Control
+	// Breakers remember which endpoints are down, for several runs. Defaults to
+	// some of the run's own.
+	Breakers *limit.Breakers
 
 	// Now defaults to time.Now.
 	Now func() time.Time
@@ -98,8 +101,8 @@ type Outcome struct {
 	Transcripts []verdict.Transcript
 	// Stopped is true when the run was cancelled before the case ended.
 	Stopped bool
-	// Unrun says which budget did not suffice to judge the case; empty where
-	// it was judged.
+	// Unrun says which budget was too small to judge the case, or which target
+	// is down; empty where it was judged.
 	Unrun string
 }
 
@@ -175,7 +178,7 @@ func newRunner(cfg Config, jobs []Job) *runner {
 		inUse[j.Target] = true
 	}
 	for name, t := range cfg.Targets {
-		r.limits[name] = limit.New(t.Config)
+		r.limits[name] = limit.New(t.Config, r.Breakers.Of(t.Config, r.Revision), limit.Clock{Now: r.Now, Sleep: r.Sleep, Jitter: r.Jitter})
 		r.room += 2 * r.limits[name].Size()
 		if inUse[name] {
 			r.workers += r.limits[name].Size()

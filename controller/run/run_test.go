@@ -176,6 +176,7 @@ func greeting(key string) *schema.Case {
 
 func TestTransportErrorsAreTriedAgain(t *testing.T) {
 	b := newBench(t)
+	b.clock = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
 		switch n {
 		case 0:

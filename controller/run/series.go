@@ -148,6 +148,10 @@ func (k *stock) trial(i int) *trial {
 
 // take drives and measures a sample as far as it is not stored.
 func (s *series) take(ctx context.Context, t *trial) error {
+	if err := s.down(t); err != nil {
+		s.refused(err)
+		return t.fail(ctx, err)
+	}
 	if t.fresh {
 		if err := s.execute(ctx, t); err != nil || t.sample.Error != "" {
 			return err

@@ -31,8 +31,6 @@ const (
 	// firstBackoff doubles with every attempt, up to maxBackoff.
 	firstBackoff = 500 * time.Millisecond
 	maxBackoff   = 30 * time.Second
-	// maxPause bounds what a provider may ask us to wait.
-	maxPause = 2 * time.Minute
 	// roleTimeout bounds a call to a judge or extractor whose target sets none.
 	roleTimeout = 120 * time.Second
 )
@@ -46,6 +44,9 @@ func (r *runner) applyDefaults() {
 	}
 	if r.Jitter == nil {
 		r.Jitter = rand.Float64
+	}
+	if r.Breakers == nil {
+		r.Breakers = &limit.Breakers{}
 	}
 	if r.Purse == nil {
 		r.Purse = purse.New(purse.Means{})
@@ -90,9 +91,10 @@ type session struct {
 	// live is true once a call was not found in the journal.
 	live bool
 	// left is what remains of the timeout that calls are allowed: of the whole
-	// sample with the target, of each call with a judge. Waiting for a free place
-	// or for a provider to recover does not count.
+	// sample with the target, of each call with a judge. Once a call was sent,
+	// begun, waiting for the provider counts, too; waiting for a free place does not.
 	left, allowed time.Duration
+	begun         bool
 	spent         verdict.Usage
 }
 
@@ -272,96 +274,4 @@ func (s *session) delimiter(key ledger.CallKey) string {
 	mac := hmac.New(sha256.New, s.Ledger.Secret())
 	fmt.Fprintf(mac, "%s %d %s %d %d", key.Digest, key.Ordinal, key.Role, key.Attempt, key.Seq)
 	return hex.EncodeToString(mac.Sum(nil)[:12])
-}
-
-// allow begins a timeout that the following calls share.
-func (s *session) allow(timeout time.Duration) { s.left, s.allowed = timeout, timeout }
-
-// call sends one request, again after transport errors, within what is left
-// of the timeout, and again while an agent is being deployed.
-func (s *session) call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
-	t, pace, whole := s.Targets[name], s.limits[name], s.left
-	if t.Target == nil {
-		return target.Reply{}, fmt.Errorf("there is no target %s", name)
-	}
-	for attempt := 1; ; attempt++ {
-		reply, late, err := s.once(ctx, name, req)
-		if err == nil {
-			if err = s.checkRevision(t.Config, reply); err != nil {
-				s.spent = s.spent.Add(reply.Usage) // though it is of no use
-			}
-		}
-		var fault *target.Error
-		switch {
-		case err == nil:
-			return reply, nil
-		case ctx.Err() != nil:
-			return target.Reply{}, ctx.Err()
-		case s.awaits(t.Config, err):
-			attempt = 0
-			s.left = whole
-			if err := s.Sleep(ctx, deployPause); err != nil {
-				return target.Reply{}, err
-			}
-			continue
-		case late || s.left <= 0:
-			return target.Reply{}, fmt.Errorf("target %s timed out after %s%s", name, s.allowed, attempts(attempt))
-		case !errors.As(err, &fault) || !fault.Retry:
-			return target.Reply{}, err
-		case attempt == maxAttempts:
-			return target.Reply{}, fmt.Errorf("%w%s", err, attempts(attempt))
-		}
-		if err := s.backoff(ctx, pace, attempt, fault); err != nil {
-			return target.Reply{}, err
-		}
-	}
-}
-
-// once sends a request one time and takes what it took from the timeout. late
-// means that the timeout ended it.
-func (s *session) once(ctx context.Context, name string, req target.Request) (reply target.Reply, late bool, err error) {
-	release, err := s.limits[name].Acquire(ctx, s.Sleep)
-	if err != nil {
-		return target.Reply{}, false, err
-	}
-	t := s.Targets[name]
-	slip, err := s.claim.Reserve(ctx, t.Config, req)
-	if err != nil {
-		release(0)
-		s.refused(err)
-		return target.Reply{}, false, paid(ctx, err)
-	}
-	call, end := underway(ctx)
-	defer end()
-	callCtx, cancel := context.WithTimeout(call, s.left)
-	defer cancel()
-	start := s.Now()
-	reply, err = t.Target.Respond(callCtx, req)
-	s.left -= s.Now().Sub(start)
-	release(reply.Usage.Tokens())
-	reply.Usage = atPrice(reply.Usage, t.Config.Price)
-	if fault := s.claim.Settle(ctx, slip, name, took(slip.Amount, reply.Usage, err)); fault != nil {
-		return target.Reply{}, false, &storeError{fault}
-	}
-	return reply, callCtx.Err() != nil && ctx.Err() == nil, err
-}
-
-func attempts(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return fmt.Sprintf(", %d attempts", n)
-}
-
-// backoff waits before the next attempt: as long as the provider asks, else
-// exponentially with jitter. A wait that the provider asks for holds up all
-// calls to the target.
-func (s *session) backoff(ctx context.Context, pace *limit.Limiter, attempt int, fault *target.Error) error {
-	wait := min(firstBackoff<<(attempt-1), maxBackoff)
-	wait = wait/2 + time.Duration(s.Jitter()*float64(wait)/2)
-	if fault.After > 0 {
-		wait = min(fault.After, maxPause)
-		pace.Pause(s.Now().Add(wait))
-	}
-	return s.Sleep(ctx, wait)
 }

@@ -29,7 +29,7 @@ type work struct {
 
 	counting sync.Mutex
 	// spent and made are what calls cost that belong to no sample, unrun says
-	// which budget refused a call; all are guarded by counting.
+	// which budget or which target that is down refused a call; all are guarded by counting.
 	spent, made verdict.Usage
 	unrun       string
 }

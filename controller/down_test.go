@@ -1,0 +1,57 @@
+package controller_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// locked refuses everybody.
+type locked struct{ calls atomic.Int64 }
+
+func (l *locked) Respond(context.Context, target.Request) (target.Reply, error) {
+	l.calls.Add(1)
+	return target.Reply{}, &target.Error{Target: "bot", Status: 403, Message: "403 Forbidden"}
+}
+
+// TestAbuse32ADownTargetLeavesTheGateOpen runs a repository again and again
+// whose target is down: the gate is undetermined and says why, and once that is
+// known each run asks once.
+func TestAbuse32ADownTargetLeavesTheGateOpen(t *testing.T) {
+	b, down := newBench(t), &locked{}
+	var breakers limit.Breakers
+	var report *reporters.Report
+	for n, calls := range []int64{4, 8, 10, 11, 12} {
+		p, err := controller.Prepare(t.Context(), controller.Request{
+			Head: controller.State{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
+			Ledger: b.book, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err = p.Execute(t.Context(), controller.Execution{
+			ID: "run", Breakers: &breakers, Open: func(config.Target, controller.State) (target.Target, error) { return down, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := down.calls.Load(); got != calls {
+			t.Errorf("%d calls after run %d, want %d", got, n+1, calls)
+		}
+		if report.Gate.Result != reporters.GateUndetermined {
+			t.Errorf("run %d: the gate is %+v", n+1, report.Gate)
+		}
+	}
+	if report.Summary.NotRun < 3 || report.Summary.Pass != 0 {
+		t.Errorf("%+v", report.Summary)
+	}
+	if got, want := report.Gate.Reason, "1 case ended in an error; 3 cases were not run, since target bot is down: 12 calls in a row failed, the last with: 403 Forbidden"; got != want {
+		t.Errorf("the gate says %q, want %q", got, want)
+	}
+}

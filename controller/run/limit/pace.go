@@ -1,0 +1,116 @@
+package limit
+
+import "time"
+
+const (
+	// firstPause doubles with every refusal in a row, up to lastPause, where the
+	// provider does not say how long to wait; maxPause bounds what it may say.
+	firstPause = 500 * time.Millisecond
+	lastPause  = 30 * time.Second
+	maxPause   = 2 * time.Minute
+	// growth is how many replies for each slot open one slot more, and quicken
+	// how many replies in a row raise the rate by a twentieth.
+	growth  = 4
+	quicken = 20
+	// memory bounds the time over which a rate is measured.
+	memory = time.Minute
+)
+
+// A pace is what a Limiter has learned of how often its provider may be asked:
+// after a refusal it asks half as much at once and no faster than it was
+// answered before, and grows slowly from there.
+type pace struct {
+	// until is the end of the current pause. free is when the next call may be
+	// sent so that calls are interval apart; 0 is not at all.
+	until, free time.Time
+	interval    time.Duration
+	// sent numbers the calls. Those up to barrier were sent before the last
+	// refusal was heard, so that theirs are no other.
+	sent, barrier int
+	// refusals counts those in a row, replies the calls since the last one.
+	refusals, replies int
+	// open is how many of all slots are open, opening the replies towards the
+	// next one.
+	all, open, opening int
+	// answered counts replies since began, for the rate.
+	answered float64
+	began    time.Time
+}
+
+// at is when the next call may be sent.
+func (p *pace) at() time.Time {
+	if p.free.After(p.until) {
+		return p.free
+	}
+	return p.until
+}
+
+// send notes that a call is sent, and numbers it.
+func (p *pace) send(now time.Time) int {
+	if p.began.IsZero() {
+		p.began = now
+	}
+	if p.interval > 0 {
+		p.free = now.Add(p.interval)
+	}
+	p.sent++
+	return p.sent
+}
+
+// hear learns from what became of a call. It reports whether a refusal is
+// another than the last one.
+func (p *pace) hear(call int, o Outcome, now time.Time, jitter func() float64) bool {
+	wait := min(o.After, maxPause)
+	switch {
+	case o.Kind == Answered:
+		p.reply(call, now)
+	case o.Kind == Throttled && call > p.barrier:
+		p.refusals++
+		if wait <= 0 {
+			wait = min(firstPause<<min(p.refusals-1, 10), lastPause)
+			wait = wait/2 + time.Duration(jitter()*float64(wait)/2)
+		}
+		p.slow(now, wait)
+		p.pause(now.Add(wait))
+		return true
+	}
+	if wait > 0 {
+		p.pause(now.Add(wait))
+	}
+	return false
+}
+
+func (p *pace) pause(until time.Time) {
+	if until.After(p.until) {
+		p.until = until
+	}
+}
+
+// slow halves what is asked at once, and keeps calls as far apart as they were
+// answered, the wait included.
+func (p *pace) slow(now time.Time, wait time.Duration) {
+	if p.answered >= 1 {
+		took := now.Add(wait).Sub(p.began)
+		p.interval = min(time.Duration(1.1*float64(took)/p.answered), 2*wait)
+	}
+	p.open = max(p.open/2, 1)
+	p.barrier, p.replies, p.opening = p.sent, 0, 0
+}
+
+func (p *pace) reply(call int, now time.Time) {
+	if p.answered++; now.Sub(p.began) > memory {
+		p.answered, p.began = p.answered/2, p.began.Add(now.Sub(p.began)/2)
+	}
+	if call <= p.barrier {
+		return // sent before the refusal
+	}
+	if p.refusals > 0 {
+		p.refusals, p.answered, p.began = 0, 1, p.until
+	}
+	if p.opening++; p.open < p.all && p.opening >= growth*p.open {
+		p.open, p.opening = p.open+1, 0
+	}
+	if p.replies++; p.replies%quicken == 0 {
+		p.interval -= p.interval / 20
+	}
+}

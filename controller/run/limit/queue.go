@@ -1,0 +1,82 @@
+package limit
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// A queue lets a number of callers in at once, the others in their order, those
+// that are urgent first.
+type queue struct {
+	mu sync.Mutex
+	// in is how many are in of size; waiting are the urgent ones and the others.
+	// All are guarded by mu.
+	size, in int
+	waiting  [2][]chan struct{}
+}
+
+func newQueue(size int) *queue { return &queue{size: size} }
+
+// enter waits for room. Unless it returns an error the caller must call leave.
+func (q *queue) enter(ctx context.Context, urgent bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	line := 1
+	if urgent {
+		line = 0
+	}
+	q.mu.Lock()
+	if q.in < q.size && len(q.waiting[0])+len(q.waiting[1]) == 0 {
+		q.in++
+		q.mu.Unlock()
+		return nil
+	}
+	called := make(chan struct{})
+	q.waiting[line] = append(q.waiting[line], called)
+	q.mu.Unlock()
+	select {
+	case <-called:
+	case <-ctx.Done():
+	}
+	if ctx.Err() == nil {
+		return nil
+	}
+	// A place may come free in the moment in which the call is given up.
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if i := slices.Index(q.waiting[line], called); i >= 0 {
+		q.waiting[line] = slices.Delete(q.waiting[line], i, i+1)
+		return ctx.Err()
+	}
+	q.in--
+	q.call()
+	return ctx.Err()
+}
+
+func (q *queue) leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.in--
+	q.call()
+}
+
+// resize changes how many may be in. Those above it are not sent out.
+func (q *queue) resize(size int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.size = size
+	q.call()
+}
+
+// call lets in whom there is room for. The caller holds mu.
+func (q *queue) call() {
+	for line := range q.waiting {
+		for q.in < q.size && len(q.waiting[line]) > 0 {
+			close(q.waiting[line][0])
+			q.waiting[line] = q.waiting[line][1:]
+			q.in++
+		}
+	}
+}
