@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,6 +35,8 @@ type prFlags struct {
 	cacheKeys  bool
 	// patience is how long a forge that does not answer is asked again.
 	patience time.Duration
+	programs string
+	bots     string
 }
 
 func (a *app) prCommand() *cobra.Command {
@@ -56,6 +61,8 @@ func (a *app) prCommand() *cobra.Command {
 	flags.IntVar(&f.number, "pr", 0, "number of the pull request, such as 7 (default: that of the event)")
 	flags.StringVar(&f.baseLedger, "base-ledger", "", "ledger from which is taken over what base knows, such as base/ledger.db; it may be missing")
 	flags.DurationVar(&f.patience, "forge-timeout", 10*time.Minute, "how long the forge is asked again while it does not answer or take the report, such as 20m")
+	flags.StringVar(&f.programs, "programs", review.ProgramsWriters, "programs of a head that are run: of people who may write (writers), only of approved heads (approved), as base has them (base-only) or none (never)")
+	flags.StringVar(&f.bots, "bots", "", "ids of bots that count as people who may write, such as 41898282,29139614")
 	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the names under which the ledgers of the event are kept in a cache, a line each")
 	return cmd
 }
@@ -106,6 +113,10 @@ func (a *app) inherit(ctx context.Context, w *workspace, from string) error {
 
 // pullRequest reviews what the flags or the event name.
 func (a *app) pullRequest(ctx context.Context, f prFlags) error {
+	bots, err := f.trust()
+	if err != nil {
+		return err
+	}
 	event, repo, err := a.subject(f.repo, f.number)
 	if err != nil {
 		return err
@@ -135,7 +146,7 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 	}
 	event.Number = max(event.Number, f.number)
 	cfg := a.reviewing(here, book, client, repo)
-	cfg.Retry = a.retry(f)
+	cfg.Retry, cfg.Programs, cfg.Bots = a.retry(f), f.programs, bots
 	j := ci.Job{Review: cfg, Output: a.env("GITHUB_OUTPUT")}
 	result, err := j.Judge(ctx, event)
 	if errors.Is(err, review.ErrNoBase) {
@@ -156,6 +167,21 @@ func (a *app) retry(f prFlags) backoff.Config {
 	return backoff.Config{For: f.patience, Now: a.now, Wait: a.wait, Tell: func(err error, wait time.Duration) {
 		a.note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
 	}}
+}
+
+// trust checks the flags that say whose programs are run, and gives the bots.
+func (f prFlags) trust() (bots []int64, err error) {
+	if !slices.Contains(review.ProgramChoices, f.programs) {
+		return nil, usageError("--programs: %q is not one of %s", f.programs, strings.Join(review.ProgramChoices, ", "))
+	}
+	for _, text := range strings.FieldsFunc(f.bots, func(r rune) bool { return r == ',' || r == ' ' }) {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || id <= 0 {
+			return nil, usageError("--bots: %q is not the id of an account; write numbers, such as 41898282", text)
+		}
+		bots = append(bots, id)
+	}
+	return bots, nil
 }
 
 // subject is what the flags name, else what the job's event is about.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -123,4 +124,52 @@ func TestProgramsOfAPullRequest(t *testing.T) {
 			t.Errorf("%s%s, want the agent of head to have answered", stdout, stderr)
 		}
 	})
+}
+
+// TestProgramsOfPeopleWhoMayWrite run as the head has them, in the sandbox, unless
+// the job or a bot that pushed demands an approval.
+func TestProgramsOfPeopleWhoMayWrite(t *testing.T) {
+	needsIsolation(t)
+	for _, tt := range []struct {
+		pusher string
+		args   []string
+		said   string
+	}{
+		{"maintainer", nil, "agent of head, 0 tokens, gavel-scratch-"},
+		{"maintainer", []string{"--programs", "approved", "--bots", ""}, "agent/words.sh is changed here: programs run as base has them until the head is approved"},
+		{"maintainer", []string{"--programs", "never"}, "it starts a program, and the operator allows none"},
+		{"helper[bot]", nil, ", who pushed it, is a bot"},
+		{"helper[bot]", []string{"--bots", "41898282, HELPER"}, "agent of head, 0 tokens, gavel-scratch-"},
+	} {
+		j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+		j.replace(t, withPrograms(), map[string]string{
+			"agent/words.sh": "words=\"agent of head, $(env | grep -c TOKEN) tokens, ${HOME##*/}\"\n",
+		})
+		for i, arg := range tt.args {
+			tt.args[i] = strings.ReplaceAll(arg, "HELPER", fmt.Sprint(j.forge.UserID("helper[bot]")))
+		}
+		j.forge.Push("friendlier-support", j.head, tt.pusher)
+		stdout, stderr, _ := j.run(t, tt.args...)
+		summary, err := os.ReadFile(j.summary)
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(summary), "<wbr>", ""), tt.said) {
+			t.Errorf("%s %q: %s%s\n%s\n%v, want %q", tt.pusher, tt.args, stdout, stderr, summary, err, tt.said)
+		}
+	}
+}
+
+// TestTrustOfAJob that is written wrongly is refused before anything is read.
+func TestTrustOfAJob(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	for want, args := range map[string][]string{
+		`--programs: "writer" is not one of writers, approved, base-only, never`: {"--programs", "writer"},
+		`--bots: "dependabot" is not the id of an account`:                       {"--bots", "7,dependabot"},
+		`--bots: "-7" is not the id of an account`:                               {"--bots", "-7"},
+	} {
+		if _, stderr, code := j.run(t, args...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%q: exit code %d: %s", args, code, stderr)
+		}
+	}
+	if n := len(j.forge.Requests()); n > 0 {
+		t.Errorf("%d requests", n)
+	}
 }

@@ -93,9 +93,9 @@ func (j *job) move(t *testing.T, head string) {
 
 // run is one job for the pull request: the checkout may be new, the ledger is
 // in it.
-func (j *job) run(t *testing.T) (stdout, stderr string, code int) {
+func (j *job) run(t *testing.T, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return j.call(t, "pr", "--repo", "octo/demo", "--pr", "1")
+	return j.call(t, append([]string{"pr", "--repo", "octo/demo", "--pr", "1"}, more...)...)
 }
 
 // event is one job that an event starts.

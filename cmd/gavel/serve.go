@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
 	"github.com/gavel-evals/gavel/controller/serve/operator"
@@ -169,18 +168,6 @@ func policyOf(file *config.Server) serve.Policy {
 func (s *serving) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
 	now := s.now.Load()
 	e.Observe = func(controller.Progress) {} // several runs would draw over one another
-	if now.file.Trust.Programs == "never" {
-		inner := e.Withhold
-		e.Withhold = func(row plan.Row) string {
-			if _, starts := p.Starts(row); starts {
-				return "it starts a program, and the operator of this server allows none"
-			}
-			if inner == nil {
-				return ""
-			}
-			return inner(row)
-		}
-	}
 	// The accounts of a day are by repository: each gets an equal share, so that
 	// all together stay within the operator's budget.
 	cfg := *p.Head.Config

@@ -34,7 +34,7 @@ type Server struct {
 	Trust        ServerTrust
 	// Budget is for all runs of a day.
 	Budget Limits
-	// Bots are user ids whose comments are heard.
+	// Bots are user ids that are heard and trusted as people who may write.
 	Bots []int64
 	Poll time.Duration
 }
@@ -80,7 +80,8 @@ type Repository struct {
 
 // ServerTrust says what pull requests are allowed.
 type ServerTrust struct {
-	// Forks is approve, plan or never; Programs base-only, approved or never.
+	// Forks is approve, plan or never; Programs writers, approved, base-only or
+	// never.
 	Forks, Programs string
 	Sandbox         ServerSandbox
 }
@@ -176,7 +177,7 @@ func (f serverForm) server() *Server {
 		Listen: cmp.Or(f.Listen, "127.0.0.1:8080"), Hosts: f.Hosts, Data: cmp.Or(f.Data, "/var/lib/gavel"),
 		Credentials: make(map[string]Credential, len(f.Credentials)),
 		Trust: ServerTrust{
-			Forks: cmp.Or(f.Trust.Forks, "approve"), Programs: cmp.Or(f.Trust.Programs, "approved"),
+			Forks: cmp.Or(f.Trust.Forks, "approve"), Programs: cmp.Or(f.Trust.Programs, "writers"),
 			Sandbox: ServerSandbox{
 				Accept: cmp.Or(f.Trust.Sandbox.Accept, "isolated"), Read: f.Trust.Sandbox.Read,
 				Path: f.Trust.Sandbox.Path, Network: f.Trust.Sandbox.Network,

@@ -67,7 +67,7 @@ func TestServerDefaults(t *testing.T) {
 	want := &Server{
 		Listen: "127.0.0.1:8080", Data: "/var/lib/gavel", Ledger: "/var/lib/gavel/ledger.db",
 		Repositories: []Repository{{Name: "octo/demo", Forge: DefaultForge, Config: "gavel.yaml"}},
-		Trust:        ServerTrust{Forks: "approve", Programs: "approved", Sandbox: ServerSandbox{Accept: "isolated"}},
+		Trust:        ServerTrust{Forks: "approve", Programs: "writers", Sandbox: ServerSandbox{Accept: "isolated"}},
 		Poll:         time.Minute,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || len(problems) > 0 {

@@ -35,11 +35,7 @@ type wireComment struct {
 	Body    string    `json:"body"`
 	Created time.Time `json:"created_at"`
 	Updated time.Time `json:"updated_at"`
-	User    struct {
-		wireUser
-		ID   int64  `json:"id"`
-		Type string `json:"type"`
-	} `json:"user"`
+	User    wireUser  `json:"user"`
 	// Gitea fills in one of the two, GitHub always the first.
 	IssueURL string `json:"issue_url"`
 	PullURL  string `json:"pull_request_url"`
@@ -49,7 +45,7 @@ func (w wireComment) comment() Comment {
 	number, _ := strconv.Atoi(path.Base(cmp.Or(w.PullURL, w.IssueURL))) // 0 is no pull request
 	return Comment{
 		ID: w.ID, Number: number, Author: w.User.Login, AuthorID: w.User.ID, Body: w.Body,
-		Bot:     w.User.Type == "Bot" || strings.HasSuffix(w.User.Login, "[bot]"),
+		Bot:     w.User.user().Bot,
 		Created: w.Created, Updated: w.Updated,
 	}
 }

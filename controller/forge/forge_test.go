@@ -46,11 +46,11 @@ func newClient(t *testing.T, base string, clock *forgetest.Clock) *forge.Client 
 func TestPull(t *testing.T) {
 	same := forge.Pull{
 		Number: 7, Repo: demo, RepoID: 1, HeadSHA: headSHA, HeadRef: "prompts", HeadRepo: demo,
-		BaseSHA: baseSHA, BaseRef: "main", Author: "maintainer", Open: true,
+		BaseSHA: baseSHA, BaseRef: "main", Author: "maintainer", AuthorID: 100, Open: true,
 	}
 	fork, gone, closed := same, same, same
 	fork.Fork, fork.HeadRepo, fork.Author = true, forge.Repo{Owner: "stranger", Name: "demo"}, "stranger"
-	gone.Fork, gone.HeadRepo, gone.Author = true, forge.Repo{}, ""
+	gone.Fork, gone.HeadRepo, gone.Author, gone.AuthorID = true, forge.Repo{}, "", 0
 	closed.Open, closed.Draft = false, true
 	wire := forgetest.Pull{Number: 7, HeadSHA: headSHA, HeadRef: "prompts", BaseSHA: baseSHA}
 	tests := []struct {

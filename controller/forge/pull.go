@@ -24,8 +24,11 @@ type Pull struct {
 	// HeadRepo is where the head comes from; zero if that repository was
 	// deleted.
 	HeadRepo Repo
-	// Author is the login, "" for a deleted account.
-	Author string
+	// Author is the login, "" for a deleted account; AuthorID survives renames.
+	Author   string
+	AuthorID int64
+	// Bot is true for an author that is not a person.
+	Bot bool
 	// Fork is true unless the head is known to be in Repo itself.
 	Fork  bool
 	Open  bool
@@ -44,10 +47,6 @@ type wirePull struct {
 	User   wireUser `json:"user"`
 	Head   wireSide `json:"head"`
 	Base   wireSide `json:"base"`
-}
-
-type wireUser struct {
-	Login string `json:"login"`
 }
 
 type wireSide struct {
@@ -69,7 +68,7 @@ func (w wirePull) pull() (Pull, error) {
 		return Pull{}, errors.New("pull_request.number is missing")
 	}
 	p := Pull{
-		Number: w.Number, Author: w.User.Login, Draft: w.Draft, Open: w.State == "open",
+		Number: w.Number, Author: w.User.Login, AuthorID: w.User.ID, Bot: w.User.user().Bot, Draft: w.Draft, Open: w.State == "open",
 		HeadSHA: w.Head.SHA, HeadRef: w.Head.Ref, BaseSHA: w.Base.SHA, BaseRef: w.Base.Ref,
 	}
 	if w.Base.Repo == nil {

@@ -37,7 +37,7 @@ func (r *Review) Unapprovable() string {
 }
 
 // approvable reports whether an approval lets programs of the head run.
-func (r *Review) approvable() bool { return r.Programs == ProgramsApproved || r.Programs == "" }
+func (r *Review) approvable() bool { return r.Programs == ProgramsApproved || r.byWriters() }
 
 // anew says since when it counts what is stored of a case.
 func (r *Review) anew(key string) (since time.Time, why plan.Reason) {

@@ -72,8 +72,9 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 	}
 }
 
-// TestAbuse06ProgramsOfTheHead are those of base until the head is approved, and
-// always where the operator wants that.
+// TestAbuse06ProgramsOfTheHead are those of base until the head is approved, unless
+// people who may write have opened and pushed it, and always where the operator
+// wants that.
 func TestAbuse06ProgramsOfTheHead(t *testing.T) {
 	agent := func(words string) map[string][]byte {
 		return map[string][]byte{"agent.sh": []byte("echo " + words + "\n")}
@@ -85,14 +86,33 @@ func TestAbuse06ProgramsOfTheHead(t *testing.T) {
 	for name, test := range map[string]struct {
 		pull               forgetest.Pull
 		programs, approved string
-		runs, own          bool
-		said               string
+		// pushers brought the branch to the head, the last one wins.
+		pushers   []string
+		bots      []string
+		runs, own bool
+		said      string
 	}{
 		"nobody approved":            {said: "agent.sh is changed here: programs run as base has them until the head is approved"},
 		"another is approved":        {approved: another, said: "until the head is approved"},
 		"approved":                   {approved: "head", runs: true, own: true},
 		"a fork, approved":           {pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: "head", runs: true, own: true},
 		"the operator runs base's":   {programs: review.ProgramsBase, approved: "head", said: "programs run as base has them"},
+		"a writer's own":             {pushers: []string{"maintainer"}, runs: true, own: true},
+		"of another writer":          {pushers: []string{"maintainer", "mona"}, runs: true, own: true},
+		"and pushed by a bot":        {pushers: []string{"maintainer", "helper[bot]"}, said: "until the head is approved, since helper[bot], who pushed it, is a bot"},
+		"and pushed by a listed bot": {pushers: []string{"helper[bot]"}, bots: []string{"helper[bot]"}, runs: true, own: true},
+		"and pushed by a reader":     {pushers: []string{"reader"}, said: "it is not known that reader, who pushed it, has write permission"},
+		"by a deleted account":       {pushers: []string{"-"}, said: "it is not known who pushed it"},
+		"another branch's":           {pushers: []string{"other:maintainer"}, said: "it is not known who pushed it"},
+		"a reader opened it":         {pull: forgetest.Pull{Author: "reader"}, pushers: []string{"maintainer"}, said: "reader has no write permission"},
+		"a bot opened it":            {pull: forgetest.Pull{Author: "helper[bot]"}, pushers: []string{"maintainer"}, said: "helper[bot] has no write permission"},
+		"a listed bot opened it":     {pull: forgetest.Pull{Author: "helper[bot]"}, pushers: []string{"maintainer"}, bots: []string{"helper[bot]"}, runs: true, own: true},
+		"a listed bot's fork":        {pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "helper[bot]"}, bots: []string{"helper[bot]"}, said: "fork"},
+		"a writer's fork":            {pull: forgetest.Pull{HeadRepo: "mona/demo", Author: "mona"}, pushers: []string{"mona"}, said: "fork"},
+		"a writer's, stricter":       {programs: review.ProgramsApproved, pushers: []string{"maintainer"}, said: "programs run as base has them until the head is approved"},
+		"a writer's, base's":         {programs: review.ProgramsBase, pushers: []string{"maintainer"}, said: "programs run as base has them"},
+		"a writer's, none":           {programs: review.ProgramsNever, pushers: []string{"maintainer"}, own: true, said: "the operator allows none"},
+		"approved, none":             {programs: review.ProgramsNever, approved: "head", own: true, said: "the operator allows none"},
 		"a fork, another's approval": {pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: another, said: "until somebody with write permission approves"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,6 +121,17 @@ func TestAbuse06ProgramsOfTheHead(t *testing.T) {
 			test.pull.Number, test.pull.HeadSHA, test.pull.HeadRef, test.pull.BaseSHA = 1, d.head, "topic", d.base
 			d.forge.AddPull(test.pull)
 			d.cfg.Programs = test.programs
+			d.forge.SetPermission("mona", "write")
+			for _, login := range test.pushers {
+				branch, who, other := strings.Cut(login, ":")
+				if !other {
+					branch, who = "topic", login
+				}
+				d.forge.Push(branch, d.head, who)
+			}
+			for _, login := range test.bots {
+				d.cfg.Bots = append(d.cfg.Bots, d.forge.UserID(login))
+			}
 			inner := d.cfg.Execute
 			var runs, own bool
 			d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {

@@ -3,22 +3,37 @@ package review
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
 // programs says which programs are run for a head that nobody has merged: those
-// of base, or those of an approved head. A case is withheld where its programs, the definition that names
-// them or a file that they are to read is not what base has. As a program may
-// load more than it declares, even the others see base's files only.
+// of base, or those of a head that is approved or that people who may write have
+// pushed. A case is withheld where its programs, the definition that names them or
+// a file that they are to read is not what base has. As a program may load more
+// than it declares, even the others see base's files only.
 func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *controller.Execution) error {
+	if r.Programs == ProgramsNever {
+		e.Withhold = p.WithholdPrograms(e.Withhold, func() string { return "it starts a program, and the operator allows none" })
+		return nil
+	}
 	if r.merged || r.approved && r.approvable() {
 		return nil
 	}
 	until := ""
 	if r.approvable() {
 		until = " until the head is approved"
+	}
+	starts := func(row plan.Row) bool { _, starts := p.Starts(row); return starts }
+	if r.byWriters() && r.trust.Run && r.pull != nil && slices.ContainsFunc(p.Plan.Rows, starts) {
+		stranger := r.stranger(ctx)
+		if stranger == "" {
+			return nil
+		}
+		until += ", since " + stranger
 	}
 	changed, err := p.Changed(ctx, nil)
 	if err != nil {
@@ -40,4 +55,42 @@ func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *contro
 		}
 	}
 	return nil
+}
+
+// byWriters reports whether people who may write need no approval.
+func (r *Review) byWriters() bool { return r.Programs == ProgramsWriters || r.Programs == "" }
+
+// listed reports whether an account is a bot that counts as a person.
+func (c *Config) listed(user forge.User) bool {
+	return user.Bot && slices.Contains(c.Bots, user.ID)
+}
+
+// stranger says why the head's programs need an approval: who opened the pull
+// request or pushed its head is not a person who may write. It is empty where
+// both are. Whoever the commits name says nothing: anybody may write any name.
+func (r *Review) stranger(ctx context.Context) string {
+	if r.pull.Fork {
+		return "the head comes from a fork"
+	}
+	if r.pull.Bot && !r.listed(forge.User{ID: r.pull.AuthorID, Bot: true}) {
+		return r.pull.Author + ", who opened the pull request, is a bot"
+	}
+	pusher, err := r.Client.Pusher(ctx, r.Repository, r.pull.HeadRef, r.head)
+	switch {
+	case err != nil:
+		return "it is not known who pushed it" // the case is worth more than a second try
+	case r.listed(pusher):
+		return ""
+	case pusher.Bot:
+		return pusher.Login + ", who pushed it, is a bot"
+	}
+	// That its author may write is known: else nothing would run.
+	if pusher.ID == r.pull.AuthorID && pusher.ID != 0 {
+		return ""
+	}
+	permission, err := r.Client.Permission(ctx, r.Repository, pusher.Login)
+	if err != nil || !permission.CanWrite() {
+		return fmt.Sprintf("it is not known that %s, who pushed it, has write permission", pusher.Login)
+	}
+	return ""
 }

@@ -65,8 +65,11 @@ type Config struct {
 	// Forks constants. Defaults to [ForksApprove].
 	Forks string
 	// Programs says which programs of a head are run that nobody has merged: one
-	// of the Programs constants. Defaults to [ProgramsApproved].
+	// of the Programs constants. Defaults to [ProgramsWriters].
 	Programs string
+	// Bots are the ids of accounts that count as people who may write, although
+	// they are bots.
+	Bots []int64
 	// Recall gives the newest report of a commit that is stored, nil where there
 	// is none. One that holds nothing open is published again, so that to look
 	// twice costs nothing and changes nothing. Defaults to recalling nothing.
@@ -92,8 +95,12 @@ const (
 const (
 	ProgramsBase     = "base-only" // those that are as base has them
 	ProgramsApproved = "approved"  // those of an approved head, too
-	ProgramsNever    = "never"     // none, which is for Execute to see to
+	ProgramsWriters  = "writers"   // and those of a head that people who may write opened and pushed
+	ProgramsNever    = "never"     // none
 )
+
+// ProgramChoices are the Programs constants, the default one first.
+var ProgramChoices = []string{ProgramsWriters, ProgramsApproved, ProgramsBase, ProgramsNever}
 
 // An Abandoned is the cause of a context that ends a review whose result
 // nobody waits for any more. Both statuses of the commit say its reason; no
@@ -166,6 +173,8 @@ type Review struct {
 	// level is what samples of head are stored under.
 	level ledger.Level
 	trust forge.Trust
+	// pull is as it was read, nil for what is not a pull request.
+	pull *forge.Pull
 	// merged means that programs of the head are run as they are: it is what
 	// the default branch has, or what somebody who may merge has queued.
 	merged bool
@@ -205,11 +214,15 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 	}
 	cfg := r.cfg
 	cfg.Repository = pull.Repo // as it is called now, and written
-	return &Review{
+	out := &Review{
 		Config: cfg, head: pull.HeadSHA, base: pull.BaseSHA, number: number, level: ledger.LevelPull, closed: !pull.Open, id: pull.RepoID,
 		refs:  []string{"refs/heads/" + pull.BaseRef, fmt.Sprintf("refs/pull/%d/head", number)},
-		trust: forge.Trusted(event, &pull, permission),
-	}, nil
+		trust: forge.Trusted(event, &pull, permission), pull: &pull,
+	}
+	if !pull.Fork && cfg.listed(forge.User{ID: pull.AuthorID, Bot: pull.Bot}) {
+		out.trust = forge.Trust{Run: true} // no forge tells what a bot may do, and the operator vouches for it
+	}
+	return out, nil
 }
 
 // ErrNoBase means that a push to another branch than the default one has nothing

@@ -34,6 +34,7 @@ func (f *Forge) routes() http.Handler {
 			"GET " + repo + "/pulls":                            f.listPulls,
 			"GET " + repo + "/pulls/{number}":                   f.getPull,
 			"GET " + repo + "/collaborators/{login}/permission": f.getPermission,
+			"GET " + repo + "/activity":                         f.listActivity,
 			"GET " + repo + "/issues/comments":                  f.recentComments,
 			repo + "/issues/{first}/{second}":                   f.issue,
 			"POST " + repo + "/issues/comments/{id}/reactions":  f.react,

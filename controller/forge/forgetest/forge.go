@@ -161,6 +161,7 @@ type Forge struct {
 	tokens      map[string]minted
 	given       []string // tokens, in the order in which Apps got them
 	talk        int      // changes of comments
+	pushes      []push   // the newest last
 	unchanged   int      // answers that were what the caller had
 }
 

@@ -1,0 +1,32 @@
+package forgetest
+
+import (
+	"net/http"
+	"slices"
+)
+
+// A push is that a branch of the repository came to a commit.
+type push struct{ ref, sha, login string }
+
+// Push notes that an account brought a branch to a commit, "-" for one that was
+// deleted since.
+func (f *Forge) Push(branch, sha, login string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pushes = append(f.pushes, push{"refs/heads/" + branch, sha, login})
+}
+
+// listActivity tells who pushed what, the newest first. Gitea has no such path.
+func (f *Forge) listActivity(w http.ResponseWriter, r *http.Request) {
+	if isGitea(r) {
+		notFound(w)
+		return
+	}
+	all := []any{}
+	for _, p := range slices.Backward(f.pushes) {
+		if p.ref == r.URL.Query().Get("ref") {
+			all = append(all, map[string]any{"ref": p.ref, "after": p.sha, "activity_type": "push", "actor": f.user(p.login)})
+		}
+	}
+	reply(w, http.StatusOK, all)
+}
