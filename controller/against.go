@@ -40,7 +40,7 @@ func (p *Prepared) against(ctx context.Context) error {
 // sideAgainst is one side with every case for each of the targets that it has.
 // The problems are those of all of them.
 func (p *Prepared) sideAgainst(ctx context.Context, s State) (plan.Side, *load.Snapshot, []schema.Problem, error) {
-	side := plan.NewSide(s.Commit, nil, plan.Environment{})
+	side := plan.NewSide(s.Commit, s.Config.DefaultTarget, nil)
 	env, err := p.environment(s)
 	if err != nil {
 		return side, nil, nil, err
@@ -62,7 +62,6 @@ func (p *Prepared) sideAgainst(ctx context.Context, s State) (plan.Side, *load.S
 		}
 		one := p.side(s, loaded, env)
 		maps.Copy(side.Cases, one.Cases)
-		maps.Copy(side.Digests, one.Digests)
 		maps.Copy(side.Invalid, one.Invalid)
 		snapshot = loaded.Snapshot()
 		for _, problem := range loaded.Problems {

@@ -227,7 +227,7 @@ func (p *Prepared) without(head map[string]reporters.Outcome) func(run.Job) bool
 			continue
 		}
 		if o, ok := head[r.Head.ID()]; ok && (o.Unrun != "" || o.Result.Verdict == verdict.Error) {
-			lacking[r.Head], lacking[r.Base] = true, true
+			lacking[r.HeadCase], lacking[r.BaseCase] = true, true
 		}
 	}
 	return func(j run.Job) bool { return lacking[j.Case] }
@@ -239,7 +239,7 @@ func (p *Prepared) headJobs() []run.Job {
 		switch r.Action {
 		case plan.Run, plan.Rejudge, plan.Redecide:
 			jobs = append(jobs, run.Job{
-				Case: r.Head, Digests: r.HeadDigests, Target: r.Target,
+				Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target,
 				Scope: p.headScope(p.servedBy(r)),
 			})
 		}
@@ -267,7 +267,7 @@ func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
 			continue
 		}
 		jobs = append(jobs, run.Job{
-			Case: r.Base, Digests: r.BaseDigests, Target: name,
+			Case: r.BaseCase, Digests: r.BaseDigests, Target: name,
 			Scope: p.readScope(p.BaseTrust, p.Base.Config, name),
 		})
 	}

@@ -13,10 +13,10 @@ func (p *Prepared) Needed() []plan.Digests {
 	var all []plan.Digests
 	for _, r := range p.Plan.Rows {
 		if r.Head != nil {
-			all = append(all, parts(r.Head, r.HeadDigests, p.headStored)...)
+			all = append(all, parts(r.HeadCase, r.HeadDigests, p.headStored)...)
 		}
 		if r.Base != nil {
-			all = append(all, parts(r.Base, r.BaseDigests, p.baseStored)...)
+			all = append(all, parts(r.BaseCase, r.BaseDigests, p.baseStored)...)
 		}
 	}
 	return all
@@ -53,9 +53,9 @@ func (p *Prepared) Redecide(digest string, samples []verdict.Sample) (verdict.Re
 	for _, r := range p.Plan.Rows {
 		switch {
 		case r.Head != nil && r.HeadDigests.D == digest:
-			return verdict.DecideCase(r.Head, samples), true
+			return verdict.DecideCase(r.HeadCase, samples), true
 		case r.Base != nil && r.BaseDigests.D == digest:
-			return verdict.DecideCase(r.Base, samples), true
+			return verdict.DecideCase(r.BaseCase, samples), true
 		}
 	}
 	return verdict.Result{}, false

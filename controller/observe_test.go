@@ -90,7 +90,7 @@ func readBy(state controller.State, row plan.Row) string {
 			text += "\n" + file + "=" + string(files[file].Data)
 		}
 	}
-	for _, m := range row.Head.Drive.Messages {
+	for _, m := range row.HeadCase.Drive.Messages {
 		for _, b := range m.Blocks {
 			if !t.RunsTools() && b.Path != "" {
 				text += "\n" + string(files[b.Path].Data)
@@ -166,16 +166,16 @@ func (s *stage) account(t *testing.T, run string, w *witness, row plan.Row) seen
 			out.executed += text + "\n"
 		}
 	}
-	for _, text := range w.programs[question(row.Head)] {
+	for _, text := range w.programs[question(row.HeadCase)] {
 		out.judged += text + "\n"
 	}
-	policy := row.Head.Policy
+	policy := row.HeadCase.Policy
 	out.executed += policy.Timeout.String()
 	sum := 0.0
-	for _, ev := range row.Head.Evaluators {
+	for _, ev := range row.HeadCase.Evaluators {
 		sum += ev.Weight
 	}
-	for i, ev := range row.Head.Evaluators {
+	for i, ev := range row.HeadCase.Evaluators {
 		out.judged += fmt.Sprint("\n", i, " ") + given(ev.Spec, w.costs[row.Key])
 		out.decided += fmt.Sprint(dump(reflect.ValueOf(ev.Rule)), ev.Weight/sum)
 		if c, ok := ev.Spec.(evaluator.Composite); ok {

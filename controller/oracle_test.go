@@ -165,8 +165,8 @@ func (p *provider) account(t *testing.T, prepared *controller.Prepared) (map[str
 		if s.executed == "" && row.Head.Skip == "" {
 			t.Fatalf("%s sent nothing", row.Key)
 		}
-		s.executed += row.Head.Policy.Timeout.String()
-		for _, ev := range row.Head.Evaluators {
+		s.executed += row.HeadCase.Policy.Timeout.String()
+		for _, ev := range row.HeadCase.Evaluators {
 			spec, err := json.Marshal(ev.Spec)
 			if err != nil {
 				t.Fatal(err)
@@ -183,7 +183,7 @@ func (p *provider) account(t *testing.T, prepared *controller.Prepared) (map[str
 				}
 			}
 		}
-		s.decided += fmt.Sprint(row.Head.Policy.Iterations)
+		s.decided += fmt.Sprint(row.HeadCase.Policy.Iterations)
 		out[word] = s
 		digests[word] = [3]string{row.HeadDigests.E, row.HeadDigests.J, row.HeadDigests.D}
 	}

@@ -51,13 +51,13 @@ func (p *Prepared) Starts(r plan.Row) (Start, bool) {
 			out.Inputs = append(out.Inputs, t.Inputs...)
 		}
 	}
-	for _, c := range []*schema.Case{r.Head, r.Base} {
+	for _, c := range []*schema.Case{r.HeadCase, r.BaseCase} {
 		if c == nil {
 			continue
 		}
 		for _, ev := range c.Evaluators {
 			programs := evaluator.ProgramsOf(ev.Spec)
-			starts = starts || c == r.Head && len(programs) > 0
+			starts = starts || c == r.HeadCase && len(programs) > 0
 			out.addPrograms(ev, programs)
 		}
 		for _, in := range c.Inputs {
@@ -66,7 +66,7 @@ func (p *Prepared) Starts(r plan.Row) (Start, bool) {
 			}
 		}
 	}
-	for _, m := range r.Head.Drive.Messages {
+	for _, m := range r.HeadCase.Drive.Messages {
 		for _, b := range m.Blocks {
 			if b.Path != "" {
 				out.Reads = append(out.Reads, b.Path)
@@ -94,10 +94,10 @@ func (p *Prepared) asks(r plan.Row) map[string]bool {
 	if r.Action == plan.Run {
 		names[r.Target] = true
 	}
-	for _, role := range r.Head.Roles() {
+	for _, role := range r.HeadCase.Roles() {
 		names[roles[role]] = true
 	}
-	for _, name := range ownJudges(r.Head) {
+	for _, name := range ownJudges(r.HeadCase) {
 		names[name] = true
 	}
 	return names

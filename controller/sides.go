@@ -84,10 +84,10 @@ func complete(base *plan.Side, head plan.Side, affected []string, env *plan.Envi
 		if _, loaded := slices.BinarySearch(affected, c.Origin.File); loaded {
 			continue
 		}
-		base.Cases[key], base.Digests[key] = c, head.Digests[key]
 		if env != nil {
-			base.Digests[key] = plan.Digest(c, env)
+			c = plan.NewEntry(c.Case, env)
 		}
+		base.Cases[key] = c
 	}
 }
 
@@ -208,7 +208,11 @@ func (p *Prepared) side(s State, loaded *load.Result, env plan.Environment) plan
 	if len(p.Statuses) > 0 {
 		cases = ofStatus(cases, p.Statuses)
 	}
-	side := plan.NewSide(s.Commit, cases, env)
+	entries := make([]*plan.Entry, len(cases))
+	for i, c := range cases {
+		entries[i] = plan.NewEntry(c, &env)
+	}
+	side := plan.NewSide(s.Commit, env.DefaultTarget, entries)
 	invalidate(&side, loaded.Problems)
 	// Where the file cannot be read, no definition was loaded either.
 	if ignored, err := load.Ignored(s.FS); err == nil {

@@ -125,7 +125,7 @@ func (in *Input) pair(row *plan.Row) pair {
 	return p
 }
 
-func known(outcomes map[string]Outcome, c *schema.Case) *Outcome {
+func known(outcomes map[string]Outcome, c *schema.CaseInfo) *Outcome {
 	if o, ok := outcomes[c.ID()]; ok {
 		return &o
 	}
@@ -139,7 +139,7 @@ func reused(o Outcome) *Outcome {
 	return &o
 }
 
-func active(c *schema.Case) bool { return c != nil && c.Skip == "" }
+func active(c *schema.CaseInfo) bool { return c != nil && c.Skip == "" }
 
 // unaffected reports whether both sides have the case under one decision
 // digest and it was not run again.

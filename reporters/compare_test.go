@@ -450,7 +450,7 @@ func TestConversations(t *testing.T) {
 		{"math/1/f", "", "", pass(1), pass(1)},
 	} {
 		row := s.Add(turn.key, turn.base, turn.head, definition)
-		for _, c := range []*schema.Case{row.Head, row.Base} {
+		for _, c := range []*schema.CaseInfo{row.Head, row.Base} {
 			if c != nil && turn.suite != "" {
 				c.Dialect, c.Labels.Groups, c.Labels.Conversation = schema.DialectEvalcase, []string{turn.suite}, turn.conversation
 			}

@@ -144,14 +144,14 @@ func TestNotices(t *testing.T) {
 	threshold := plan.Reason{Part: "threshold", File: "gavel.yaml", Message: "threshold changed"}
 	for i := range 3 {
 		row := s.Add(fmt.Sprintf("math/1/%d", i), pass(1), pass(1), threshold)
-		row.Base.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.7}}}
-		row.Head.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.5}}}
+		row.BaseCase.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.7}}}
+		row.HeadCase.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.5}}}
 	}
 	row := s.Add("math/2/loose", pass(1), pass(1), definition)
-	row.Base.Evaluators = []schema.Evaluator{
+	row.BaseCase.Evaluators = []schema.Evaluator{
 		{Name: "keyword", Rule: schema.Rule{Need: 0, Threshold: 0.5, Required: []string{"30 days"}}}, {Name: "tone"},
 	}
-	row.Head.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Need: 2, Threshold: 0.9}}}
+	row.HeadCase.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Need: 2, Threshold: 0.9}}}
 	s.Add("math/3/removed", fail(0, ""), nil, definition)
 	s.Add("math/3/green", pass(1), nil, definition)
 	s.Add("math/3/skipped", fail(0, ""), skipped, definition)

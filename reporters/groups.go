@@ -15,7 +15,7 @@ func groups(pairs []pair) []tally.Group { return sums(pairs, place) }
 // They stand beside the groups and not below them: the score of a suite is that
 // of its cases, whichever of them belong together.
 func conversations(pairs []pair) []tally.Group {
-	all := sums(pairs, func(c *schema.Case) tally.Place {
+	all := sums(pairs, func(c *schema.CaseInfo) tally.Place {
 		at := place(c)
 		if c.Labels.Conversation == "" {
 			at.Path = nil
@@ -27,7 +27,7 @@ func conversations(pairs []pair) []tally.Group {
 	return slices.DeleteFunc(all, func(g tally.Group) bool { return len(g.Path) < 2 }) // suites and all of them
 }
 
-func sums(pairs []pair, place func(*schema.Case) tally.Place) []tally.Group {
+func sums(pairs []pair, place func(*schema.CaseInfo) tally.Place) []tally.Group {
 	var t tally.Tree
 	for _, p := range pairs {
 		if c := p.plan.Head; c != nil {
@@ -43,7 +43,7 @@ func sums(pairs []pair, place func(*schema.Case) tally.Place) []tally.Group {
 	return t.Groups()
 }
 
-func place(c *schema.Case) tally.Place {
+func place(c *schema.CaseInfo) tally.Place {
 	at := tally.Place{Dialect: c.Dialect, Path: c.Labels.Groups}
 	if c.Beside {
 		at.Target = c.Target

@@ -126,7 +126,7 @@ func weakened(row *plan.Row) []string {
 		out = append(out, fmt.Sprintf("weakens the gate: weight %v → %v; this run counts base's", was, is))
 	}
 	if row.BaseDigests.D != row.HeadDigests.D {
-		out = append(out, weakerRules(row.Base, row.Head)...)
+		out = append(out, weakerRules(row.BaseCase, row.HeadCase)...)
 	}
 	return out
 }

@@ -104,7 +104,7 @@ func diff(rows []Row, pairs []pair) Diff {
 
 // difference is that of a row that has both scores. The turns of a conversation
 // go together, all other cases are on their own.
-func difference(row Row, head *schema.Case) stats.Pair {
+func difference(row Row, head *schema.CaseInfo) stats.Pair {
 	p := stats.Pair{Weight: row.Weight, Cluster: "case " + row.Key + "\x00" + row.Target}
 	if row.Score != nil && row.BaseScore != nil {
 		p.Difference = *row.Score - *row.BaseScore

@@ -110,11 +110,11 @@ func TestLowerSharesAreNamed(t *testing.T) {
 	}
 	s := reporttest.New()
 	row := s.Add("math/1/sum", fail(0.5, ""), pass(1), plan.Reason{Part: "weight", Message: "weight 1 → 0"})
-	row.Base.Evaluators = []schema.Evaluator{ev("exact", 1, nil), ev("tone", 1, map[string]float64{"kind": 1, "short": 1})}
-	row.Head.Evaluators = []schema.Evaluator{ev("exact", 1, nil), ev("tone", 9, map[string]float64{"kind": 1, "short": 3})}
+	row.BaseCase.Evaluators = []schema.Evaluator{ev("exact", 1, nil), ev("tone", 1, map[string]float64{"kind": 1, "short": 1})}
+	row.HeadCase.Evaluators = []schema.Evaluator{ev("exact", 1, nil), ev("tone", 9, map[string]float64{"kind": 1, "short": 3})}
 	more := s.Add("math/1/more", pass(1), pass(1), definition)
-	more.Base.Evaluators = []schema.Evaluator{ev("exact", 1, nil)}
-	more.Head.Evaluators = []schema.Evaluator{ev("exact", 0.5, nil), ev("tone", 0.5, nil)}
+	more.BaseCase.Evaluators = []schema.Evaluator{ev("exact", 1, nil)}
+	more.HeadCase.Evaluators = []schema.Evaluator{ev("exact", 0.5, nil), ev("tone", 0.5, nil)}
 	var got []string
 	for _, n := range Compare(s.In).Notices {
 		got = append(got, n.Case+" "+n.Message)

@@ -44,7 +44,7 @@ func (a *app) explain(ctx context.Context, w *workspace, book *ledger.Ledger, ke
 		return err
 	}
 	if row.Head != nil && row.Head.Dialect == schema.DialectTestcase {
-		if out.Identity, err = explain.IdentityAt(ctx, w.repo, row.Head, prepared.Head.Config.Settings()); err != nil {
+		if out.Identity, err = explain.IdentityAt(ctx, w.repo, row.HeadCase, prepared.Head.Config.Settings()); err != nil {
 			return err
 		}
 	}

@@ -86,9 +86,9 @@ type Evaluator struct {
 
 // Of reads what the ledger has of a planned case.
 func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
-	c, digests := row.Head, row.HeadDigests
+	c, digests := row.HeadCase, row.HeadDigests
 	if c == nil {
-		c, digests = row.Base, row.BaseDigests
+		c, digests = row.BaseCase, row.BaseDigests
 	}
 	out := Case{
 		Key: row.Key, File: c.Origin.File, Line: c.Origin.Line, Action: row.Action,

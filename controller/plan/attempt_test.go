@@ -149,7 +149,7 @@ func TestSettleCountsEveryInput(t *testing.T) {
 	} {
 		c := tt.of()
 		c.Policy.Iterations = 2
-		p := &Plan{Rows: []Row{{Head: c, Action: Run}}}
+		p := &Plan{Rows: []Row{{Head: &c.CaseInfo, HeadCase: c, Action: Run, Samples: c.Samples(), Steered: c.Policy.Steered()}}}
 		Settle(p, []Known{tt.known})
 		if got := p.Rows[0].Action; got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)

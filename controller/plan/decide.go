@@ -13,9 +13,8 @@ import (
 type Side struct {
 	// Commit is 40 hex digits or worktree.
 	Commit string
-	// Cases by ID; Digests go with them.
-	Cases   map[string]*schema.Case
-	Digests map[string]Digests
+	// Cases by ID.
+	Cases map[string]*Entry
 	// Invalid are the files of definitions that did not load.
 	Invalid map[string]bool
 	// Ignored reports whether .gavelignore names a file; nil where there is none.
@@ -24,19 +23,28 @@ type Side struct {
 	DefaultTarget string
 }
 
-// NewSide computes the digests of the cases in their environment.
-func NewSide(commit string, cases []*schema.Case, env Environment) Side {
-	s := Side{
-		Commit:  commit,
-		Cases:   make(map[string]*schema.Case, len(cases)),
-		Digests: make(map[string]Digests, len(cases)),
-		Invalid: map[string]bool{},
+// An Entry is a case on one side of a plan.
+type Entry struct {
+	*schema.CaseInfo
+	Digests Digests
+	// Samples is how many samples of the case are taken, ≥ 1.
+	Samples int
+	// Steered says that what is judged of the case decides what it sends next.
+	Steered bool
+	// Case is nil where it has not been loaded.
+	Case *schema.Case
+}
 
-		DefaultTarget: env.DefaultTarget,
-	}
-	for _, c := range cases {
-		s.Cases[c.ID()] = c
-		s.Digests[c.ID()] = Digest(c, &env)
+// NewEntry digests a case in its environment.
+func NewEntry(c *schema.Case, env *Environment) *Entry {
+	return &Entry{CaseInfo: &c.CaseInfo, Digests: Digest(c, env), Samples: c.Samples(), Steered: c.Policy.Steered(), Case: c}
+}
+
+// NewSide returns a side with the entries, none of them invalid.
+func NewSide(commit, defaultTarget string, entries []*Entry) Side {
+	s := Side{Commit: commit, Cases: make(map[string]*Entry, len(entries)), Invalid: map[string]bool{}, DefaultTarget: defaultTarget}
+	for _, e := range entries {
+		s.Cases[e.ID()] = e
 	}
 	return s
 }
@@ -55,7 +63,7 @@ type Options struct {
 // to judge it, as long as nothing is stored. base is nil when there is none.
 // [Settle] then takes what the ledger knows into account.
 func Compare(base *Side, head Side, opts Options) *Plan {
-	p := &Plan{Head: head.Commit}
+	p := &Plan{Head: head.Commit, Rows: make([]Row, 0, len(head.Cases))}
 	if base != nil {
 		p.Base = base.Commit
 	}
@@ -76,7 +84,7 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 	c := head.Cases[id]
 	row := Row{
 		Key: c.Key, Dialect: c.Dialect, Target: cmp.Or(c.Target, head.DefaultTarget),
-		Action: Run, Head: c, HeadDigests: head.Digests[id],
+		Action: Run, Head: c.CaseInfo, HeadCase: c.Case, HeadDigests: c.Digests, Samples: c.Samples, Steered: c.Steered,
 	}
 	if c.Skip != "" {
 		row.Action = Skip
@@ -85,7 +93,9 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 	if base == nil {
 		return row
 	}
-	row.Base, row.BaseDigests = base.Cases[id], base.Digests[id]
+	if was := base.Cases[id]; was != nil {
+		row.Base, row.BaseCase, row.BaseDigests = was.CaseInfo, was.Case, was.Digests
+	}
 	switch {
 	case row.Action == Skip:
 	case row.Base == nil:
@@ -93,7 +103,7 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 	case row.Base.Skip != "":
 		row.Reasons = []Reason{{"status", c.Origin.File, "active again: at base it was skipped (" + row.Base.Skip + ")"}}
 	case row.BaseDigests.D != row.HeadDigests.D:
-		row.Reasons = comparison{row.BaseDigests.Parts(), row.HeadDigests.Parts(), row.Base, c, opts.Changed}.reasons()
+		row.Reasons = comparison{row.BaseDigests.Parts(), row.HeadDigests.Parts(), row.BaseCase, c.Case, opts.Changed}.reasons()
 	default:
 		if opts.Always != nil {
 			if reason, ok := opts.Always(c.Key); ok {
@@ -103,13 +113,13 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 			}
 		}
 		row.Action = Reuse
-		row.Edited = edited(row.Base, c)
+		row.Edited = edited(row.Base, row.Head)
 	}
 	return row
 }
 
 // edited names the fields of two cases that differ and that no digest has.
-func edited(base, head *schema.Case) []string {
+func edited(base, head *schema.CaseInfo) []string {
 	was, is := base.Labels, head.Labels
 	var names []string
 	for _, field := range []struct {
@@ -146,7 +156,7 @@ func missing(base, head Side) []Row {
 		row := Row{
 			Key: c.Key, Dialect: c.Dialect, Target: cmp.Or(c.Target, base.DefaultTarget), Action: Removed,
 			Reasons: []Reason{{"removed", c.Origin.File, "the case is gone"}},
-			Base:    c, BaseDigests: base.Digests[id],
+			Base:    c.CaseInfo, BaseCase: c.Case, BaseDigests: c.Digests,
 		}
 		if head.Ignored != nil && head.Ignored(c.Origin.File) {
 			row.Reasons = []Reason{{Ignored, ignoreFile, "the case is gone: its file is ignored"}}
@@ -183,7 +193,7 @@ func pairMoved(rows []Row) []Row {
 		}
 		old, row := rows[from[0]], &rows[to[0]]
 		row.Action = Reuse
-		row.Base, row.BaseDigests, row.MovedFrom = old.Base, old.BaseDigests, old.Key
+		row.Base, row.BaseCase, row.BaseDigests, row.MovedFrom = old.Base, old.BaseCase, old.BaseDigests, old.Key
 		row.Reasons = []Reason{{"moved", row.Head.Origin.File, "moved from " + old.Key}}
 		drop[from[0]] = true
 	}
@@ -206,11 +216,11 @@ func Settle(p *Plan, known []Known) {
 		if row.Action != Run {
 			continue
 		}
-		n := row.Head.Samples()
+		n := row.Samples
 		switch {
 		case known[i].Decided != nil:
 			row.Action = Reuse
-		case row.Head.Policy.Steered() && known[i].Executed >= n:
+		case row.Steered && known[i].Executed >= n:
 			// There may be more attempts to make: only a decision says that not.
 			row.Reasons = append(row.Reasons, Reason{"samples", row.Head.Origin.File, "the first attempt is stored"})
 		case known[i].Judged >= n:

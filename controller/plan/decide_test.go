@@ -27,12 +27,21 @@ func kase(key, prompt string, threshold float64) *schema.Case {
 	}
 }
 
+// sideOf is a side with the cases, digested in the environment.
+func sideOf(commit string, cases []*schema.Case, env Environment) Side {
+	entries := make([]*Entry, len(cases))
+	for i, c := range cases {
+		entries[i] = NewEntry(c, &env)
+	}
+	return NewSide(commit, env.DefaultTarget, entries)
+}
+
 func skipped(c *schema.Case) *schema.Case {
 	c.Skip = "the test is not enabled"
 	return c
 }
 
-func side(cases ...*schema.Case) Side { return NewSide("c", cases, Environment{Config: "gavel.yaml"}) }
+func side(cases ...*schema.Case) Side { return sideOf("c", cases, Environment{Config: "gavel.yaml"}) }
 
 // actions is the plan as key → action, with the old key of a moved case.
 func actions(p *Plan) map[string]string {
@@ -91,7 +100,7 @@ func TestSeveralTargets(t *testing.T) {
 				all = append(all, &one)
 			}
 		}
-		return NewSide("c", all, env)
+		return sideOf("c", all, env)
 	}
 	base := beside(kase("a", "1", 1), kase("b", "1", 1), kase("gone", "1", 1))
 	delete(base.Cases, "b\x00large")
@@ -163,7 +172,7 @@ func TestSettleSince(t *testing.T) {
 		"nothing was decided ever": {kase("a", "2", 0.5), Known{}, "run: not judged before"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := Compare(nil, NewSide("c", []*schema.Case{test.now}, Environment{}), Options{})
+			p := Compare(nil, sideOf("c", []*schema.Case{test.now}, Environment{}), Options{})
 			Settle(p, []Known{test.known})
 			if got := string(p.Rows[0].Action) + ": " + Summarise(p.Rows[0].Reasons); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)

@@ -108,9 +108,9 @@ func TestReasonsOfRoles(t *testing.T) {
 		base, head Side
 		want       string
 	}{
-		"a judge is needed":    {NewSide("b", []*schema.Case{words}, env("m")), NewSide("h", []*schema.Case{both}, env("m")), "evaluator second is new in a.json"},
-		"and no longer":        {NewSide("b", []*schema.Case{both}, env("m")), NewSide("h", []*schema.Case{words}, env("m")), "evaluator second is gone in a.json"},
-		"the judge is another": {NewSide("b", []*schema.Case{both}, env("m")), NewSide("h", []*schema.Case{both}, env("n")), "judge model m → n in gavel.yaml"},
+		"a judge is needed":    {sideOf("b", []*schema.Case{words}, env("m")), sideOf("h", []*schema.Case{both}, env("m")), "evaluator second is new in a.json"},
+		"and no longer":        {sideOf("b", []*schema.Case{both}, env("m")), sideOf("h", []*schema.Case{words}, env("m")), "evaluator second is gone in a.json"},
+		"the judge is another": {sideOf("b", []*schema.Case{both}, env("m")), sideOf("h", []*schema.Case{both}, env("n")), "judge model m → n in gavel.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Compare(&test.base, test.head, Options{Changed: func(f string) bool { return f == "a.json" }})

@@ -171,9 +171,17 @@ type Row struct {
 	Action  Action
 	Reasons []Reason
 	// Head and Base are the case on each side; nil where it is not there.
-	Head, Base *schema.Case
+	Head, Base *schema.CaseInfo
+	// HeadCase and BaseCase are what it sends and measures. They are nil where
+	// that has not been loaded, which only a case that is not judged can do
+	// without.
+	HeadCase, BaseCase *schema.Case
 	// HeadDigests and BaseDigests go with them.
 	HeadDigests, BaseDigests Digests
+	// Samples is how many samples of Head are taken, ≥ 1.
+	Samples int
+	// Steered says that what is judged of Head decides what it sends next.
+	Steered bool
 	// MovedFrom is the case's key at base when only its key changed.
 	MovedFrom string
 	// Known is what the ledger has for the head's digests.

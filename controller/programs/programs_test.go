@@ -57,7 +57,7 @@ func TestWithhold(t *testing.T) {
 	}
 	p := &controller.Prepared{Request: controller.Request{Head: controller.State{Config: cfg}}}
 	row := func(target string) plan.Row {
-		return plan.Row{Key: "k", Target: target, Action: plan.Run, Head: &schema.Case{CaseInfo: schema.CaseInfo{Key: "k"}}}
+		return plan.Row{Key: "k", Target: target, Action: plan.Run, Head: &schema.CaseInfo{Key: "k"}, HeadCase: &schema.Case{}}
 	}
 	broken := New(t.Context(), Config{Policy: sandbox.Policy{Accept: "nowhere"}}).Withhold(p, nil)
 	if broken(row("agent")) == "" || broken(row("bot")) != "" {

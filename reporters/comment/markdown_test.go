@@ -209,7 +209,7 @@ func TestConversations(t *testing.T) {
 	s := reporttest.New()
 	for _, turn := range []string{"support/1/a", "support/1/b"} {
 		row := s.Add(turn, reporttest.Pass(1), reporttest.Pass(1), reporttest.Definition())
-		for _, c := range []*schema.Case{row.Head, row.Base} {
+		for _, c := range []*schema.CaseInfo{row.Head, row.Base} {
 			c.Dialect, c.Labels.Groups, c.Labels.Conversation = schema.DialectEvalcase, []string{"support"}, "refund"
 		}
 	}
@@ -232,7 +232,7 @@ func TestGroupTables(t *testing.T) {
 			base = nil
 		}
 		row := s.Add(key, base, reporttest.Pass(0.5), reporttest.Definition())
-		for _, c := range []*schema.Case{row.Head, row.Base} {
+		for _, c := range []*schema.CaseInfo{row.Head, row.Base} {
 			if c != nil {
 				c.Dialect, c.Labels.Groups = dialect, c.Labels.Groups[:1]
 			}

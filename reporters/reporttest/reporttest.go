@@ -57,16 +57,15 @@ func New() *Scenario {
 // File is the definition of a key of the domain dialect.
 func File(key string) string { return "test_definitions/" + key + ".json" }
 
-func caseOf(key string, s *Side) *schema.Case {
+func caseOf(key string, s *Side) (*schema.CaseInfo, *schema.Case) {
 	if s == nil {
-		return nil
+		return nil, nil
 	}
-	return &schema.Case{
-		CaseInfo: schema.CaseInfo{
-			Key: key, Dialect: schema.DialectDomain, Origin: schema.Position{File: File(key), Line: 1, Column: 1},
-			Labels: schema.Labels{Groups: strings.Split(key, "/")[:2]}, Skip: s.Skip, Weight: 1,
-		},
-	}
+	c := &schema.Case{CaseInfo: schema.CaseInfo{
+		Key: key, Dialect: schema.DialectDomain, Origin: schema.Position{File: File(key), Line: 1, Column: 1},
+		Labels: schema.Labels{Groups: strings.Split(key, "/")[:2]}, Skip: s.Skip, Weight: 1,
+	}}
+	return &c.CaseInfo, c
 }
 
 func (s *Side) outcome() reporters.Outcome {
@@ -88,9 +87,11 @@ func (s *Side) outcome() reporters.Outcome {
 func (s *Scenario) Add(key string, base, head *Side, why plan.Reason) *plan.Row {
 	row := plan.Row{
 		Key: key, Dialect: schema.DialectDomain, Target: "support-agent", Action: plan.Run,
-		Reasons: []plan.Reason{why}, Base: caseOf(key, base), Head: caseOf(key, head),
+		Reasons: []plan.Reason{why}, Samples: 1,
 		BaseDigests: plan.Digests{J: "base " + key, D: "base " + key}, HeadDigests: plan.Digests{J: "head " + key, D: "head " + key},
 	}
+	row.Base, row.BaseCase = caseOf(key, base)
+	row.Head, row.HeadCase = caseOf(key, head)
 	switch {
 	case head == nil:
 		row.Action = plan.Removed
@@ -111,7 +112,7 @@ func (s *Scenario) Add(key string, base, head *Side, why plan.Reason) *plan.Row 
 func (s *Scenario) Same(level string, n int, score float64) {
 	for i := range n {
 		key := fmt.Sprintf("%s/case_%03d", level, i+1)
-		c := caseOf(key, Pass(score))
+		c, _ := caseOf(key, Pass(score))
 		s.In.Plan.Rows = append(s.In.Plan.Rows, plan.Row{
 			Key: key, Dialect: c.Dialect, Target: "support-agent", Action: plan.Reuse,
 			Base: c, Head: c, BaseDigests: plan.Digests{D: key}, HeadDigests: plan.Digests{D: key},
@@ -134,7 +135,8 @@ func (s *Scenario) Unjudged(level string, n int) {
 // Move adds a case whose key alone changed.
 func (s *Scenario) Move(from, to string, was *Side) {
 	row := s.Add(to, was, was, plan.Reason{Part: "moved", File: File(to), Message: "moved from " + from})
-	row.Action, row.MovedFrom, row.Base = plan.Reuse, from, caseOf(from, was)
+	row.Action, row.MovedFrom = plan.Reuse, from
+	row.Base, row.BaseCase = caseOf(from, was)
 	row.HeadDigests = row.BaseDigests
 	delete(s.In.Head, to)
 	s.In.Base[from] = s.In.Base[to]
@@ -323,8 +325,8 @@ func MovedRemovedNew() *Scenario {
 	s.Add("sql/2/left_join", nil, Fail(0.5, "expected_columns: total is missing"), newCase("sql/2/left_join"))
 	row := s.Add("math/1/lax", Fail(0.6, "2 of 3 keywords"), Pass(0.6), plan.Reason{Part: "threshold", File: File("math/1/lax"), Message: "threshold 0.7 → 0.5"})
 	row.Action, row.HeadDigests.J = plan.Redecide, row.BaseDigests.J
-	row.Base.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.7}}}
-	row.Head.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.5}}}
+	row.BaseCase.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.7}}}
+	row.HeadCase.Evaluators = []schema.Evaluator{{Name: "keyword", Rule: schema.Rule{Threshold: 0.5}}}
 	flaky := s.Add("talk/2/capital", Pass(1), Fail(0.4, "Lyon"), plan.Reason{Part: "all", Message: "--all"})
 	flaky.HeadDigests = flaky.BaseDigests
 	return s

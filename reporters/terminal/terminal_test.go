@@ -85,7 +85,7 @@ func TestALongSummary(t *testing.T) {
 }
 
 func somePlan() *plan.Plan {
-	c := &schema.Case{}
+	c := &schema.CaseInfo{}
 	prompt := []plan.Reason{{Part: "system prompt", File: "test_definitions/support/domain.json", Message: "system prompt changed"}}
 	return &plan.Plan{Rows: []plan.Row{
 		{Key: "math/level_1/product", Action: plan.Reuse, Head: c, Base: c},
