@@ -78,7 +78,10 @@ func (n notifier) Errors() <-chan error          { return n.Watcher.Errors }
 
 func openNotifier() (Source, error) {
 	w, err := fsnotify.NewWatcher()
-	return notifier{w}, err
+	if err != nil {
+		return nil, err // and not a notifier without a watcher
+	}
+	return notifier{w}, nil
 }
 
 // A Watcher watches until it is closed. Its methods are for one goroutine.
@@ -109,11 +112,12 @@ func Open(cfg Config) (*Watcher, error) {
 		return nil, fmt.Errorf("watch %s: it is no folder", cfg.Root)
 	}
 	w := &Watcher{cfg: cfg, watched: map[string]bool{}, pending: map[string]bool{}}
-	var err error
-	if w.source, err = cfg.Source(); err != nil {
+	source, err := cfg.Source()
+	if err != nil {
 		w.poll(err)
 		return w, nil
 	}
+	w.source = source
 	w.addAll()
 	return w, nil
 }
