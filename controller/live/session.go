@@ -292,6 +292,7 @@ func (s *Session) plan(ctx context.Context) error {
 		}
 	}
 	s.board.Estimate = s.look.Prepared.Estimate().Estimate
+	s.board.Gate = awaiting(report.Gate.FailOn, due(p))
 	s.tree.Pin(s.results.failing())
 	return nil
 }
@@ -344,12 +345,7 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 	s.current = &running{cancel: cancel, control: &run.Control{}, again: again, digests: decisions(p.Plan)}
 	s.board.Question, s.board.Fault, s.board.Stopped, s.asked = "", "", false, nil
 	s.board.Done, s.board.Due, s.board.Began = 0, 0, s.opts.Now()
-	for _, r := range p.Plan.Rows {
-		if r.Action == plan.Run || r.Action == plan.Rejudge || r.Action == plan.Redecide {
-			s.board.Due++
-		}
-	}
-	if s.board.Due > 0 {
+	if s.board.Due = due(p.Plan); s.board.Due > 0 {
 		s.tell(board.Started, nil)
 	}
 	execution := controller.Execution{Control: s.current.control, Observe: func(p controller.Progress) { s.progress <- p }}
@@ -372,6 +368,7 @@ func (s *Session) judged(p controller.Progress) {
 		return
 	}
 	s.board.Spent = s.board.Spent.Add(p.Outcome.Spent)
+	s.board.GivenUp += p.Outcome.GivenUp
 	if p.Outcome.Stopped {
 		return
 	}
@@ -406,22 +403,17 @@ func (s *Session) finish(ctx context.Context, e ending) {
 		s.results.finished(e.report, was.again)
 		s.tree.Pin(s.results.failing())
 	}
-	if !was.again {
+	switch {
+	case s.board.Stopped: // the gate is that of the plan
+	case !was.again:
 		s.board.Gate = s.gate(e.report)
+	default:
+		if err := s.decide(ctx); err != nil {
+			s.fault(err)
+			return
+		}
 	}
 	s.tell(board.Result, func(u *board.Update) { u.Report = e.report })
-}
-
-// gate is that of the report, if the affected cases are enough to decide it: a
-// rule about all cases needs the others too.
-func (s *Session) gate(r *reporters.Report) reporters.Gate {
-	p := s.look.Prepared
-	g := p.Head.Config.Gate
-	about := g.MinScore != nil || g.MaxDrop != nil || g.FailOn == reporters.FailOnAny || g.FailOn == reporters.FailOnThreshold
-	if about && p.Plan.Rest.Cases > 0 {
-		return reporters.Gate{}
-	}
-	return r.Gate
 }
 
 // replan asks the ledger again about the files as they are.

@@ -379,3 +379,88 @@ func TestAPanicIsShown(t *testing.T) {
 	s.bot.answer = answer
 	s.want(s.changed(map[string]string{hello: greeting("two")}), "talk/level_1/hello pass first")
 }
+
+// gate writes the gate of a board.
+func gate(b board.Board) string { return b.Gate.Result + ": " + b.Gate.Reason }
+
+// TestTheGateOfWhatIsNotJudged declines a question, and then renames and
+// deletes definitions: while cases are to be judged the gate is undetermined.
+func TestTheGateOfWhatIsNotJudged(t *testing.T) {
+	s := newStage(t, live.Options{MaxCases: 1})
+	passes := func(u board.Update) {
+		t.Helper()
+		if u.Board.Gate.Result != reporters.GatePass {
+			t.Errorf("%s: the gate is %q", u.Kind, gate(u.Board))
+		}
+	}
+	waits := func(u board.Update, n int) {
+		t.Helper()
+		if want := fmt.Sprintf("undetermined: %d cases are not judged yet", n); gate(u.Board) != want || u.Board.Count().Due != n {
+			t.Errorf("%s: the gate is %q, %d cases are due", u.Kind, gate(u.Board), u.Board.Count().Due)
+		}
+	}
+	decline := func(n int) {
+		t.Helper()
+		waits(s.until(board.Asks, nil), n)
+		s.session.Do(board.Command{Do: board.Decline})
+		u := s.until(board.Noted, nil)
+		waits(u, n)
+		if u.Board.State != board.Waiting {
+			t.Errorf("it is %s", u.Board.State)
+		}
+	}
+	passes(s.until(board.Result, nil))
+	const bye, more = "test_definitions/talk/level_1/bye.json", "test_definitions/talk/level_2/more.json"
+	s.write(map[string]string{"test_definitions/talk/domain.json": strings.Replace(start["test_definitions/talk/domain.json"], `"Talk"`, `"Talk", "system_prompt": "Be brief."`, 1)})
+	decline(3)
+	s.must(os.Rename(s.path(bye), s.path("test_definitions/talk/level_2/bye.json")))
+	decline(3)
+	s.must(os.Remove(s.path(more)))
+	decline(2)
+	s.session.Do(board.Command{Do: board.Pause}) // goes on with what was declined
+	waits(s.until(board.Asks, nil), 2)
+	s.bot.answer = func(q string) string { return "hello, " + q }
+	s.session.Do(board.Command{Do: board.Answer})
+	u := s.until(board.Result, nil)
+	if u.Board.Gate.Result == reporters.GateUndetermined || u.Board.Count().Due != 0 {
+		t.Errorf("after the run the gate is %q", gate(u.Board))
+	}
+}
+
+// TestTheGateAfterARerun judges a case again by name, which fails now: so does
+// the gate.
+func TestTheGateAfterARerun(t *testing.T) {
+	s := newStage(t, live.Options{})
+	s.until(board.Result, nil)
+	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
+	s.bot.answer = func(string) string { return "bye" }
+	s.session.Do(board.Command{Do: board.Rerun, Keys: []string{"talk/level_1/hello"}})
+	if u := s.until(board.Result, nil); u.Board.Gate.Result != reporters.GateFail {
+		t.Errorf("the gate is %q", gate(u.Board))
+	}
+}
+
+// TestWhatIsGivenUpIsCounted stops a run of which some calls are waiting.
+func TestWhatIsGivenUpIsCounted(t *testing.T) {
+	s := newStage(t, live.Options{})
+	s.until(board.Result, nil)
+	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
+	more := strings.Replace(start["test_definitions/talk/level_2/more.json"], `"prompt": "more"`, `"prompt": "more!"`, 1)
+	s.write(map[string]string{hello: greeting("wait for hello"), "test_definitions/talk/level_1/bye.json": bye, "test_definitions/talk/level_2/more.json": more})
+	s.waits(s.bot.waiting)
+	s.waits(s.bot.waiting)
+	s.until(board.Judged, func(b *board.Board) bool { return b.Done == 1 })
+	s.session.Do(board.Command{Do: board.Stop})
+	u := s.until(board.Result, nil)
+	if u.Board.Spent.Calls != 1 || u.Board.GivenUp != 2 {
+		t.Errorf("%d calls, %d given up", u.Board.Spent.Calls, u.Board.GivenUp)
+	}
+	if want := "undetermined: 2 cases are not judged yet"; gate(u.Board) != want {
+		t.Errorf("the gate is %q, want %q", gate(u.Board), want)
+	}
+	event := u.Event()
+	if event.Spent == nil || event.Spent.GivenUp != 2 {
+		t.Errorf("programs are told %+v", event.Spent)
+	}
+	close(s.bot.free)
+}

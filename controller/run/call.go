@@ -137,6 +137,9 @@ func (s *session) once(ctx context.Context, name string, req target.Request) sen
 			s.spent = s.spent.Add(reply.Usage) // though it is of no use
 		}
 	}
+	if err != nil && callCtx.Err() != nil {
+		s.giveUp()
+	}
 	try := sending{reply: reply, err: err, late: callCtx.Err() != nil && ctx.Err() == nil}
 	try.awaited = err != nil && s.awaits(t.Config, err)
 	outcome := try.judge(ctx)
@@ -146,6 +149,13 @@ func (s *session) once(ctx context.Context, name string, req target.Request) sen
 		return sending{err: &storeError{fault}}
 	}
 	return try
+}
+
+// giveUp counts a call that was sent and has no reply.
+func (w *work) giveUp() {
+	w.counting.Lock()
+	defer w.counting.Unlock()
+	w.givenUp++
 }
 
 // judge tells what a sending says of its target. What a provider has against

@@ -95,6 +95,10 @@ type Outcome struct {
 	// Spent is what the calls of this run cost; Made is what the result cost
 	// in all, stored samples included.
 	Spent, Made verdict.Usage
+	// GivenUp counts the calls that were sent and given up before their reply, by
+	// the run or by a timeout. Providers charge for them, and nobody knows how
+	// much: they are not in Spent.
+	GivenUp int
 	// Duration is the time that the samples of the result took.
 	Duration time.Duration
 	// Transcripts are those of the samples, in order.
@@ -223,7 +227,7 @@ func (r *runner) job(ctx context.Context, job Job, before verdict.Usage, at plac
 	if err == nil {
 		return out, nil
 	}
-	none.Spent = w.soFar()
+	none.Spent, none.GivenUp = w.soFar(), w.givenUp
 	if !errors.Is(err, ledger.ErrLeased) && ctx.Err() != nil {
 		// What was given up cannot be written; that is no fault of the ledger.
 		err = nil

@@ -32,6 +32,8 @@ type work struct {
 	// which budget or which target that is down refused a call; all are guarded by counting.
 	spent, made verdict.Usage
 	unrun       string
+	// givenUp counts calls without a reply; guarded by counting, too.
+	givenUp int
 }
 
 // judgeAll takes the samples of the case that are missing and decides, again
@@ -175,7 +177,7 @@ func (w *work) soFar() verdict.Usage {
 // outcome sums up the attempts.
 func (w *work) outcome() Outcome {
 	last := w.last()
-	out := Outcome{Key: w.job.Case.Key, Result: last.result, Spent: w.spent, Made: w.made, Stopped: w.stopped()}
+	out := Outcome{Key: w.job.Case.Key, Result: last.result, Spent: w.spent, Made: w.made, GivenUp: w.givenUp, Stopped: w.stopped()}
 	for _, s := range w.all() {
 		spent, made, took := s.usage()
 		out.Spent, out.Made, out.Duration = out.Spent.Add(spent), out.Made.Add(made), out.Duration+took

@@ -112,6 +112,9 @@ type Board struct {
 	// Estimate is for the last plan, Spent what the watch spent so far.
 	Estimate planned.Estimate
 	Spent    verdict.Usage
+	// GivenUp counts calls that were sent and given up, which providers charge
+	// for; they are not in Spent.
+	GivenUp int
 	// Done of Due cases are judged in the run under way, base's among them,
 	// which began at Began.
 	Done, Due int

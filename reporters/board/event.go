@@ -36,7 +36,9 @@ type Event struct {
 
 // An Expense is what runs cost.
 type Expense struct {
-	Calls   int      `json:"calls"`
+	Calls int `json:"calls"`
+	// GivenUp counts the calls that were sent and given up before their reply.
+	GivenUp int      `json:"given_up"`
 	CostUSD *float64 `json:"cost_usd"`
 }
 
@@ -73,7 +75,7 @@ func (u Update) Event() Event {
 		}
 	case Result:
 		out.Run, out.Since = u.Report, []Case{}
-		out.Spent = &Expense{b.Spent.Calls, b.Spent.Cost()}
+		out.Spent = &Expense{b.Spent.Calls, b.GivenUp, b.Spent.Cost()}
 		for i := range b.Rows {
 			if b.Rows[i].Change() != "" {
 				out.Since = append(out.Since, verdictOf(&b.Rows[i]))

@@ -410,3 +410,23 @@ func TestReadme(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsNotJudgedIsNotPassed has a question that was declined: the head
+// says how much is to be judged, and what was given up is part of what was spent.
+func TestWhatIsNotJudgedIsNotPassed(t *testing.T) {
+	b := board.Board{
+		State: board.Waiting, Affected: 2000, Total: 2000, Spent: verdict.Usage{Calls: 4}, GivenUp: 36,
+		Gate: reporters.Gate{Result: reporters.GateUndetermined, Reason: "2,000 cases are not judged yet"},
+	}
+	for i := range 2000 {
+		r := row(fmt.Sprint("case ", i), -1, -1, -1)
+		r.Due = true
+		b.Rows = append(b.Rows, r)
+	}
+	got := newBench(t, 120, 20, b).frame()
+	for _, want := range []string{"2,000 to judge", "gate undetermined: 2,000 cases are not judged yet", "spent 4 calls, 36 given up"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the screen does not say %q:\n%s", want, got)
+		}
+	}
+}

@@ -209,9 +209,12 @@ func Sentence(b *board.Board) string {
 	return out + "; spent " + Spent(b)
 }
 
-// Spent writes what a watch cost so far.
+// Spent writes what a watch cost so far: "4 calls, 36 given up, $0.02".
 func Spent(b *board.Board) string {
 	text := phrase.Count(b.Spent.Calls, "call")
+	if b.GivenUp > 0 {
+		text += ", " + phrase.Int(int64(b.GivenUp)) + " given up"
+	}
 	switch {
 	case b.Spent.CostUSD > 0 && b.Spent.Unpriced > 0:
 		return text + ", over " + phrase.USD(b.Spent.CostUSD)

@@ -1,0 +1,71 @@
+package live
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// due counts the cases of a plan that are to be judged.
+func due(p *plan.Plan) int {
+	n := 0
+	for _, r := range p.Rows {
+		if r.Action == plan.Run || r.Action == plan.Rejudge || r.Action == plan.Redecide {
+			n++
+		}
+	}
+	return n
+}
+
+// awaiting is the gate while so many cases are to be judged. There is none
+// before the first result about the files as they are.
+func awaiting(rule string, due int) reporters.Gate {
+	if due == 0 {
+		return reporters.Gate{}
+	}
+	g := reporters.Gate{FailOn: rule, Result: reporters.GateUndetermined}
+	g.Reason = fmt.Sprintf("%s %s not judged yet", phrase.Count(due, "case"), phrase.Verb(due, "is", "are"))
+	if rule == reporters.FailOnNever {
+		g.Result, g.Reason = reporters.GatePass, "fail_on: never; otherwise: "+g.Reason
+	}
+	return g
+}
+
+// decide brings the gate up to what is stored, after some cases were judged
+// again by name.
+func (s *Session) decide(ctx context.Context) error {
+	prepared, err := controller.Prepare(ctx, s.look.Prepared.Request)
+	if err != nil {
+		return err
+	}
+	s.look.Prepared, s.fresh = prepared, true
+	left := due(prepared.Plan)
+	e := controller.Execution{}
+	if left > 0 || prepared.Estimate().Calls > 0 {
+		e.NotRun = "not yet"
+	}
+	report, err := prepared.Execute(ctx, e)
+	if err != nil {
+		return err
+	}
+	if s.board.Gate = s.gate(report); e.NotRun != "" {
+		s.board.Gate = awaiting(report.Gate.FailOn, left)
+	}
+	return nil
+}
+
+// gate is that of the report, if the affected cases are enough to decide it: a
+// rule about all cases needs the others too.
+func (s *Session) gate(r *reporters.Report) reporters.Gate {
+	p := s.look.Prepared
+	g := p.Head.Config.Gate
+	about := g.MinScore != nil || g.MaxDrop != nil || g.FailOn == reporters.FailOnAny || g.FailOn == reporters.FailOnThreshold
+	if about && p.Plan.Rest.Cases > 0 {
+		return reporters.Gate{}
+	}
+	return r.Gate
+}
