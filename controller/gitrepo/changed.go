@@ -3,19 +3,28 @@ package gitrepo
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/tree"
+)
+
+var (
+	// added bounds what a commit has beyond the one that it is compared with.
+	added = tree.Bounds{Are: "added or changed", Paths: 200_000, Bytes: 64 << 20, Depth: 64}
+	// removed bounds what base has beyond it, and whole what is compared with
+	// nothing: somebody who may write has accepted both.
+	removed = tree.Bounds{Are: "removed", Paths: 4_000_000, Bytes: 1 << 30, Depth: tree.MaxDepth}
+	whole   = tree.Bounds{Are: "in the commit", Paths: 4_000_000, Bytes: 1 << 30, Depth: tree.MaxDepth}
 )
 
 // Changed lists the paths of files, links and submodules that differ between
 // two commits: added, removed, or with other bytes or another mode. It is
 // sorted and nil when nothing differs. Folders whose hash is equal on both
 // sides are not looked into, so its cost follows the change and not the size
-// of the repository.
+// of the repository. The error wraps a [excess.Error] where that of
+// [Repository.Within] does, or where too much is removed.
 func (r *Repository) Changed(ctx context.Context, base, head string) ([]string, error) {
 	from, err := r.rootTree(base)
 	if err != nil {
@@ -25,102 +34,38 @@ func (r *Repository) Changed(ctx context.Context, base, head string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	d := differ{repo: r}
-	if err := d.compare(ctx, "", from, to); err != nil {
+	var paths []string
+	if err = tree.Within(ctx, r.dir, from, to, added); err == nil {
+		err = tree.Within(ctx, r.dir, to, from, removed)
+	}
+	if err == nil {
+		err = tree.Compare(ctx, r.dir, from, to, func(name string) { paths = append(paths, name) })
+	}
+	if err != nil {
 		return nil, fmt.Errorf("comparing %.12s with %.12s: %w", base, head, err)
 	}
-	slices.Sort(d.paths)
-	return d.paths, nil
+	slices.Sort(paths)
+	return paths, nil
 }
 
-type differ struct {
-	repo  *Repository
-	paths []string
-	depth int
-}
-
-// compare walks two trees, of which one may be missing, side by side.
-func (d *differ) compare(ctx context.Context, dir string, from, to plumbing.Hash) error {
-	if from == to {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if d.depth++; d.depth > maxDepth {
-		return fmt.Errorf("%s %w", dir, errTooDeep)
-	}
-	defer func() { d.depth-- }()
-	old, err := d.entries(from)
+// Within returns an error that wraps a [excess.Error] where a commit has more
+// paths, longer ones or deeper ones beyond what base has than is looked at. base
+// is empty for a commit that is compared with nothing. It reads no blobs, and
+// each folder that differs once.
+func (r *Repository) Within(ctx context.Context, base, head string) error {
+	to, err := r.rootTree(head)
 	if err != nil {
 		return err
 	}
-	now, err := d.entries(to)
-	if err != nil {
-		return err
-	}
-	for len(old) > 0 || len(now) > 0 {
-		a, b := step(&old, &now)
-		if err := d.pair(ctx, dir, a, b); err != nil {
+	from, most := plumbing.ZeroHash, whole
+	if base != "" {
+		most = added
+		if from, err = r.rootTree(base); err != nil {
 			return err
 		}
 	}
+	if err := tree.Within(ctx, r.dir, from, to, most); err != nil {
+		return fmt.Errorf("measuring %.12s: %w", head, err)
+	}
 	return nil
-}
-
-// entries are none for the zero hash, which stands for a missing folder.
-func (d *differ) entries(tree plumbing.Hash) ([]entry, error) {
-	if tree.IsZero() {
-		return nil, nil
-	}
-	return d.repo.dir(tree)
-}
-
-// step takes the next name from the front of both lists; the side that does
-// not have it gives the zero entry.
-func step(old, now *[]entry) (a, b entry) {
-	order := 0
-	switch {
-	case len(*old) == 0:
-		order = 1
-	case len(*now) == 0:
-		order = -1
-	default:
-		order = strings.Compare((*old)[0].name, (*now)[0].name)
-	}
-	if order <= 0 {
-		a, *old = (*old)[0], (*old)[1:]
-	}
-	if order >= 0 {
-		b, *now = (*now)[0], (*now)[1:]
-	}
-	return a, b
-}
-
-// pair compares what stands under one name on both sides. A file that became a
-// folder is a removed file and added ones.
-func (d *differ) pair(ctx context.Context, dir string, a, b entry) error {
-	if a == b {
-		return nil
-	}
-	name := path.Join(dir, a.name)
-	if a.name == "" {
-		name = path.Join(dir, b.name)
-	}
-	var from, to plumbing.Hash
-	file := false
-	for _, side := range []struct {
-		entry
-		into *plumbing.Hash
-	}{{a, &from}, {b, &to}} {
-		if side.isDir() {
-			*side.into = side.hash
-		} else if side.mode != filemode.Empty {
-			file = true
-		}
-	}
-	if file {
-		d.paths = append(d.paths, name)
-	}
-	return d.compare(ctx, name, from, to)
 }

@@ -118,18 +118,18 @@ func (d *workDiffer) pair(name string, was entry, is fs.FileInfo) error {
 		d.add(name, plumbing.ZeroHash)
 		return nil
 	}
-	wasFile, isFile := was.mode != filemode.Empty && !was.isDir(), is != nil && !is.IsDir()
+	wasFile, isFile := was.Mode != filemode.Empty && !was.IsDir(), is != nil && !is.IsDir()
 	if wasFile || isFile {
 		if err := d.file(name, was, is); err != nil {
 			return err
 		}
 	}
-	if (wasFile || was.mode == filemode.Empty) && (isFile || is == nil) {
+	if (wasFile || was.Mode == filemode.Empty) && (isFile || is == nil) {
 		return nil
 	}
 	var tree plumbing.Hash
-	if was.isDir() {
-		tree = was.hash
+	if was.IsDir() {
+		tree = was.Hash
 	}
 	compare := func() error { return d.folder(name, tree, is != nil && is.IsDir()) }
 	if d.group.TryGo(compare) {
@@ -142,13 +142,13 @@ func (d *workDiffer) pair(name string, was entry, is fs.FileInfo) error {
 func (d *workDiffer) file(name string, was entry, is fs.FileInfo) error {
 	var now plumbing.Hash
 	kind := (treeInfo{entry: was}).Mode().Type()
-	differs := was.mode == filemode.Empty || is == nil || is.Mode().Type() != kind
+	differs := was.Mode == filemode.Empty || is == nil || is.Mode().Type() != kind
 	if is != nil && is.Mode().IsRegular() {
 		var err error
 		if now, err = d.work.hash(name, is); err != nil {
 			return err
 		}
-		differs = differs || now != was.hash
+		differs = differs || now != was.Hash
 	}
 	if differs {
 		d.add(name, now)
@@ -187,7 +187,7 @@ func (d *workDiffer) folder(name string, tree plumbing.Hash, there bool) error {
 	}
 	for len(was) > 0 || len(is) > 0 {
 		a, b := next(&was, &is)
-		base := a.name
+		base := a.Name
 		var info fs.FileInfo
 		if b != nil {
 			base = b.Name()
@@ -215,7 +215,7 @@ func next(was *[]entry, is *[]fs.DirEntry) (a entry, b fs.DirEntry) {
 	case len(*is) == 0:
 		order = -1
 	default:
-		order = strings.Compare((*was)[0].name, (*is)[0].Name())
+		order = strings.Compare((*was)[0].Name, (*is)[0].Name())
 	}
 	if order <= 0 {
 		a, *was = (*was)[0], (*was)[1:]

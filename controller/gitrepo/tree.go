@@ -15,13 +15,18 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
+	"github.com/gavel-evals/gavel/controller/gitrepo/tree"
 )
 
 const (
 	// MaxFile is how many bytes a file may have that is read as a whole.
 	MaxFile = 64 << 20
 	// maxDepth is how many folders a path may be deep.
-	maxDepth = 256
+	maxDepth = tree.MaxDepth
+	// maxTree is how many bytes a folder itself may have, about 300,000 entries.
+	maxTree = 32 << 20
 	// maxEntries is how many entries of folders are kept decoded.
 	maxEntries = 1 << 20
 )
@@ -30,7 +35,7 @@ var (
 	errLink      = errors.New("is a symbolic link, which is not followed")
 	errSubmodule = errors.New("is a submodule, which is not entered")
 	errTooLarge  = fmt.Errorf("has more than %d MiB", MaxFile>>20)
-	errTooDeep   = fmt.Errorf("is more than %d folders deep", maxDepth)
+	errTooDeep   = tree.ErrTooDeep
 	errFolder    = errors.New("is a folder")
 	errTree      = errors.New("the folder holds a name that no file can have")
 )
@@ -72,41 +77,44 @@ func (r *Repository) rootTree(commit string) (plumbing.Hash, error) {
 }
 
 // An entry is one name in a folder of a commit.
-type entry struct {
-	name string
-	mode filemode.FileMode
-	hash plumbing.Hash
-}
-
-func (e entry) isDir() bool { return e.mode == filemode.Dir }
+type entry = tree.Entry
 
 // dir gives the entries of a tree, sorted by name. They are shared and must
 // not be changed.
-func (r *Repository) dir(tree plumbing.Hash) ([]entry, error) {
+func (r *Repository) dir(h plumbing.Hash) ([]entry, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if entries, ok := r.dirs[tree]; ok {
+	if entries, ok := r.dirs[h]; ok {
 		return entries, nil
 	}
-	t, err := object.GetTree(r.store, tree)
+	size, err := r.objectSize(h)
 	if err != nil {
-		return nil, fmt.Errorf("tree %s: %w", tree, err)
+		return nil, fmt.Errorf("tree %s: %w", h, err)
+	}
+	if size > maxTree {
+		return nil, &excess.Error{
+			Path: ".", Message: fmt.Sprintf("the folder %s has a list of %d bytes; the bound is %d", h, size, maxTree), Hint: "spread its files over several folders",
+		}
+	}
+	t, err := object.GetTree(r.store, h)
+	if err != nil {
+		return nil, fmt.Errorf("tree %s: %w", h, err)
 	}
 	entries := make([]entry, len(t.Entries))
 	for i, e := range t.Entries {
 		// A hand-made tree may hold names that lead out of the folder.
 		if e.Name == "" || e.Name == "." || e.Name == ".." || strings.ContainsAny(e.Name, "/\x00") {
-			return nil, fmt.Errorf("tree %s: %w", tree, errTree)
+			return nil, fmt.Errorf("tree %s: %w", h, errTree)
 		}
-		entries[i] = entry{e.Name, e.Mode, e.Hash}
+		entries[i] = entry{Name: e.Name, Mode: e.Mode, Hash: e.Hash}
 	}
 	// Git sorts a folder as if its name ended with a slash.
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.Name, b.Name) })
 	if r.entries += len(entries); r.entries > maxEntries {
 		clear(r.dirs)
 		r.entries = len(entries)
 	}
-	r.dirs[tree] = entries
+	r.dirs[h] = entries
 	return entries, nil
 }
 
@@ -114,7 +122,7 @@ func (r *Repository) dir(tree plumbing.Hash) ([]entry, error) {
 func (r *Repository) blob(h plumbing.Hash) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	size, err := r.store.EncodedObjectSize(h)
+	size, err := r.objectSize(h)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +145,7 @@ func (r *Repository) blob(h plumbing.Hash) ([]byte, error) {
 func (r *Repository) size(h plumbing.Hash) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.store.EncodedObjectSize(h)
+	return r.objectSize(h)
 }
 
 // treeFS is the tree of a commit.
@@ -148,7 +156,7 @@ type treeFS struct {
 
 // find walks down to name.
 func (t treeFS) find(op, name string) (entry, error) {
-	at := entry{".", filemode.Dir, t.root}
+	at := entry{Name: ".", Mode: filemode.Dir, Hash: t.root}
 	if !fs.ValidPath(name) {
 		return at, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
@@ -160,13 +168,13 @@ func (t treeFS) find(op, name string) (entry, error) {
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if err := enterable(at); err != nil {
-			return at, &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%s %w", at.name, err)}
+			return at, &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%s %w", at.Name, err)}
 		}
-		entries, err := t.repo.dir(at.hash)
+		entries, err := t.repo.dir(at.Hash)
 		if err != nil {
 			return at, &fs.PathError{Op: op, Path: name, Err: err}
 		}
-		i, ok := slices.BinarySearchFunc(entries, part, func(e entry, s string) int { return cmp.Compare(e.name, s) })
+		i, ok := slices.BinarySearchFunc(entries, part, func(e entry, s string) int { return cmp.Compare(e.Name, s) })
 		if !ok {
 			return at, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 		}
@@ -177,7 +185,7 @@ func (t treeFS) find(op, name string) (entry, error) {
 
 // enterable says why an entry is no folder.
 func enterable(e entry) error {
-	switch e.mode {
+	switch e.Mode {
 	case filemode.Dir:
 		return nil
 	case filemode.Symlink:
@@ -206,7 +214,7 @@ func (t treeFS) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.isDir() {
+	if e.IsDir() {
 		entries, err := t.ReadDir(name)
 		return &openDir{info: treeInfo{repo: t.repo, entry: e}, rest: entries}, err
 	}
@@ -223,7 +231,7 @@ func (t treeFS) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := t.repo.blob(e.hash)
+	data, err := t.repo.blob(e.Hash)
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 	}
@@ -239,7 +247,7 @@ func (t treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := enterable(e); err != nil {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
 	}
-	entries, err := t.repo.dir(e.hash)
+	entries, err := t.repo.dir(e.Hash)
 	if err != nil {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
 	}
@@ -256,7 +264,7 @@ func (t treeFS) Stat(name string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.name = path.Base(name)
+	e.Name = path.Base(name)
 	return treeInfo{repo: t.repo, entry: e}.Info()
 }
 
@@ -266,7 +274,7 @@ func (t treeFS) Hash(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return e.hash.String(), nil
+	return e.Hash.String(), nil
 }
 
 // treeInfo describes an entry. Its size is known only after Info.
@@ -276,15 +284,15 @@ type treeInfo struct {
 	size  int64
 }
 
-func (i treeInfo) Name() string       { return i.entry.name }
-func (i treeInfo) IsDir() bool        { return i.entry.isDir() }
+func (i treeInfo) Name() string       { return i.entry.Name }
+func (i treeInfo) IsDir() bool        { return i.entry.IsDir() }
 func (i treeInfo) Type() fs.FileMode  { return i.Mode().Type() }
 func (i treeInfo) Size() int64        { return i.size }
 func (i treeInfo) ModTime() time.Time { return time.Time{} } // git keeps none
 func (i treeInfo) Sys() any           { return nil }
 
 func (i treeInfo) Mode() fs.FileMode {
-	switch i.entry.mode {
+	switch i.entry.Mode {
 	case filemode.Dir:
 		return fs.ModeDir | 0o755
 	case filemode.Symlink:
@@ -302,9 +310,9 @@ func (i treeInfo) Info() (fs.FileInfo, error) {
 	if !i.Mode().IsRegular() {
 		return i, nil
 	}
-	size, err := i.repo.size(i.entry.hash)
+	size, err := i.repo.size(i.entry.Hash)
 	if err != nil {
-		return nil, &fs.PathError{Op: "stat", Path: i.entry.name, Err: err}
+		return nil, &fs.PathError{Op: "stat", Path: i.entry.Name, Err: err}
 	}
 	i.size = size
 	return i, nil

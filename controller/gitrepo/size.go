@@ -1,0 +1,46 @@
+package gitrepo
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/objfile"
+)
+
+// objectSize is how many bytes an object has. The caller holds the lock. What
+// go-git has for it leaves a file open with every loose object, and does not
+// look into alternates.
+func (r *Repository) objectSize(h plumbing.Hash) (int64, error) {
+	size, err := r.looseSize(h)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return size, err
+	}
+	size, err = r.store.EncodedObjectSize(h)
+	if !errors.Is(err, plumbing.ErrObjectNotFound) {
+		return size, err
+	}
+	o, err := r.store.EncodedObject(plumbing.AnyObject, h)
+	if err != nil {
+		return 0, err
+	}
+	return o.Size(), nil
+}
+
+// looseSize reads the head of the file that an object has to itself. The error
+// wraps [fs.ErrNotExist] where there is none.
+func (r *Repository) looseSize(h plumbing.Hash) (size int64, err error) {
+	name := h.String()
+	f, err := r.store.Filesystem().Open(path.Join("objects", name[:2], name[2:]))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	in, err := objfile.NewReader(f)
+	if err != nil {
+		return 0, err
+	}
+	_, size, err = in.Header()
+	return size, errors.Join(err, in.Close())
+}

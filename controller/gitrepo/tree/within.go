@@ -1,0 +1,146 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"path"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
+)
+
+// Bounds say how much a tree may have that another one does not have at the
+// same place.
+type Bounds struct {
+	// Are says in messages what the paths are: added or changed.
+	Are string
+	// Paths bounds the entries of any name and kind, folders among them.
+	Paths uint64
+	// Bytes bounds what the paths take, written out one after the other.
+	Bytes uint64
+	// Depth bounds the folders that a path is deep.
+	Depth int
+}
+
+// Within returns a [excess.Error] where head has more than the bounds allow
+// beyond what base has at the same place. base may be the zero hash, which has
+// nothing. Each tree is read once however often it occurs, so that the cost
+// follows the objects and not the paths that they stand for.
+func Within(ctx context.Context, read Read, base, head plumbing.Hash, most Bounds) error {
+	m := measure{read: read, most: most, known: map[[2]plumbing.Hash]extent{}}
+	all, err := m.beyond(ctx, ".", base, head, 0)
+	if err != nil {
+		return err
+	}
+	var what string
+	switch {
+	case all.paths > most.Paths:
+		what = fmt.Sprintf("%s paths are %s; the bound is %d", amount(all.paths), most.Are, most.Paths)
+	case all.bytes > most.Bytes:
+		what = fmt.Sprintf("paths of %s bytes are %s; the bound is %d bytes", amount(all.bytes), most.Are, most.Bytes)
+	default:
+		return nil
+	}
+	at, err := m.largest(ctx, base, head, all)
+	if err != nil {
+		return err
+	}
+	return &excess.Error{Path: at, Message: what, Hint: "leave out what need not be in the repository, or spread it over several pull requests"}
+}
+
+// endless is what larger numbers are shown as.
+const endless = 1 << 50
+
+func amount(n uint64) string {
+	if n >= endless {
+		return fmt.Sprintf("more than %d", uint64(endless))
+	}
+	return fmt.Sprint(n)
+}
+
+// An extent is how much is below a folder. Its numbers end at [endless].
+type extent struct {
+	paths, bytes uint64
+	height       int
+}
+
+// add counts what is below a name, and own entries of that name: one, or none
+// where base has a folder there, too.
+func (x *extent) add(name string, own uint64, below extent) {
+	x.paths = min(x.paths+own+below.paths, endless)
+	// The name, and a slash, are a part of every path below it.
+	hi, bytes := bits.Mul64(own+below.paths, uint64(len(name)+1))
+	if hi > 0 {
+		bytes = endless
+	}
+	x.bytes = min(x.bytes+min(bytes, endless)+below.bytes, endless)
+	x.height = max(x.height, below.height+1)
+}
+
+// A measure finds out the extent of folders, of each once.
+type measure struct {
+	read Read
+	most Bounds
+	// known are the extents of heads by what base has at their place.
+	known map[[2]plumbing.Hash]extent
+}
+
+// beyond is what head has below a folder that base does not have there.
+func (m *measure) beyond(ctx context.Context, dir string, base, head plumbing.Hash, depth int) (extent, error) {
+	if head.IsZero() || base == head {
+		return extent{}, nil
+	}
+	x, known := m.known[[2]plumbing.Hash{base, head}]
+	if depth+x.height > m.most.Depth {
+		return x, m.tooDeep(dir)
+	}
+	if known {
+		return x, nil
+	}
+	err := pairs(ctx, m.read, base, head, func(a, b Entry) error {
+		if a == b || b == (Entry{}) {
+			return nil
+		}
+		below, err := m.beyond(ctx, path.Join(dir, b.Name), a.folder(), b.folder(), depth+1)
+		own := uint64(1)
+		if a.IsDir() && b.IsDir() {
+			own = 0
+		}
+		x.add(b.Name, own, below)
+		return err
+	})
+	m.known[[2]plumbing.Hash{base, head}] = x
+	return x, err
+}
+
+func (m *measure) tooDeep(dir string) error {
+	// The path may be as long as its folders are many.
+	if len(dir) > 200 {
+		dir = dir[:200] + "…"
+	}
+	return &excess.Error{
+		Path: dir, Message: fmt.Sprintf("folders are nested more than %d deep; that is the bound", m.most.Depth), Hint: "move what is in them up",
+	}
+}
+
+// largest is the folder that most of what is too much is in.
+func (m *measure) largest(ctx context.Context, base, head plumbing.Hash, all extent) (string, error) {
+	at := "."
+	for {
+		var next Entry
+		var was plumbing.Hash
+		err := pairs(ctx, m.read, base, head, func(a, b Entry) error {
+			x := m.known[[2]plumbing.Hash{a.folder(), b.folder()}]
+			if a != b && b.IsDir() && (x.paths > all.paths/2 || x.bytes > all.bytes/2 && all.bytes > m.most.Bytes) {
+				next, was = b, a.folder()
+			}
+			return nil
+		})
+		if err != nil || next.Name == "" || len(at) > 200 {
+			return at, err
+		}
+		at, base, head = path.Join(at, next.Name), was, next.Hash
+	}
+}
