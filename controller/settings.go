@@ -61,7 +61,8 @@ type Commits struct {
 }
 
 // PrepareCommits plans one commit against another. The configuration of base
-// decides for both sides, unless head's is accepted.
+// decides for both sides, unless head's is accepted. The error wraps an
+// excess.Error where head is larger than what is looked at.
 func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 	head, err := c.state(c.Head)
 	if err != nil {
@@ -79,10 +80,17 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		req.BaseTrust = req.HeadTrust
 	}
 	if c.Base == "" {
+		if err := c.Repo.Within(ctx, "", c.Head); err != nil {
+			return nil, err
+		}
 		return Prepare(ctx, req)
 	}
 	base, err := c.base(ctx)
 	if err != nil {
+		return nil, err
+	}
+	// Everything below goes through the head's folders.
+	if err := c.Repo.Within(ctx, base.Commit, c.Head); err != nil {
 		return nil, err
 	}
 	switch {

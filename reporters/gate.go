@@ -144,6 +144,8 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 		}
 	}
 	switch {
+	case OutOfBounds(r.Problems):
+		f.unknown("%s", r.NotRun)
 	case r.Summary.Cases+rest.Cases == 0:
 		f.unknown("there is no case")
 	case current == 0:

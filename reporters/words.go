@@ -2,6 +2,7 @@ package reporters
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,9 @@ func (s *Sections) Headline(r *Report) string {
 			parts = append(parts, phrase.Count(n, noun))
 		}
 	}
-	add(InvalidFiles(r.Problems), "invalid definition")
+	if words := Invalid(r.Problems); words != "" {
+		parts = append(parts, words)
+	}
 	add(s.Regressed, "regression")
 	if r.Base == nil && s.Failing > 0 {
 		parts = append(parts, fmt.Sprintf("%s of %s %s", phrase.Int(int64(s.Failing)), phrase.Count(r.Summary.Cases, "case"), phrase.Verb(s.Failing, "fails", "fail")))
@@ -97,6 +100,25 @@ func InvalidFiles(problems []schema.Problem) int {
 		}
 	}
 	return len(files)
+}
+
+// Invalid says how many definitions have errors, or that the commit as a whole
+// is not looked at; empty for neither.
+func Invalid(problems []schema.Problem) string {
+	n := InvalidFiles(problems)
+	switch {
+	case n == 0:
+		return ""
+	case OutOfBounds(problems):
+		return "This commit is out of bounds"
+	}
+	return phrase.Count(n, "invalid definition")
+}
+
+// OutOfBounds reports whether nothing of the commit was read, because it is
+// larger than what is looked at.
+func OutOfBounds(problems []schema.Problem) bool {
+	return slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == schema.RuleOutOfBounds })
 }
 
 // Difference writes the delta of a diff that has one, with its interval: three

@@ -48,6 +48,10 @@ const (
 	Note Severity = "note"
 )
 
+// RuleOutOfBounds is the rule of the problem of a commit of which nothing was
+// read, because it is larger than what is looked at.
+const RuleOutOfBounds = "out-of-bounds"
+
 // A Problem is something wrong with a definition or with gavel.yaml. Problems
 // are values, not errors, so that many are reported at once and the rest of
 // the repository still loads.

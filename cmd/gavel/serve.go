@@ -161,7 +161,7 @@ func (s *serving) run(ctx context.Context) error {
 }
 
 func policyOf(file *config.Server) serve.Policy {
-	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Bots: file.Bots}
+	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Bots: file.Bots, Deadline: file.Deadline}
 }
 
 // execute carries a plan out within what the operator allows.

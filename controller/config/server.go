@@ -37,6 +37,8 @@ type Server struct {
 	// Bots are user ids that are heard and trusted as people who may write.
 	Bots []int64
 	Poll time.Duration
+	// Deadline bounds what is done for a head before it is judged.
+	Deadline time.Duration
 }
 
 // A Secret is held by an environment variable or by a file, never by the
@@ -143,8 +145,9 @@ type serverForm struct {
 		Tokens *int64   `json:"tokens"`
 		USD    *float64 `json:"usd"`
 	} `json:"budget"`
-	Bots []int64  `json:"bots"`
-	Poll duration `json:"poll"`
+	Bots     []int64  `json:"bots"`
+	Poll     duration `json:"poll"`
+	Deadline duration `json:"deadline"`
 }
 
 // ParseServer checks the bytes of an operator's file and gives its values with
@@ -185,6 +188,7 @@ func (f serverForm) server() *Server {
 		},
 		Budget: Limits(f.Budget),
 		Bots:   f.Bots, Poll: cmp.Or(time.Duration(f.Poll), time.Minute),
+		Deadline: cmp.Or(time.Duration(f.Deadline), 2*time.Minute),
 	}
 	s.Ledger = cmp.Or(f.Ledger, filepath.Join(s.Data, "ledger.db"))
 	if w := f.Webhook; w != nil {
@@ -222,6 +226,7 @@ func (k *serverChecker) check(f serverForm) {
 		}
 	}
 	k.duration("poll")
+	k.wait("deadline")
 	if w := k.server.Webhook; w != nil {
 		if !strings.HasPrefix(w.Path, "/") {
 			k.Fail("bad-path", fmt.Sprintf("`path` is %q", w.Path), "begin it with a /", "webhook", "path")

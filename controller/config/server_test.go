@@ -28,6 +28,7 @@ trust: {forks: plan, programs: approved, sandbox: {accept: partial, read: [/usr]
 budget: {usd: 20}
 bots: [41898282]
 poll: 5m
+deadline: 90s
 `
 
 func TestParseServer(t *testing.T) {
@@ -51,7 +52,7 @@ func TestParseServer(t *testing.T) {
 			Forks: "plan", Programs: "approved",
 			Sandbox: ServerSandbox{Accept: "partial", Read: []string{"/usr"}, Path: []string{"/usr/bin"}, Network: true},
 		},
-		Budget: Limits{USD: &usd}, Bots: []int64{41898282}, Poll: 5 * time.Minute,
+		Budget: Limits{USD: &usd}, Bots: []int64{41898282}, Poll: 5 * time.Minute, Deadline: 90 * time.Second,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Repository{}, "Schedule")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -69,6 +70,7 @@ func TestServerDefaults(t *testing.T) {
 		Repositories: []Repository{{Name: "octo/demo", Forge: DefaultForge, Config: "gavel.yaml"}},
 		Trust:        ServerTrust{Forks: "approve", Programs: "writers", Sandbox: ServerSandbox{Accept: "isolated"}},
 		Poll:         time.Minute,
+		Deadline:     2 * time.Minute,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || len(problems) > 0 {
 		t.Errorf("%v (-want +got):\n%s", problems, diff)
@@ -107,6 +109,7 @@ func TestServerProblems(t *testing.T) {
 		{with("hosts: [a, \"https://gavel.internal\"]"), "2:12 bad-host", "the name alone"},
 		{with("hosts: [\"\"]"), "2:9 bad-host", "the name alone"},
 		{with("poll: 5"), "2:7 wrong-type", "string"},
+		{with("deadline: -1m"), "2:1 bad-duration", "60s"},
 		{with("poll: soon"), "2:1 bad-duration", "60s"},
 		{with("webhook: {}"), "2:1 missing-field", "GAVEL_SECRET"},
 		{with("webhook: {secret_env: a-b}"), "2:11 bad-variable", "environment variable"},

@@ -181,6 +181,15 @@ func isAway(err error) bool {
 	return errors.As(err, &unexpected) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
+// A lateError is one of a remote that does not answer in time.
+type lateError struct{}
+
+// Error says what happened.
+func (lateError) Error() string { return "no answer within the time limit" }
+
+// Unwrap gives [context.DeadlineExceeded].
+func (lateError) Unwrap() error { return context.DeadlineExceeded }
+
 // fetched reads the commits that the refs of a fetch lead to.
 func (r *Repository) fetched(specs []config.RefSpec) ([]string, error) {
 	r.mu.Lock()

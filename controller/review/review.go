@@ -15,8 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -24,6 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/backoff"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/drift"
@@ -77,6 +76,9 @@ type Config struct {
 	// OwnOnly leaves to other reviews what they could not publish. It is set
 	// where several of a repository are under way at once.
 	OwnOnly bool
+	// Deadline bounds what is done for a head before it is judged: fetching,
+	// loading and planning it. Defaults to 2 minutes.
+	Deadline time.Duration
 	// Turn waits until a head may be judged, number being its pull request or 0,
 	// and gives what ends that. Its commit says meanwhile that it is known.
 	// Defaults to no wait.
@@ -162,8 +164,9 @@ func New(cfg Config) *Reviewer {
 type Review struct {
 	Config
 	head string
-	// refs are fetched: where head and base are found.
-	refs []string
+	// refs are fetched: where head and base are found. known are those of them
+	// whose history is of people who may write.
+	refs, known []string
 	// base is a commit or one of refs; head is compared with the merge base.
 	base string
 	// number is the pull request in whose name it is judged, 0 for a push. That
@@ -217,6 +220,7 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 	out := &Review{
 		Config: cfg, head: pull.HeadSHA, base: pull.BaseSHA, number: number, level: ledger.LevelPull, closed: !pull.Open, id: pull.RepoID,
 		refs:  []string{"refs/heads/" + pull.BaseRef, fmt.Sprintf("refs/pull/%d/head", number)},
+		known: []string{"refs/heads/" + pull.BaseRef},
 		trust: forge.Trusted(event, &pull, permission), pull: &pull,
 	}
 	if !pull.Fork && cfg.listed(forge.User{ID: pull.AuthorID, Bot: pull.Bot}) {
@@ -250,6 +254,10 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 		out.base, out.level, out.merged = event.BaseSHA, ledger.LevelBase, true
 	case event.BaseRef != "":
 		out.base = "refs/heads/" + event.BaseRef
+	}
+	out.known = out.refs[1:]
+	if out.merged {
+		out.known = out.refs
 	}
 	if out.base == "" && !out.accepted() {
 		return nil, fmt.Errorf("the push to %s: %w", event.HeadRef, ErrNoBase)
@@ -328,7 +336,7 @@ func (r *Review) settle(ctx, late context.Context, why string, groups ...string)
 	return r.Retry.Do(ctx, func() error { return r.setStatuses(late, all...) })
 }
 
-// judge fetches both sides, plans, and runs what may be run, when it is its turn.
+// judge looks at both sides, and runs what may be run, when it is its turn.
 func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 	if r.Turn != nil {
 		end, err := r.Turn(ctx, r.number)
@@ -337,67 +345,20 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 		}
 		defer end()
 	}
-	repo, commits, err := r.fetch(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("fetch %s: %w", strings.Join(r.refs, " and "), err)
+	found, err := r.look(ctx)
+	if found.repo != nil {
+		defer found.repo.Close()
 	}
-	defer repo.Close()
-	if i := slices.Index(r.refs, r.base); i >= 0 {
-		r.base = commits[i]
-	}
-	if r.last != nil {
-		stands, err := r.stands(ctx, repo)
-		if err != nil {
-			return nil, err
-		}
-		if stands {
-			return r.last, nil
-		}
-		// Whether the forge takes it shows at the end.
-		_ = r.pending(ctx)
-	}
-	seen, err := r.Ledger.FirstSeen(ctx, r.Known, r.number, r.head)
-	if err != nil {
+	var over *excess.Error
+	switch {
+	case errors.As(err, &over):
+		return r.refuse(ctx, over)
+	case err != nil:
 		return nil, err
+	case found.prepared == nil:
+		return r.last, nil
 	}
-	prepared, err := controller.PrepareCommits(ctx, controller.Commits{
-		Repo: repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
-		Trust:      ledger.Trust{Level: r.level, Repository: r.Known, PullRequest: r.number},
-		HeadConfig: r.approved, Anew: r.asked(), Before: r.due(), Seen: seen,
-	})
-	if err != nil {
-		return nil, err
-	}
-	r.fresh = prepared.Head.Config.Comment == "new"
-	if err := r.plannedGroups(prepared); err != nil {
-		return nil, err
-	}
-	e := controller.Execution{
-		Repository: r.Known, PullRequest: r.number, Orders: r.orders.Obeyed,
-		Outbox: func(report *reporters.Report) ([]ledger.OutboxItem, error) {
-			// What was broken off in the middle must not stand for the commit.
-			if why := abandoned(ctx); why != "" {
-				return nil, errors.New(why)
-			}
-			return r.outbox(ctx, report)
-		},
-	}
-	if err := r.configuration(prepared, &e); err != nil {
-		return nil, err
-	}
-	if err := r.programs(ctx, prepared, &e); err != nil {
-		return nil, err
-	}
-	return r.Execute(ctx, prepared, e)
-}
-
-// fetch brings what is judged, from a remote that may be away for a while.
-func (r *Review) fetch(ctx context.Context) (repo *gitrepo.Repository, commits []string, err error) {
-	err = r.Retry.Do(ctx, func() (err error) {
-		repo, commits, err = r.Fetch(ctx, r.refs)
-		return err
-	})
-	return repo, commits, err
+	return r.Execute(ctx, found.prepared, found.execution)
 }
 
 // stands reports whether what is stored of head says all that there is to say:

@@ -20,6 +20,9 @@ type Policy struct {
 	Forks string
 	// Programs says when programs of a head are run.
 	Programs string
+	// Deadline bounds what is done for a head before it is judged. Defaults to 2
+	// minutes.
+	Deadline time.Duration
 	// Bots are ids of accounts whose comments are heard although they are bots.
 	Bots []int64
 }

@@ -442,7 +442,7 @@ func (s *Server) newReviewer(repo *repository) *review.Reviewer {
 		Client: repo.Client, Repository: repo.name, Known: repo.known, Ledger: s.cfg.Ledger, Fetch: repo.fetch,
 		Execute: s.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: s.cfg.LookupEnv, WebURL: repo.WebURL,
 		Tell:  func(line string) { s.cfg.Observer.Tell(name, line) },
-		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, OwnOnly: true,
+		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Deadline: policy.Deadline, OwnOnly: true,
 		Turn: func(ctx context.Context, number int) (func(), error) { return s.slots.take(ctx, number == 0) },
 		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
 			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})

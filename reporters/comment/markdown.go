@@ -210,14 +210,20 @@ func (c *comment) problems() {
 	}
 	n := reporters.InvalidFiles(bad)
 	out := []string{fmt.Sprintf("**%s %s invalid and %s not run**", phrase.Count(n, "definition"), phrase.Verb(n, "is", "are"), phrase.Verb(n, "was", "were"))}
+	if reporters.OutOfBounds(bad) {
+		out[0] = "**Nothing of this commit was run**"
+	}
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
 		where := markup.Link(markup.Text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
+		if p.Rule == schema.RuleOutOfBounds { // it is about a folder, or about all of it
+			where = markup.Text(strings.TrimPrefix(p.File, "."), 200)
+		}
 		what := markup.Text(p.Message, 300)
 		if p.Hint != "" {
 			what += "; " + markup.Text(p.Hint, 300)
 		}
-		out = append(out, where+" <br> "+what)
+		out = append(out, strings.TrimPrefix(where+" <br> "+what, " <br> "))
 	}
 	if rest := len(bad) - shown; rest > 0 {
 		out = append(out, phrase.Count(rest, "problem")+" "+more(shown))

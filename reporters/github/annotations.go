@@ -35,7 +35,7 @@ func CheckFor(r *reporters.Report) Check {
 	first := phrase.Line(r.Gate.Reason)
 	switch invalid := reporters.InvalidFiles(r.Problems); {
 	case invalid > 0:
-		first = phrase.Count(invalid, "invalid definition")
+		first = reporters.Invalid(r.Problems)
 	case decided.State == Success:
 		c.Conclusion = Succeeded
 	case decided.State == Error && r.NotRun != "":

@@ -33,7 +33,10 @@ func verdictFor(r *reporters.Report) Status {
 	switch {
 	case invalid > 0:
 		verdict.State = Failure
-		parts = append([]string{phrase.Count(invalid, "invalid definition")}, parts...)
+		parts = append([]string{reporters.Invalid(r.Problems)}, parts...)
+		if reporters.OutOfBounds(r.Problems) {
+			parts = []string{phrase.Line(r.NotRun)}
+		}
 	case r.Gate.Result == reporters.GatePass:
 		verdict.State = Success
 	case r.Gate.Result == reporters.GateFail:
@@ -59,7 +62,7 @@ func validWords(problems []schema.Problem, invalid int) string {
 	}
 	words := "all definitions are valid"
 	if invalid > 0 {
-		words = phrase.Count(invalid, "invalid definition")
+		words = reporters.Invalid(problems)
 	}
 	if warnings > 0 {
 		words += ", " + phrase.Count(warnings, "warning")

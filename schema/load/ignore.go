@@ -24,7 +24,7 @@ type ignoreRule struct {
 
 // readIgnore reads the rules; a file that is not there has none.
 func readIgnore(fsys fs.FS) ([]ignoreRule, error) {
-	data, err := fs.ReadFile(fsys, ignoreFile)
+	data, err := schema.ReadFile(fsys, ignoreFile, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

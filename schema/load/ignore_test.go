@@ -1,7 +1,9 @@
 package load
 
 import (
+	"io/fs"
 	"testing"
+	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -77,3 +79,22 @@ func TestIgnoredDefinitions(t *testing.T) {
 		}
 	}
 }
+
+// TestIgnoreFileThatCannotBeRead is a problem of that file, and all is loaded.
+func TestIgnoreFileThatCannotBeRead(t *testing.T) {
+	for name, file := range map[string]*fstest.MapFile{
+		"link": {Mode: fs.ModeSymlink, Data: []byte("elsewhere")}, "large": {Data: make([]byte, schema.MaxFile+1)},
+	} {
+		files := greetings(1)
+		files[ignoreFile] = file
+		res, err := Load(t.Context(), noLinks{files}, Options{Settings: oneFolder})
+		if err != nil || len(res.Cases) != 1 || len(res.Problems) != 1 || res.Problems[0].File != ignoreFile || res.Problems[0].Severity != schema.Error {
+			t.Errorf("%s: Load = %+v, %v; want the case and one error of %s", name, res, err, ignoreFile)
+		}
+	}
+}
+
+// noLinks follows no link, as the files of a commit do not.
+type noLinks struct{ fstest.MapFS }
+
+func (n noLinks) Stat(name string) (fs.FileInfo, error) { return n.Lstat(name) }

@@ -48,6 +48,7 @@ type Options struct {
 	Brief bool
 
 	evaluations *cuefile.Budget // of tests; nil for a new one
+	most        *bounds         // of tests; nil for defaultBounds
 }
 
 // A Definition is one file with its cases.
@@ -85,8 +86,13 @@ type Result struct {
 }
 
 // Load reads the definition folders of a repository. It returns an error only
-// when ctx ends or the file system itself fails.
+// when ctx ends or the file system itself fails. More than is looked at is one
+// problem, and nothing else is known then.
 func Load(ctx context.Context, fsys fs.FS, opts Options) (*Result, error) {
+	return guarded(ctx, fsys, opts, func(ctx context.Context, g *guard) (*Result, error) { return load(ctx, g, opts) })
+}
+
+func load(ctx context.Context, fsys *guard, opts Options) (*Result, error) {
 	l, err := loadFolders(ctx, fsys, opts)
 	if err != nil {
 		return nil, err
@@ -102,11 +108,11 @@ func Load(ctx context.Context, fsys fs.FS, opts Options) (*Result, error) {
 }
 
 // loadFolders loads one folder after the other.
-func loadFolders(ctx context.Context, fsys fs.FS, opts Options) (*loader, error) {
+func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error) {
 	l := &loader{fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget())}
 	var err error
 	if l.ignore, err = readIgnore(fsys); err != nil {
-		return nil, err
+		l.problem(schema.Position{File: ignoreFile, Line: 1, Column: 1}, "unreadable", "the file is not applied: "+err.Error(), "make it a plain file of at most 256 KiB")
 	}
 	for _, root := range opts.Settings.Definitions {
 		if err := l.folder(ctx, path.Clean(root)); err != nil {
@@ -136,8 +142,9 @@ func (l *loader) result() *Result {
 }
 
 type loader struct {
-	fsys   fs.FS
+	fsys   *guard
 	opts   Options
+	seen   int // entries of definitions folders
 	ignore []ignoreRule
 	rules  []*constraint.Set
 	// evaluations bounds what .cue files and constraints take.
@@ -204,6 +211,7 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 				def.Cases = append(def.Cases, t.Case)
 			}
 		}
+		l.fsys.count(len(def.Cases))
 		l.out.Problems = append(l.out.Problems, l.addChecks(src, &def, invalid[d.File])...)
 		l.out.Definitions = append(l.out.Definitions, def)
 	}
@@ -237,6 +245,7 @@ func (l *loader) byContent(ctx context.Context, src schema.Source, files []strin
 	keep := l.keep()
 	err := each(ctx, len(files), func(i int) error {
 		defs[i], problems[i] = compile(src, files[i])
+		l.fsys.count(len(defs[i].Cases))
 		for _, c := range defs[i].Cases {
 			offer(c, src, tools)
 		}

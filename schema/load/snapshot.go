@@ -349,7 +349,7 @@ func (s *Snapshot) witnesses(changed []string, settings schema.Settings) []strin
 
 // ofFolder says of a problem that it hides files.
 func ofFolder(p schema.Problem) bool {
-	return slices.Contains([]string{"missing-folder", "unreadable-folder", "too-deep", "too-many-files"}, p.Rule)
+	return slices.Contains([]string{"missing-folder", "unreadable-folder", "too-deep", "too-many-files", "too-many-entries", "too-many-bytes", "too-many-cases"}, p.Rule)
 }
 
 // entangled lists the files outside of those loaded whose cases are not what

@@ -24,9 +24,13 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 	var files []string
 	err := fs.WalkDir(l.fsys, root, func(name string, d fs.DirEntry, err error) error {
 		at := schema.Position{File: name, Line: 1, Column: 1}
+		l.seen++
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case l.seen == l.fsys.most.entries:
+			l.problem(at, "too-many-entries", fmt.Sprintf("the definitions folders have more than %d files and folders", l.fsys.most.entries), "split the repository")
+			return fs.SkipAll
 		case errors.Is(err, fs.ErrNotExist) && name == root:
 			l.problem(at, "missing-folder", "the definitions folder does not exist", "create it, or set definitions: in gavel.yaml")
 			return nil

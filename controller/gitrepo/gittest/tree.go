@@ -2,6 +2,7 @@ package gittest
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +15,14 @@ import (
 // around it.
 func Run(tb testing.TB, dir string, args ...string) string {
 	tb.Helper()
+	return feed(tb, dir, nil, args...)
+}
+
+// feed is Run with something to read for git.
+func feed(tb testing.TB, dir string, in io.Reader, args ...string) string {
+	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), "git", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Stdin = dir, in
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=Gavel", "GIT_AUTHOR_EMAIL=gavel@localhost", "GIT_COMMITTER_NAME=Gavel", "GIT_COMMITTER_EMAIL=gavel@localhost")
 	out, err := cmd.CombinedOutput()

@@ -1,0 +1,81 @@
+package gittest
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// Blob stores what it reads and gives its hash.
+func Blob(tb testing.TB, dir string, in io.Reader) string {
+	tb.Helper()
+	return feed(tb, dir, in, "hash-object", "-w", "--stdin")
+}
+
+// A Bomb is a tree of so many levels, each with so many names for the one tree
+// below it. The names of the lowest are those of files with an extension, all of
+// them the one blob.
+type Bomb struct {
+	Levels, Names   int
+	Extension, Blob string
+}
+
+// Store stores the trees and gives the hash of the uppermost.
+func (b Bomb) Store(tb testing.TB, dir string) string {
+	tb.Helper()
+	kind, below := "100644 blob", b.Blob
+	for level := range b.Levels {
+		var list strings.Builder
+		for i := range b.Names {
+			name := fmt.Sprint(i)
+			if level == 0 {
+				name += b.Extension
+			}
+			fmt.Fprintf(&list, "%s %s\t%s\n", kind, below, name)
+		}
+		kind, below = "040000 tree", feed(tb, dir, strings.NewReader(list.String()), "mktree")
+	}
+	return below
+}
+
+// Graft makes a commit upon another one that is as that but for one entry, which
+// is written as git lists it: "040000 tree", a hash, a tab and a path. Nothing is
+// checked out, so that the tree may be endless.
+func Graft(tb testing.TB, dir, parent, entry string) string {
+	tb.Helper()
+	object, path, _ := strings.Cut(entry, "\t")
+	g := grafting{tb, dir, object}
+	tree := g.graft(Run(tb, dir, "rev-parse", parent+"^{tree}"), strings.Split(path, "/"))
+	return Run(tb, dir, "commit-tree", "-m", "graft", "-p", parent, tree)
+}
+
+// A grafting puts an object into trees.
+type grafting struct {
+	testing.TB
+	dir, object string
+}
+
+// graft gives the tree that is as another one but for what is at a path.
+func (g grafting) graft(tree string, path []string) string {
+	var list strings.Builder
+	object, below := g.object, ""
+	for line := range strings.Lines(Run(g, g.dir, "ls-tree", tree) + "\n") {
+		info, name, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		switch {
+		case !ok:
+		case name == path[0]:
+			below = strings.Fields(info)[2]
+		default:
+			fmt.Fprintln(&list, strings.TrimSpace(line))
+		}
+	}
+	if len(path) > 1 {
+		if below == "" {
+			below = feed(g, g.dir, strings.NewReader(""), "mktree")
+		}
+		object = "040000 tree " + g.graft(below, path[1:])
+	}
+	fmt.Fprintf(&list, "%s\t%s\n", object, path[0])
+	return feed(g, g.dir, strings.NewReader(list.String()), "mktree")
+}

@@ -1,0 +1,164 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// defaultDeadline is for a head that is a stranger's and not yet judged.
+const defaultDeadline = 2 * time.Minute
+
+// A look is what is found out about a head before it is judged.
+type look struct {
+	// repo has both sides, and is nil where they could not be fetched. The
+	// caller closes it.
+	repo *gitrepo.Repository
+	// prepared is nil where what is stored of the head says all there is to say.
+	prepared  *controller.Prepared
+	execution controller.Execution
+}
+
+// look fetches both sides and plans, within the deadline. The error wraps an
+// [excess.Error] where the head passes that, or is larger than what is looked
+// at. The first clone of a repository is not a head's fault, so that what base
+// has is fetched before.
+func (r *Review) look(ctx context.Context) (look, error) {
+	if len(r.known) > 0 {
+		repo, _, err := r.bring(ctx, r.known)
+		if err != nil {
+			return look{}, err
+		}
+		if err := repo.Close(); err != nil {
+			return look{}, err
+		}
+	}
+	most := cmp.Or(r.Deadline, defaultDeadline)
+	late := &excess.Error{
+		Path: ".", Message: fmt.Sprintf("fetching, loading and planning this head took longer than %v", most),
+		Hint: "make the change smaller, or have the operator raise the deadline",
+	}
+	inner, cancel := context.WithTimeoutCause(ctx, most, late)
+	defer cancel()
+	found, err := r.prepare(ctx, inner)
+	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(inner), late) {
+		err = late
+	}
+	return found, err
+}
+
+// bring fetches refs, from a remote that may be away for a while.
+func (r *Review) bring(ctx context.Context, refs []string) (repo *gitrepo.Repository, commits []string, err error) {
+	err = r.Retry.Do(ctx, func() (err error) {
+		repo, commits, err = r.Fetch(ctx, refs)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("fetch %s: %w", strings.Join(refs, " and "), err)
+	}
+	return repo, commits, nil
+}
+
+// prepare is look in the time that inner has; ctx is that of the whole review.
+func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
+	var commits []string
+	if found.repo, commits, err = r.bring(inner, r.refs); err != nil {
+		return found, err
+	}
+	if i := slices.Index(r.refs, r.base); i >= 0 {
+		r.base = commits[i]
+	}
+	if r.last != nil {
+		stands, err := r.stands(inner, found.repo)
+		if err != nil || stands {
+			return found, err
+		}
+		// Whether the forge takes it shows at the end.
+		_ = r.pending(ctx)
+	}
+	seen, err := r.Ledger.FirstSeen(inner, r.Known, r.number, r.head)
+	if err != nil {
+		return found, err
+	}
+	prepared, err := controller.PrepareCommits(inner, controller.Commits{
+		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+		Trust: r.writes(), HeadConfig: r.approved, Anew: r.asked(), Before: r.due(), Seen: seen,
+	})
+	if err != nil {
+		return found, err
+	}
+	r.fresh = prepared.Head.Config.Comment == "new"
+	if err := r.plannedGroups(prepared); err != nil {
+		return found, err
+	}
+	found.execution = r.execution(ctx)
+	if err := r.configuration(prepared, &found.execution); err != nil {
+		return found, err
+	}
+	if err := r.programs(inner, prepared, &found.execution); err != nil {
+		return found, err
+	}
+	found.prepared = prepared
+	return found, nil
+}
+
+// writes is what samples of head are stored under.
+func (r *Review) writes() ledger.Trust {
+	return ledger.Trust{Level: r.level, Repository: r.Known, PullRequest: r.number}
+}
+
+// execution says under which name a plan of head is carried out, and what has to
+// be published with its report.
+func (r *Review) execution(ctx context.Context) controller.Execution {
+	return controller.Execution{
+		Repository: r.Known, PullRequest: r.number, Orders: r.orders.Obeyed,
+		Outbox: func(report *reporters.Report) ([]ledger.OutboxItem, error) {
+			// What was broken off in the middle must not stand for the commit.
+			if why := abandoned(ctx); why != "" {
+				return nil, errors.New(why)
+			}
+			return r.outbox(ctx, report)
+		},
+	}
+}
+
+// refuse reports that a head is not looked at any further, and why: a problem of
+// the commit, like those of its definitions.
+func (r *Review) refuse(ctx context.Context, over *excess.Error) (*reporters.Report, error) {
+	prepared := &controller.Prepared{
+		Request: controller.Request{
+			Head:       controller.State{Commit: r.head, FS: nothing{}, Config: config.Default()},
+			ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv, HeadTrust: r.writes(), Now: time.Now,
+		},
+		Plan: &plan.Plan{Head: r.head},
+		Problems: []schema.Problem{{
+			Position: schema.Position{File: over.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: schema.RuleOutOfBounds,
+			Message: over.Message, Hint: over.Hint,
+		}},
+	}
+	e := r.execution(ctx)
+	e.NotRun = "not looked at: " + over.Error()
+	return r.Execute(ctx, prepared, e)
+}
+
+// nothing is the content of a head that is not looked at.
+type nothing struct{}
+
+// Open finds nothing.
+func (nothing) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}

@@ -1,0 +1,115 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const greeting = `{"name": "a%d", "initial_message": "hello", "expected_outcomes": {"greets": true}}`
+
+func greetings(n int) fstest.MapFS {
+	files := fstest.MapFS{}
+	for i := range n {
+		files[fmt.Sprintf("test_definitions/%d.json", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, greeting, i)}
+	}
+	return files
+}
+
+var oneFolder = schema.Settings{Definitions: []string{"test_definitions"}}
+
+// TestAbuse26MoreThanIsLookedAt: each bound is a problem that names it, and what
+// is within it loads.
+func TestAbuse26MoreThanIsLookedAt(t *testing.T) {
+	within := bounds{entries: 200, cases: 200, bytes: 1 << 20}
+	for _, test := range []struct {
+		rule, message string
+		most          bounds
+	}{
+		{"too-many-entries", "more than 100 files and folders", bounds{entries: 100, cases: 200, bytes: 1 << 20}},
+		{"too-many-cases", "more than 50 cases", bounds{entries: 200, cases: 50, bytes: 1 << 20}},
+		{"too-many-bytes", "have more than 0 MiB", bounds{entries: 200, cases: 200, bytes: 1 << 10}},
+		{"", "", within},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			files := greetings(100)
+			files["test_definitions/notes.txt"] = &fstest.MapFile{}
+			res, err := Load(t.Context(), files, Options{Settings: oneFolder, most: &test.most})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.rule == "" {
+				if len(res.Cases) != 100 || len(res.Problems) != 0 {
+					t.Errorf("%d cases, problems %v; want all 100", len(res.Cases), res.Problems)
+				}
+				return
+			}
+			var rules []string
+			for _, p := range res.Problems {
+				rules = append(rules, p.Rule)
+				if p.Severity != schema.Error || !strings.Contains(p.Message, test.message) || p.Hint == "" {
+					t.Errorf("problem %+v; want %q", p, test.message)
+				}
+			}
+			if fmt.Sprint(rules) != "["+test.rule+"]" {
+				t.Errorf("problems %v, want %s alone", rules, test.rule)
+			}
+			if !givenUp(res.Problems) && !ofFolder(res.Problems[0]) {
+				t.Errorf("a snapshot with %v would be taken for complete", rules)
+			}
+		})
+	}
+}
+
+// exhausted is a file system of a process that can open no more files after some.
+type exhausted struct {
+	fstest.MapFS
+	left *int
+	err  error
+}
+
+func (e exhausted) ReadFile(name string) ([]byte, error) {
+	if *e.left--; *e.left < 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: e.err}
+	}
+	return e.MapFS.ReadFile(name)
+}
+
+// TestAbuse34DescriptorsThatRunOut are no mistake in any file: nothing is said of
+// the definitions then.
+func TestAbuse34DescriptorsThatRunOut(t *testing.T) {
+	for _, cause := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO} {
+		for start := range 4 { // files that can be read, of four
+			left := start
+			res, err := Load(t.Context(), exhausted{greetings(4), &left, cause}, Options{Settings: oneFolder})
+			if !errors.Is(err, cause) || res != nil {
+				t.Errorf("Load = %v, %v; want %v", res, err, cause)
+			}
+			if cause == syscall.EMFILE && !strings.Contains(fmt.Sprint(err), "raise the limit with ulimit -n") {
+				t.Errorf("Load = %v, which does not say what helps", err)
+			}
+		}
+	}
+	// An error that is the file's own is a problem of the file.
+	left := 1
+	res, err := Load(t.Context(), exhausted{greetings(4), &left, syscall.EACCES}, Options{Settings: oneFolder})
+	if err != nil || len(res.Problems) == 0 || res.Problems[0].Rule != "unreadable" {
+		t.Errorf("Load = %+v, %v; want a file that is unreadable", res, err)
+	}
+}
+
+// TestALoadThatIsCancelled gives the error of its context.
+func TestALoadThatIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Load(ctx, greetings(4), Options{Settings: oneFolder}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Load = %v, want %v", err, context.Canceled)
+	}
+}
