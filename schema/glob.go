@@ -2,38 +2,48 @@ package schema
 
 import (
 	"path"
-	"slices"
 	"strings"
 )
 
+// MaxGlob is how many bytes a glob may have; a longer one matches only itself.
+const MaxGlob = 4 << 10
+
 // MatchGlob reports whether a key or a path matches a glob: as path.Match
 // within a segment, and ** for any number of segments. A malformed glob
-// matches only itself.
+// matches only itself. It takes no longer than all segments of the glob held
+// against all of the name.
 func MatchGlob(glob, name string) bool {
-	return glob == name || matchSegments(strings.Split(glob, "/"), strings.Split(name, "/"))
+	return glob == name || len(glob) <= MaxGlob && matchSegments(strings.Split(glob, "/"), strings.Split(name, "/"))
 }
 
+// matchSegments gives ** as few segments as it can. Where the rest does not
+// match, only the last ** is given one more: what an earlier one could take
+// besides, the last one can take, too.
 func matchSegments(glob, name []string) bool {
-	i := slices.Index(glob, "**")
-	if i < 0 {
-		return len(glob) == len(name) && matchEach(glob, name)
-	}
-	if len(name) < i || !matchEach(glob[:i], name[:i]) {
-		return false
-	}
-	for from := i; from <= len(name); from++ {
-		if matchSegments(glob[i+1:], name[from:]) {
-			return true
-		}
-	}
-	return false
-}
-
-func matchEach(glob, name []string) bool {
-	for i, g := range glob {
-		if ok, err := path.Match(g, name[i]); err != nil || !ok {
+	g, n := 0, 0
+	last, taken := -1, 0 // the last ** of the glob, and where what it took ends
+	for n < len(name) {
+		switch {
+		case g < len(glob) && glob[g] == "**":
+			last, taken = g, n
+			g++
+		case g < len(glob) && matchOne(glob[g], name[n]):
+			g++
+			n++
+		case last >= 0:
+			taken++
+			g, n = last+1, taken
+		default:
 			return false
 		}
 	}
-	return true
+	for g < len(glob) && glob[g] == "**" {
+		g++
+	}
+	return g == len(glob)
+}
+
+func matchOne(glob, name string) bool {
+	ok, err := path.Match(glob, name)
+	return ok && err == nil
 }

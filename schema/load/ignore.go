@@ -22,6 +22,17 @@ type ignoreRule struct {
 	folder  bool // matches folders only
 }
 
+// longestPattern leaves room for the **/ that is put before it.
+const longestPattern = schema.MaxGlob - len("**/")
+
+// A patternError is a pattern that is longer than a glob may be, by its line.
+type patternError struct{ line int }
+
+// Error says how long a pattern may be.
+func (p *patternError) Error() string {
+	return fmt.Sprintf("a pattern has more than %d bytes", longestPattern)
+}
+
 // readIgnore reads the rules; a file that is not there has none.
 func readIgnore(fsys fs.FS) ([]ignoreRule, error) {
 	data, err := schema.ReadFile(fsys, ignoreFile, 0)
@@ -32,10 +43,13 @@ func readIgnore(fsys fs.FS) ([]ignoreRule, error) {
 		return nil, fmt.Errorf("read %s: %w", ignoreFile, err)
 	}
 	var rules []ignoreRule
-	for _, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
+	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
 		line = trimmed(strings.TrimSuffix(line, "\r"))
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
+		}
+		if len(line) > longestPattern {
+			return nil, &patternError{i + 1}
 		}
 		var r ignoreRule
 		line, r.negated = strings.CutPrefix(line, "!")

@@ -84,6 +84,7 @@ func TestIgnoredDefinitions(t *testing.T) {
 func TestIgnoreFileThatCannotBeRead(t *testing.T) {
 	for name, file := range map[string]*fstest.MapFile{
 		"link": {Mode: fs.ModeSymlink, Data: []byte("elsewhere")}, "large": {Data: make([]byte, schema.MaxFile+1)},
+		"long pattern": {Data: append([]byte("a\n"), make([]byte, schema.MaxGlob)...)},
 	} {
 		files := greetings(1)
 		files[ignoreFile] = file

@@ -8,6 +8,7 @@ package load
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -112,7 +113,11 @@ func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error
 	l := &loader{fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget())}
 	var err error
 	if l.ignore, err = readIgnore(fsys); err != nil {
-		l.problem(schema.Position{File: ignoreFile, Line: 1, Column: 1}, "unreadable", "the file is not applied: "+err.Error(), "make it a plain file of at most 256 KiB")
+		at, hint := schema.Position{File: ignoreFile, Line: 1, Column: 1}, "make it a plain file of at most 256 KiB"
+		if long, ok := errors.AsType[*patternError](err); ok {
+			at.Line, hint = long.line, "shorten it"
+		}
+		l.problem(at, "unreadable", "the file is not applied: "+err.Error(), hint)
 	}
 	for _, root := range opts.Settings.Definitions {
 		if err := l.folder(ctx, path.Clean(root)); err != nil {
