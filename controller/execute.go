@@ -123,12 +123,13 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 	if err := p.recall(ctx, &in); err != nil {
 		return nil, err
 	}
-	in.Notices = slices.Concat(e.Notices, p.deployed(&in))
+	in.Notices = slices.Concat(e.Notices, p.opened(), p.deployed(&in))
 	if e.NotRun == "" {
 		if err := p.judge(ctx, e, &in); err != nil {
 			return nil, err
 		}
 	}
+	in.Notices = append(in.Notices, p.vanished()...)
 	in.Duration = p.Now().Sub(start)
 	return reporters.Compare(in), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/gavel-evals/gavel/cmd/internal/version"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/schema"
@@ -140,7 +141,7 @@ func (a *app) rootCommand() *cobra.Command {
 				a.ledgerFile = a.path(a.ledgerFile)
 			}
 		},
-		Version:       thisVersion().String(),
+		Version:       version.This().String(),
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}

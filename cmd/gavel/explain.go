@@ -21,7 +21,7 @@ func (a *app) explainCommand() *cobra.Command {
 			if len(args) != 1 {
 				return usageError("explain takes the key of one case, such as math/level_1/test_sum")
 			}
-			return a.withStored(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+			return a.withStored(cmd.Context(), a.withPlan, func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
 				return a.explain(ctx, w, book, args[0], base)
 			})
 		},

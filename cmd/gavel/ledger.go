@@ -9,11 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/upkeep"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -28,10 +28,10 @@ func (a *app) ledgerCommand() *cobra.Command {
 		Args: oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	add := func(use, short, example string, do func(context.Context, *workspace, *ledger.Ledger) error) {
+	add := func(name, short, example string, do use) {
 		cmd.AddCommand(&cobra.Command{
-			Use: use, Short: short, Example: example, Args: noArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return a.withStored(cmd.Context(), do) },
+			Use: name, Short: short, Example: example, Args: noArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.withStored(cmd.Context(), a.withRead, do) },
 		})
 	}
 	add("verify", "Check the file, and that verdicts follow from their samples", `  gavel ledger verify
@@ -44,48 +44,78 @@ func (a *app) ledgerCommand() *cobra.Command {
 	return cmd
 }
 
+// A use is what a command does with a repository and its ledger.
+type use = func(context.Context, *workspace, *ledger.Ledger) error
+
 // withLedger opens the repository with its ledger, which is made where it is
 // missing.
-func (a *app) withLedger(ctx context.Context, do func(context.Context, *workspace, *ledger.Ledger) error) (err error) {
+func (a *app) withLedger(ctx context.Context, do use) error {
+	return a.within(func(w *workspace) error {
+		path, err := a.ledgerPath(ctx, w)
+		if err != nil {
+			return err
+		}
+		return recovery.Use(ctx, ledger.Config{Path: path}, a.note, func(book *ledger.Ledger) error { return do(ctx, w, book) })
+	})
+}
+
+// within opens the repository.
+func (a *app) within(do func(*workspace) error) (err error) {
 	w, err := a.workspace()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
-	book, err := a.openLedger(ctx, w)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, book.Close()) }()
-	return do(ctx, w, book)
+	return do(w)
 }
 
-// withStored is withLedger for what only looks: where there is no ledger it says
-// so, and looks at an empty one that does not stay.
-func (a *app) withStored(ctx context.Context, do func(context.Context, *workspace, *ledger.Ledger) error) (err error) {
-	w, err := a.workspace()
-	if err != nil {
+// withRead is withLedger for what stores nothing: a ledger that cannot be
+// written is only read, and a damaged one stays where it is.
+func (a *app) withRead(ctx context.Context, do use) error {
+	return a.within(func(w *workspace) error {
+		if _, err := a.ledgerPath(ctx, w); err != nil && !recovery.IsUnwritable(err) {
+			return err
+		}
+		return recovery.Look(ctx, ledger.Config{Path: a.ledgerAt(w)}, a.note, func(book *ledger.Ledger) error { return do(ctx, w, book) })
+	})
+}
+
+// withPlan is withRead for what is planned: without a ledger that can be read,
+// nothing is known.
+func (a *app) withPlan(ctx context.Context, do use) error {
+	err := a.withRead(ctx, do)
+	if !recovery.IsBroken(err) {
 		return err
 	}
-	file := a.ledgerAt(w)
-	if err := w.close(); err != nil {
+	return a.withNothing(ctx, fmt.Sprintf("%v; nothing is known until then", err), do)
+}
+
+// withNothing uses an empty ledger that does not stay, and says why.
+func (a *app) withNothing(ctx context.Context, why string, do use) error {
+	a.note(why)
+	return a.within(func(w *workspace) error {
+		return recovery.Without(ctx, func(book *ledger.Ledger) error { return do(ctx, w, book) })
+	})
+}
+
+// withStored opens a ledger in a way where there is one. Else it says so, and
+// looks at an empty one that does not stay.
+func (a *app) withStored(ctx context.Context, open func(context.Context, use) error, do use) error {
+	var file string
+	err := a.within(func(w *workspace) error {
+		file = a.ledgerAt(w)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-		return a.withLedger(ctx, do)
+		return open(ctx, do)
 	}
 	if a.ledgerFile != "" {
 		return usageError("there is no ledger %s; --ledger names the file that gavel run wrote, by default %s", file, usualLedger)
 	}
-	fmt.Fprintf(a.stderr, "gavel: there is no ledger at %s: nothing was judged here yet\n", usualLedger)
-	dir, err := os.MkdirTemp("", "gavel-ledger-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b := *a
-	b.ledgerFile = filepath.Join(dir, "ledger.db")
-	return b.withLedger(ctx, do)
+	return a.withNothing(ctx, "there is no ledger at "+usualLedger+": nothing was judged here yet", do)
 }
 
 func (a *app) verifyLedger(ctx context.Context, w *workspace, book *ledger.Ledger) error {

@@ -18,11 +18,8 @@ import (
 
 // gcFlags are the flags of ledger gc.
 type gcFlags struct {
-	maxAge   time.Duration
-	maxBytes string
-	bases    []string
-	closed   []string
-	dryRun   bool
+	upkeep.Limits
+	bases []string
 }
 
 func (a *app) gcCommand() *cobra.Command {
@@ -35,24 +32,24 @@ func (a *app) gcCommand() *cobra.Command {
   gavel ledger gc --max-age 720h --dry-run`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withStored(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+			return a.withStored(cmd.Context(), a.withLedger, func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
 				return a.gc(ctx, w, book, f)
 			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&f.maxAge, "max-age", 0, "remove what is older, such as 2160h for 90 days (default: no limit)")
-	flags.StringVar(&f.maxBytes, "max-bytes", "", "size that is left at most, such as 500MB or 2GB (default: no limit)")
+	flags.DurationVar(&f.MaxAge, "max-age", 0, "remove what is older, such as 2160h for 90 days (default: no limit)")
+	flags.StringVar(&f.MaxBytes, "max-bytes", "", "size that is left at most, such as 500MB or 2GB (default: no limit)")
 	flags.StringArrayVar(&f.bases, "base", nil, "a further ref whose verdicts are kept, such as release; repeatable")
-	flags.StringArrayVar(&f.closed, "closed", nil, "a pull request that is over, such as octo/demo#7; repeatable")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be removed for its age")
+	flags.StringArrayVar(&f.Closed, "closed", nil, "a pull request that is over, such as octo/demo#7; repeatable")
+	flags.BoolVar(&f.DryRun, "dry-run", false, "only say what would be removed for its age")
 	return cmd
 }
 
 func (a *app) gc(ctx context.Context, w *workspace, book *ledger.Ledger, f gcFlags) error {
-	c, err := f.collection()
+	c, err := f.Collection(time.Now())
 	if err != nil {
-		return err
+		return &exitError{exitUsage, err}
 	}
 	if c.Needed, err = a.needed(ctx, w, book, upkeep.Roots{Bases: f.bases, Closed: c.Closed}); err != nil {
 		return err
@@ -83,32 +80,4 @@ func (a *app) needed(ctx context.Context, w *workspace, book *ledger.Ledger, roo
 		return nil, &exitError{exitUsage, err}
 	}
 	return all, err
-}
-
-// collection reads the flags.
-func (f gcFlags) collection() (ledger.Collection, error) {
-	c := ledger.Collection{DryRun: f.dryRun}
-	if f.maxAge <= 0 && f.maxBytes == "" {
-		return c, usageError("say what may go: --max-age 2160h, or --max-bytes 500MB")
-	}
-	if f.maxAge > 0 {
-		c.Before = time.Now().Add(-f.maxAge)
-	}
-	if f.maxBytes != "" {
-		if f.dryRun {
-			return c, usageError("--dry-run tells only what goes for its age: leave out --max-bytes")
-		}
-		var err error
-		if c.MaxBytes, err = upkeep.ParseBytes(f.maxBytes); err != nil {
-			return c, usageError("--max-bytes %w", err)
-		}
-	}
-	for _, text := range f.closed {
-		t, err := upkeep.ParsePull(text)
-		if err != nil {
-			return c, usageError("--closed %w", err)
-		}
-		c.Closed = append(c.Closed, t)
-	}
-	return c, nil
 }

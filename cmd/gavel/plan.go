@@ -20,7 +20,7 @@ func (a *app) planCommand() *cobra.Command {
   gavel plan --base origin/main --domain support --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.keys = args
-			return a.withLedger(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+			return a.withPlan(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
 				return a.plan(ctx, w, book, s)
 			})
 		},

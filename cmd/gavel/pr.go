@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/inherit"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -94,13 +94,9 @@ func (a *app) cacheKeys(ctx context.Context, f prFlags) error {
 
 // inherit adds what base knows to the ledger. That it cannot be read costs
 // only calls.
-func (a *app) inherit(ctx context.Context, w *workspace, from string) error {
+func (a *app) inherit(ctx context.Context, path, from string) error {
 	if from == "" {
 		return nil
-	}
-	path, err := a.ledgerPath(ctx, w)
-	if err != nil {
-		return err
 	}
 	taken, err := inherit.From(ctx, path, from)
 	if err != nil {
@@ -109,6 +105,21 @@ func (a *app) inherit(ctx context.Context, w *workspace, from string) error {
 		fmt.Fprintf(a.stderr, "gavel: %s taken over from base\n", phrase.Count(int(taken), "sample"))
 	}
 	return nil
+}
+
+// prLedger says where the ledger of a job is, after what base knows was added.
+// A damaged one is put aside first, or nothing could be added to it.
+func (a *app) prLedger(ctx context.Context, w *workspace, base string) (cfg ledger.Config, err error) {
+	if cfg.Path, err = a.ledgerPath(ctx, w); err != nil {
+		return cfg, err
+	}
+	if cfg.Notice, err = recovery.Heal(ctx, cfg); err != nil {
+		return cfg, err
+	}
+	if cfg.Notice != "" {
+		a.note(cfg.Notice)
+	}
+	return cfg, a.inherit(ctx, cfg.Path, base)
 }
 
 // pullRequest reviews what the flags or the event name.
@@ -129,26 +140,33 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 		return &exitError{exitUsage, err}
 	}
 	defer here.Close()
-	// The ledger comes before anything is fetched, since a folder that the
-	// checkout brought along is refused.
 	w := &workspace{repo: here}
-	if err := a.inherit(ctx, w, f.baseLedger); err != nil {
-		return err
-	}
-	book, err := a.openLedger(ctx, w)
-	if err != nil {
-		return err
-	}
-	defer book.Close()
 	client, err := a.client()
 	if err != nil {
 		return err
 	}
 	event.Number = max(event.Number, f.number)
-	cfg := a.reviewing(here, book, client, repo)
-	cfg.Retry, cfg.Programs, cfg.Bots = a.retry(f), f.programs, bots
-	j := ci.Job{Review: cfg, Output: a.env("GITHUB_OUTPUT")}
-	result, err := j.Judge(ctx, event)
+	jobOn := func(book *ledger.Ledger) *ci.Job {
+		cfg := a.reviewing(here, book, client, repo)
+		cfg.Retry, cfg.Programs, cfg.Bots = a.retry(f), f.programs, bots
+		return &ci.Job{Review: cfg, Output: a.env("GITHUB_OUTPUT")}
+	}
+	// The ledger comes before anything is fetched, since a folder that the
+	// checkout brought along is refused.
+	where, err := a.prLedger(ctx, w, f.baseLedger)
+	var result ci.Result
+	opened := false
+	if err == nil {
+		err = recovery.Use(ctx, where, a.note, func(book *ledger.Ledger) (err error) {
+			opened = true
+			result, err = jobOn(book).Judge(ctx, event)
+			return err
+		})
+	}
+	if err != nil && !opened {
+		// A head that nobody says anything about stays open forever.
+		return errors.Join(err, jobOn(nil).Refuse(ctx, event, "the ledger cannot be used; see the log of the job"))
+	}
 	if errors.Is(err, review.ErrNoBase) {
 		return usageError("%w: use gavel run", err)
 	}
@@ -217,6 +235,7 @@ func (a *app) client() (*forge.Client, error) {
 
 // reviewing says how what is in a repository is reviewed.
 func (a *app) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *forge.Client, repo forge.Repo) review.Config {
+	job := ci.Environment(a.env)
 	return review.Config{
 		Client: client, Repository: repo, Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
 		// A job's shallow checkout does not have the history of both sides.
@@ -229,12 +248,10 @@ func (a *app) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *f
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
 			return a.execute(ctx, p, "", e)
 		},
-		Login: a.login(), WebURL: a.webURL(), RunURL: a.jobURL(repo), Tell: a.note,
+		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: a.note,
 		Hint: "A job that starts for comments obeys; where there is none, run this one again: it reads them, too.",
 	}
 }
-
-func (a *app) webURL() string { return cmp.Or(a.env("GITHUB_SERVER_URL"), "https://github.com") }
 
 // note is a line for whoever looks on.
 func (a *app) note(line string) { fmt.Fprintf(a.stderr, "gavel: %s\n", line) }
@@ -242,23 +259,6 @@ func (a *app) note(line string) { fmt.Fprintf(a.stderr, "gavel: %s\n", line) }
 func (a *app) env(name string) string {
 	v, _ := a.lookupEnv(name)
 	return v
-}
-
-// login is who a job's token writes as, since it cannot ask.
-func (a *app) login() string {
-	if a.env("GITHUB_ACTIONS") == "true" {
-		return "github-actions[bot]"
-	}
-	return ""
-}
-
-// jobURL is the page of the job, empty outside of one.
-func (a *app) jobURL(repo forge.Repo) string {
-	server, run := a.env("GITHUB_SERVER_URL"), a.env("GITHUB_RUN_ID")
-	if server == "" || run == "" {
-		return ""
-	}
-	return server + "/" + repo.String() + "/actions/runs/" + run
 }
 
 // idle says why there is nothing to do.

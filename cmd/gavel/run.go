@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -116,6 +117,9 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 	bar.Clear()
 	if err != nil {
 		return nil, err
+	}
+	if p.Ledger.Vanished() != nil {
+		a.note(recovery.Gone)
 	}
 	// What is known is stored and shown even when the run was interrupted.
 	return report, p.Store(context.WithoutCancel(ctx), e, report, started)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
 	"github.com/gavel-evals/gavel/controller/serve/operator"
@@ -60,7 +62,7 @@ type serving struct {
 	hideKeys func(string) string
 	log      zerolog.Logger
 	metrics  *metrics.Metrics
-	server   *serve.Server
+	server   atomic.Pointer[serve.Server]
 	hook     atomic.Pointer[http.Handler]
 	// looked is the file as it was at the last look; of the goroutine that reloads.
 	looked []byte
@@ -91,7 +93,7 @@ func (a *app) newServing(file string) (*serving, error) {
 	s := &serving{app: a, path: file, hideKeys: secret.Scrub(nil, a.lookupEnv)}
 	s.now.Store(now)
 	s.looked = data
-	s.metrics = metrics.New(func() (int, int) { return s.server.Depth() })
+	s.metrics = metrics.New(func() (int, int) { return s.server.Load().Depth() })
 	s.operator = &operator.Operator{
 		File: now.file, LookupEnv: a.lookupEnv, Now: a.now, Wait: a.wait,
 		Transport: func(credential string) http.RoundTripper {
@@ -129,35 +131,73 @@ func (s *serving) run(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	book, err := ledger.Open(ctx, ledger.Config{Path: file.Ledger})
-	if err != nil {
-		return err
+	where := ledger.Config{Path: file.Ledger}
+	book, err := recovery.Open(ctx, where)
+	for err == nil {
+		if book.Notice() != "" {
+			s.log.Error().Msg(book.Notice())
+		}
+		broken, failed := s.round(ctx, repos, book)
+		if broken == nil {
+			return errors.Join(failed, book.Close())
+		}
+		s.log.Error().Err(broken).Msg("the ledger is broken; the next one takes its place")
+		if repos, err = s.operator.Repositories(); err == nil {
+			book, err = recovery.Renew(ctx, where, book, broken)
+		}
 	}
-	defer book.Close()
-	s.server, err = serve.New(ctx, serve.Config{
-		Repositories: repos, Policy: policyOf(file), Ledger: book, Dir: file.Data, Execute: s.execute,
-		LookupEnv: s.lookupEnv, Poll: file.Poll, Observer: s.observer(),
+	// Nobody comes back to what an earlier server left open.
+	return errors.Join(err, serve.Abandon(ctx, s.config(repos), "the server cannot use its ledger; see its log"))
+}
+
+func (s *serving) config(repos []*serve.Repository) serve.Config {
+	start := s.operator.File // see config.Server.UntilRestart
+	return serve.Config{
+		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.lookupEnv,
+	}
+}
+
+// round serves with one ledger, until it turns out to be broken.
+func (s *serving) round(ctx context.Context, repos []*serve.Repository, book *ledger.Ledger) (broken, err error) {
+	cfg := s.config(repos)
+	inner, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	cfg.Ledger, cfg.Observer = book, s.observer(func(err error) {
+		if err == nil {
+			err = book.Vanished()
+		}
+		if recovery.IsBroken(err) {
+			end(err)
+		}
 	})
-	if err != nil {
-		return err
+	server, err := serve.New(ctx, cfg)
+	if recovery.IsBroken(err) {
+		return err, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	s.server.Store(server)
 	handler, err := s.handler()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.hook.Store(&handler)
-	listener, err := net.Listen("tcp", file.Listen)
+	listener, err := net.Listen("tcp", s.operator.File.Listen)
 	if err != nil {
-		return usageError("listen: %w", err)
+		return nil, usageError("listen: %w", err)
 	}
 	defer s.reloading(ctx)()
 	s.log.Info().Str("listen", listener.Addr().String()).Int("repositories", len(repos)).Msg("serving")
-	err = s.server.Serve(ctx, listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.hook.Load()).ServeHTTP(w, r) }))
+	err = server.Serve(inner, listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.hook.Load()).ServeHTTP(w, r) }))
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if ctx.Err() == nil {
+		return context.Cause(inner), nil
 	}
 	s.log.Info().Msg("stopped")
-	return nil
+	return nil, nil
 }
 
 func policyOf(file *config.Server) serve.Policy {

@@ -10,7 +10,7 @@ import (
 
 // handler answers deliveries and those who watch over the server.
 func (s *serving) handler() (http.Handler, error) {
-	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Ready() }, Metrics: s.metrics.Handler()}
+	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler()}
 	file := s.now.Load().file
 	cfg.Hosts = file.Hosts
 	if hook := file.Webhook; hook != nil {
@@ -20,7 +20,7 @@ func (s *serving) handler() (http.Handler, error) {
 	if cfg.Webhook.Secrets, err = s.operator.WebhookSecrets(); err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	cfg.Webhook.Take = func(h forge.Hint) error { return s.server.Take(h) }
+	cfg.Webhook.Take = func(h forge.Hint) error { return s.server.Load().Take(h) }
 	cfg.Webhook.Ignored = func(delivery, event string, why error) {
 		s.log.Info().Str("delivery", delivery).Str("event", event).Err(why).Msg("ignored a delivery")
 	}
@@ -31,11 +31,12 @@ func (s *serving) handler() (http.Handler, error) {
 	return handler, nil
 }
 
-// observer logs and counts.
-func (s *serving) observer() serve.Observer {
+// observer logs and counts; looked is told of every look that ended.
+func (s *serving) observer(looked func(error)) serve.Observer {
 	return serve.Observer{
 		Done: func(key serve.Key, took time.Duration, err error) {
 			s.metrics.Done(key, took, err)
+			looked(err)
 			line := s.log.Info()
 			if err != nil {
 				line = s.log.Warn().Err(err)

@@ -5,11 +5,8 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
-
-	"github.com/gavel-evals/gavel/controller/config"
 )
 
 // reloading reads the operator's file again when it changes or the process is
@@ -68,7 +65,7 @@ func (s *serving) reload(force bool) {
 		s.log.Error().Err(err).Msg("the operator's file cannot be followed; the one before stays in force")
 		return
 	}
-	if later := untilRestart(s.operator.File, now.file); len(later) > 0 {
+	if later := now.file.UntilRestart(s.operator.File); len(later) > 0 {
 		s.log.Warn().Strs("fields", later).Msg("what these fields say takes effect when gavel serve starts again")
 	}
 	s.log.Info().Int("repositories", len(now.file.Repositories)).Msg("the operator's file is in force")
@@ -91,23 +88,6 @@ func (s *serving) adopt(now *setting) error {
 		return err
 	}
 	s.hook.Store(&handler)
-	s.server.Update(repos, policyOf(now.file))
+	s.server.Load().Update(repos, policyOf(now.file))
 	return nil
-}
-
-// untilRestart names the fields that are read at the start only, and are not what
-// they were then.
-func untilRestart(start, now *config.Server) (fields []string) {
-	for field, same := range map[string]bool{
-		"listen": start.Listen == now.Listen,
-		"data":   start.Data == now.Data,
-		"ledger": start.Ledger == now.Ledger,
-		"poll":   start.Poll == now.Poll,
-	} {
-		if !same {
-			fields = append(fields, field)
-		}
-	}
-	slices.Sort(fields)
-	return fields
 }

@@ -275,7 +275,7 @@ func TestUntilRestart(t *testing.T) {
 		"ledger":                  {Listen: ":1", Data: "/data", Ledger: "/other", Poll: time.Minute},
 		"data,ledger,listen,poll": {},
 	} {
-		if got := strings.Join(untilRestart(&start, &now), ","); got != want {
+		if got := strings.Join(now.UntilRestart(&start), ","); got != want {
 			t.Errorf("%q waits, want %q", got, want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -81,8 +82,11 @@ func (a *app) snapshots(ctx context.Context, w *workspace) (controller.Snapshots
 		out.Path = a.ledgerFile + ".definitions"
 		return out, nil
 	}
-	dir, err := controller.MakeOwnFolder(ctx, w.repo)
-	out.Path = filepath.Join(dir, "definitions")
+	out.Path = filepath.Join(w.repo.Root(), controller.OwnFolder, "definitions")
+	_, err := controller.MakeOwnFolder(ctx, w.repo)
+	if recovery.IsUnwritable(err) {
+		err = nil // what is not remembered costs only time
+	}
 	return out, err
 }
 
@@ -181,12 +185,17 @@ func (a *app) mergeBase(ctx context.Context, w *workspace, ref string) (string, 
 	return w.repo.MergeBase(ctx, other, head)
 }
 
+// openLedger opens the ledger of the repository. A damaged one is put aside.
 func (a *app) openLedger(ctx context.Context, w *workspace) (*ledger.Ledger, error) {
 	path, err := a.ledgerPath(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	return ledger.Open(ctx, ledger.Config{Path: path})
+	book, err := recovery.Open(ctx, ledger.Config{Path: path})
+	if err == nil && book.Notice() != "" {
+		a.note(book.Notice())
+	}
+	return book, err
 }
 
 // ledgerPath is where the ledger is: in the repository's own folder, unless

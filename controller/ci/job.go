@@ -69,6 +69,23 @@ func (j *Job) Judge(ctx context.Context, e forge.Event) (Result, error) {
 	return j.run(ctx, r)
 }
 
+// Refuse says on the head that an event names why it is not judged. It asks
+// nothing of the ledger.
+func (j *Job) Refuse(ctx context.Context, e forge.Event, why string) error {
+	reviewer := review.New(j.Review)
+	var r *review.Review
+	var err error
+	if e.Number != 0 {
+		r, err = reviewer.Pull(ctx, e.Number, e.Name)
+	} else {
+		r, err = reviewer.Commit(e)
+	}
+	if err != nil {
+		return err
+	}
+	return reviewer.Settle(ctx, r.Place().Number, r.Head(), why)
+}
+
 // steered judges a pull request as it is now. An order that is about a report
 // which is not there yet, as after a cache was lost, is taken in a second round.
 func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {

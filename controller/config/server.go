@@ -366,3 +366,20 @@ func share(own, all *int64, shares int) *int64 {
 	}
 	return &part
 }
+
+// UntilRestart names the fields that are read at the start only and are not
+// what they were then.
+func (s *Server) UntilRestart(start *Server) (fields []string) {
+	for field, same := range map[string]bool{
+		"listen": start.Listen == s.Listen,
+		"data":   start.Data == s.Data,
+		"ledger": start.Ledger == s.Ledger,
+		"poll":   start.Poll == s.Poll,
+	} {
+		if !same {
+			fields = append(fields, field)
+		}
+	}
+	slices.Sort(fields)
+	return fields
+}

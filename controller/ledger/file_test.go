@@ -77,7 +77,7 @@ func TestOpenRefuses(t *testing.T) {
 		make func(t *testing.T, path string)
 		want []string
 	}{
-		{"text", write(strings.Repeat("this is no database\n", 100)), []string{"no ledger", "--ledger"}},
+		{"text", write(strings.Repeat("this is no database\n", 100)), []string{"not a ledger", "--ledger"}},
 		{"database of another program", func(t *testing.T, path string) { raw(t, path, "CREATE TABLE theirs (x)") }, []string{"another program", "--ledger"}},
 		{"empty database of another program", func(t *testing.T, path string) { raw(t, path, "PRAGMA application_id = 7") }, []string{"another program", "--ledger"}},
 		{"newer schema", func(t *testing.T, path string) {
@@ -151,7 +151,7 @@ func TestDamaged(t *testing.T) {
 			t.Log(e)
 		}
 	}
-	if err == nil || !strings.Contains(err.Error(), "move it away") {
+	if err == nil || !strings.Contains(err.Error(), "puts it aside") {
 		t.Error(err)
 	}
 }

@@ -37,6 +37,9 @@ type Config struct {
 	Now func() time.Time
 	// Rand gives the ledger's secret. Defaults to crypto/rand.
 	Rand io.Reader
+	// Notice is what readers of reports have to know of the file, such as that
+	// the one before it was damaged.
+	Notice string
 }
 
 //go:embed migrations/*.sql
@@ -48,12 +51,20 @@ type Ledger struct {
 	store  *store.Store
 	now    func() time.Time
 	secret []byte
+	notice string
+	opened time.Time
 }
 
 // Open opens the ledger and brings its schema up to date. Errors say what to
 // do about a file that is no ledger, that is damaged, that a newer version
 // wrote, that is locked, or that cannot be written.
-func Open(ctx context.Context, cfg Config) (*Ledger, error) {
+func Open(ctx context.Context, cfg Config) (*Ledger, error) { return open(ctx, cfg, store.Open) }
+
+// Read opens the ledger to be looked at, where it cannot be written. Every
+// write is refused.
+func Read(ctx context.Context, cfg Config) (*Ledger, error) { return open(ctx, cfg, store.Read) }
+
+func open(ctx context.Context, cfg Config, file func(context.Context, store.Config) (*store.Store, error)) (*Ledger, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -67,8 +78,8 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{now: cfg.Now}
-	l.store, err = store.Open(ctx, store.Config{
+	l := &Ledger{now: cfg.Now, notice: cfg.Notice, opened: cfg.Now()}
+	l.store, err = file(ctx, store.Config{
 		Path: cfg.Path, Wait: cfg.Wait, Migrations: scripts,
 		Prepare: func(ctx context.Context, conn *sql.Conn) (err error) {
 			l.secret, err = l.loadSecret(ctx, conn, cfg.Rand)
@@ -80,6 +91,22 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	}
 	return l, nil
 }
+
+// noticed is how long reports have the notice of a ledger. Those of a server
+// that runs for weeks need not repeat it.
+const noticed = time.Hour
+
+// Notice is what readers of reports have to know of the file, empty for most.
+func (l *Ledger) Notice() string {
+	if l.now().Sub(l.opened) > noticed {
+		return ""
+	}
+	return l.notice
+}
+
+// Vanished is the error of a file that was removed or replaced since it was
+// opened, nil for every other. What is written to it is lost.
+func (l *Ledger) Vanished() error { return l.store.Vanished() }
 
 // Close waits until the writes that were taken up are on disk and closes the
 // file. Writes after it are refused.

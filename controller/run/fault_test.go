@@ -161,7 +161,7 @@ func TestACorruptLedger(t *testing.T) {
 	if err := os.WriteFile(h.path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.fails(t, "move it away to start anew")
+	h.fails(t, "puts it aside and starts with a new one")
 	if err := os.Rename(h.path, h.path+".damaged"); err != nil {
 		t.Fatal(err)
 	}

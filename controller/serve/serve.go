@@ -139,12 +139,7 @@ const lookers = 32
 // reached must not keep the server from looking after the others.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = withDefaults(cfg)
-	s := &Server{
-		cfg: cfg, roster: newRoster(), open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
-		diary: diary{filepath.Join(cfg.Dir, "anew")}, names: names{file: filepath.Join(cfg.Dir, "names.json")},
-		heads: map[Key]string{}, reasons: map[Key]string{}, swept: map[swept]chan struct{}{}, stalls: stalls{since: map[Key]time.Time{}},
-		slots: slots{most: cfg.Workers},
-	}
+	s := newServer(cfg)
 	var err error
 	if s.memory, err = remember(ctx, cfg.Ledger); err != nil {
 		return nil, err
@@ -156,6 +151,15 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	})
 	s.Update(cfg.Repositories, cfg.Policy)
 	return s, nil
+}
+
+func newServer(cfg Config) *Server {
+	return &Server{
+		cfg: cfg, roster: newRoster(), open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
+		diary: diary{filepath.Join(cfg.Dir, "anew")}, names: names{file: filepath.Join(cfg.Dir, "names.json")},
+		heads: map[Key]string{}, reasons: map[Key]string{}, swept: map[swept]chan struct{}{}, stalls: stalls{since: map[Key]time.Time{}},
+		slots: slots{most: cfg.Workers},
+	}
 }
 
 func withDefaults(cfg Config) Config {

@@ -118,6 +118,29 @@ func (s *Server) sweep(ctx context.Context, repo *repository) error {
 	return errors.Join(errs...)
 }
 
+// Abandon says on all heads that an earlier server left open why nobody judges
+// them. It asks nothing of a ledger.
+func Abandon(ctx context.Context, cfg Config, why string) error {
+	s := newServer(withDefaults(cfg))
+	s.memory = new(memory)
+	var errs []error
+	for _, r := range cfg.Repositories {
+		repo, err := s.repository(ctx, r)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		heads, err := s.open.list(repo.id)
+		errs = append(errs, err)
+		for _, h := range heads {
+			if !h.Asked && repo.Client != nil {
+				errs = append(errs, s.settle(ctx, repo, h, why))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // A swept is a commit of a repository that the sweep is at.
 type swept struct {
 	repository int64

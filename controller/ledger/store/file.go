@@ -1,10 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -19,11 +22,40 @@ import (
 // applicationID marks a SQLite file as a ledger: "gavl".
 const applicationID = 0x6761766c
 
-// errForeign and errNewer are about files that must not be touched.
+// Errors about files that must not be touched.
 var (
 	errForeign = errors.New("the file is a database of another program")
-	errNewer   = errors.New("the file was written by a newer version of gavel")
+	// ErrNewer means that a newer version of gavel wrote the file.
+	ErrNewer = errors.New("the file was written by a newer version of gavel")
 )
+
+var (
+	// errCut is found before the file is opened: SQLite itself reads the pages
+	// that are there, and finds later that some are not.
+	errCut = errors.New("the file is damaged: its end is missing")
+	// ErrVanished means that the file at the path is not the one that was
+	// opened: somebody removed it or put another one in its place.
+	ErrVanished = errors.New("the file was removed or replaced while it was in use")
+	// ErrReadOnly refuses a write to a file that was opened to be read.
+	ErrReadOnly = errors.New("it was opened to be read, and nothing is stored")
+)
+
+// IsDamaged reports whether an error says that the file cannot be read as a
+// ledger, whoever opens it.
+func IsDamaged(err error) bool {
+	kind := code(err)
+	return kind == sqlite3.SQLITE_NOTADB || kind == sqlite3.SQLITE_CORRUPT || errors.Is(err, errCut)
+}
+
+// IsUnwritable reports whether an error says that the file or its folder may
+// not be written.
+func IsUnwritable(err error) bool {
+	switch code(err) {
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return true
+	}
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
 
 // prepareFile makes the file and its folder where they are missing, for their
 // owner only, and gives its full path.
@@ -42,23 +74,69 @@ func prepareFile(path string) (string, error) {
 	return path, f.Close()
 }
 
+// whole reports with errCut a file that is shorter than its header says. What
+// is still in a log is left to SQLite.
+func whole(path string) error {
+	const headerBytes = 100
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	header := make([]byte, headerBytes)
+	if _, err := io.ReadFull(f, header); err != nil {
+		return nil // it is empty, or SQLite says what it is
+	}
+	size := int64(binary.BigEndian.Uint16(header[16:]))
+	if size == 1 { // what 65,536 is written as
+		size = 1 << 16
+	}
+	// The count of pages is one of this version of the file where the next two agree.
+	pages, valid := binary.BigEndian.Uint32(header[28:]), bytes.Equal(header[24:28], header[92:96])
+	if bytes.HasPrefix(header, []byte("SQLite format 3\x00")) && valid && int64(pages)*size > info.Size() {
+		return errCut
+	}
+	return nil
+}
+
 // dsn asks for every connection for commits that outlive a power cut (FULL).
-func dsn(path string, wait time.Duration) string {
-	q := url.Values{"_pragma": {
+// mode is ro or rw: a file that vanished is never made again.
+func dsn(path, mode string, wait time.Duration) string {
+	q := url.Values{"mode": {mode}, "_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "synchronous(FULL)", "foreign_keys(1)",
 	}}
+	if mode == unchanging {
+		q.Set("mode", readable)
+		q.Set("immutable", "1")
+	}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
 	return u.String()
 }
 
+// The modes that a file is opened in. One that is unchanging has no log, and
+// its folder may not be written either.
+const (
+	writable   = "rw"
+	readable   = "ro"
+	unchanging = "immutable"
+)
+
 // repair says what to do about an error, or nothing.
 func repair(err error) string {
-	const elsewhere = "name another file with --ledger"
+	const (
+		elsewhere = "name another file with --ledger"
+		damaged   = "the file is damaged, or is not a ledger: gavel run puts it aside and starts with a new one; to keep it, " + elsewhere
+	)
 	switch code(err) {
-	case sqlite3.SQLITE_NOTADB:
-		return "the file is no ledger: " + elsewhere
-	case sqlite3.SQLITE_CORRUPT:
-		return "the file is damaged: move it away to start anew, or restore a copy"
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		return damaged
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return "another process is writing to it: wait for it to end"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
@@ -71,7 +149,9 @@ func repair(err error) string {
 	switch {
 	case errors.Is(err, errForeign):
 		return elsewhere
-	case errors.Is(err, errNewer):
+	case errors.Is(err, errCut):
+		return damaged
+	case errors.Is(err, ErrNewer):
 		return "update gavel, or " + elsewhere
 	case errors.Is(err, syscall.ENOSPC):
 		return "make room and run again: what was judged is kept"
@@ -146,7 +226,7 @@ func schemaVersion(ctx context.Context, conn *sql.Conn, known int) (int, error) 
 	case id != applicationID && (id != 0 || tables > 0):
 		return 0, errForeign
 	case version > known:
-		return 0, fmt.Errorf("%w (schema %d, this one knows %d)", errNewer, version, known)
+		return 0, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewer, version, known)
 	}
 	return version, nil
 }

@@ -8,9 +8,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -37,9 +39,12 @@ type Config struct {
 // A Store is safe for concurrent use, and several processes may have the same
 // file open.
 type Store struct {
-	path  string
-	db    *sql.DB
-	lives *lives.Lives
+	path   string // as it was given
+	full   string
+	opened os.FileInfo
+	db     *sql.DB
+	lives  *lives.Lives
+	refuse error // every write, where it is not nil
 
 	mu    sync.Mutex
 	reads map[string]*sql.Stmt // by text; guarded by mu
@@ -55,23 +60,79 @@ type Store struct {
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{path: cfg.Path, reads: map[string]*sql.Stmt{}, writes: make(chan write), stop: make(chan struct{})}
 	path, err := prepareFile(cfg.Path)
+	if err == nil {
+		err = s.connect(path, writable, cfg.Wait)
+	}
 	if err != nil {
 		return nil, s.Fault("open", err)
 	}
-	s.lives = lives.New(path + "-runs")
-	if s.db, err = sql.Open("sqlite", dsn(path, cfg.Wait)); err != nil {
-		return nil, s.Fault("open", err)
-	}
-	// A connection is dear to open and cannot read faster than a core.
-	conns := max(4, runtime.GOMAXPROCS(0)) + 1
-	s.db.SetMaxOpenConns(conns)
-	s.db.SetMaxIdleConns(conns)
 	conn, err := s.prepare(ctx, cfg)
 	if err != nil {
 		return nil, s.Fault("open", errors.Join(err, s.db.Close()))
 	}
 	s.start(conn)
 	return s, nil
+}
+
+// connect notes which file it is and has connections to it opened when they
+// are needed.
+func (s *Store) connect(path, mode string, wait time.Duration) error {
+	opened, err := os.Stat(path)
+	if err == nil {
+		err = whole(path)
+	}
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", "")
+	if err != nil {
+		return err
+	}
+	s.full, s.opened, s.lives = path, opened, lives.New(path+"-runs")
+	s.db = sql.OpenDB(&connector{db.Driver(), dsn(path, mode, wait), s})
+	// A connection is dear to open and cannot read faster than a core.
+	conns := max(4, runtime.GOMAXPROCS(0)) + 1
+	s.db.SetMaxOpenConns(conns)
+	s.db.SetMaxIdleConns(conns)
+	return db.Close()
+}
+
+// A connector opens connections to the file that was opened first, and never
+// to another one that took its place.
+type connector struct {
+	driver driver.Driver
+	dsn    string
+	store  *Store
+}
+
+// Driver is that of SQLite.
+func (c *connector) Driver() driver.Driver { return c.driver }
+
+// Connect opens a connection.
+func (c *connector) Connect(context.Context) (driver.Conn, error) {
+	if err := c.store.vanished(); err != nil {
+		return nil, err
+	}
+	conn, err := c.driver.Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.store.vanished(); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// Vanished is [ErrVanished] where the file at the path is not the one that was
+// opened. What is written then is lost with the last process that has it open.
+func (s *Store) Vanished() error { return s.Fault("look at the file", s.vanished()) }
+
+func (s *Store) vanished() error {
+	now, err := os.Stat(s.full)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.opened) {
+		return ErrVanished
+	}
+	return nil
 }
 
 // start begins to write over a connection of its own.

@@ -33,7 +33,7 @@ var ErrClosed = errors.New("it is closed")
 // wait only before the change is taken up. The change may be called twice, and
 // what it did the first time is then undone in the database only.
 func (s *Store) Submit(ctx context.Context, do func(*Tx) error) error {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), s.refuse); err != nil {
 		return err
 	}
 	w := write{do: do, done: make(chan error, 1)}

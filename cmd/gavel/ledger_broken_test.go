@@ -1,0 +1,156 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+)
+
+// future has a ledger say that a newer version of gavel wrote it.
+func future(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"PRAGMA application_id = 1734440556", "PRAGMA user_version = 999"} {
+		if _, err := db.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ruin overwrites a file with what is not a ledger.
+func ruin(t *testing.T, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("nothing that can be read ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAbuse33ABrokenLedgerInAJob: the head gets its verdict and is told of it,
+// with what base knows; where no ledger can be had, its statuses say so.
+func TestAbuse33ABrokenLedgerInAJob(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	dir := t.TempDir()
+	own, base := filepath.Join(dir, "own.db"), filepath.Join(dir, "base.db")
+	if _, stderr, code := j.call(t, "pr", "--repo", "octo/demo", "--pr", "1", "--ledger", base); code != exitUsage {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	ruin(t, own)
+	_, stderr, _ := j.call(t, "pr", "--repo", "octo/demo", "--pr", "1", "--ledger", own, "--base-ledger", base)
+	if !strings.Contains(stderr, "the ledger was damaged and is kept as own.db.damaged-") || !strings.Contains(stderr, "taken over from base") {
+		t.Errorf("stderr %s", stderr)
+	}
+	j.stands(t, 1)
+	if body := j.forge.Comments(1)[0].Body; !strings.Contains(body, "the ledger was damaged and is kept as own.db.damaged-") {
+		t.Errorf("the comment does not tell:\n%s", body)
+	}
+
+	j = newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	later := filepath.Join(t.TempDir(), "later.db")
+	future(t, later)
+	_, stderr, code := j.call(t, "pr", "--repo", "octo/demo", "--pr", "1", "--ledger", later)
+	if code != exitInternal || !strings.Contains(stderr, "newer version of gavel (schema 999") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, context := range []string{"gavel/validate", "gavel/verdict"} {
+		if got, want := j.states()[context], "error: the ledger cannot be used; see the log of the job"; got != want {
+			t.Errorf("%s is %q, want %q", context, got, want)
+		}
+	}
+	if aside, err := filepath.Glob(later + ".damaged*"); err != nil || len(aside) > 0 {
+		t.Errorf("it was moved: %v, %v", aside, err)
+	}
+}
+
+// TestAbuse33ABrokenLedgerOfAServer: a damaged one is put aside, at the start
+// and while the server runs, as is one that vanished.
+func TestAbuse33ABrokenLedgerOfAServer(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	file := operatorsFile(t, j, "")
+	book := filepath.Join(filepath.Dir(file), "data", "ledger.db")
+	ruin(t, book)
+	base, log, end := j.serving(t, file)
+	log.await(t, `"pull":1,"branch"`)
+	if aside, err := filepath.Glob(book + ".damaged-*Z"); err != nil || len(aside) != 1 {
+		t.Errorf("put aside: %v, %v", aside, err)
+	}
+	if body := j.forge.Comments(1)[0].Body; !strings.Contains(body, "the ledger was damaged and is kept as ledger.db.damaged-") {
+		t.Errorf("the comment does not tell:\n%s", body)
+	}
+	if err := os.Remove(book); err != nil {
+		t.Fatal(err)
+	}
+	j.move(t, j.base)
+	if status := deliver(t, base+"/hooks", hookSecret); status != http.StatusAccepted {
+		t.Errorf("a delivery = %d", status)
+	}
+	log.await(t, "the ledger is broken; the next one takes its place")
+	log.await(t, `"serving"`)
+	// Both are of the same commit now.
+	for looked := map[bool]bool{}; len(looked) < 2; {
+		line := log.await(t, `"looked at"`)
+		looked[strings.Contains(line, `"pull":1`)] = true
+	}
+	if _, err := os.Stat(book); err != nil {
+		t.Error(err)
+	}
+	if code := end(); code != exitPass {
+		t.Errorf("exit code %d", code)
+	}
+	j.head = j.base
+	if got := j.states()["gavel/verdict"]; !strings.HasPrefix(got, "success: ") && !strings.HasPrefix(got, "failure: ") {
+		t.Errorf("the verdict is %q", got)
+	}
+}
+
+// TestAbuse33AServerWithoutALedger ends, and leaves no head open.
+func TestAbuse33AServerWithoutALedger(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	file := operatorsFile(t, j, "")
+	_, log, end := j.serving(t, file)
+	log.await(t, `"pull":1,"branch"`)
+	if code := end(); code != exitPass {
+		t.Errorf("exit code %d", code)
+	}
+	data := filepath.Join(filepath.Dir(file), "data")
+	names, err := os.ReadFile(filepath.Join(data, "names.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids map[int64]string
+	if err := json.Unmarshal(names, &ids); err != nil || len(ids) != 1 {
+		t.Fatal(ids, err)
+	}
+	for id := range ids { // as a server that was killed leaves it
+		open := fmt.Sprintf(`{"repository": %d, "pull": 1, "sha": %q}`, id, j.head)
+		if err := os.WriteFile(filepath.Join(data, "unfinished", fmt.Sprintf("%d-1-%s.json", id, j.head)), []byte(open), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j.forge.AddStatus(forgetest.Status{SHA: j.head, Context: "gavel/verdict", State: "pending"})
+	future(t, filepath.Join(data, "ledger.db"))
+	if _, stderr, code := j.call(t, "serve", "--config", file); code != exitInternal || !strings.Contains(stderr, "newer version of gavel") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if got, want := j.states()["gavel/verdict"], "error: the server cannot use its ledger; see its log"; got != want {
+		t.Errorf("the verdict is %q, want %q", got, want)
+	}
+	if left, err := os.ReadDir(filepath.Join(data, "unfinished")); err != nil || len(left) > 0 {
+		t.Errorf("still open: %v, %v", left, err)
+	}
+}

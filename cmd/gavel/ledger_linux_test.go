@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// open is a folder that everybody may look into.
+func open(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// gavelAsNobody runs the program as a user who may write nowhere in the test's
+// folders.
+func gavelAsNobody(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(open(t), "gavel")
+	if err := os.Link(program, link); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), link)
+	cmd.Args = append([]string{"gavel", "-C", dir}, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", &out, &errs
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// TestAbuse33AReadOnlyLedger can be looked at, and nothing is stored.
+func TestAbuse33AReadOnlyLedger(t *testing.T) {
+	dir := example(t, "domain")
+	if _, stderr, code := gavel(t, dir, "run"); code != exitGate {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		mode := os.FileMode(0o444)
+		if d.IsDir() {
+			mode = 0o555
+			t.Cleanup(func() { os.Chmod(path, 0o755) }) //nolint:errcheck // the test is over
+		}
+		return os.Chmod(path, mode)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const readOnly = "the ledger ledger.db cannot be written: it is only read, and nothing is stored"
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"plan"}, "nothing is affected"},
+		{[]string{"plan", "--json"}, `"reuse": 12`},
+		{[]string{"explain", "math/level_1/test_sum"}, "test_sum"},
+		{[]string{"ledger", "stats"}, "1 run, 12 verdicts"},
+		{[]string{"ledger", "verify"}, "all holds"},
+		{[]string{"ledger", "export"}, `"type":"verdict"`},
+	} {
+		stdout, stderr, code := gavelAsNobody(t, dir, tt.args...)
+		if code != exitPass || !strings.Contains(stdout, tt.want) || !strings.Contains(stderr, readOnly) {
+			t.Errorf("%v: exit code %d, want %q\n%s%s", tt.args, code, tt.want, stdout, stderr)
+		}
+	}
+	if _, stderr, code := gavelAsNobody(t, dir, "run"); code == exitPass || !strings.Contains(stderr, "permission denied") {
+		t.Errorf("run: exit code %d: %s", code, stderr)
+	}
+}
