@@ -14,6 +14,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-github/v60/github"
+
+	"github.com/gavel-evals/gavel/controller/forge/priority"
 )
 
 // An AppConfig says which GitHub App the credential is. Its requests bear the
@@ -237,6 +239,7 @@ func (a *app) name(ctx context.Context) (string, error) {
 // again with the forge's time.
 func (a *app) call(ctx context.Context, method, path string, into any) error {
 	op := fmt.Sprintf("as the App %d: %s %s", a.cfg.ID, method, path)
+	ctx = Prioritized(ctx, priority.Write{Worth: priority.Credential})
 	req, err := http.NewRequestWithContext(ctx, method, a.t.base.JoinPath(path).String(), nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)

@@ -92,7 +92,7 @@ func Transient(err error) bool {
 	var unanswered *url.Error
 	var itself interface{ Transient() bool }
 	switch {
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, errRedirected):
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, ErrDropped), errors.Is(err, errRedirected):
 		return false
 	case errors.As(err, new(*LimitError)):
 		return true

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge/priority"
 )
 
 const (
@@ -19,9 +21,6 @@ const (
 	// maxBody bounds an answer: a page of 100 comments of 65,536 characters,
 	// four bytes each, with room for the rest.
 	maxBody = 32 << 20
-	// writeGap is GitHub's rule for clients that write: one at a time, at least
-	// a second between two.
-	writeGap = time.Second
 	// mediaType is what the published description recommends.
 	mediaType = "application/vnd.github+json"
 	// minSecret keeps a very short token from eating the answers it occurs in.
@@ -40,14 +39,11 @@ type transport struct {
 	app   *app // nil unless the credential is one
 	known *answers
 
-	// turn holds one token; who has taken it may write and owns lastWrite.
-	turn      chan struct{}
-	lastWrite time.Time
+	writer writer
 }
 
 func newTransport(cfg Config, base *url.URL) *transport {
-	t := &transport{cfg: cfg, base: base, turn: make(chan struct{}, 1), known: newAnswers()}
-	t.turn <- struct{}{}
+	t := &transport{cfg: cfg, base: base, known: newAnswers(), writer: writer{now: cfg.Now, wait: cfg.Wait}}
 	switch {
 	case cfg.App != nil:
 		t.app = newApp(*cfg.App, t)
@@ -115,29 +111,6 @@ func (t *transport) repository(path string) Repo {
 	return Repo{Owner: parts[1], Name: parts[2]}
 }
 
-// send sends a request, a write when it is its turn.
-func (t *transport) send(req *http.Request, body []byte, token Token) (*http.Response, error) {
-	if !isWrite(req.Method) {
-		return t.persist(req, body, token)
-	}
-	ctx := req.Context()
-	select {
-	case <-t.turn:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { t.turn <- struct{}{} }()
-	defer func() { t.lastWrite = t.cfg.Now() }()
-	if gap := t.lastWrite.Add(writeGap).Sub(t.cfg.Now()); gap > 0 {
-		if err := t.cfg.Wait(ctx, gap); err != nil {
-			return nil, err
-		}
-	}
-	return t.persist(req, body, token)
-}
-
-func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
-
 func takeBody(req *http.Request) ([]byte, error) {
 	if req.Body == nil {
 		return nil, nil
@@ -159,23 +132,26 @@ func isRepeatable(req *http.Request) bool {
 	return true
 }
 
-// persist repeats one request. A limit is waited for with every method, since
-// nothing was done; a lost or broken answer only where it [isRepeatable].
-func (t *transport) persist(req *http.Request, body []byte, token Token) (*http.Response, error) {
+// send sends a request, a write when it is its turn, until it is answered. A
+// limit is waited for with every method, since nothing was done; a lost or broken
+// answer only where it [isRepeatable]. Between two attempts the turn goes to the
+// others, for whom a limit holds, too.
+func (t *transport) send(req *http.Request, body []byte, token Token) (*http.Response, error) {
 	ctx := req.Context()
+	worth := worthOf(ctx, t.cfg.Now())
 	var waited time.Duration
-	for attempt := 1; ; attempt++ {
-		resp, err := t.attempt(req, body, token)
+	for n := 1; ; n++ {
+		resp, err := t.inTurn(req, body, token, worth)
+		delay := t.delay(resp, n)
+		limited := err == nil && isLimited(resp)
+		broken := err != nil || resp.StatusCode >= 500
+		if errors.Is(err, ErrDropped) || !limited && (!broken || !isRepeatable(req)) {
+			return settle(resp), err
+		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		limited := err == nil && isLimited(resp)
-		broken := err != nil || resp.StatusCode >= 500
-		if !limited && (!broken || !isRepeatable(req)) {
-			return settle(resp), err
-		}
-		delay := t.delay(resp, attempt)
-		if attempt == maxAttempts || waited+delay > t.cfg.MaxWait {
+		if n == maxAttempts || waited+delay > t.cfg.MaxWait {
 			if limited {
 				return nil, &LimitError{Until: t.cfg.Now().Add(delay)}
 			}
@@ -186,6 +162,25 @@ func (t *transport) persist(req *http.Request, body []byte, token Token) (*http.
 			return nil, err
 		}
 	}
+}
+
+// inTurn sends the request once, a write in its turn.
+func (t *transport) inTurn(req *http.Request, body []byte, token Token, worth priority.Write) (*http.Response, error) {
+	if !isWrite(req.Method) {
+		return t.attempt(req.Context(), req, body, token)
+	}
+	if err := t.writer.take(req.Context(), worth); err != nil {
+		return nil, err
+	}
+	after := writeGap
+	defer func() { t.writer.give(after) }()
+	resp, err := t.attempt(sending(req.Context()), req, body, token)
+	if err == nil && isLimited(resp) {
+		if asked := t.delay(resp, 1); asked <= t.cfg.MaxWait {
+			after = max(after, asked)
+		}
+	}
+	return resp, err
 }
 
 // isWhole reports whether a successful answer is one JSON document, as every
@@ -215,8 +210,8 @@ func settle(resp *http.Response) *http.Response {
 
 // attempt sends the request once and reads the whole answer. What it returns
 // holds no token, not even where the forge echoes it.
-func (t *transport) attempt(req *http.Request, body []byte, token Token) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(req.Context(), t.cfg.Timeout)
+func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte, token Token) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 	defer cancel()
 	out := req.Clone(ctx)
 	if body != nil {
