@@ -29,7 +29,7 @@ func inAJob() {
 		panic(err)
 	}
 	clock := &forgetest.Clock{}
-	a := &app{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, dir: dir, now: clock.Now, wait: clock.Wait}
+	a := &app{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, dir: dir, now: clock.Now, wait: clock.Wait, after: never}
 	code := a.command(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -44,6 +44,8 @@ type app struct {
 	// now and wait pace the writes to a forge; nil means the real clock.
 	now  func() time.Time
 	wait func(ctx context.Context, d time.Duration) error
+	// after tells when a time is over; nil means the real clock.
+	after func(time.Duration) <-chan time.Time
 
 	// breakers remember for the life of the process which endpoints are down.
 	breakers *limit.Breakers

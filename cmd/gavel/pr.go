@@ -248,7 +248,7 @@ func (a *app) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *f
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
 			return a.execute(ctx, p, "", e)
 		},
-		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: a.note,
+		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: a.note, After: a.after,
 		Hint: "A job that starts for comments obeys; where there is none, run this one again: it reads them, too.",
 	}
 }

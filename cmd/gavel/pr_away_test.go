@@ -34,7 +34,7 @@ func (j *job) until(t *testing.T, away time.Duration, faults ...forgetest.Fault)
 		j.forge.Inject(f)
 	}
 	var out, errs bytes.Buffer
-	a := &app{stdout: &out, stderr: &errs, dir: j.checkout, now: clock.Now, wait: clock.Wait, lookupEnv: func(name string) (string, bool) {
+	a := &app{stdout: &out, stderr: &errs, dir: j.checkout, now: clock.Now, wait: clock.Wait, after: never, lookupEnv: func(name string) (string, bool) {
 		v, ok := j.env[name]
 		return v, ok
 	}}
@@ -142,7 +142,7 @@ func TestASignalEndsThePatience(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	clock, waits := &forgetest.Clock{}, 0
 	var out, errs bytes.Buffer
-	a := &app{stdout: &out, stderr: &errs, dir: j.checkout, now: clock.Now, lookupEnv: func(name string) (string, bool) {
+	a := &app{stdout: &out, stderr: &errs, dir: j.checkout, now: clock.Now, after: never, lookupEnv: func(name string) (string, bool) {
 		v, ok := j.env[name]
 		return v, ok
 	}}

@@ -239,7 +239,7 @@ func (a *app) name(ctx context.Context) (string, error) {
 // again with the forge's time.
 func (a *app) call(ctx context.Context, method, path string, into any) error {
 	op := fmt.Sprintf("as the App %d: %s %s", a.cfg.ID, method, path)
-	ctx = Prioritized(ctx, priority.Write{Worth: priority.Credential})
+	ctx = priority.With(ctx, priority.Write{Worth: priority.Credential})
 	req, err := http.NewRequestWithContext(ctx, method, a.t.base.JoinPath(path).String(), nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)

@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/gavel-evals/gavel/controller/forge/priority"
 )
 
 // A Token is a credential. Everything that prints or encodes it shows
@@ -92,7 +94,7 @@ func Transient(err error) bool {
 	var unanswered *url.Error
 	var itself interface{ Transient() bool }
 	switch {
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, ErrDropped), errors.Is(err, errRedirected):
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, priority.ErrDropped), errors.Is(err, errRedirected):
 		return false
 	case errors.As(err, new(*LimitError)):
 		return true

@@ -21,6 +21,9 @@ const (
 	// maxBody bounds an answer: a page of 100 comments of 65,536 characters,
 	// four bytes each, with room for the rest.
 	maxBody = 32 << 20
+	// writeGap is GitHub's rule for clients that write: one at a time, at least
+	// a second between two.
+	writeGap = time.Second
 	// mediaType is what the published description recommends.
 	mediaType = "application/vnd.github+json"
 	// minSecret keeps a very short token from eating the answers it occurs in.
@@ -39,11 +42,11 @@ type transport struct {
 	app   *app // nil unless the credential is one
 	known *answers
 
-	writer writer
+	turns *priority.Turns
 }
 
 func newTransport(cfg Config, base *url.URL) *transport {
-	t := &transport{cfg: cfg, base: base, known: newAnswers(), writer: writer{now: cfg.Now, wait: cfg.Wait}}
+	t := &transport{cfg: cfg, base: base, known: newAnswers(), turns: priority.NewTurns(cfg.Now, cfg.Wait)}
 	switch {
 	case cfg.App != nil:
 		t.app = newApp(*cfg.App, t)
@@ -119,6 +122,9 @@ func takeBody(req *http.Request) ([]byte, error) {
 	return io.ReadAll(req.Body)
 }
 
+// isWrite reports whether a method may change something.
+func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
+
 // isRepeatable tells whether doing it twice is the same as once. After what is
 // not, the caller has to look first: annotations of a check run are added by a
 // PATCH, each time again. A second token of an App does no harm.
@@ -138,14 +144,14 @@ func isRepeatable(req *http.Request) bool {
 // others, for whom a limit holds, too.
 func (t *transport) send(req *http.Request, body []byte, token Token) (*http.Response, error) {
 	ctx := req.Context()
-	worth := worthOf(ctx, t.cfg.Now())
+	worth := priority.Of(ctx, t.cfg.Now())
 	var waited time.Duration
 	for n := 1; ; n++ {
 		resp, err := t.inTurn(req, body, token, worth)
 		delay := t.delay(resp, n)
 		limited := err == nil && isLimited(resp)
 		broken := err != nil || resp.StatusCode >= 500
-		if errors.Is(err, ErrDropped) || !limited && (!broken || !isRepeatable(req)) {
+		if errors.Is(err, priority.ErrDropped) || !limited && (!broken || !isRepeatable(req)) {
 			return settle(resp), err
 		}
 		if ctx.Err() != nil {
@@ -169,12 +175,12 @@ func (t *transport) inTurn(req *http.Request, body []byte, token Token, worth pr
 	if !isWrite(req.Method) {
 		return t.attempt(req.Context(), req, body, token)
 	}
-	if err := t.writer.take(req.Context(), worth); err != nil {
+	if err := t.turns.Take(req.Context(), worth); err != nil {
 		return nil, err
 	}
 	after := writeGap
-	defer func() { t.writer.give(after) }()
-	resp, err := t.attempt(sending(req.Context()), req, body, token)
+	defer func() { t.turns.Give(after) }()
+	resp, err := t.attempt(priority.Sending(req.Context()), req, body, token)
 	if err == nil && isLimited(resp) {
 		if asked := t.delay(resp, 1); asked <= t.cfg.MaxWait {
 			after = max(after, asked)

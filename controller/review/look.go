@@ -87,8 +87,6 @@ func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
 		if err != nil || stands {
 			return found, err
 		}
-		// Whether the forge takes it shows at the end.
-		_ = r.pending(ctx)
 	}
 	seen, err := r.Ledger.FirstSeen(inner, r.Known, r.number, r.head)
 	if err != nil {

@@ -76,7 +76,7 @@ func (r *Review) postings(ctx context.Context, report *reporters.Report) []posti
 		return r.drifted(report)
 	}
 	validate, verdict := github.StatusFor(report)
-	all := []posting{r.status(validate), r.status(verdict)}
+	all := []posting{r.status(verdict), r.status(validate)}
 	if r.number != 0 && !r.queued {
 		all = append(all, posting{
 			Repository: r.Known, Number: r.number, Head: r.head, Comment: r.Text(report)(comment.MaxBytes),

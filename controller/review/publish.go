@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -117,13 +118,13 @@ func (r *Review) post(ctx context.Context, p posting, item ledger.OutboxItem, te
 	var err error
 	switch {
 	case p.Status != nil:
-		err = r.publisher(p, 0).SetStatuses(ctx, p.Head, *p.Status)
+		err = r.publisher(p, 0).SetStatuses(r.worth(ctx, priority.Verdict), p.Head, *p.Status)
 	case p.Groups != nil:
-		err = r.publisher(p, 0).SetStatuses(ctx, p.Head, p.Groups...)
+		err = r.publisher(p, 0).SetStatuses(r.worth(ctx, priority.CheckRun), p.Head, p.Groups...)
 	case p.Check != nil:
-		err = r.check(ctx, p)
+		err = r.check(r.worth(ctx, priority.CheckRun), p)
 	default:
-		note, err = r.comment(ctx, p, text)
+		note, err = r.comment(r.worth(ctx, priority.Comment), p, text)
 	}
 	if err != nil || item.ID == 0 {
 		return err

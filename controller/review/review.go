@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/backoff"
+	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -60,6 +61,8 @@ type Config struct {
 	// Retry says how long the forge is asked again, and given again what it has
 	// not taken. Defaults to one try, for callers that come back by themselves.
 	Retry backoff.Config
+	// After tells when a time is over. Defaults to [time.After].
+	After func(time.Duration) <-chan time.Time
 	// Forks says what the pull requests get that may not be run: one of the
 	// Forks constants. Defaults to [ForksApprove].
 	Forks string
@@ -121,8 +124,8 @@ const farewell = 30 * time.Second
 
 // lasting is a context for what has to be said although ctx ends, for a while
 // after that.
-func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
-	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+func lasting(ctx context.Context) (late context.Context, cancel context.CancelFunc) {
+	late, cancel = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
 		within := farewell
 		if a, ok := errors.AsType[*Abandoned](context.Cause(ctx)); ok {
@@ -157,6 +160,9 @@ type Reviewer struct{ cfg Config }
 // New returns a Reviewer.
 func New(cfg Config) *Reviewer {
 	cfg.Known = cmp.Or(cfg.Known, cfg.Repository.String())
+	if cfg.After == nil {
+		cfg.After = time.After
+	}
 	return &Reviewer{cfg}
 }
 
@@ -186,6 +192,8 @@ type Review struct {
 	// closed is a pull request that is not open; id is its repository's.
 	closed bool
 	id     int64
+	// pushed is when the head came, as far as that is known.
+	pushed time.Time
 	// again completes the check run anew, see [Review.Rerequested].
 	again bool
 	// clock is set where head is judged anew because it is time.
@@ -272,13 +280,18 @@ func (r *Review) Head() string { return r.head }
 // for what is no pull request.
 func (r *Review) RepositoryID() int64 { return r.id }
 
+// Pushed says when the head came: of two, the newer is published first. Without
+// it that is the time of each write.
+func (r *Review) Pushed(at time.Time) { r.pushed = at }
+
 // Trusted reports whether the head may be run, which an approval changes.
 func (r *Review) Trusted() bool { return r.trust.Run }
 
 // Closed reports whether it is a pull request that is not open.
 func (r *Review) Closed() bool { return r.closed }
 
-// Run sets both statuses to pending, judges and publishes. unpublished is what
+// Run judges and publishes. Where the verdict does not come within a few seconds
+// both statuses are pending until then. unpublished is what
 // the forge did not take, which changes no verdict; err is why there is no
 // report, and then both statuses say so; it is an [Abandoned] where they say
 // that. There is neither where nothing may be looked at, see [ForksNever].
@@ -294,11 +307,9 @@ func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished
 			return nil, nil, err
 		}
 	}
-	if r.last == nil {
-		// Whether the forge takes it shows at the end, where it matters.
-		_ = r.pending(ctx)
-	}
-	report, err = r.judge(ctx)
+	said := r.announce(ctx, late)
+	report, err = r.judge(ctx, said)
+	said.end()
 	why := abandoned(ctx)
 	switch {
 	case err != nil && why != "":
@@ -313,19 +324,10 @@ func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished
 	return report, r.publish(ctx, late, report, why == ""), nil
 }
 
-// pending says that something is under way.
-func (r *Review) pending(ctx context.Context) error {
-	if r.clock != nil {
-		return r.setStatuses(ctx, github.Status{Context: drift.Context, State: github.Pending, Description: "judging everything anew"})
-	}
-	return r.setStatuses(ctx,
-		github.Status{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"},
-		github.Status{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"})
-}
-
 // settle says why there is no verdict, of groups by their contexts, too. ctx ends
 // the tries and late each of them.
 func (r *Review) settle(ctx, late context.Context, why string, groups ...string) error {
+	late = r.worth(late, priority.Verdict)
 	if r.clock != nil {
 		return r.setStatuses(late, github.Status{Context: drift.Context, State: github.Error, Description: why})
 	}
@@ -337,7 +339,7 @@ func (r *Review) settle(ctx, late context.Context, why string, groups ...string)
 }
 
 // judge looks at both sides, and runs what may be run, when it is its turn.
-func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
+func (r *Review) judge(ctx context.Context, said announcement) (*reporters.Report, error) {
 	if r.Turn != nil {
 		end, err := r.Turn(ctx, r.number)
 		if err != nil {
@@ -357,6 +359,9 @@ func (r *Review) judge(ctx context.Context) (*reporters.Report, error) {
 		return nil, err
 	case found.prepared == nil:
 		return r.last, nil
+	}
+	if works(found.prepared, found.execution) {
+		said.work()
 	}
 	return r.Execute(ctx, found.prepared, found.execution)
 }

@@ -65,15 +65,14 @@ func TestAMergeGroup(t *testing.T) {
 // TestAGroupThatIsGone is not waited for, and what runs for it ends.
 func TestAGroupThatIsGone(t *testing.T) {
 	w := newWorld(t)
+	w.slow = true
 	w.start()
 	w.idle()
 	release := w.agent.block()
 	branch := w.queue("later")
 	w.hintQueue(branch)
 	<-w.agent.held
-	if got := w.states("later"); got != "pending pending" {
-		t.Errorf("the states are %q while it is under way", got)
-	}
+	w.becomes("later", "pending pending")
 	w.drop(branch)
 	w.poll()
 	w.idle()

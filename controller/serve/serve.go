@@ -104,6 +104,9 @@ type Config struct {
 	// Farewell is how long a forge is given to take that a run ended. Defaults to
 	// 30 s.
 	Farewell time.Duration
+	// After tells when a time is over, after which a head says that it is judged.
+	// Defaults to [time.After].
+	After func(time.Duration) <-chan time.Time
 	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
 	// Now is the clock of the schedules. Defaults to [time.Now].
@@ -447,7 +450,8 @@ func (s *Server) newReviewer(repo *repository) *review.Reviewer {
 		Execute: s.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: s.cfg.LookupEnv, WebURL: repo.WebURL,
 		Tell:  func(line string) { s.cfg.Observer.Tell(name, line) },
 		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Deadline: policy.Deadline, OwnOnly: true,
-		Turn: func(ctx context.Context, number int) (func(), error) { return s.slots.take(ctx, number == 0) },
+		Turn:  func(ctx context.Context, number int) (func(), error) { return s.slots.take(ctx, number == 0) },
+		After: s.cfg.After,
 		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
 			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})
 		},

@@ -162,15 +162,14 @@ func TestANewHeadSupersedesTheRun(t *testing.T) {
 	for name, tell := range map[string]func(*world){"hint": (*world).hint, "lost": (*world).poll} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
+			w.slow = true
 			w.start()
 			w.idle()
 			release := w.agent.block()
 			w.push("one")
 			w.hint()
 			<-w.agent.held // the base of one is measured, or one
-			if got := w.states("one"); got != "pending pending" {
-				t.Errorf("the states of one are %q while it is under way", got)
-			}
+			w.becomes("one", "pending pending")
 			w.push("two")
 			tell(w)
 			<-w.agent.held // by the next run: the one before is over
@@ -227,7 +226,9 @@ func TestAStopInTheMiddle(t *testing.T) {
 // before it came back.
 func TestAHeadThatNobodyNames(t *testing.T) {
 	w := newWorld(t)
+	w.slow = true
 	release := w.judging()
+	w.becomes("one", "pending pending")
 	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/" + w.commits["one"], Status: 500, Times: -1})
 	w.end()
 	release()

@@ -3,7 +3,6 @@ package serve_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/serve"
@@ -14,6 +13,7 @@ import (
 func TestEveryHeadIsPendingAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.slow = true
 	w.configure = func(cfg *serve.Config) { cfg.Workers = 1 }
 	release := w.judging()
 	at := func(number int, commit string) {
@@ -21,11 +21,7 @@ func TestEveryHeadIsPendingAtOnce(t *testing.T) {
 		w.forge.AddPull(forgetest.Pull{Number: number, HeadSHA: w.commits[commit], HeadRef: "other", BaseSHA: w.commits["main"]})
 		w.poll()
 	}
-	says := func(commit, want string) {
-		for w.states(commit) != want && t.Context().Err() == nil {
-			time.Sleep(time.Millisecond) // nothing tells that it is written
-		}
-	}
+	says := w.becomes
 	for number, commit := range map[int]string{2: "two", 3: "later"} {
 		at(number, commit)
 		says(commit, "pending pending")

@@ -56,6 +56,7 @@ type world struct {
 	agent  *agent
 	server *serve.Server
 	forks  string
+	slow   bool             // every verdict takes so long that its head says so
 	app    *forge.AppConfig // the credential, where it is not a user's token
 	end    func()
 	polled chan string
@@ -221,6 +222,14 @@ func (w *world) start() {
 		Repositories: []*serve.Repository{{Name: forge.Repo{Owner: "octo", Name: "demo"}, Client: client, ConfigFile: "gavel.yaml", WebURL: "https://github.com"}},
 		Ledger:       book, Dir: w.dir, Execute: w.execute, Poll: time.Hour, Policy: serve.Policy{Forks: w.forks},
 		LookupEnv: func(string) (string, bool) { return "", false },
+		After: func(time.Duration) <-chan time.Time {
+			if !w.slow {
+				return nil
+			}
+			over := make(chan time.Time)
+			close(over)
+			return over
+		},
 		Observer: serve.Observer{
 			Polled: func(_ string, err error) { w.polled <- fmt.Sprint(err) },
 			Tell:   func(_, line string) { w.note(line) },
@@ -358,6 +367,17 @@ func (w *world) states(commit string) string {
 		last[s.Context] = s
 	}
 	return last["gavel/validate"].State + " " + last["gavel/verdict"].State
+}
+
+// becomes waits until the states of a commit are these.
+func (w *world) becomes(commit, states string) {
+	w.t.Helper()
+	for w.states(commit) != states {
+		if w.t.Context().Err() != nil {
+			w.t.Fatalf("the states of %s are %q, want %q", commit, w.states(commit), states)
+		}
+		time.Sleep(time.Millisecond) // nothing tells that it is written
+	}
 }
 
 // says is what the verdict of a commit says.

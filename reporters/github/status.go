@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	gh "github.com/google/go-github/v60/github"
@@ -53,8 +54,12 @@ type Status struct {
 // every status for ever, and takes a thousand for a commit and context. What is
 // refused for what it says keeps no other from being written.
 func (p *Publisher) SetStatuses(ctx context.Context, sha string, statuses ...Status) error {
+	return p.setStatuses(ctx, sha, nil, statuses)
+}
+
+// setStatuses is told what the commit has, nil where that was not read yet.
+func (p *Publisher) setStatuses(ctx context.Context, sha string, standing map[string]wireStatus, statuses []Status) error {
 	var errs []error
-	var standing map[string]wireStatus
 	for _, s := range statuses {
 		op := fmt.Sprintf("set status %s of %s/%s@%.12s", s.Context, p.cfg.Owner, p.cfg.Name, sha)
 		if err := s.check(); err != nil {
@@ -69,6 +74,39 @@ func (p *Publisher) SetStatuses(ctx context.Context, sha string, statuses ...Sta
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// BeginStatuses sets those of the statuses whose context has none yet, or still
+// says pending. It reports whether a context was left as it is: what is known of
+// a commit holds until something that it rests on changes.
+func (p *Publisher) BeginStatuses(ctx context.Context, sha string, statuses ...Status) (held bool, err error) {
+	standing, err := p.standing(ctx, sha)
+	if err != nil {
+		return false, p.explain(fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha), "statuses: read", err)
+	}
+	before := len(statuses)
+	statuses = slices.DeleteFunc(slices.Clone(statuses), func(s Status) bool { return standing[strings.ToLower(s.Context)].isTerminal() })
+	return len(statuses) < before, p.setStatuses(ctx, sha, standing, statuses)
+}
+
+// EndStatuses gives a commit that nobody waits for any more its last word: the
+// status last, unless there is a terminal one in its context, and of the others
+// those that would stay pending.
+func (p *Publisher) EndStatuses(ctx context.Context, sha string, last Status, others ...Status) error {
+	standing, err := p.standing(ctx, sha)
+	if err != nil {
+		return p.explain(fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha), "statuses: read", err)
+	}
+	var all []Status
+	if !standing[strings.ToLower(last.Context)].isTerminal() {
+		all = append(all, last)
+	}
+	for _, s := range others {
+		if standing[strings.ToLower(s.Context)].state() == Pending {
+			all = append(all, s)
+		}
+	}
+	return p.setStatuses(ctx, sha, standing, all)
 }
 
 // setStatus writes one, unless it stands already. It fills in what stands where
@@ -128,8 +166,13 @@ type wireStatus struct {
 	TargetURL   string `json:"target_url"`
 }
 
+func (w wireStatus) state() State { return cmp.Or(w.State, w.Status) }
+
+// isTerminal reports whether there is one that says more than pending.
+func (w wireStatus) isTerminal() bool { return w.state() != "" && w.state() != Pending }
+
 func (w wireStatus) is(s Status) bool {
-	return cmp.Or(w.State, w.Status) == s.State && w.Description == s.Description && w.TargetURL == s.TargetURL
+	return w.state() == s.State && w.Description == s.Description && w.TargetURL == s.TargetURL
 }
 
 // standing gives the newest status of every context, by its lower case.

@@ -2,8 +2,9 @@
 // one at a time with a second between two, so that a burst of pushes is a queue,
 // and its order decides how long people wait for a verdict.
 //
-// Most callers [Queue.Add] a [Write] and take the one that is [Queue.First]. All
-// of it is pure: times come in.
+// A client takes a turn of [Turns] for each write; its callers say by [With] what
+// that is worth. The order itself, [Write.Before] and [Queue], is pure: times come
+// in.
 package priority
 
 import (

@@ -78,7 +78,7 @@ func TestWritesGoByWorth(t *testing.T) {
 	heard := written(t, nil, func(ctx context.Context, rest *github.Client, group *sync.WaitGroup) {
 		begin := time.Now()
 		write := func(sha string, worth priority.Worth, pushed time.Duration) {
-			ctx := forge.Prioritized(ctx, priority.Write{Worth: worth, Pushed: begin.Add(pushed)})
+			ctx := priority.With(ctx, priority.Write{Worth: worth, Pushed: begin.Add(pushed)})
 			group.Go(func() {
 				if err := status(ctx, rest, sha); err != nil {
 					t.Error(err)
@@ -126,7 +126,7 @@ func TestAFailureLetsOthersPass(t *testing.T) {
 func TestDropped(t *testing.T) {
 	heard := written(t, nil, func(ctx context.Context, rest *github.Client, group *sync.WaitGroup) {
 		soft, drop := context.WithCancel(ctx)
-		leaving := forge.Finishing(soft, ctx)
+		leaving := priority.Finishing(soft, ctx)
 		group.Go(func() {
 			if err := status(leaving, rest, "sent"); err != nil {
 				t.Errorf("the write that was sent: %v", err)
@@ -161,7 +161,7 @@ func TestAnUnfinishedWriteEnds(t *testing.T) {
 		sent, end := context.WithTimeout(ctx, 300*time.Millisecond)
 		defer end()
 		begin := time.Now()
-		err := status(forge.Finishing(ctx, sent), rest, "slow")
+		err := status(priority.Finishing(ctx, sent), rest, "slow")
 		if took := time.Since(begin); err == nil || took != 300*time.Millisecond {
 			t.Errorf("%v after %v, want an error after 300ms", err, took)
 		}

@@ -1,0 +1,152 @@
+package priority
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// ErrDropped means that a write was never sent: the context of its caller ended
+// while it waited for its turn.
+var ErrDropped = errors.New("dropped before its turn to be written")
+
+type (
+	writeKey    struct{}
+	finishesKey struct{}
+)
+
+// With gives a context for writes of that worth. Without it a write has that of a
+// comment which was asked for now.
+func With(ctx context.Context, w Write) context.Context {
+	return context.WithValue(ctx, writeKey{}, w)
+}
+
+// Finishing gives a context for writes that wait for their turn, and reads, as
+// long as ctx does not end. A write that was sent then is finished all the same,
+// unless sent ends: one that is broken off may be applied at any later time.
+func Finishing(ctx, sent context.Context) context.Context {
+	return context.WithValue(ctx, finishesKey{}, sent)
+}
+
+// Of is the write that is asked for now with a context, see [With].
+func Of(ctx context.Context, now time.Time) Write {
+	write, ok := ctx.Value(writeKey{}).(Write)
+	if !ok {
+		write.Worth = Comment
+	}
+	if write.Pushed.IsZero() {
+		write.Pushed = now
+	}
+	return write
+}
+
+// Sending is the context that a write has once it is sent, see [Finishing].
+func Sending(ctx context.Context) context.Context {
+	if sent, ok := ctx.Value(finishesKey{}).(context.Context); ok {
+		return sent
+	}
+	return ctx
+}
+
+// Turns are given out one at a time and with the distance that the forge wants.
+// They are safe for concurrent use.
+type Turns struct {
+	now  func() time.Time
+	wait func(context.Context, time.Duration) error
+
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	queue Queue[chan struct{}] // of those who wait; closed when it is their turn
+	taken bool
+	free  time.Time // there is no turn before
+}
+
+// NewTurns gives turns by a clock. wait sleeps, or ends with the error of its
+// context.
+func NewTurns(now func() time.Time, wait func(context.Context, time.Duration) error) *Turns {
+	return &Turns{now: now, wait: wait}
+}
+
+// Take waits for a turn, or until ctx ends; then the error is [ErrDropped] and
+// the context's. Whoever has a turn gives it back with [Turns.Give].
+func (t *Turns) Take(ctx context.Context, write Write) error {
+	for {
+		mine := make(chan struct{})
+		t.mu.Lock()
+		t.queue.Add(write, mine)
+		t.grant()
+		t.mu.Unlock()
+		select {
+		case <-mine:
+		case <-ctx.Done():
+			t.leave(mine)
+			return errors.Join(ErrDropped, ctx.Err())
+		}
+		waited, err := t.distance(ctx)
+		if err != nil {
+			t.Give(0)
+			return errors.Join(ErrDropped, err)
+		}
+		if !waited || !t.passed(write) {
+			return nil
+		}
+	}
+}
+
+// distance waits until the forge takes the next write. Only whoever has the turn
+// calls it.
+func (t *Turns) distance(ctx context.Context) (waited bool, err error) {
+	t.mu.Lock()
+	gap := t.free.Sub(t.now())
+	t.mu.Unlock()
+	if gap <= 0 {
+		return false, ctx.Err()
+	}
+	return true, t.wait(ctx, gap)
+}
+
+// passed gives the turn back where a write that goes before has come meanwhile.
+func (t *Turns) passed(write Write) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	if _, first, ok := t.queue.First(now); !ok || !first.Before(write, now) {
+		return false
+	}
+	t.taken = false
+	t.grant()
+	return true
+}
+
+func (t *Turns) leave(mine chan struct{}) {
+	t.mu.Lock()
+	there := t.queue.Remove(mine)
+	t.mu.Unlock()
+	if !there { // it was given the turn meanwhile
+		t.Give(0)
+	}
+}
+
+// Give gives the turn back. The next one begins after that time at the earliest.
+func (t *Turns) Give(after time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if next := t.now().Add(after); next.After(t.free) {
+		t.free = next
+	}
+	t.taken = false
+	t.grant()
+}
+
+// grant gives out the turn, if it is there.
+func (t *Turns) grant() {
+	if t.taken {
+		return
+	}
+	if first, _, ok := t.queue.First(t.now()); ok {
+		t.queue.Remove(first)
+		t.taken = true
+		close(first)
+	}
+}

@@ -1,0 +1,141 @@
+package review_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// newTalk is a desk with one case, which topic changes.
+func newTalk(t *testing.T) *desk {
+	t.Helper()
+	const file = "test_definitions/talk/level_1/hello.json"
+	d := newDesk(t,
+		gitrepo.Change{Write: map[string][]byte{
+			"gavel.yaml":                        []byte("version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n"),
+			"test_definitions/talk/domain.json": []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
+			file:                                []byte(`{"id": "hello", "name": "Hello", "prompt": "hi", "expected": {"keywords": ["hello"]}}`),
+		}},
+		gitrepo.Change{Branch: "topic", Write: map[string][]byte{
+			file: []byte(`{"id": "hello", "name": "Hello", "prompt": "hi there", "expected": {"keywords": ["hello"]}}`),
+		}})
+	d.pull(1)
+	return d
+}
+
+// over is a time that is over at once, and never one that does not end.
+func over(time.Duration) <-chan time.Time {
+	c := make(chan time.Time)
+	close(c)
+	return c
+}
+
+func never(time.Duration) <-chan time.Time { return nil }
+
+// history is what was written to the head, oldest first.
+func (d *desk) history() (all []string) {
+	for _, s := range d.forge.Statuses(d.head) {
+		all = append(all, strings.TrimPrefix(s.Context, "gavel/")+" "+s.State)
+	}
+	return all
+}
+
+// slow has every run wait until something is true of the forge.
+func (d *desk) slow(until func() bool) {
+	d.cfg.After = over
+	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+		for !until() && ctx.Err() == nil {
+			time.Sleep(time.Millisecond) // nothing tells what the forge has
+		}
+		return d.execute(ctx, p, e)
+	}
+}
+
+func (d *desk) pendings() int {
+	return len(slices.DeleteFunc(d.history(), func(s string) bool { return !strings.HasSuffix(s, "pending") }))
+}
+
+// TestPendingOnlyWhereItTakesTime: a verdict that comes within seconds is all
+// that is written.
+func TestPendingOnlyWhereItTakesTime(t *testing.T) {
+	d := newTalk(t)
+	d.cfg.After = never
+	if err := d.review(1); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := d.history(), []string{"verdict success", "validate success"}; !slices.Equal(got, want) {
+		t.Errorf("the statuses are %q, want %q", got, want)
+	}
+	if n := len(d.forge.Writes()); n != 3 {
+		t.Errorf("%d writes, want two statuses and a comment: %v", n, d.forge.Writes())
+	}
+}
+
+// TestGreenStaysGreen: a head that is judged again does not turn yellow while
+// nothing changed, however long it takes, and does when a case is judged again.
+func TestGreenStaysGreen(t *testing.T) {
+	d := newTalk(t)
+	d.slow(func() bool { return d.pendings() == 2 })
+	if err := d.review(1); err != nil {
+		t.Fatal(err)
+	}
+	first := []string{"verdict pending", "validate pending", "verdict success", "validate success"}
+	if got := d.history(); !slices.Equal(got, first) {
+		t.Fatalf("the statuses are %q, want %q", got, first)
+	}
+
+	// Nothing is stored of the head where the review looks, as in a job.
+	asked := len(d.forge.Requests())
+	d.slow(func() bool {
+		return slices.ContainsFunc(d.forge.Requests()[asked:], func(r forgetest.Request) bool { return strings.HasSuffix(r.Path, "/status") })
+	})
+	if err := d.review(1); err != nil {
+		t.Fatal(err)
+	}
+	if d.pendings() != 2 {
+		t.Errorf("the statuses are %q after nothing changed", d.history())
+	}
+
+	d.slow(func() bool { return d.pendings() == 4 })
+	r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Obey(command.Orders{Obeyed: []reporters.Order{{Comment: 7, By: "mona", Verb: reporters.OrderRun, Cases: []string{"**"}, At: time.Now().Add(time.Hour)}}})
+	if _, unpublished, err := r.Run(t.Context()); err != nil || unpublished != nil {
+		t.Fatal(err, unpublished)
+	}
+	if got := d.history(); !slices.Equal(got[len(got)-4:], first) {
+		t.Errorf("the statuses are %q after a case was judged again, want %q at the end", got, first)
+	}
+}
+
+// TestAVerdictTakesAnAnnouncementBack that still waits for its turn.
+func TestAVerdictTakesAnAnnouncementBack(t *testing.T) {
+	d := newTalk(t)
+	began := make(chan struct{})
+	d.forge.Inject(forgetest.Fault{Method: "GET", Path: "/status", Hold: func() { close(began); <-t.Context().Done() }})
+	d.slow(func() bool {
+		select {
+		case <-began:
+			return true
+		default:
+			return false
+		}
+	})
+	if err := d.review(1); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.pendings(); n != 0 {
+		t.Errorf("the statuses are %q", d.history())
+	}
+}
