@@ -199,3 +199,37 @@ func TestAClockThatJumps(t *testing.T) {
 	group.Wait()
 	h.recovers(t, 3*len(h.cases))
 }
+
+// TestAnUnreadableSampleCostsNothing damages what is stored of one case, in each
+// of the two places that are read before it is judged: the run ends with that
+// and without a call, since nobody knows what was paid for.
+func TestAnUnreadableSampleCostsNothing(t *testing.T) {
+	for what, damage := range map[string]string{
+		"read the samples of":    "UPDATE transcripts SET body = X'7B'",
+		"read the judgements of": "UPDATE judgements SET body = X'7B'",
+	} {
+		t.Run(what, func(t *testing.T) {
+			h := newHazard(t.TempDir())
+			h.cases = h.cases[:1]
+			h.recovers(t, 1)
+			db, err := sql.Open("sqlite", h.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := db.Exec(damage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := done.RowsAffected(); n != 1 || err != nil {
+				t.Fatalf("%d rows are damaged, %v", n, err)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			h.fails(t, what)
+			if len(h.asked) != 1 {
+				t.Errorf("%d calls after what was stored could not be read", len(h.asked)-1)
+			}
+		})
+	}
+}

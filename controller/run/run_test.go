@@ -376,6 +376,25 @@ func TestCancellingKeepsWhatIsDone(t *testing.T) {
 	}
 }
 
+// TestAStoppedCaseHasNoResult cancels the second sample of a case whose first is
+// stored and has passed: what it has so far is no result.
+func TestAStoppedCaseHasNoResult(t *testing.T) {
+	b := newBench(t)
+	c := greeting("a")
+	b.run(t.Context(), t, &script{answer: always("hello")}, c)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &script{answer: func(int, target.Request) (target.Reply, error) {
+		cancel()
+		return target.Reply{}, context.Canceled
+	}}
+	c.Policy.Iterations = 2
+	out := b.run(ctx, t, s, c)[0]
+	want := verdict.Result{Verdict: verdict.Error, Reason: "the run was stopped before the case was judged"}
+	if diff := cmp.Diff(want, out.Result); diff != "" || !out.Stopped || out.Made.Calls != 1 || out.Spent.Calls != 0 {
+		t.Errorf("stopped %v, made %+v (-want +got):\n%s", out.Stopped, out.Made, diff)
+	}
+}
+
 func TestATimeoutNamesItsLimit(t *testing.T) {
 	b := newBench(t)
 	c := greeting("a")
