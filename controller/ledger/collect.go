@@ -89,50 +89,97 @@ func (l *Ledger) collect(ctx context.Context, c Collection) (Removed, error) {
 // errDry undoes what a dry run did.
 var errDry = errors.New("nothing is removed")
 
-// A removal deletes rows of one table. ?1 is the time, ?2 the list of needed
-// digests, and ?3 that of the namespaces that are over; "" is one of them.
+// A removal removes rows of one kind. pick gives the ids of those that may go,
+// in their order: ?1 is the time, ?2 the list of needed digests, ?3 that of the
+// namespaces that are over, of which "" is one, and ?4 the last that was looked
+// at. remove removes those of a list and counts them.
 type removal struct {
-	of   func(*Removed) *int64
-	text string
+	of     func(*Removed) *int64
+	least  any // less than all ids
+	pick   string
+	remove func(t *store.Tx, ids string) (int64, error)
 }
 
 const (
 	notNeeded = " NOT IN (SELECT value FROM json_each(?2) UNION ALL SELECT digest FROM wanted UNION ALL SELECT digest FROM leases)"
 	isOver    = "ns IN (SELECT value FROM json_each(?3))"
+	// replaced are runs r that are not the newest of their pull request, or of
+	// everything else, and that do not tell what the last that was published is
+	// known by.
+	replaced = `(EXISTS (SELECT 1 FROM runs n WHERE n.repository = r.repository AND n.pull_request = r.pull_request
+			AND (n.started, n.id) > (r.started, r.id))
+		AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run = r.id AND o.receipt <> ''
+			AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.destination = o.destination AND later.id > o.id)))`
+	// unpublished are items of a run r that are still to be published.
+	unpublished = `SELECT 1 FROM outbox o WHERE o.run = r.id AND o.published IS NULL
+		AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.destination = o.destination AND later.id > o.id)`
 )
 
-// removals stand in the order in which nothing rests on what is removed. A
+// removals are in the order in which nothing rests on what is removed. A
 // sample goes with everything that rests on it or not at all: a verdict always
 // has its samples.
 var removals = []removal{
-	{func(r *Removed) *int64 { return &r.Verdicts }, "DELETE FROM verdicts WHERE created < ?1 AND " + isOver + " AND (ns <> '' OR d" + notNeeded + ")"},
-	{func(r *Removed) *int64 { return &r.Judgements }, `DELETE FROM judgements WHERE created < ?1 AND ` + isOver + ` AND (ns <> '' OR j` + notNeeded + `)
-		AND j NOT IN (SELECT j FROM verdicts)`},
-	{func(*Removed) *int64 { return nil }, "DELETE FROM transcripts WHERE sample IN (" + oldSamples + ")"},
-	{func(r *Removed) *int64 { return &r.Samples }, "DELETE FROM samples WHERE id IN (" + oldSamples + ")"},
-	{func(r *Removed) *int64 { return &r.Calls }, `DELETE FROM calls WHERE created < ?1 AND ` + isOver + ` AND (ns <> '' OR digest` + notNeeded + `)
-		AND digest NOT IN (SELECT e FROM samples) AND digest NOT IN (SELECT j FROM judgements)`},
-	{func(*Removed) *int64 { return nil }, "DELETE FROM outbox WHERE run IN (" + oldRuns + ")"},
-	{func(*Removed) *int64 { return nil }, "DELETE FROM reports WHERE run IN (" + oldRuns + ")"},
-	{func(r *Removed) *int64 { return &r.Runs }, "DELETE FROM runs WHERE id IN (" + oldRuns + ")"},
-	{func(*Removed) *int64 { return nil }, "DELETE FROM deliveries WHERE created < ?1"},
+	{
+		func(r *Removed) *int64 { return &r.Verdicts }, int64(0),
+		"SELECT id FROM verdicts WHERE created < ?1 AND " + isOver + " AND (ns <> '' OR d" + notNeeded + ") AND id > ?4",
+		from("verdicts", "id"),
+	},
+	{
+		func(r *Removed) *int64 { return &r.Judgements }, int64(0),
+		"SELECT id FROM judgements WHERE created < ?1 AND " + isOver + " AND (ns <> '' OR j" + notNeeded + `)
+			AND j NOT IN (SELECT j FROM verdicts) AND id > ?4`,
+		from("judgements", "id"),
+	},
+	{
+		func(r *Removed) *int64 { return &r.Samples }, int64(0),
+		"SELECT s.id FROM samples s WHERE s.created < ?1 AND s." + isOver + " AND (s.ns <> '' OR s.e" + notNeeded + `)
+			AND s.id NOT IN (SELECT sample FROM judgements) AND s.e NOT IN (SELECT e FROM verdicts) AND s.id > ?4`,
+		func(t *store.Tx, ids string) (int64, error) {
+			if _, err := from("transcripts", "sample")(t, ids); err != nil {
+				return 0, err
+			}
+			return from("samples", "id")(t, ids)
+		},
+	},
+	{
+		func(r *Removed) *int64 { return &r.Calls }, int64(0),
+		"SELECT id FROM calls WHERE created < ?1 AND " + isOver + " AND (ns <> '' OR digest" + notNeeded + `)
+			AND digest NOT IN (SELECT e FROM samples) AND digest NOT IN (SELECT j FROM judgements) AND id > ?4`,
+		from("calls", "id"),
+	},
+	{
+		func(r *Removed) *int64 { return &r.Runs }, "",
+		"SELECT r.id FROM runs r WHERE r.started < ?1 AND " + replaced + " AND NOT EXISTS (" + unpublished + ") AND r.id > ?4",
+		removeRuns,
+	},
+	{
+		func(*Removed) *int64 { return nil }, "",
+		"SELECT id FROM deliveries WHERE created < ?1 AND id > ?4",
+		from("deliveries", "id"),
+	},
 }
 
-const (
-	oldSamples = "SELECT s.id FROM samples s WHERE s.created < ?1 AND s." + isOver + " AND (s.ns <> '' OR s.e" + notNeeded + `)
-		AND s.id NOT IN (SELECT sample FROM judgements) AND s.e NOT IN (SELECT e FROM verdicts)`
-	// oldRuns leaves the newest of every pull request and of everything else,
-	// and those whose items are still to be published, or tell what the last
-	// that was published is known by.
-	oldRuns = `SELECT r.id FROM runs r WHERE r.started < ?1
-		AND EXISTS (SELECT 1 FROM runs n WHERE n.repository = r.repository AND n.pull_request = r.pull_request
-			AND (n.started, n.id) > (r.started, r.id))
-		AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run = r.id AND (o.published IS NULL OR o.receipt <> '')
-			AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.destination = o.destination AND later.id > o.id))`
-)
+// from removes rows of a table by a column.
+func from(table, column string) func(*store.Tx, string) (int64, error) {
+	text := "DELETE FROM " + table + " WHERE " + column + " IN (SELECT value FROM json_each(?))"
+	return func(t *store.Tx, ids string) (int64, error) { return t.Change(text, ids) }
+}
 
-// sweepOnce removes by age in one transaction.
-func (l *Ledger) sweepOnce(ctx context.Context, c Collection) (removed Removed, err error) {
+// atOnce is how many rows one transaction removes: nobody else writes
+// meanwhile.
+const atOnce = 1000
+
+// A sweep removes by age.
+type sweep struct {
+	Collection
+	needed, over string // JSON lists
+	removed      Removed
+}
+
+// sweepOnce removes by age, in transactions of a few rows each. A dry one is
+// undone and so is one transaction.
+func (l *Ledger) sweepOnce(ctx context.Context, c Collection) (Removed, error) {
+	s := &sweep{Collection: c}
 	needed, over := []string{}, []string{""}
 	for _, d := range c.Needed {
 		needed = append(needed, d.E, d.J, d.D)
@@ -140,34 +187,62 @@ func (l *Ledger) sweepOnce(ctx context.Context, c Collection) (removed Removed, 
 	for _, t := range c.Closed {
 		over = append(over, t.namespace())
 	}
-	lists := [2]string{}
-	for i, list := range [][]string{needed, over} {
-		raw, err := json.Marshal(list)
+	for list, into := range map[*[]string]*string{&needed: &s.needed, &over: &s.over} {
+		raw, err := json.Marshal(*list)
 		if err != nil {
-			return removed, err
+			return s.removed, err
 		}
-		lists[i] = string(raw)
+		*into = string(raw)
 	}
-	err = l.store.Submit(ctx, func(t *store.Tx) error {
-		removed = Removed{}
-		for _, r := range removals {
-			n, err := t.Change(r.text, c.Before.UnixMilli(), lists[0], lists[1])
-			if err != nil {
-				return err
-			}
-			if count := r.of(&removed); count != nil {
-				*count = n
-			}
-		}
-		if c.DryRun {
-			return errDry
-		}
-		return nil
+	each := func(do func(*store.Tx) error) error { return l.store.Submit(ctx, do) }
+	if !c.DryRun {
+		err := s.all(each, &s.removed)
+		return s.removed, err
+	}
+	err := l.store.Submit(ctx, func(t *store.Tx) error {
+		s.removed = Removed{}
+		return errors.Join(s.all(func(do func(*store.Tx) error) error { return do(t) }, &s.removed), errDry)
 	})
 	if errors.Is(err, errDry) {
 		err = nil
 	}
-	return removed, err
+	return s.removed, err
+}
+
+// all removes everything, each step in what transact gives it.
+func (s *sweep) all(transact func(func(*store.Tx) error) error, removed *Removed) error {
+	for _, r := range removals {
+		last := r.least
+		for more := true; more; {
+			var n int64
+			var next any
+			err := transact(func(t *store.Tx) (err error) {
+				var ids string
+				if ids, next, more, err = s.pick(t, r, last); err != nil {
+					return err
+				}
+				n, err = r.remove(t, ids)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			last = next
+			if count := r.of(removed); count != nil {
+				*count += n
+			}
+		}
+	}
+	return nil
+}
+
+// pick gives a JSON list of the next ids, the last of them, and whether more may
+// follow.
+func (s *sweep) pick(t *store.Tx, r removal, after any) (ids string, last any, more bool, err error) {
+	var n int
+	err = t.Row("SELECT json_group_array(id), count(*), coalesce(max(id), ?4) FROM ("+r.pick+" ORDER BY id LIMIT ?5)",
+		s.Before.UnixMilli(), s.needed, s.over, after, atOnce).Scan(&ids, &n, &last)
+	return ids, last, n == atOnce, err
 }
 
 // shrink gives back to the disk what is free in the file.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
 // exports give the entries of each kind as JSON objects, in the order in which
@@ -20,7 +21,7 @@ var exports = []string{
 		'namespace', ns, 'created', ` + isoTime("created") + `, 'request_digest', request_digest, 'request', json(CAST(request AS TEXT)),
 		'reply', json(CAST(reply AS TEXT))) FROM calls ORDER BY id`,
 	`SELECT json_object('type', 'run', 'id', id, 'repository', repository, 'pull_request', pull_request, 'base', base, 'head', head,
-		'started', ` + isoTime("started") + `, 'finished', ` + isoTime("finished") + `, 'report', json(CAST(body AS TEXT)))
+		'started', ` + isoTime("started") + `, 'finished', ` + isoTime("finished") + `), id, form, body
 		FROM runs JOIN reports ON run = id ORDER BY started, id`,
 	`SELECT json_object('type', 'command', 'repository', repository, 'pull_request', pull_request, 'comment', comment, 'login', login,
 		'account', account, 'verb', verb, 'argument', argument, 'cases', json(cases), 'head', head, 'refused', refused,
@@ -42,26 +43,52 @@ func (l *Ledger) Export(ctx context.Context, do func(json.RawMessage) error) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Rollback()) }()
+	read := reading(func(ctx context.Context, do func(*sql.Rows) error, text string, args ...any) error {
+		return exportRows(ctx, t, do, text, args...)
+	})
 	for _, text := range exports {
-		if err := exportRows(ctx, t, text, do); err != nil {
+		err := read(ctx, func(rows *sql.Rows) error {
+			line, err := read.line(ctx, rows)
+			if err != nil {
+				return err
+			}
+			return do(line)
+		}, text)
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func exportRows(ctx context.Context, t *sql.Tx, text string, do func(json.RawMessage) error) (err error) {
-	rows, err := t.QueryContext(ctx, text)
+// line is an entry. That of a run comes without its report, which is put
+// together and added.
+func (read reading) line(ctx context.Context, rows *sql.Rows) (line []byte, err error) {
+	columns, err := rows.Columns()
+	if err != nil || len(columns) == 1 {
+		return line, errors.Join(err, rows.Scan(&line))
+	}
+	var id string
+	var form int
+	var body []byte
+	if err := rows.Scan(&line, &id, &form, &body); err != nil {
+		return nil, err
+	}
+	report, err := read.unpack(ctx, id, form, body)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(line[:len(line)-1], []byte(`,"report":`), report, []byte("}")), nil
+}
+
+func exportRows(ctx context.Context, t *sql.Tx, do func(*sql.Rows) error, text string, args ...any) (err error) {
+	rows, err := t.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var line []byte
-		if err := rows.Scan(&line); err != nil {
-			return err
-		}
-		if err := do(line); err != nil {
+		if err := do(rows); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ type Config struct {
 	// for nobody but their owner.
 	Path string
 	// Wait bounds how long a write waits for other processes that write to
-	// the same file. Defaults to 10 s.
+	// the same file. Defaults to a minute.
 	Wait time.Duration
 	// Now is the clock that entries are dated by. Defaults to time.Now.
 	Now func() time.Time
@@ -72,7 +72,7 @@ func open(ctx context.Context, cfg Config, file func(context.Context, store.Conf
 		cfg.Rand = rand.Reader
 	}
 	if cfg.Wait == 0 {
-		cfg.Wait = 10 * time.Second
+		cfg.Wait = time.Minute
 	}
 	scripts, err := fs.Sub(migrations, "migrations")
 	if err != nil {

@@ -44,16 +44,21 @@ var ErrNoRun = errors.New("there is no such run")
 
 // SaveReport stores a run that ended together with what has to be published of
 // it: either all is stored, or nothing. A second run of the same id is an error. An item whose destination was last
-// given the same content for the same head is left out.
+// given the same content for the same head is left out. Runs of the repository
+// that are too many are removed afterwards.
 func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) error {
 	now := l.now().UnixMilli()
-	err := l.store.Submit(ctx, func(t *store.Tx) error {
+	packed, err := l.pack(ctx, r.Report)
+	if err != nil {
+		return l.store.Fault("store run "+r.ID, err)
+	}
+	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		err := t.Exec("INSERT INTO runs (id, repository, pull_request, base, head, started, finished) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			r.ID, r.Repository, r.PullRequest, r.Base, r.Head, r.Started.UnixMilli(), r.Finished.UnixMilli())
 		if err != nil {
 			return err
 		}
-		if err := t.Exec("INSERT INTO reports (run, body) VALUES (?, ?)", r.ID, []byte(r.Report)); err != nil {
+		if err := packed.insert(t, r.ID); err != nil {
 			return err
 		}
 		for _, item := range items {
@@ -68,6 +73,9 @@ func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) err
 		}
 		return nil
 	})
+	if err == nil {
+		_ = l.trim(ctx, r.Repository) // the run is stored; the next one tries again
+	}
 	return l.store.Fault("store run "+r.ID, err)
 }
 
@@ -81,10 +89,14 @@ func (l *Ledger) Run(ctx context.Context, id string) (Run, error) {
 		op = "read the newest run"
 	}
 	var r Run
-	err := l.store.Each(ctx, func(rows *sql.Rows) error { return scanRun(rows, &r, &r.Report) },
-		"SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id WHERE runs.id = ? OR ? = '' ORDER BY started DESC, runs.id DESC LIMIT 1", id, id)
+	var form int
+	err := l.store.Each(ctx, func(rows *sql.Rows) error { return scanRun(rows, &r, &form, &r.Report) },
+		"SELECT "+runColumns+", form, body FROM runs JOIN reports ON reports.run = runs.id WHERE runs.id = ? OR ? = '' ORDER BY started DESC, runs.id DESC LIMIT 1", id, id)
 	if err == nil && r.ID == "" {
 		err = ErrNoRun
+	}
+	if err == nil {
+		r.Report, err = reading(l.store.Each).unpack(ctx, r.ID, form, r.Report)
 	}
 	return r, l.store.Fault(op, err)
 }

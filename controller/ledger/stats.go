@@ -34,13 +34,18 @@ func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
 func (l *Ledger) EachReport(ctx context.Context, do func(Run) error) error {
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var r Run
-		if err := scanRun(rows, &r, &r.Report); err != nil {
+		var form int
+		err := scanRun(rows, &r, &form, &r.Report)
+		if err == nil {
+			r.Report, err = reading(l.store.Each).unpack(ctx, r.ID, form, r.Report)
+		}
+		if err != nil {
 			return err
 		}
 		if err := do(r); err != nil {
 			return fmt.Errorf("run %s: %w", r.ID, err)
 		}
 		return nil
-	}, "SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id ORDER BY started, runs.id")
+	}, "SELECT "+runColumns+", form, body FROM runs JOIN reports ON reports.run = runs.id ORDER BY started, runs.id")
 	return l.store.Fault("read the reports", err)
 }

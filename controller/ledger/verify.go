@@ -21,10 +21,15 @@ type Fault struct {
 type Verification struct {
 	// Verdicts counts those that were looked at, Redecided those of them that
 	// were re-decided from their samples.
-	Verdicts  int     `json:"verdicts"`
-	Redecided int     `json:"redecided"`
-	Faults    []Fault `json:"faults"`
+	Verdicts  int `json:"verdicts"`
+	Redecided int `json:"redecided"`
+	// Faults are the first that were found, and More counts the others.
+	Faults []Fault `json:"faults"`
+	More   int     `json:"more_faults"`
 }
+
+// maxFaults bounds how many faults are held.
+const maxFaults = 1000
 
 // A Redecide decides over samples by the rules that have a decision digest. It
 // reports false where it does not know them.
@@ -49,6 +54,10 @@ type verification struct {
 }
 
 func (v *verification) fault(entry, format string, args ...any) {
+	if len(v.out.Faults) == maxFaults {
+		v.out.More++
+		return
+	}
 	v.out.Faults = append(v.out.Faults, Fault{entry, fmt.Sprintf(format, args...)})
 }
 
@@ -82,7 +91,6 @@ func (v *verification) bodies(ctx context.Context) error {
 		{"its transcript cannot be read", "SELECT 'sample ' || s.e || ' ' || s.ordinal FROM samples s LEFT JOIN transcripts t ON t.sample = s.id WHERE t.body IS NULL OR NOT json_valid(CAST(t.body AS TEXT))"},
 		{"it cannot be read", "SELECT 'judgement ' || j FROM judgements WHERE NOT json_valid(CAST(body AS TEXT))"},
 		{"it cannot be read", "SELECT 'call ' || digest || ' ' || seq FROM calls WHERE NOT json_valid(CAST(request AS TEXT)) OR NOT json_valid(CAST(reply AS TEXT))"},
-		{"its report cannot be read", "SELECT 'run ' || run FROM reports WHERE NOT json_valid(CAST(body AS TEXT))"},
 	} {
 		err := v.store.Each(ctx, func(rows *sql.Rows) error {
 			var entry string
@@ -94,7 +102,23 @@ func (v *verification) bodies(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return v.reports(ctx)
+}
+
+// reports finds those that cannot be put together or are no JSON.
+func (v *verification) reports(ctx context.Context) error {
+	return v.store.Each(ctx, func(rows *sql.Rows) error {
+		var run string
+		var form int
+		var body []byte
+		if err := rows.Scan(&run, &form, &body); err != nil {
+			return err
+		}
+		if report, err := reading(v.store.Each).unpack(ctx, run, form, body); err != nil || !json.Valid(report) {
+			v.fault("run "+run, "its report cannot be read")
+		}
+		return ctx.Err()
+	}, "SELECT run, form, body FROM reports")
 }
 
 // A stored decision is a row of verdicts.
@@ -105,24 +129,32 @@ type storedDecision struct {
 	body              []byte
 }
 
+// page is how many verdicts are held at once.
+const page = 500
+
 func (v *verification) decisions(ctx context.Context) error {
-	var all []storedDecision
-	err := v.store.Each(ctx, func(rows *sql.Rows) error {
-		var s storedDecision
-		err := rows.Scan(&s.d, &s.last, &s.ns, &s.j, &s.verdict, &s.score, &s.samples, &s.body)
-		all = append(all, s)
-		return err
-	}, "SELECT d, last, ns, j, verdict, score, samples, body FROM verdicts ORDER BY id")
-	if err != nil {
-		return err
-	}
-	for _, s := range all {
-		v.out.Verdicts++
-		if err := v.decision(ctx, s); err != nil {
+	all := make([]storedDecision, 0, page)
+	for last := int64(0); ; {
+		all = all[:0]
+		err := v.store.Each(ctx, func(rows *sql.Rows) error {
+			var s storedDecision
+			err := rows.Scan(&last, &s.d, &s.last, &s.ns, &s.j, &s.verdict, &s.score, &s.samples, &s.body)
+			all = append(all, s)
+			return err
+		}, "SELECT id, d, last, ns, j, verdict, score, samples, body FROM verdicts WHERE id > ? ORDER BY id LIMIT ?", last, page)
+		if err != nil {
 			return err
 		}
+		for _, s := range all {
+			v.out.Verdicts++
+			if err := v.decision(ctx, s); err != nil {
+				return err
+			}
+		}
+		if len(all) < page {
+			return nil
+		}
 	}
-	return nil
 }
 
 // decision compares a verdict with its own body and with its samples.

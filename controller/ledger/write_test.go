@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -89,7 +91,9 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	body := []byte(`"` + strings.Repeat("x", 20_000) + `"`)
+	random := make([]byte, 10_000) // nothing makes it smaller
+	_, _ = rand.Read(random)
+	body := fmt.Appendf(nil, "%q", hex.EncodeToString(random))
 	limit(60)
 	errs := make([]error, 100)
 	var group sync.WaitGroup

@@ -61,8 +61,11 @@ func Verified(v ledger.Verification) string {
 	for _, f := range v.Faults {
 		fmt.Fprintf(&b, "%s: %s\n", f.Entry, phrase.Line(f.Message))
 	}
+	if v.More > 0 {
+		fmt.Fprintf(&b, "and %d more\n", v.More)
+	}
 	found := "all holds"
-	if n := len(v.Faults); n > 0 {
+	if n := len(v.Faults) + v.More; n > 0 {
 		found = phrase.Count(n, "fault")
 	}
 	fmt.Fprintf(&b, "%s, %d of them re-decided from their samples: %s\n", phrase.Count(v.Verdicts, "verdict"), v.Redecided, found)

@@ -1,0 +1,147 @@
+// Package pieces takes a report apart so that what two reports have in common
+// is stored once.
+//
+// [Split] gives a frame and the pieces of the list of cases; [Join] puts them
+// together again, byte for byte. [Pack] and [Unpack] make either small.
+package pieces
+
+import (
+	"bytes"
+	"compress/flate"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"sync"
+)
+
+// A report of an unchanged run costs a row for each piece, and one changed case
+// costs one piece.
+const (
+	usual = 128 // cases in a piece
+	most  = 1024
+)
+
+// list begins the list of cases of a report.
+var list = []byte(`"cases":[`)
+
+// A Split report is a frame with a place between its halves for the pieces,
+// which are joined by commas.
+type Split struct {
+	Before, After []byte
+	Pieces        [][]byte
+}
+
+// Of takes a report apart. One whose list of cases is not found is a frame
+// alone.
+func Of(report []byte) Split {
+	start := bytes.Index(report, list)
+	if start < 0 {
+		return Split{Before: report}
+	}
+	start += len(list)
+	ends := elements(report[start:])
+	if len(ends) == 0 {
+		return Split{Before: report}
+	}
+	s := Split{Before: report[:start], After: report[start+ends[len(ends)-1]:]}
+	from, begin, n := 0, 0, 0
+	for i, end := range ends {
+		n++
+		if last(report[start+begin:start+end]) || n == most || i == len(ends)-1 {
+			s.Pieces = append(s.Pieces, report[start+from:start+end])
+			from, n = end+1, 0 // behind the comma
+		}
+		begin = end + 1
+	}
+	return s
+}
+
+// last reports whether a piece ends with a case. What a case begins with
+// decides, which is its key, so that a case that is added moves few ends.
+func last(element []byte) bool {
+	key, _, _ := bytes.Cut(element, []byte(","))
+	h := fnv.New32a()
+	_, _ = h.Write(key) // it never fails
+	return h.Sum32()%usual == 0
+}
+
+// elements are the ends of the elements of a list that begins where data does,
+// none where the list is empty or does not end.
+func elements(data []byte) []int {
+	var ends []int
+	depth, text := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			depth++
+		case depth == 0 && (c == ',' || c == ']'):
+			if i == 0 {
+				return nil
+			}
+			if ends = append(ends, i); c == ']' {
+				return ends
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// Join is the report that was taken apart.
+func (s Split) Join() []byte {
+	return bytes.Join([][]byte{s.Before, bytes.Join(s.Pieces, []byte(",")), s.After}, nil)
+}
+
+// Frame is what is left of the report without the pieces. [Framed] reads it.
+func (s Split) Frame() []byte {
+	return fmt.Appendf(nil, "%d\n%s%s", len(s.Before), s.Before, s.After)
+}
+
+// Framed is a report without its pieces, made of what [Split.Frame] gave.
+func Framed(frame []byte) (Split, error) {
+	var n int
+	head, rest, ok := bytes.Cut(frame, []byte("\n"))
+	if _, err := fmt.Sscan(string(head), &n); !ok || err != nil || n < 0 || n > len(rest) {
+		return Split{}, fmt.Errorf("the frame of a report begins with %.20q and not with a length", head)
+	}
+	return Split{Before: rest[:n], After: rest[n:]}, nil
+}
+
+// writers are dear to make.
+var writers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.DefaultCompression)
+	if err != nil {
+		panic(err) // the level is one of the package's own
+	}
+	return w
+}}
+
+// Pack makes data small.
+func Pack(data []byte) []byte {
+	var out bytes.Buffer
+	w := writers.Get().(*flate.Writer)
+	defer writers.Put(w)
+	w.Reset(&out)
+	// Nothing that is written to memory fails.
+	_, _ = w.Write(data)
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// maxBytes bounds what one packed piece may become.
+const maxBytes = 1 << 30
+
+// Unpack is what [Pack] made small.
+func Unpack(packed []byte) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxBytes+1))
+	if err == nil && len(data) > maxBytes {
+		err = fmt.Errorf("it has more than %d bytes", maxBytes)
+	}
+	return data, err
+}

@@ -1,0 +1,110 @@
+package pieces_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/ledger/pieces"
+)
+
+// report has n cases, of which one is changed.
+func report(n, changed int) []byte {
+	var rows []map[string]any
+	for i := range n {
+		row := map[string]any{"key": fmt.Sprint("talk/", i), "text": `a "quoted" ] } , \ text`, "list": []any{1, []int{2}, map[string]int{"x": 3}}}
+		if i == changed {
+			row["text"] = "changed"
+		}
+		rows = append(rows, row)
+	}
+	data, err := json.Marshal(struct {
+		Run   string           `json:"run"`
+		Cases []map[string]any `json:"cases"`
+		Gate  string           `json:"gate"`
+	}{"r", rows, "pass"})
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// TestOf: reports are whole again, byte for byte, and those that differ in a
+// case differ in a piece.
+func TestOf(t *testing.T) {
+	for _, n := range []int{0, 1, 127, 128, 129, 1000} {
+		whole := report(n, -1)
+		s := pieces.Of(whole)
+		if len(s.Pieces) > 2+n/50 || len(s.Pieces) < n/300 || n > 0 && len(s.Pieces) == 0 {
+			t.Errorf("%d cases are %d pieces", n, len(s.Pieces))
+		}
+		back, err := pieces.Framed(s.Frame())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range s.Pieces {
+			data, err := pieces.Unpack(pieces.Pack(p))
+			if err != nil {
+				t.Fatal(err)
+			}
+			back.Pieces = append(back.Pieces, data)
+		}
+		if !bytes.Equal(back.Join(), whole) {
+			t.Errorf("%d cases: the report is another", n)
+		}
+	}
+	// One case is another, and then one more comes first.
+	a, b := pieces.Of(report(1000, -1)), pieces.Of(report(1000, 300))
+	if n := news(a, b); n != 1 || !bytes.Equal(a.Frame(), b.Frame()) {
+		t.Errorf("%d of %d pieces differ", n, len(a.Pieces))
+	}
+	more := bytes.Replace(report(1000, -1), []byte(`"cases":[`), []byte(`"cases":[{"key":"a/new","x":1},`), 1)
+	if n := news(a, pieces.Of(more)); n > 2 {
+		t.Errorf("%d of %d pieces differ after one case was added", n, len(a.Pieces))
+	}
+}
+
+// news counts the pieces of b that a does not have.
+func news(a, b pieces.Split) (n int) {
+	known := map[string]bool{}
+	for _, p := range a.Pieces {
+		known[string(p)] = true
+	}
+	for _, p := range b.Pieces {
+		if !known[string(p)] {
+			n++
+		}
+	}
+	return n
+}
+
+// FuzzOf: whatever is stored as a report comes back.
+func FuzzOf(f *testing.F) {
+	for _, s := range []string{"", "{}", "null", `{"cases":[]}`, `{"cases":[1,2]}`, `{"cases":[`, `{"cases":["]`, `{"cases":[,]}`, `{"cases":[1]]`, `x"cases":[}],`, string(report(130, 3))} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := pieces.Of(data)
+		back, err := pieces.Framed(s.Frame())
+		if err != nil {
+			t.Fatal(err)
+		}
+		back.Pieces = s.Pieces
+		if !bytes.Equal(back.Join(), data) {
+			t.Errorf("%q came back as %q", data, back.Join())
+		}
+	})
+}
+
+func TestFramedRefuses(t *testing.T) {
+	for _, frame := range []string{"", "x", "5\nabc", "-1\nabc", "abc\nabc"} {
+		if s, err := pieces.Framed([]byte(frame)); err == nil {
+			t.Errorf("%q is %+v", frame, s)
+		}
+	}
+	if _, err := pieces.Unpack([]byte(strings.Repeat("x", 10))); err == nil {
+		t.Error("what was never packed was unpacked")
+	}
+}

@@ -1,0 +1,178 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/gavel-evals/gavel/controller/ledger/pieces"
+	"github.com/gavel-evals/gavel/controller/ledger/store"
+)
+
+// The forms of a stored report.
+const (
+	formJSON  = 0 // as it is
+	formFrame = 1 // a packed frame with pieces
+)
+
+// A packing is a report on its way to the file.
+type packing struct {
+	frame   []byte
+	pieces  [][]byte
+	digests [][]byte
+	packed  [][]byte // nil where the ledger has the piece
+}
+
+// pack does what needs no transaction. Pieces that the ledger has are not
+// packed again.
+func (l *Ledger) pack(ctx context.Context, report []byte) (*packing, error) {
+	split := pieces.Of(report)
+	p := &packing{frame: pieces.Pack(split.Frame()), pieces: split.Pieces, packed: make([][]byte, len(split.Pieces))}
+	names := make([]string, len(split.Pieces))
+	for i, piece := range split.Pieces {
+		sum := sha256.Sum256(piece)
+		p.digests = append(p.digests, sum[:])
+		names[i] = hex.EncodeToString(sum[:])
+	}
+	known := make([]bool, len(names))
+	err := l.bulk(ctx, names, func(rows *sql.Rows) error {
+		var i int
+		err := rows.Scan(&i)
+		known[i] = err == nil
+		return err
+	}, "SELECT q.key FROM json_each(?) q JOIN pieces ON digest = unhex(q.value)")
+	for i, piece := range split.Pieces {
+		if !known[i] {
+			p.packed[i] = pieces.Pack(piece)
+		}
+	}
+	return p, err
+}
+
+// insert writes the report of a run that is written.
+func (p *packing) insert(t *store.Tx, run string) error {
+	if err := t.Exec("INSERT INTO reports (run, body, form) VALUES (?, ?, ?)", run, p.frame, formFrame); err != nil {
+		return err
+	}
+	const link = "INSERT INTO report_pieces (run, place, piece) SELECT ?, ?, id FROM pieces WHERE digest = ?"
+	for i, digest := range p.digests {
+		n, err := t.Change(link, run, i, digest)
+		if err != nil {
+			return err
+		}
+		if n == 1 {
+			continue
+		}
+		if p.packed[i] == nil { // it was there a moment ago, and was collected
+			p.packed[i] = pieces.Pack(p.pieces[i])
+		}
+		if err := t.Exec("INSERT INTO pieces (digest, body) VALUES (?, ?)", digest, p.packed[i]); err != nil {
+			return err
+		}
+		if err := t.Exec(link, run, i, digest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A reading reads rows, of the ledger or of one moment of it.
+type reading func(ctx context.Context, do func(*sql.Rows) error, text string, args ...any) error
+
+// unpack is the report of a run from what is stored of it.
+func (read reading) unpack(ctx context.Context, run string, form int, body []byte) (json.RawMessage, error) {
+	if form == formJSON {
+		return body, nil
+	}
+	frame, err := pieces.Unpack(body)
+	if err != nil {
+		return nil, fmt.Errorf("report of run %s: %w", run, err)
+	}
+	split, err := pieces.Framed(frame)
+	if err != nil {
+		return nil, fmt.Errorf("report of run %s: %w", run, err)
+	}
+	err = read(ctx, func(rows *sql.Rows) error {
+		var place int
+		var packed sql.RawBytes
+		if err := rows.Scan(&place, &packed); err != nil {
+			return err
+		}
+		if place != len(split.Pieces) {
+			return fmt.Errorf("piece %d is missing", len(split.Pieces))
+		}
+		piece, err := pieces.Unpack(packed)
+		split.Pieces = append(split.Pieces, piece)
+		return err
+	}, "SELECT place, body FROM report_pieces JOIN pieces ON id = piece WHERE run = ? ORDER BY place", run)
+	if err != nil {
+		return nil, fmt.Errorf("report of run %s: %w", run, err)
+	}
+	return split.Join(), nil
+}
+
+const (
+	// keptRuns is how many runs of a repository are kept with their reports.
+	// Beyond, the newest of each pull request is kept, and what the outbox needs.
+	keptRuns = 500
+	// mostRuns is how many are kept whatever they are, but for what is still to
+	// be published.
+	mostRuns = 2000
+	// trimmed is how many runs one transaction removes, and trims how many
+	// transactions follow one run, so that nobody waits for long.
+	trimmed, trims = 8, 4
+)
+
+// surplus are the runs of a repository (?1) that are not kept: ?2 is keptRuns
+// and ?3 mostRuns.
+const surplus = `SELECT r.id FROM runs r WHERE r.repository = ?1
+	AND (r.started, r.id) <= (SELECT started, id FROM runs WHERE repository = ?1 ORDER BY started DESC, id DESC LIMIT 1 OFFSET ?2)
+	AND (` + replaced + ` OR (r.started, r.id) <=
+		(SELECT started, id FROM runs WHERE repository = ?1 ORDER BY started DESC, id DESC LIMIT 1 OFFSET ?3))
+	AND NOT EXISTS (` + unpublished + `)`
+
+// trim removes runs of a repository that are too many. What it does not come to
+// is left to the next run.
+func (l *Ledger) trim(ctx context.Context, repository string) error {
+	for range trims {
+		var n int64
+		err := l.store.Submit(ctx, func(t *store.Tx) error {
+			var ids string
+			err := t.Row("SELECT json_group_array(id) FROM ("+surplus+" LIMIT ?4)",
+				repository, keptRuns, mostRuns, trimmed).Scan(&ids)
+			if err != nil {
+				return err
+			}
+			n, err = removeRuns(t, ids)
+			return err
+		})
+		if err != nil || n < trimmed {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeRuns removes the runs of a JSON list of ids, with their reports and the
+// pieces that no other report has, and counts them.
+func removeRuns(t *store.Tx, ids string) (int64, error) {
+	var orphans string
+	err := t.Row("SELECT json_group_array(DISTINCT piece) FROM report_pieces WHERE run IN (SELECT value FROM json_each(?))", ids).Scan(&orphans)
+	if err != nil {
+		return 0, err
+	}
+	for _, table := range []string{"outbox", "report_pieces", "reports"} {
+		if err := t.Exec("DELETE FROM "+table+" WHERE run IN (SELECT value FROM json_each(?))", ids); err != nil {
+			return 0, err
+		}
+	}
+	err = t.Exec(`DELETE FROM pieces WHERE id IN (SELECT value FROM json_each(?))
+		AND NOT EXISTS (SELECT 1 FROM report_pieces WHERE piece = pieces.id)`, orphans)
+	if err != nil {
+		return 0, err
+	}
+	return t.Change("DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))", ids)
+}
