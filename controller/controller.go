@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -102,6 +103,8 @@ type Prepared struct {
 	// looked says by the ID at head since when it counts what is stored of the
 	// cases that are asked again.
 	looked map[string]time.Time
+	// sources are what targets are built from.
+	sources map[stateTarget]source.Source
 	// unfinished says that something was left out that the next run makes up for.
 	unfinished bool
 }
@@ -112,7 +115,7 @@ func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 	if req.Now == nil {
 		req.Now = time.Now
 	}
-	p := &Prepared{Request: req}
+	p := &Prepared{Request: req, sources: map[stateTarget]source.Source{}}
 	var err error
 	switch {
 	case !req.Before.IsZero():

@@ -2,18 +2,15 @@ package controller
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -35,10 +32,46 @@ func (p *Prepared) environment(s State) (plan.Environment, error) {
 		if err != nil {
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}
+		files, err := p.built(s, t)
+		if err != nil {
+			return env, fmt.Errorf("target %s: %w", name, err)
+		}
+		facts.Facts = append(facts.Facts, files...)
 		env.Targets[name] = facts
 	}
 	return env, nil
 }
+
+// built gives what counts of the files that a target is built from. Head's name
+// one that is not as base has it.
+func (p *Prepared) built(s State, t config.Target) ([]plan.Fact, error) {
+	own, err := p.source(s, t)
+	if err != nil || p.Base == nil || s.Commit == p.Base.Commit {
+		return own.Facts(nil), err
+	}
+	other, configured := p.Base.Config.Targets[t.Name]
+	if !configured {
+		return own.Facts(nil), nil
+	}
+	was, err := p.source(*p.Base, other)
+	return own.Facts(&was), err
+}
+
+// source reads what a target is built from, once in each state.
+func (p *Prepared) source(s State, t config.Target) (source.Source, error) {
+	at := stateTarget{s.Commit, t.Name}
+	if known, ok := p.sources[at]; ok {
+		return known, nil
+	}
+	read, err := source.Read(source.State{FS: s.FS, Config: s.Config, ConfigFile: p.ConfigFile}, t)
+	if err == nil {
+		p.sources[at] = read
+	}
+	return read, err
+}
+
+// A stateTarget names a target in one state.
+type stateTarget struct{ commit, target string }
 
 // RoleTargets names the target of each role: the judge stands in for the
 // others where they are not set.
@@ -68,17 +101,6 @@ func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool)
 		}
 		out.Recorded, out.RecordedFile = recorded, t.Path
 	}
-	files, err := inputs(fsys, t.Inputs)
-	if err != nil {
-		return out, err
-	}
-	for _, name := range files {
-		hash, err := fileHash(fsys, name)
-		if err != nil {
-			return out, err
-		}
-		out.Facts = append(out.Facts, plan.Fact{Name: "input " + name, Value: hash, File: name})
-	}
 	return out, nil
 }
 
@@ -106,41 +128,4 @@ func firstRequests(c *schema.Case, agent bool) []string {
 		digests = append(digests, target.Digest(req))
 	}
 	return digests
-}
-
-// inputs lists the files that the globs match, sorted. The walk starts at the
-// part of a glob that has no pattern.
-func inputs(fsys fs.FS, globs []string) ([]string, error) {
-	var files []string
-	for _, glob := range globs {
-		root := glob
-		if i := strings.IndexAny(glob, "*?["); i >= 0 {
-			root = path.Dir(glob[:i] + "x")
-		}
-		err := fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				return nil
-			case err != nil:
-				return err
-			case d.Type().IsRegular() && (name == glob || schema.MatchGlob(glob, name)):
-				files = append(files, name)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("inputs %s: %w", glob, err)
-		}
-	}
-	slices.Sort(files)
-	return slices.Compact(files), nil
-}
-
-func fileHash(fsys fs.FS, name string) (string, error) {
-	data, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
 }

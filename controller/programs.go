@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -13,6 +14,9 @@ import (
 type Start struct {
 	// Inputs are globs of the files that command targets are built from.
 	Inputs []string
+	// Sources are what command targets are built from that name no inputs, on
+	// both sides: a head cannot take a file out that base counts.
+	Sources []source.Source
 	// Files are those of programs that judge, of either side, and those that
 	// name programs: the definition and what it takes evaluators from.
 	Files []string
@@ -49,6 +53,7 @@ func (p *Prepared) Starts(r plan.Row) (Start, bool) {
 		if t := p.Head.Config.Targets[name]; t.Provider == config.Command {
 			starts = true
 			out.Inputs = append(out.Inputs, t.Inputs...)
+			out.Sources = append(out.Sources, p.builtOf(name)...)
 		}
 	}
 	for _, c := range []*schema.Case{r.HeadCase, r.BaseCase} {
@@ -74,6 +79,21 @@ func (p *Prepared) Starts(r plan.Row) (Start, bool) {
 		}
 	}
 	return out, starts
+}
+
+// builtOf gives what a target is built from on each side.
+func (p *Prepared) builtOf(name string) []source.Source {
+	commits := []string{p.Head.Commit}
+	if p.Base != nil {
+		commits = append(commits, p.Base.Commit)
+	}
+	var out []source.Source
+	for _, commit := range commits {
+		if s, ok := p.sources[stateTarget{commit, name}]; ok {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func (s *Start) addPrograms(ev schema.Evaluator, programs []evaluator.Program) {
@@ -107,7 +127,8 @@ func (p *Prepared) asks(r plan.Row) map[string]bool {
 // whether that is only read. It is empty where there is none.
 func (s Start) Changed(changed []string) (file string, read bool) {
 	for _, name := range changed {
-		if slices.Contains(s.Files, name) {
+		counts := func(s source.Source) bool { return s.Counts(name) }
+		if slices.Contains(s.Files, name) || slices.ContainsFunc(s.Sources, counts) {
 			return name, false
 		}
 		for _, glob := range s.Inputs {

@@ -12,6 +12,13 @@ func (c *Complaints) Fail(rule, message, hint string, path ...any) {
 	c.Problems = append(c.Problems, c.Doc.Problem(rule, message, hint, path...))
 }
 
+// Note adds a note.
+func (c *Complaints) Note(rule, message, hint string, path ...any) {
+	p := c.Doc.Problem(rule, message, hint, path...)
+	p.Severity = Note
+	c.Problems = append(c.Problems, p)
+}
+
 // Warn adds a warning.
 func (c *Complaints) Warn(rule, message, hint string, path ...any) {
 	p := c.Doc.Problem(rule, message, hint, path...)

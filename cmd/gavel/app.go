@@ -17,6 +17,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/version"
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -114,7 +115,7 @@ func (a *app) command(ctx context.Context, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(a.stderr, "gavel: interrupted")
 		return exitInterrupted
-	case errors.Is(err, controller.ErrUnconfigured), errors.Is(err, controller.ErrCommitted):
+	case errors.Is(err, controller.ErrUnconfigured), errors.Is(err, controller.ErrCommitted), errors.Is(err, listing.ErrTooMany):
 		fmt.Fprintln(a.stderr, "gavel:", err)
 		return exitUsage
 	case errors.As(err, &exit):

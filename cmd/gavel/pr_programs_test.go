@@ -173,3 +173,32 @@ func TestTrustOfAJob(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 }
+
+// TestImpliedInputsAreTheProgram where a target names none: what is in its folder
+// is not run as head has it, and head cannot take a file out of it.
+func TestImpliedInputsAreTheProgram(t *testing.T) {
+	needsIsolation(t)
+	base := withPrograms()
+	base["gavel.yaml"] = strings.Replace(base["gavel.yaml"], `, inputs: ["agent/**"]`, "", 1)
+	const words = "words='agent of base'; : of head\n"
+	for _, tt := range []struct {
+		name   string
+		change map[string]string
+		gate   string
+		said   string
+	}{
+		{"a file beside it", map[string]string{"agent/words.sh": words}, "undetermined", "agent/words.sh is changed here"},
+		{"one that head ignores", map[string]string{"agent/words.sh": words, ".gavelignore": "agent/words.sh\n"}, "undetermined", "agent/words.sh is changed here"},
+		{"a file elsewhere", map[string]string{"undeclared.sh": "more='undeclared of head'\n"}, "pass", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+			j.replace(t, base, tt.change)
+			stdout, stderr, _ := j.run(t, "--programs", "approved")
+			summary, err := os.ReadFile(j.summary)
+			if err != nil || !strings.Contains(stdout, "gate "+tt.gate) || !strings.Contains(strings.ReplaceAll(string(summary), "<wbr>", ""), tt.said) {
+				t.Errorf("%s%s\n%s\n%v, want the gate %s and %q", stdout, stderr, summary, err, tt.gate, tt.said)
+			}
+		})
+	}
+}

@@ -122,6 +122,9 @@ type Target struct {
 	// Inputs are globs of the repository's files that the agent is built from.
 	// Of a command target they hold what its arguments name, too.
 	Inputs []string
+	// Implied says that a command target names no inputs: then the files of its
+	// program's folder count, too.
+	Implied bool `json:",omitempty"`
 	// Revision is none, reply or url_template.
 	Revision    string
 	URLTemplate string

@@ -310,6 +310,7 @@ func (t *Target) fill() {
 		}
 	}
 	if t.Provider == Command {
+		t.Implied = t.Inputs == nil
 		// What the command line names in the repository is a part of the program:
 		// ./planner, or agent.py behind python3. What is no file counts nothing.
 		for _, arg := range t.Argv {

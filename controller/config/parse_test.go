@@ -45,7 +45,7 @@ func pointer[T any](v T) *T { return &v }
 
 func TestParse(t *testing.T) {
 	got, problems := Parse("gavel.yaml", []byte(full))
-	if len(problems) > 0 {
+	if len(problems) != 1 || problems[0].Rule != "implied-inputs" || problems[0].Severity != schema.Note || problems[0].Line != 9 {
 		t.Fatal(problems)
 	}
 	want := &Config{
@@ -70,7 +70,7 @@ func TestParse(t *testing.T) {
 			},
 			"planner": {
 				Name: "planner", Provider: Command, Kind: Agent, Argv: []string{"python3", "./planner.py", "--fast"}, Env: []string{"LANG"},
-				Timeout: time.Minute, Inputs: []string{"python3", "planner.py"}, Reuse: &Reuse{},
+				Timeout: time.Minute, Inputs: []string{"python3", "planner.py"}, Implied: true, Reuse: &Reuse{},
 			},
 			"recorded": {Name: "recorded", Provider: Replay, Kind: Model, Path: "recordings/a.jsonl", AcceptsImages: pointer(false)},
 			"fake": {
@@ -170,7 +170,7 @@ func TestDigest(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	c, problems := Parse("gavel.yaml", []byte(full))
-	if len(problems) > 0 {
+	if schema.HasErrors(problems) {
 		t.Fatal(problems)
 	}
 	yes, no := true, false
@@ -230,7 +230,7 @@ func TestProblems(t *testing.T) {
 		{target("provider: anthropic"), "3:3 missing-field", "needs `model`"},
 		{target("provider: gemini"), "3:3 missing-field", "needs `model`"},
 		{target("provider: http"), "3:3 missing-field", "needs `url`"},
-		{target("provider: command, argv: []"), "3:3 missing-field", "needs `argv`"},
+		{target("provider: command, argv: [], inputs: []"), "3:3 missing-field", "needs `argv`"},
 		{target("provider: replay"), "3:3 missing-field", "needs `path`"},
 		{target("provider: mock, replies: []"), "3:3 missing-field", "needs `replies`"},
 		{target("provider: openia, model: m"), "3:17 wrong-value", "`openai`?"},
@@ -247,7 +247,7 @@ func TestProblems(t *testing.T) {
 		{target("provider: openai, model: m, api_key: sk-1"), "3:35 literal-secret", "api_key_env: OPENAI_API_KEY"},
 		{target("provider: openai, model: m, Api-Token: sk-1"), "3:35 literal-secret", "secret into the repository"},
 		{target("provider: openai, model: m, api_key_env: sk-abc-123"), "3:35 bad-variable", "stays out of the file"},
-		{target("provider: command, argv: [x], env: [\"A=b\"]"), "3:43 bad-variable", "name of an environment variable"},
+		{target("provider: command, inputs: [], argv: [x], env: [\"A=b\"]"), "3:55 bad-variable", "name of an environment variable"},
 		{target("provider: mock, replies: [{match: \"(?=x)\"}]"), "3:34 bad-regex", "reply 1|RE2"},
 		{target("provider: mock, replies: [{reply: x}], timeout: 5"), "", ""},
 		{target("provider: mock, replies: [{reply: x}], timeout: \"5\""), "3:46 bad-duration", "60s"},
@@ -266,6 +266,7 @@ func TestProblems(t *testing.T) {
 		{target("provider: http, url: https://h, wait_for: 5m"), "3:39 missing-field", "add revision: reply"},
 		{target("provider: http, url: https://h, revision: reply, wait_for: 5"), "3:66 wrong-type", "a string"},
 		{target("provider: openai, model: m, revision: reply"), "3:35 foreign-field", "field of http"},
+		{target("provider: command, argv: [x]"), "3:3 implied-inputs", `"t" has no|inputs: ["agent/**"]`},
 		{target("provider: command, argv: [x], inputs: [../y]"), "3:46 path-escapes", "../y"},
 		{target("provider: openai, model: m") + "budget: {usd: 1}", "4:10 unknown-price", `"t"|price:`},
 		{target("provider: openai, model: m") + "budget: {day: {usd: 1}}", "4:16 unknown-price", `"t"|price:`},

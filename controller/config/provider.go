@@ -47,6 +47,10 @@ func (k *checker) target(t Target) {
 	if t.Path != "" {
 		k.inside(t.Path, at("path")...)
 	}
+	if t.Implied {
+		k.Note("implied-inputs", fmt.Sprintf("target %q has no `inputs`: every file in the folder of its program and below counts as the program", t.Name),
+			"name what it is built from, such as inputs: [\"agent/**\"]: then a change of another file reruns nothing", at()...)
+	}
 	for i, glob := range t.Inputs {
 		k.inside(glob, at("inputs", i)...)
 		k.glob(glob, at("inputs", i)...)

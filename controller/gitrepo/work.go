@@ -26,6 +26,7 @@ type WorkTree struct {
 	real sync.Map
 	// staged is what git knows of the files, read when first asked for.
 	staged func() staged
+	repo   *Repository
 }
 
 // WorkFS opens the working tree. The caller closes it.
@@ -37,7 +38,7 @@ func (r *Repository) WorkFS() (*WorkTree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the working tree: %w", err)
 	}
-	return &WorkTree{root: root, files: root.FS(), staged: sync.OnceValue(r.staged)}, nil
+	return &WorkTree{root: root, files: root.FS(), staged: sync.OnceValue(r.staged), repo: r}, nil
 }
 
 // Busy reports whether git is in the middle of something that changes the
@@ -195,6 +196,22 @@ func (w *WorkTree) hash(name string, info fs.FileInfo) (plumbing.Hash, error) {
 		return plumbing.ZeroHash, err
 	}
 	return plumbing.ComputeHash(plumbing.BlobObject, data), nil
+}
+
+// Noted gives the files that git tracks, and the file with the patterns that it
+// ignores in this repository alone, which need not be there.
+func (w *WorkTree) Noted() (tracked []string, excludes string, err error) {
+	w.repo.mu.Lock()
+	defer w.repo.mu.Unlock()
+	idx, err := w.repo.store.Index()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading git's index: %w", err)
+	}
+	for _, e := range idx.Entries {
+		tracked = append(tracked, e.Name)
+	}
+	common, err := commonDir(w.repo.gitIn)
+	return tracked, filepath.Join(common, "info", "exclude"), err
 }
 
 // regular says why something cannot be read as a file.

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/controller/watch"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -31,7 +32,7 @@ func (s *seeing) see(ctx context.Context, hints []string) (*Look, error) {
 	if err := s.rebase(ctx); err != nil {
 		return nil, err
 	}
-	before := s.differ
+	before, built := s.differ, s.programs.files
 	if err := s.configure(); err != nil {
 		return nil, err
 	}
@@ -49,7 +50,13 @@ func (s *seeing) see(ctx context.Context, hints []string) (*Look, error) {
 		if err := s.compare(ctx, hints); err != nil {
 			return nil, err
 		}
+		if err := s.build(hints); err != nil {
+			return nil, err
+		}
 		changed := slices.DeleteFunc(changes(before, s.differ), func(name string) bool { return s.passing(name) || s.own(name) })
+		if built != nil {
+			changed = slices.Compact(slices.Sorted(slices.Values(append(changed, changes(built, s.programs.files)...))))
+		}
 		if len(changed) == 0 && !s.news {
 			return look, nil
 		}
@@ -233,10 +240,17 @@ func (s *seeing) widen() error {
 	if s.snapshot != nil {
 		paths = append(paths, s.snapshot.Outside(s.config.Settings())...)
 	}
+	s.programs.folders = nil
 	for _, t := range s.config.Targets {
+		s.programs.folders = append(s.programs.folders, source.Folders(s.files, t)...)
 		paths = append(paths, t.Path)
 		for _, glob := range t.Inputs {
 			paths = append(paths, rootOf(glob))
+		}
+	}
+	if len(s.programs.folders) > 0 && s.programs.rules == nil {
+		if err := s.rule(); err != nil {
+			return err
 		}
 	}
 	return s.follow(paths)
@@ -244,11 +258,11 @@ func (s *seeing) widen() error {
 
 // follow watches the paths, if they are not what is watched already.
 func (s *seeing) follow(paths []string) error {
-	paths = outermost(cleaned(paths))
-	if slices.Equal(paths, s.paths) {
+	paths, folders := outermost(cleaned(paths)), outermost(s.programs.folders)
+	if slices.Equal(paths, s.paths) && slices.Equal(folders, s.programs.watched) {
 		return nil
 	}
-	s.paths, s.all = paths, true
+	s.paths, s.programs.watched, s.all = paths, folders, true
 	return s.watch()
 }
 
@@ -280,7 +294,7 @@ func (t *Tree) watch() error {
 	}
 	cfg := t.cfg.Watch
 	repo := t.Place().Repo
-	cfg.Root, cfg.Paths, cfg.Held, cfg.Ignore = repo.Root(), t.paths, repo.Busy, t.ignores
+	cfg.Root, cfg.Paths, cfg.Held, cfg.Ignore = repo.Root(), outermost(slices.Concat(t.paths, t.programs.watched)), repo.Busy, t.ignores
 	var err error
 	t.watcher, err = watch.Open(cfg)
 	return err
@@ -304,7 +318,8 @@ func (t *Tree) ignores(name string, isFolder bool) bool {
 	if path.Base(name) == ".git" || strings.Contains(name, "/.git/") {
 		return true
 	}
-	return t.ignored(name, isFolder) && !slices.Contains(t.paths, name) && !leads(t.paths)
+	passed := t.ignored(name, isFolder) || !covered(t.paths) && t.programs.ignored(name, isFolder)
+	return passed && !slices.Contains(t.paths, name) && !leads(t.paths)
 }
 
 // own reports whether Gavel itself writes a file.

@@ -11,30 +11,24 @@ import (
 
 // TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt and by no other one.
 func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
-	const (
-		hello = "test_definitions/talk/level_1/hello.json"
-		bye   = "test_definitions/talk/level_1/bye.json"
-	)
+	const bye = "test_definitions/talk/level_1/bye.json"
 	s := newStage(t, live.Options{})
 	s.until(board.Result, nil)
 	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: http, url: \"https://h\"}}\n"})
 	s.git("commit", "-qam", "deploy")
 	s.bot.calls()
 
-	say := func(word string) string {
-		return `{"id": "hello", "name": "Hello", "prompt": "` + word + `", "expected": {"keywords": ["hello"]}}`
-	}
 	for _, step := range []struct {
 		name, file, text string
 		want             []string
 	}{
-		{"a first change", hello, say("hello you"), []string{"hello you"}},
+		{"a first change", hello, greeting("hello you"), []string{"hello you"}},
 		{"a change of another case", bye, `{"id": "bye", "name": "Bye", "prompt": "bye you", "expected": {"keywords": ["hello"]}}`, []string{"bye you"}},
-		{"a second change", hello, say("hello there"), []string{"hello there"}},
-		{"back to the first one", hello, say("hello you"), []string{"hello you"}},
-		{"what bears on no verdict", hello, say("hello you") + "\n", nil},
+		{"a second change", hello, greeting("hello there"), []string{"hello there"}},
+		{"back to the first one", hello, greeting("hello you"), []string{"hello you"}},
+		{"what bears on no verdict", hello, greeting("hello you") + "\n", nil},
 		{"back to base", hello, start[hello], nil},
-		{"the first change again", hello, say("hello you"), []string{"hello you"}},
+		{"the first change again", hello, greeting("hello you"), []string{"hello you"}},
 	} {
 		s.write(map[string]string{step.file: step.text})
 		s.until(board.Result, func(b *board.Board) bool { return len(b.Changed) == 1 && b.Changed[0] == step.file })
@@ -42,4 +36,28 @@ func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 			t.Errorf("%s: calls (-want +got):\n%s", step.name, diff)
 		}
 	}
+}
+
+// TestAFileOfTheProgramRerunsItsCases where the target names no inputs, and one
+// that git ignores does not.
+func TestAFileOfTheProgramRerunsItsCases(t *testing.T) {
+	s := newStage(t, live.Options{})
+	s.until(board.Result, nil)
+	s.write(map[string]string{
+		"gavel.yaml":     "version: 1\ntargets: {bot: {provider: command, argv: [sh, agent/run.sh]}}\n",
+		"agent/run.sh":   "true\n",
+		"agent/tone.txt": "kind\n",
+		".gitignore":     "*.log\n",
+	})
+	s.git("add", "-A")
+	s.git("commit", "-qm", "program")
+	s.until(board.Result, func(b *board.Board) bool { return b.Differing == 0 })
+	s.bot.calls()
+	s.changed(map[string]string{"agent/tone.txt": "kinder\n"})
+	s.want(s.bot.calls(), "bye", "hello", "hello", "more")
+	s.changed(map[string]string{"agent/new/part.txt": "new\n"})
+	s.want(s.bot.calls(), "bye", "hello", "hello", "more")
+	s.write(map[string]string{"agent/run.log": "noise\n"})
+	s.changed(map[string]string{hello: greeting("hi")})
+	s.want(s.bot.calls(), "hi")
 }

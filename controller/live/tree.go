@@ -118,6 +118,7 @@ type Tree struct {
 	differ   map[string]string // path → hash, for what differs from base
 	extra    []string          // files that planned cases were built from
 	touched  map[string]touch  // by ID, of the affected cases; nil before the first plan
+	programs programs          // those without inputs
 	begun    bool
 	failed   bool // the last look had a fault
 
@@ -161,7 +162,7 @@ func (t *Tree) open(ctx context.Context) error {
 		t.places = t.places[:n-1]
 	}
 	t.places, t.given, t.lies = append(t.places, place), false, stat(place.Files)
-	t.commit, t.base, t.snapshot, t.differ, t.extra = "", nil, nil, nil, nil
+	t.commit, t.base, t.snapshot, t.differ, t.extra, t.programs = "", nil, nil, nil, nil, programs{}
 	info, err := os.Lstat(filepath.Join(place.Repo.Root(), ".git"))
 	t.linked = err != nil || !info.IsDir()
 	return t.watch()

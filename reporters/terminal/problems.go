@@ -76,7 +76,7 @@ func Validated(w io.Writer, v validated.Result, source func(file string, line in
 		return err
 	}
 	for _, n := range v.Notes {
-		fmt.Fprintln(w, n)
+		fmt.Fprintln(w, phrase.Line(n))
 	}
 	s := v.Summary
 	_, err := fmt.Fprintf(w, "%s, %s, %s, %s\n", phrase.Count(s.Definitions, "definition"),

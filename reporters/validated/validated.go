@@ -3,6 +3,7 @@
 package validated
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -43,7 +44,7 @@ func Of(definitions iter.Seq[load.Listed], problems []schema.Problem) Result {
 	for _, p := range problems {
 		switch p.Severity {
 		case schema.Note:
-			out.Notes = append(out.Notes, p.Message)
+			out.Notes = append(out.Notes, note(p))
 			continue
 		case schema.Error:
 			out.Summary.Errors++
@@ -55,4 +56,13 @@ func Of(definitions iter.Seq[load.Listed], problems []schema.Problem) Result {
 	out.Problems = schema.SortProblems(out.Problems)
 	out.Summary.Definitions = len(out.Definitions)
 	return out
+}
+
+// note is the text of a note: with its place and what to write where it is about
+// a line, and not about a file as a whole.
+func note(p schema.Problem) string {
+	if p.Line <= 1 {
+		return p.Message
+	}
+	return fmt.Sprintf("%s: %s; %s", p.Position, p.Message, p.Hint)
 }

@@ -29,6 +29,7 @@ var rooms = []room{
 	{dir: "controller/stats", reason: "its formulas take numbers, so that they can be checked against books"},
 	{dir: "controller/config", sees: []string{"schema"}, reason: "settings are values; they open nothing"},
 	{dir: "controller/gitrepo", sees: []string{"schema"}, reason: "it reads git and knows nothing of cases"},
+	{dir: "controller/source", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo"}, reason: "it reads what a target is built from, and runs nothing"},
 	{dir: "controller/watch", reason: "it tells that something happened to files, and nothing of what they mean"},
 	{dir: "controller/reconcile", reason: "it knows keys, and nothing of what they stand for"},
 	{dir: "controller/forge", sees: []string{"schema"}, reason: "it reads a forge and knows nothing of cases"},
@@ -50,11 +51,11 @@ var rooms = []room{
 	},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
-		"controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "reporters",
+		"controller/source", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "reporters",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/live", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
-		"controller/watch", "controller/ledger", "controller/run", "controller", "reporters",
+		"controller/source", "controller/watch", "controller/ledger", "controller/run", "controller", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
 	{dir: "controller/explain", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "reporters",

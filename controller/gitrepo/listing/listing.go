@@ -1,0 +1,222 @@
+// Package listing lists the files of a repository that git has or would take:
+// those of a commit, and in the working tree those that are tracked or that
+// nothing ignores.
+//
+// Most callers want [Files].
+package listing
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+)
+
+// A WorkTree is a working tree that knows what git noted of it.
+type WorkTree interface {
+	fs.FS
+	// Noted gives the files that are tracked, and the path of a file with the
+	// patterns that are ignored in this repository alone.
+	Noted() (tracked []string, excludes string, err error)
+}
+
+// ErrTooMany means that a folder has more files than were asked for.
+var ErrTooMany = errors.New("too many files")
+
+// Options say what is listed.
+type Options struct {
+	// Skip leaves files, and folders with all that they have, out. nil skips
+	// nothing.
+	Skip func(name string, isFolder bool) bool
+	// Most is how many files and folders are looked at.
+	Most int
+}
+
+// Files gives the regular files in the folders and below, sorted. A folder that
+// is not there has none. What a commit has counts whatever its .gitignore says.
+// The error is [ErrTooMany] where there are more entries than Options.Most.
+func Files(fsys fs.FS, folders []string, o Options) ([]string, error) {
+	if o.Skip == nil {
+		o.Skip = func(string, bool) bool { return false }
+	}
+	w := walk{fsys: fsys, Options: o, found: map[string]bool{}}
+	ignored := func(string, bool) bool { return false }
+	if work, ok := fsys.(WorkTree); ok {
+		rules, tracked, err := rulesOf(work, work)
+		if err != nil {
+			return nil, err
+		}
+		ignored = rules.match
+		if err := w.tracked(tracked, folders); err != nil {
+			return nil, err
+		}
+	}
+	for _, folder := range folders {
+		if err := w.folder(folder, ignored); err != nil {
+			return nil, err
+		}
+	}
+	names := make([]string, 0, len(w.found))
+	for name := range w.found {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+type walk struct {
+	fsys fs.FS
+	Options
+	seen  int
+	found map[string]bool
+}
+
+func (w *walk) count(name string) error {
+	if w.seen++; w.seen > w.Most {
+		return fmt.Errorf("%s: %w: more than %d", name, ErrTooMany, w.Most)
+	}
+	return nil
+}
+
+func (w *walk) folder(folder string, ignored func(string, bool) bool) error {
+	return fs.WalkDir(w.fsys, folder, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // gone since it was listed
+		case err != nil:
+			return err
+		case d.IsDir() && name != folder && (w.Skip(name, true) || ignored(name, true)):
+			return fs.SkipDir
+		}
+		if err := w.count(folder); err != nil {
+			return err
+		}
+		if d.Type().IsRegular() && !w.found[name] && !w.Skip(name, false) && !ignored(name, false) {
+			w.found[name] = true
+		}
+		return nil
+	})
+}
+
+// tracked adds the files that count although git would ignore them.
+func (w *walk) tracked(names, folders []string) error {
+	for _, name := range names {
+		within := slices.ContainsFunc(folders, func(dir string) bool { return Covers(dir, name) })
+		if !within || w.skips(name) {
+			continue
+		}
+		info, err := fs.Stat(w.fsys, name)
+		if err != nil || !info.Mode().IsRegular() {
+			continue // deleted, or behind a link by now
+		}
+		if err := w.count(name); err != nil {
+			return err
+		}
+		w.found[name] = true
+	}
+	w.seen = 0 // the walk meets them again
+	return nil
+}
+
+// skips reports whether a file or a folder that it is in is left out.
+func (w *walk) skips(name string) bool {
+	for i, c := range name {
+		if c == '/' && w.Skip(name[:i], true) {
+			return true
+		}
+	}
+	return w.Skip(name, false)
+}
+
+// Covers reports whether name is dir or is in it.
+func Covers(dir, name string) bool {
+	return dir == "." || dir == name || strings.HasPrefix(name, dir+"/")
+}
+
+// rules say what git ignores of a working tree. They remember each .gitignore as
+// it was when it was first asked for.
+type rules struct {
+	fsys    fs.FS
+	general []gitignore.Pattern
+	folders map[string][]gitignore.Pattern // with those of the folders above
+}
+
+// Ignored gives what git says of a file or folder of the working tree: that it
+// ignores it, folders above it aside. The files called .gitignore are read from
+// files, which may stay open for longer. The function is for one goroutine.
+func Ignored(work WorkTree, files fs.FS) (func(name string, isFolder bool) bool, error) {
+	rules, _, err := rulesOf(work, files)
+	if err != nil {
+		return nil, err
+	}
+	return rules.match, nil
+}
+
+func rulesOf(work WorkTree, files fs.FS) (*rules, []string, error) {
+	tracked, excludes, err := work.Noted()
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &rules{fsys: files, folders: map[string][]gitignore.Pattern{}}
+	// What cannot be read ignores nothing: more files count than have to.
+	if dir, err := os.UserConfigDir(); err == nil {
+		r.general = append(r.general, patternsOf(filepath.Join(dir, "git", "ignore"))...)
+	}
+	if own, err := gitignore.LoadGlobalPatterns(osfs.New("/")); err == nil {
+		r.general = append(r.general, own...)
+	}
+	r.general = append(r.general, patternsOf(excludes)...)
+	return r, tracked, nil
+}
+
+// patternsOf reads a file of patterns that hold everywhere.
+func patternsOf(file string) []gitignore.Pattern {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	return parse(string(data), nil)
+}
+
+// match reports whether git ignores a file or folder. That a folder above it is
+// ignored is asked of that one.
+func (r *rules) match(name string, isFolder bool) bool {
+	parts := strings.Split(name, "/")
+	return gitignore.NewMatcher(r.above(parts[:len(parts)-1])).Match(parts, isFolder)
+}
+
+// above are the patterns that hold in a folder.
+func (r *rules) above(folder []string) []gitignore.Pattern {
+	dir := strings.Join(folder, "/")
+	if known, ok := r.folders[dir]; ok {
+		return known
+	}
+	patterns := r.general
+	file := ".gitignore"
+	if len(folder) > 0 {
+		patterns = r.above(folder[:len(folder)-1])
+		file = dir + "/" + file
+	}
+	if data, err := fs.ReadFile(r.fsys, file); err == nil {
+		patterns = append(slices.Clip(patterns), parse(string(data), folder)...)
+	}
+	r.folders[dir] = patterns
+	return patterns
+}
+
+func parse(text string, folder []string) []gitignore.Pattern {
+	var out []gitignore.Pattern
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, gitignore.ParsePattern(line, folder))
+		}
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package source_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/source"
+)
+
+// program is a command target with the given command line and no inputs.
+func program(t *testing.T, argv string) config.Target {
+	t.Helper()
+	cfg, _ := config.Parse("gavel.yaml", []byte(fmt.Sprintf("version: 1\ntargets: {bot: {provider: command, argv: [%s]}}\n", argv)))
+	return cfg.Targets["bot"]
+}
+
+func tree(files ...string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for _, name := range files {
+		out[name] = &fstest.MapFile{Data: []byte(name)}
+	}
+	return out
+}
+
+func read(t *testing.T, files fstest.MapFS, argv string) source.Source {
+	t.Helper()
+	s, err := source.Read(source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, program(t, argv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func names(s source.Source) string {
+	var all []string
+	for _, f := range s.Facts(nil) {
+		all = append(all, strings.TrimPrefix(f.Name, "input "))
+	}
+	return strings.Join(all, " ")
+}
+
+// TestTheFolderOfAProgram is that of each file that the command line names.
+func TestTheFolderOfAProgram(t *testing.T) {
+	files := tree(
+		"agent/main.py", "agent/prompts/tone.txt", "config/agent.toml", "lib/other.py", "run",
+		"gavel.yaml", "test_definitions/talk/domain.json", ".github/workflows/ci.yml", ".gavel/ledger.db", "notes/draft.md",
+	)
+	files[".gavelignore"] = &fstest.MapFile{Data: []byte("notes/\n")}
+	for argv, want := range map[string]string{
+		"python3, agent/main.py":                                "agent/main.py agent/prompts/tone.txt",
+		"python3, ./agent/main.py, --config, config/agent.toml": "agent/main.py config/agent.toml agent/prompts/tone.txt",
+		"agent/prompts/tone.txt, agent/main.py":                 "agent/main.py agent/prompts/tone.txt",
+		"./run":                                                 "run .gavelignore agent/main.py agent/prompts/tone.txt config/agent.toml lib/other.py",
+		"python3, -m, agent.main":                               ".gavelignore agent/main.py agent/prompts/tone.txt config/agent.toml lib/other.py run",
+	} {
+		if got := names(read(t, files, argv)); got != want {
+			t.Errorf("%s is built from\n%s, want\n%s", argv, got, want)
+		}
+	}
+}
+
+// TestCounts says which changes are changes of the program, of files that are
+// gone, too.
+func TestCounts(t *testing.T) {
+	files := tree("agent/main.py", "agent/evals/a.json")
+	files[".gavelignore"] = &fstest.MapFile{Data: []byte("*.log\nagent/evals/\n")}
+	s := read(t, files, "python3, agent/main.py")
+	for name, want := range map[string]bool{
+		"agent/main.py": true, "agent/gone/tone.txt": true, "agent": true, "agents/x": false, "gavel.yaml": false,
+		"agent/x.log": false, "agent/evals/a.json": false, "agent/evals/deep/b.json": false,
+	} {
+		if got := s.Counts(name); got != want {
+			t.Errorf("%s counts: %t, want %t", name, got, want)
+		}
+	}
+}
+
+// TestManyFilesAreOneFact that names the file which is another one.
+func TestManyFilesAreOneFact(t *testing.T) {
+	var all []string
+	for i := range 40 {
+		all = append(all, fmt.Sprintf("agent/part_%02d.py", i))
+	}
+	base := read(t, tree(append(all, "agent/main.py")...), "python3, agent/main.py")
+	facts := base.Facts(nil)
+	if len(facts) != 2 || facts[1].Name != "files of agent" || facts[1].File != "agent" {
+		t.Fatalf("facts %+v", facts)
+	}
+	edited := tree(append(all, "agent/main.py")...)
+	edited["agent/part_07.py"] = &fstest.MapFile{Data: []byte("another")}
+	for name, head := range map[string]fstest.MapFS{
+		"agent/part_07.py": edited,
+		"agent/new.py":     tree(append(all, "agent/main.py", "agent/new.py")...),
+		"agent/part_00.py": tree(append(all[1:], "agent/main.py")...),
+	} {
+		got := read(t, head, "python3, agent/main.py").Facts(&base)[1]
+		if got.File != name || got.Value == facts[1].Value || got.Name != facts[1].Name {
+			t.Errorf("after a change of %s: %+v", name, got)
+		}
+	}
+	if diff := cmp.Diff(facts, read(t, tree(append(all, "agent/main.py", "elsewhere")...), "python3, agent/main.py").Facts(&base)); diff != "" {
+		t.Errorf("a change elsewhere (-want +got):\n%s", diff)
+	}
+}
+
+// A hashing tree knows what its files hold, and counts those that are read.
+type hashing struct {
+	fstest.MapFS
+	reads int
+}
+
+func (h *hashing) Hash(name string) (string, error) { return string(h.MapFS[name].Data), nil }
+
+func (h *hashing) ReadFile(name string) ([]byte, error) {
+	if strings.HasPrefix(name, "agent/") {
+		h.reads++
+	}
+	return h.MapFS.ReadFile(name)
+}
+
+// TestFilesThatGitKnowsAreNotRead but for the one that the command line names.
+func TestFilesThatGitKnowsAreNotRead(t *testing.T) {
+	all := []string{"agent/main.py"}
+	for i := range 500 {
+		all = append(all, fmt.Sprintf("agent/%d/part.py", i))
+	}
+	files := &hashing{MapFS: tree(all...)}
+	s, err := source.Read(source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, program(t, "python3, agent/main.py"))
+	if err != nil || len(s.Files()) != 500 || files.reads != 1 {
+		t.Errorf("%d files, %d of them read, %v", len(s.Files()), files.reads, err)
+	}
+}
