@@ -239,9 +239,9 @@ func (a *app) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *f
 	return review.Config{
 		Client: client, Repository: repo, Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
 		// A job's shallow checkout does not have the history of both sides.
-		Fetch: func(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
+		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 			return here.Fetch(ctx, gitrepo.Source{
-				Refs: refs, Token: gitrepo.Constant(a.env("GITHUB_TOKEN")),
+				Refs: refs, Most: most, Token: gitrepo.Constant(a.env("GITHUB_TOKEN")),
 				Store: filepath.Join(here.Root(), controller.OwnFolder, "objects.git"),
 			})
 		},

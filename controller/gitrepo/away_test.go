@@ -19,7 +19,7 @@ func TestARemoteThatIsAway(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = mirror.Fetch(t.Context(), "refs/heads/main")
+		_, _, err = mirror.Fetch(t.Context(), gitrepo.OfBase, "refs/heads/main")
 		if _, away := errors.AsType[*gitrepo.AwayError](err); err == nil || away != want {
 			t.Errorf("%d: %T %v, want that it is away: %v", status, err, err, want)
 		}

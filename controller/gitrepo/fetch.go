@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/transport"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 )
 
 // A Source says what to fetch.
@@ -29,6 +32,8 @@ type Source struct {
 	// shallow clone. It is made where it is missing, and worth keeping: the
 	// next fetch then brings only what is new.
 	Store string
+	// Most bounds the new objects. Defaults to [OfBase].
+	Most Bounds
 	// Timeout bounds the whole fetch. Defaults to 5 minutes.
 	Timeout time.Duration
 }
@@ -123,8 +128,13 @@ func refSpecs(refs []string) ([]config.RefSpec, error) {
 func (r *Repository) fetch(ctx context.Context, from remote, src Source, specs []config.RefSpec) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	origin := git.NewRemote(r.store, &config.RemoteConfig{Name: git.DefaultRemoteName, URLs: []string{from.url}})
-	err := src.Token.with(ctx, from, func(auth transport.AuthMethod) error {
+	common, err := commonDir(r.gitIn)
+	if err != nil {
+		return err
+	}
+	into := receiver{r.store, ctx, filepath.Join(common, "objects", "pack"), src.Most}
+	origin := git.NewRemote(into, &config.RemoteConfig{Name: git.DefaultRemoteName, URLs: []string{from.url}})
+	err = src.Token.with(ctx, from, func(auth transport.AuthMethod) error {
 		err := origin.FetchContext(ctx, &git.FetchOptions{RefSpecs: specs, Tags: git.NoTags, Force: true, Auth: auth})
 		if errors.Is(err, git.NoErrAlreadyUpToDate) {
 			return nil
@@ -144,7 +154,7 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 	case err == nil:
 		return nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return &AwayError{"no answer within the time limit"}
+		return &AwayError{"no answer within the time limit", ctx.Err()}
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
@@ -155,22 +165,31 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return ErrNoRemote
 	}
+	if over, ok := errors.AsType[*excess.Error](err); ok {
+		return over
+	}
 	if missing, ok := errors.AsType[git.NoMatchingRefSpecError](err); ok {
 		return errors.New(strings.TrimPrefix(missing.Error(), "couldn't find remote ref ") + " is not there")
 	}
 	text := from.redact(err.Error(), token)
 	if isAway(err) {
-		return &AwayError{text}
+		return &AwayError{text, nil}
 	}
 	return errors.New(text)
 }
 
 // An AwayError is a remote that did not answer, or only in part: the same fetch
 // may succeed later.
-type AwayError struct{ text string }
+type AwayError struct {
+	text string
+	end  error // of the context, if it ended
+}
 
 // Error says what the remote did.
 func (e *AwayError) Error() string { return e.text }
+
+// Unwrap gives the error of the context, where that ended.
+func (e *AwayError) Unwrap() error { return e.end }
 
 // Transient is true.
 func (e *AwayError) Transient() bool { return true }
@@ -180,15 +199,6 @@ func isAway(err error) bool {
 	var network net.Error
 	return errors.As(err, &unexpected) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
 }
-
-// A lateError is one of a remote that does not answer in time.
-type lateError struct{}
-
-// Error says what happened.
-func (lateError) Error() string { return "no answer within the time limit" }
-
-// Unwrap gives [context.DeadlineExceeded].
-func (lateError) Unwrap() error { return context.DeadlineExceeded }
 
 // fetched reads the commits that the refs of a fetch lead to.
 func (r *Repository) fetched(specs []config.RefSpec) ([]string, error) {

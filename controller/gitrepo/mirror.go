@@ -44,9 +44,12 @@ func NewMirror(cfg MirrorConfig) (*Mirror, error) {
 	return &Mirror{cfg, from}, nil
 }
 
-// Fetch brings refs with all history below them. It gives the repository, which
-// the caller closes, and the commits by ref, in the order of refs.
-func (m *Mirror) Fetch(ctx context.Context, refs ...string) (*Repository, []string, error) {
+// Fetch brings refs with all history below them, as far as that is within bounds.
+// It gives the repository, which the caller closes, and the commits by ref, in the
+// order of refs. The error wraps an [excess.Error] where the new objects are not
+// within the bounds, and then none of them is kept. What is read where it is has
+// no bounds.
+func (m *Mirror) Fetch(ctx context.Context, most Bounds, refs ...string) (*Repository, []string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.cfg.Timeout, fetchTimeout))
 	defer cancel()
 	if m.from.scheme == fileScheme {
@@ -56,7 +59,7 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) (*Repository, []stri
 	if err != nil {
 		return nil, nil, fmt.Errorf("fetching from %s: %w", m.from.show, err)
 	}
-	repo, commits, err := m.bring(ctx, specs)
+	repo, commits, err := m.bring(ctx, most, specs)
 	if err == nil || ctx.Err() != nil || m.sound() {
 		return repo, commits, err
 	}
@@ -64,17 +67,17 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) (*Repository, []stri
 	if err := os.RemoveAll(m.cfg.Dir); err != nil {
 		return nil, nil, fmt.Errorf("removing the corrupt clone of %s: %w", m.from.show, err)
 	}
-	return m.bring(ctx, specs)
+	return m.bring(ctx, most, specs)
 }
 
-func (m *Mirror) bring(ctx context.Context, specs []config.RefSpec) (*Repository, []string, error) {
+func (m *Mirror) bring(ctx context.Context, most Bounds, specs []config.RefSpec) (*Repository, []string, error) {
 	if err := os.MkdirAll(m.cfg.Dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("making the clone of %s: %w", m.from.show, err)
 	}
 	if _, err := git.PlainInit(m.cfg.Dir, true); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
 		return nil, nil, fmt.Errorf("making the clone of %s: %w", m.from.show, err)
 	}
-	repo, commits, err := bring(ctx, m.cfg.Dir, m.from, Source{Token: m.cfg.Token}, specs)
+	repo, commits, err := bring(ctx, m.cfg.Dir, m.from, Source{Token: m.cfg.Token, Most: most}, specs)
 	if err != nil {
 		return nil, nil, err
 	}

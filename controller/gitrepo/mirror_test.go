@@ -26,7 +26,7 @@ func newMirror(t *testing.T, url string) *Mirror {
 // holdsPull fetches and demands the commits, and a file of the pull request.
 func (m *Mirror) holdsPull(t *testing.T, main, pull string) {
 	t.Helper()
-	repo, commits, err := m.Fetch(t.Context(), pullRefs...)
+	repo, commits, err := m.Fetch(t.Context(), OfBase, pullRefs...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +115,11 @@ func TestMirrorKeepsWhatItHas(t *testing.T) {
 	if err := os.WriteFile(ours, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := m.Fetch(t.Context(), "refs/pull/8/head"); err == nil || !strings.Contains(err.Error(), "is not there") {
+	if _, _, err := m.Fetch(t.Context(), OfBase, "refs/pull/8/head"); err == nil || !strings.Contains(err.Error(), "is not there") {
 		t.Errorf("a ref that is not there: %v", err)
 	}
 	m.cfg.Token = Constant("wr0ng")
-	if _, _, err := m.Fetch(t.Context(), pullRefs...); err == nil || !strings.Contains(err.Error(), "refuses the credential") {
+	if _, _, err := m.Fetch(t.Context(), OfBase, pullRefs...); err == nil || !strings.Contains(err.Error(), "refuses the credential") {
 		t.Errorf("a wrong credential: %v", err)
 	}
 	if _, err := os.Stat(ours); err != nil {
@@ -171,12 +171,12 @@ func TestACredentialThatEnded(t *testing.T) {
 	}
 	asked = nil
 	m.cfg.Token = ended("wr0ng too")
-	_, _, err := m.Fetch(t.Context(), pullRefs...)
+	_, _, err := m.Fetch(t.Context(), OfBase, pullRefs...)
 	if err == nil || !strings.Contains(err.Error(), "refuses the credential") || len(asked) != 2 {
 		t.Errorf("got %v after the credentials %q", err, asked)
 	}
 	m.cfg.Token = func(context.Context, string) (string, error) { return "", errors.New("the App is not installed") }
-	if _, _, err := m.Fetch(t.Context(), pullRefs...); err == nil || !strings.Contains(err.Error(), "the App is not installed") {
+	if _, _, err := m.Fetch(t.Context(), OfBase, pullRefs...); err == nil || !strings.Contains(err.Error(), "the App is not installed") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -219,7 +219,7 @@ func TestMirrorOfAFolder(t *testing.T) {
 	if _, err := os.Stat(m.cfg.Dir); err == nil {
 		t.Error("a clone was made")
 	}
-	if _, _, err := m.Fetch(t.Context(), "refs/heads/none"); err == nil || !strings.Contains(err.Error(), "refs/heads/none") {
+	if _, _, err := m.Fetch(t.Context(), OfBase, "refs/heads/none"); err == nil || !strings.Contains(err.Error(), "refs/heads/none") {
 		t.Errorf("a branch that is not there: %v", err)
 	}
 	// A folder inside of the repository is none.
@@ -227,7 +227,7 @@ func TestMirrorOfAFolder(t *testing.T) {
 	if err := os.Mkdir(inner, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := newMirror(t, inner).Fetch(t.Context(), "refs/heads/main"); !errors.Is(err, ErrNoRemote) {
+	if _, _, err := newMirror(t, inner).Fetch(t.Context(), OfBase, "refs/heads/main"); !errors.Is(err, ErrNoRemote) {
 		t.Errorf("a folder without a repository: %v", err)
 	}
 }

@@ -30,7 +30,7 @@ func TestAbuse14RedirectsTakeNoCredential(t *testing.T) {
 	defer elsewhere.Close()
 	front := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/x.git/info/refs?service=git-upload-pack", http.StatusMovedPermanently))
 	defer front.Close()
-	if _, _, err := newMirror(t, front.URL+"/x.git").Fetch(t.Context(), "refs/heads/main"); err == nil {
+	if _, _, err := newMirror(t, front.URL+"/x.git").Fetch(t.Context(), OfBase, "refs/heads/main"); err == nil {
 		t.Error("what is elsewhere was fetched")
 	}
 	mu.Lock()

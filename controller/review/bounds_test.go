@@ -2,11 +2,13 @@ package review_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
@@ -64,13 +66,13 @@ func TestADeadlineBoundsWhatIsDoneForAHead(t *testing.T) {
 	d.pull(1)
 	var fetched [][]string
 	d.cfg.Deadline = time.Millisecond
-	d.cfg.Fetch = func(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
+	d.cfg.Fetch = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 		fetched = append(fetched, refs)
 		if len(refs) == 1 { // what base has may take its time
 			if _, bounded := ctx.Deadline(); bounded {
 				t.Errorf("fetching %v has a deadline", refs)
 			}
-			return d.fetch(ctx, refs)
+			return d.fetch(ctx, refs, most)
 		}
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
@@ -85,4 +87,26 @@ func TestADeadlineBoundsWhatIsDoneForAHead(t *testing.T) {
 	if n := len(d.forge.Statuses(d.head)); n > 4 {
 		t.Errorf("%d statuses: %+v", n, d.forge.Statuses(d.head))
 	}
+}
+
+// TestAbuse27APackOutOfBoundsIsReported: what base has may be of any size, and
+// what a head brings may not.
+func TestAbuse27APackOutOfBoundsIsReported(t *testing.T) {
+	d := newDesk(t, gitrepo.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
+		gitrepo.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
+	d.pull(1)
+	d.cfg.Fetch = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+		switch {
+		case len(refs) == 1 && most == gitrepo.OfBase:
+			return d.fetch(ctx, refs, most)
+		case len(refs) == 2 && most == gitrepo.OfHead:
+			return nil, nil, fmt.Errorf("fetching: %w", &excess.Error{Path: ".", Message: "a new object has 9 bytes; the bound is 8", Hint: "keep it small"})
+		}
+		t.Errorf("%v is fetched within %+v", refs, most)
+		return nil, nil, context.Canceled
+	}
+	if err := d.review(1); err != nil {
+		t.Fatal(err)
+	}
+	d.isRefused("a new object has 9 bytes; the bound is 8; keep it small")
 }

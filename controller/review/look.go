@@ -39,7 +39,7 @@ type look struct {
 // has is fetched before.
 func (r *Review) look(ctx context.Context) (look, error) {
 	if len(r.known) > 0 {
-		repo, _, err := r.bring(ctx, r.known)
+		repo, _, err := r.bring(ctx, r.known, gitrepo.OfBase)
 		if err != nil {
 			return look{}, err
 		}
@@ -62,9 +62,9 @@ func (r *Review) look(ctx context.Context) (look, error) {
 }
 
 // bring fetches refs, from a remote that may be away for a while.
-func (r *Review) bring(ctx context.Context, refs []string) (repo *gitrepo.Repository, commits []string, err error) {
+func (r *Review) bring(ctx context.Context, refs []string, most gitrepo.Bounds) (repo *gitrepo.Repository, commits []string, err error) {
 	err = r.Retry.Do(ctx, func() (err error) {
-		repo, commits, err = r.Fetch(ctx, refs)
+		repo, commits, err = r.Fetch(ctx, refs, most)
 		return err
 	})
 	if err != nil {
@@ -75,8 +75,12 @@ func (r *Review) bring(ctx context.Context, refs []string) (repo *gitrepo.Reposi
 
 // prepare is look in the time that inner has; ctx is that of the whole review.
 func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
+	most := gitrepo.OfHead
+	if len(r.known) == len(r.refs) {
+		most = gitrepo.OfBase
+	}
 	var commits []string
-	if found.repo, commits, err = r.bring(inner, r.refs); err != nil {
+	if found.repo, commits, err = r.bring(inner, r.refs, most); err != nil {
 		return found, err
 	}
 	if i := slices.Index(r.refs, r.base); i >= 0 {

@@ -39,9 +39,9 @@ type Config struct {
 	// when it is renamed. Defaults to that of Repository.
 	Known  string
 	Ledger *ledger.Ledger
-	// Fetch brings refs with their history and gives their commits in the same
-	// order. The review closes the repository.
-	Fetch func(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error)
+	// Fetch brings refs with their history, within bounds, and gives their commits
+	// in the same order. The review closes the repository.
+	Fetch func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error)
 	// Execute carries a plan out and stores its report.
 	Execute func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error)
 	// ConfigFile is the path of gavel.yaml.

@@ -64,7 +64,7 @@ func newDesk(t *testing.T, changes ...gitrepo.Change) *desk {
 }
 
 // fetch gives main for the base branch and topic for every pull request.
-func (d *desk) fetch(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
+func (d *desk) fetch(ctx context.Context, refs []string, _ gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 	repo, err := gitrepo.Open(d.dir)
 	if err != nil {
 		return nil, nil, err
@@ -98,7 +98,7 @@ func (d *desk) execute(ctx context.Context, p *controller.Prepared, e controller
 // pull makes a pull request of topic.
 func (d *desk) pull(number int) {
 	d.t.Helper()
-	repo, commits, err := d.fetch(d.t.Context(), []string{"refs/heads/topic", "refs/heads/main"})
+	repo, commits, err := d.fetch(d.t.Context(), []string{"refs/heads/topic", "refs/heads/main"}, gitrepo.OfBase)
 	if err != nil {
 		d.t.Fatal(err)
 	}

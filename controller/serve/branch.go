@@ -24,7 +24,7 @@ func (s *Server) branch(ctx context.Context, repo *repository, name string) (*re
 // base is the review of the tip of a base branch. It is compared with the last
 // commit that was judged below it, else with its parent, if it has one.
 func (s *Server) base(ctx context.Context, repo *repository, name string) (*review.Review, error) {
-	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name})
+	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name}, gitrepo.OfBase)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func below(ctx context.Context, git *gitrepo.Repository, commit, head string) bo
 // group is the review of a merge group. It is compared with what it stands upon
 // in the queue, so that a group that stands upon another is told its own changes.
 func (s *Server) group(ctx context.Context, repo *repository, name string, group forge.Group) (*review.Review, error) {
-	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name, "refs/heads/" + group.Base})
+	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name, "refs/heads/" + group.Base}, gitrepo.OfBase)
 	if err != nil {
 		return nil, err
 	}

@@ -46,10 +46,10 @@ type repository struct {
 	wishes wishes
 }
 
-func (r *repository) fetch(ctx context.Context, refs []string) (*gitrepo.Repository, []string, error) {
+func (r *repository) fetch(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 	r.fetching.Lock()
 	defer r.fetching.Unlock()
-	return r.mirror.Fetch(ctx, refs...)
+	return r.mirror.Fetch(ctx, most, refs...)
 }
 
 // tip is the commit of a branch, empty where there is none.

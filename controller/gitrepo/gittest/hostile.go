@@ -3,9 +3,42 @@ package gittest
 import (
 	"fmt"
 	"io"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os/exec"
 	"strings"
 	"testing"
 )
+
+// Backend serves the repository in a folder by git itself until the test ends,
+// and gives the address that it is cloned from. It takes repositories that are
+// too large to be served from memory.
+func Backend(tb testing.TB, dir string) string {
+	tb.Helper()
+	program, err := exec.LookPath("git")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	Run(tb, dir, "config", "http.uploadpack", "true")
+	srv := httptest.NewServer(&cgi.Handler{
+		Path: program, Args: []string{"http-backend"}, Dir: dir, Root: "/octo/demo.git", Stderr: io.Discard,
+		Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null"},
+	})
+	tb.Cleanup(srv.Close)
+	return srv.URL + "/octo/demo.git"
+}
+
+// Zeros stores a blob of so many of them, which takes a thousandth of that, and
+// gives its hash.
+func Zeros(tb testing.TB, dir string, n int64) string {
+	tb.Helper()
+	return Blob(tb, dir, io.LimitReader(zeros{}, n))
+}
+
+type zeros struct{}
+
+// Read gives zeros.
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // Blob stores what it reads and gives its hash.
 func Blob(tb testing.TB, dir string, in io.Reader) string {

@@ -1,0 +1,320 @@
+package pack
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/zlib"
+	"context"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// An object is one of a pack.
+type object struct {
+	offset, data int64 // where it begins, and where what is compressed does
+	size         int64 // inflated; of a delta its own until it is resolved
+	hash         plumbing.Hash
+	crc          uint32
+	kind         plumbing.ObjectType
+	delta        bool // it is stored as one
+	// child is the first of the deltas that build on it, next the one after this
+	// one of the deltas of the same base; -1 for none.
+	child, next int32
+}
+
+// An indexer finds out what is in a pack.
+type indexer struct {
+	ctx      context.Context // of the Writer
+	most     Bounds
+	file     *os.File
+	objects  []object
+	checksum plumbing.Hash
+	// refs are the deltas that name what they build on, by that name, until it is
+	// found.
+	refs     map[plumbing.Hash][]int32
+	inflated int64
+}
+
+// scan reads the pack from its beginning to its end: where each object is, and
+// which one it is unless it is a delta.
+func (ix *indexer) scan() error {
+	in := &reader{ctx: ix.ctx, in: ix.file, sum: sha1.New(), crc: crc32.NewIEEE()}
+	if _, err := ix.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	var head [12]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		return truncated(err)
+	}
+	version, count := binary.BigEndian.Uint32(head[4:]), binary.BigEndian.Uint32(head[8:])
+	if !bytes.Equal(head[:4], []byte("PACK")) || version != 2 {
+		return malformed("it does not begin as one of version 2")
+	}
+	if int64(count) > int64(ix.most.Objects) {
+		return passed(int64(ix.most.Objects), "%d objects are new", count)
+	}
+	inflate := &inflater{}
+	for range count {
+		if err := ix.next(in, inflate); err != nil {
+			return truncated(err)
+		}
+	}
+	in.flush()
+	copy(ix.checksum[:], in.sum.Sum(nil))
+	var told plumbing.Hash
+	if _, err := io.ReadFull(in, told[:]); err != nil {
+		return truncated(err)
+	}
+	if told != ix.checksum {
+		return malformed("its checksum is not that of its bytes")
+	}
+	return nil
+}
+
+func truncated(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return malformed("it ends too early")
+	}
+	return err
+}
+
+// next reads one object.
+func (ix *indexer) next(in *reader, inflate *inflater) error {
+	in.flush()
+	in.crc.Reset()
+	o := object{offset: in.offset(), child: -1, next: -1}
+	base, err := ix.header(in, &o)
+	if err != nil {
+		return err
+	}
+	o.data, o.delta = in.offset(), isDelta(o.kind)
+	if err := ix.allow(o.kind, o.size, o.delta); err != nil {
+		return err
+	}
+	if err := ix.content(in, inflate, &o); err != nil {
+		return err
+	}
+	in.flush()
+	o.crc = in.crc.Sum32()
+	i := int32(len(ix.objects))
+	if base >= 0 {
+		o.next, ix.objects[base].child = ix.objects[base].child, i
+	}
+	ix.objects = append(ix.objects, o)
+	return nil
+}
+
+// header reads what is before the compressed bytes, and gives the object that a
+// delta builds on, -1 for none that is known yet.
+func (ix *indexer) header(in *reader, o *object) (base int32, err error) {
+	c, err := in.ReadByte()
+	if err != nil {
+		return -1, err
+	}
+	o.kind, o.size = plumbing.ObjectType(c>>4&7), int64(c&15)
+	for shift := 4; c&0x80 != 0; shift += 7 {
+		if c, err = in.ReadByte(); err != nil {
+			return -1, err
+		}
+		if shift > 55 {
+			return -1, malformed("the size of an object does not fit")
+		}
+		o.size |= int64(c&0x7f) << shift
+	}
+	switch o.kind {
+	case plumbing.CommitObject, plumbing.TreeObject, plumbing.BlobObject, plumbing.TagObject:
+		return -1, nil
+	case plumbing.REFDeltaObject:
+		var name plumbing.Hash
+		_, err := io.ReadFull(in, name[:])
+		ix.refs[name] = append(ix.refs[name], int32(len(ix.objects)))
+		return -1, err
+	case plumbing.OFSDeltaObject:
+		return ix.before(in, o.offset)
+	}
+	return -1, malformed("an object is of no known type")
+}
+
+// before reads how far before an offset an object begins.
+func (ix *indexer) before(in *reader, offset int64) (int32, error) {
+	c, err := in.ReadByte()
+	back := int64(c & 0x7f)
+	for err == nil && c&0x80 != 0 {
+		if back >= 1<<54 {
+			return -1, malformed("a delta points too far back")
+		}
+		c, err = in.ReadByte()
+		back = (back+1)<<7 | int64(c&0x7f)
+	}
+	if err != nil {
+		return -1, err
+	}
+	i, ok := slices.BinarySearchFunc(ix.objects, offset-back, func(o object, at int64) int { return int(min(max(o.offset-at, -1), 1)) })
+	if !ok {
+		return -1, malformed("a delta builds on what is not an object")
+	}
+	return int32(i), nil
+}
+
+// content inflates an object to its end, and hashes it unless it is a delta.
+func (ix *indexer) content(in *reader, inflate *inflater, o *object) error {
+	from, err := inflate.reset(in)
+	if err != nil {
+		return err
+	}
+	if o.delta {
+		sizes := &prefix{}
+		if err := copyExactly(sizes, from, o.size); err != nil {
+			return err
+		}
+		_, target, err := sizes.read()
+		if err != nil {
+			return err
+		}
+		return ix.allow(o.kind, target, true)
+	}
+	hasher := plumbing.NewHasher(o.kind, o.size)
+	if err := copyExactly(hasher, from, o.size); err != nil {
+		return err
+	}
+	o.hash = hasher.Sum()
+	return nil
+}
+
+// allow holds so many bytes of an object, or of a delta, against the bounds.
+func (ix *indexer) allow(kind plumbing.ObjectType, size int64, delta bool) error {
+	if ix.inflated += size; ix.inflated > ix.most.Inflated || size > ix.most.Inflated {
+		return passed(ix.most.Inflated, "the new objects have more bytes than may be unpacked")
+	}
+	return ix.fits(kind, size, delta)
+}
+
+// fits is allow for what was counted before.
+func (ix *indexer) fits(kind plumbing.ObjectType, size int64, delta bool) error {
+	switch {
+	case size > ix.most.Object:
+		return passed(ix.most.Object, "a new object has %d bytes", size)
+	case delta && size > ix.most.Delta:
+		return passed(ix.most.Delta, "a new object of %d bytes is stored as the difference to another one, or another one as the difference to it", size)
+	case kind != plumbing.BlobObject && !isDelta(kind) && size > ix.most.Listed:
+		return passed(ix.most.Listed, "a new %s has %d bytes", kind, size)
+	}
+	return nil
+}
+
+func isDelta(kind plumbing.ObjectType) bool {
+	return kind == plumbing.OFSDeltaObject || kind == plumbing.REFDeltaObject
+}
+
+// copyExactly copies what an object inflates to, which must be so many bytes.
+func copyExactly(to io.Writer, from io.Reader, size int64) error {
+	n, err := io.Copy(to, io.LimitReader(from, size+1))
+	if err == nil && n != size {
+		err = malformed("an object has %d bytes and says that it has %d", n, size)
+	}
+	return err
+}
+
+// An inflater reuses what inflating takes.
+type inflater struct{ in io.ReadCloser }
+
+// reset begins to inflate; nothing is read behind the end of what is compressed.
+func (f *inflater) reset(in interface {
+	io.Reader
+	io.ByteReader
+}) (io.Reader, error) {
+	var err error
+	if f.in == nil {
+		f.in, err = zlib.NewReader(in)
+	} else {
+		err = f.in.(zlib.Resetter).Reset(in, nil)
+	}
+	return damaged{f.in}, compression(err)
+}
+
+// damaged tells what is wrong in compressed bytes as being malformed.
+type damaged struct{ io.Reader }
+
+func (d damaged) Read(p []byte) (int, error) {
+	n, err := d.Reader.Read(p)
+	return n, compression(err)
+}
+
+func compression(err error) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case errors.Is(err, zlib.ErrHeader), errors.Is(err, zlib.ErrChecksum), errors.Is(err, zlib.ErrDictionary), errors.As(err, &corrupt):
+		return malformed("an object cannot be inflated: %v", err)
+	}
+	return err
+}
+
+// A reader reads the pack, and hashes what was read of it in large pieces.
+type reader struct {
+	ctx       context.Context // of the Writer
+	in        io.Reader
+	sum       hash.Hash
+	crc       hash.Hash32
+	buffer    [32 << 10]byte
+	done      int64 // bytes before those in the buffer
+	at, end   int   // of those not read yet
+	unchecked int   // from where on nothing was hashed
+}
+
+func (r *reader) offset() int64 { return r.done + int64(r.at) }
+
+// flush hashes what was read.
+func (r *reader) flush() {
+	r.sum.Write(r.buffer[r.unchecked:r.at])
+	r.crc.Write(r.buffer[r.unchecked:r.at])
+	r.unchecked = r.at
+}
+
+func (r *reader) fill() error {
+	if r.at < r.end {
+		return nil
+	}
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	r.flush()
+	r.done += int64(r.end)
+	n, err := r.in.Read(r.buffer[:])
+	r.at, r.unchecked, r.end = 0, 0, n
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// ReadByte reads a byte.
+func (r *reader) ReadByte() (byte, error) {
+	if r.at == r.end {
+		if err := r.fill(); err != nil {
+			return 0, err
+		}
+	}
+	c := r.buffer[r.at]
+	r.at++
+	return c, nil
+}
+
+// Read reads what is in the buffer.
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.fill(); err != nil {
+		return 0, err
+	}
+	n := copy(p, r.buffer[r.at:r.end])
+	r.at += n
+	return n, nil
+}
