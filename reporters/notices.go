@@ -123,7 +123,7 @@ func weakened(row *plan.Row) []string {
 	}
 	var out []string
 	if was, is := row.Base.Weight, row.Head.Weight; is < was {
-		out = append(out, fmt.Sprintf("weakens the gate: weight %v → %v; this run counts base's", was, is))
+		out = append(out, fmt.Sprintf("weakens the gate: weight %v → %v (this run counts %v)", was, is, was))
 	}
 	if row.BaseDigests.D != row.HeadDigests.D {
 		out = append(out, weakerRules(row.BaseCase, row.HeadCase)...)

@@ -158,14 +158,17 @@ func moved(row *Row) bool {
 }
 
 // Label is the word for what happened to a row that does not block: accepted,
-// improved, re-decided, unclear, flaky, new, removed, moved, error, not run,
-// skipped, passed, lower or higher.
+// improved, re-decided, unclear, flaky, new, moved, error, not run, skipped,
+// passed, lower, higher, removed, or another way in which it is withdrawn.
 func Label(row *Row) string {
 	if row.Accepted != nil {
 		return "accepted"
 	}
 	if row.Unrun() {
 		return "not run"
+	}
+	if row.Withdrawn != "" {
+		return row.Withdrawn
 	}
 	kind := Unchanged
 	if row.Class != nil {
@@ -212,14 +215,17 @@ func Remark(row *Row) string {
 		}
 	case "moved":
 		return "from " + deref(row.MovedFrom)
-	case "removed":
-		if row.Withdrawn == WithdrawnIgnored {
-			return ".gavelignore names its file"
-		}
+	case WithdrawnRemoved:
+		return ""
+	case WithdrawnIgnored:
+		return ".gavelignore names its file"
 	case "skipped":
 		return plan.Summarise(row.Reasons)
 	case "passed":
 		return row.Trial.Remark(row.Scale())
+	}
+	if row.Withdrawn != "" {
+		return plan.Summarise(row.Reasons)
 	}
 	return ""
 }

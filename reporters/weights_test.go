@@ -49,7 +49,7 @@ func TestLoweredWeightIsNoWayToGreen(t *testing.T) {
 	}
 	want := []Notice{{
 		File: reporttest.File("math/2/case_001"), Line: 1, Case: "math/2/case_001",
-		Message: "weakens the gate: weight 1 → 0; this run counts base's",
+		Message: "weakens the gate: weight 1 → 0 (this run counts 1)",
 	}}
 	if diff := cmp.Diff(want, r.Notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
@@ -96,7 +96,7 @@ func TestLoweredWeightsAreOneNotice(t *testing.T) {
 		weigh(s, s.In.Plan.Rows[i].Key, 2, 1)
 		s.In.Plan.Rows[i].Head.Origin.File = "suite.json"
 	}
-	want := []Notice{{File: "suite.json", Message: "weakens the gate: weight 2 → 1; this run counts base's for 3 cases"}}
+	want := []Notice{{File: "suite.json", Message: "weakens the gate: weight 2 → 1 (this run counts 2) for 3 cases"}}
 	if diff := cmp.Diff(want, Compare(s.In).Notices); diff != "" {
 		t.Error(diff)
 	}

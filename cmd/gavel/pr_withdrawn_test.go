@@ -113,7 +113,7 @@ func TestWeighingACaseLessIsNoWayToGreen(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	comment := j.forge.Comments(1)[0].Body
-	for _, part := range []string{"### ❌ Gate failed: " + said, "Score **0.500**", "weakens the gate: weight 1 → 0.001; this run counts base's"} {
+	for _, part := range []string{"### ❌ Gate failed: " + said, "Score **0.500**", "weakens the gate: weight 1 → 0.001 (this run counts 1)"} {
 		if !strings.Contains(comment, part) {
 			t.Errorf("the comment lacks %q:\n%s", part, comment)
 		}

@@ -169,7 +169,10 @@ func (c *comment) counts() string {
 
 func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 	label := reporters.Label(row)
-	right = markup.Icon(label) + " " + label + " · " + c.name(row)
+	right = markup.Icon(label) + " " + markup.Text(label, 40) + " · " + c.name(row)
+	if row.Withdrawn != "" {
+		label = "removed"
+	}
 	switch label {
 	case "improved":
 		return numbers(row), right + c.small(c.why(row))

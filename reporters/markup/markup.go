@@ -219,7 +219,9 @@ func Icon(label string) string {
 		return "⚠️"
 	case "not run":
 		return "⏸️"
-	case "skipped":
+	case "ignored":
+		return "🙈"
+	case "skipped", "disabled", "drafted", "archived":
 		return "⏭️"
 	case "lower":
 		return "↘️"
