@@ -191,6 +191,7 @@ func (in *Input) row(p pair) Row {
 		Score: score(p.head), BaseScore: score(p.base),
 		Reasons: append([]plan.Reason{}, p.plan.Reasons...),
 		Groups:  append([]string{}, shown.Labels.Groups...), Weight: p.weight(), Withdrawn: withdrawn(p.plan),
+		Required: p.plan.Action != plan.Removed && in.Gate.requires(p.plan.Key),
 	}
 	if head := p.plan.Head; head != nil && head.Weight != row.Weight {
 		row.HeadWeight = &head.Weight

@@ -3,6 +3,7 @@ package reporters
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,6 +41,11 @@ type GateSettings struct {
 	// Partial says that there are more cases than these: then nothing is
 	// demanded of the scores of these alone.
 	Partial bool
+}
+
+// requires reports whether a key is among those that must pass.
+func (s *GateSettings) requires(key string) bool {
+	return slices.ContainsFunc(s.Required, func(glob string) bool { return schema.MatchGlob(glob, key) })
 }
 
 // findings collect what speaks against the change.

@@ -223,3 +223,20 @@ func TestGateAccepted(t *testing.T) {
 		})
 	}
 }
+
+// TestRequiredCaseBlocks: a required case that fails as at base is among those
+// that speak against the change.
+func TestRequiredCaseBlocks(t *testing.T) {
+	s := reporttest.New()
+	s.Add("math/1/sum", fail(0, ""), fail(0, ""), definition)
+	s.Add("math/1/odd", fail(0, ""), fail(0, ""), definition)
+	s.In.Gate.Required = []string{"**/sum"}
+	r := Compare(s.In)
+	sections := Arrange(r)
+	if len(sections.Blocking) != 1 || sections.Blocking[0].Key != "math/1/sum" || sections.Standing != 1 {
+		t.Errorf("blocking %v, standing %d", sections.Blocking, sections.Standing)
+	}
+	if got := sections.Headline(r); got != "1 failing case" {
+		t.Errorf("headline %q", got)
+	}
+}

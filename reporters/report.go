@@ -139,6 +139,8 @@ type Row struct {
 	HeadWeight *float64 `json:"head_weight,omitempty"`
 	// Ungated says that the case has no threshold, so that every score passes.
 	Ungated bool `json:"ungated,omitempty"`
+	// Required says that the gate asks for the case by name: it must pass.
+	Required bool `json:"required,omitempty"`
 	// Withdrawn says how a case that is active at base is no longer judged here:
 	// removed, ignored, disabled, drafted, or the status that it has. Empty for
 	// all others.

@@ -78,7 +78,7 @@ func drop(row *Row) float64 {
 
 // blocks says why a row speaks against the change: Regression, New for a case
 // that fails and did not at base, Unchanged for one that fails as at base
-// where the gate asks for no failure at all. Empty for all others; cases in
+// where the gate asks for no failure at all, or for this case to pass. Empty for all others; cases in
 // error are not among them.
 func blocks(r *Report, row *Row) Class {
 	if row.Accepted != nil {
@@ -90,7 +90,7 @@ func blocks(r *Report, row *Row) Class {
 	if row.Verdict == nil {
 		return ""
 	}
-	strict := r.Gate.FailOn == FailOnAny
+	strict := r.Gate.FailOn == FailOnAny || row.Required && r.Gate.FailOn != FailOnNever
 	bad := *row.Verdict == verdict.Fail || strict && *row.Verdict == verdict.Borderline
 	switch {
 	case !bad:
@@ -101,6 +101,12 @@ func blocks(r *Report, row *Row) Class {
 		return Unchanged
 	}
 	return ""
+}
+
+// Standing reports whether a case fails and the gate lets that pass: it fails
+// as at base, or somebody accepted it.
+func Standing(r *Report, row *Row) bool {
+	return row.Verdict != nil && *row.Verdict == verdict.Fail && blocks(r, row) == ""
 }
 
 // changed ranks the other rows that a reader wants to see; 0 for the rest.

@@ -1,11 +1,13 @@
 // Package junit writes a report as JUnit XML, which CI systems show as tests.
-// It keeps to the elements and attributes that Jenkins' schema knows.
+// It keeps to the elements and attributes that Jenkins' schema knows, and to the
+// file and line of a test, which other systems link to.
 package junit
 
 import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -38,6 +40,8 @@ type suite struct {
 type testcase struct {
 	Name    string  `xml:"name,attr"`
 	Class   string  `xml:"classname,attr"`
+	File    string  `xml:"file,attr,omitempty"`
+	Line    int     `xml:"line,attr,omitempty"`
 	Time    seconds `xml:"time,attr"`
 	Failure *detail `xml:"failure,omitempty"`
 	Error   *detail `xml:"error,omitempty"`
@@ -61,7 +65,9 @@ func (s seconds) MarshalText() ([]byte, error) {
 // Write writes every case that head has, in suites by their group, and the
 // problems that kept definitions from running in a suite of their own. A
 // borderline case counts as passed. A case that was wanted and not judged is
-// an error, one without a known verdict is skipped.
+// an error, one without a known verdict is skipped, and so is one that fails
+// and that the gate lets pass, with the reason. Where the gate did not pass for
+// another reason than a case, it is the failure or the error of a suite of its own.
 func Write(w io.Writer, r *reporters.Report) error {
 	all := suites{Name: "gavel", Time: seconds(r.DurationMS)}
 	byName := map[string]*suite{}
@@ -90,6 +96,9 @@ func Write(w io.Writer, r *reporters.Report) error {
 		}
 		named(name).add(r, row)
 	}
+	if r.Gate.Result != reporters.GatePass && r.NotRun == "" && !all.red() {
+		named("gate").addGate(r.Gate)
+	}
 	for _, s := range all.Suites {
 		all.Tests += s.Tests
 		all.Failures += s.Failures
@@ -107,19 +116,38 @@ func Write(w io.Writer, r *reporters.Report) error {
 	return err
 }
 
+// red reports whether anything failed or is in error.
+func (a *suites) red() bool {
+	return slices.ContainsFunc(a.Suites, func(s *suite) bool { return s.Failures+s.Errors > 0 })
+}
+
+func (s *suite) addGate(g reporters.Gate) {
+	c := testcase{Name: "gate", Class: s.class()}
+	why := &detail{Message: phrase.Line(g.Reason), Type: g.Result}
+	s.Tests++
+	if g.Result == reporters.GateFail {
+		s.Failures++
+		c.Failure = why
+	} else {
+		s.Errors++
+		c.Error = why
+	}
+	s.Cases = append(s.Cases, c)
+}
+
 func (s *suite) class() string { return "gavel." + strings.ReplaceAll(s.Name, "/", ".") }
 
 func (s *suite) addProblem(p schema.Problem) {
 	s.Tests++
 	s.Errors++
 	s.Cases = append(s.Cases, testcase{
-		Name: phrase.Line(p.Position.String()), Class: s.class(),
+		Name: phrase.Line(p.Position.String()), Class: s.class(), File: phrase.Line(p.File), Line: p.Line,
 		Error: &detail{Message: phrase.Line(p.Message), Type: phrase.Line(p.Rule), Text: phrase.Line(p.Hint)},
 	})
 }
 
 func (s *suite) add(r *reporters.Report, row *reporters.Row) {
-	c := testcase{Name: phrase.Line(row.Name()), Class: s.class(), Time: seconds(row.DurationMS)}
+	c := testcase{Name: phrase.Line(row.Name()), Class: s.class(), File: phrase.Line(row.File), Line: row.Line, Time: seconds(row.DurationMS)}
 	s.Tests++
 	s.Time += c.Time
 	switch {
@@ -129,6 +157,9 @@ func (s *suite) add(r *reporters.Report, row *reporters.Row) {
 	case row.Verdict == nil, *row.Verdict == verdict.Skipped:
 		s.Skipped++
 		c.Skipped = &detail{Message: phrase.Line(unjudged(row))}
+	case reporters.Standing(r, row):
+		s.Skipped++
+		c.Skipped = &detail{Message: phrase.Line(standing(row)), Text: explanation(r, row)}
 	case *row.Verdict == verdict.Fail:
 		s.Failures++
 		kind := "fail"
@@ -138,6 +169,18 @@ func (s *suite) add(r *reporters.Report, row *reporters.Row) {
 		c.Failure = &detail{Message: phrase.Line(row.Reason), Type: kind, Text: explanation(r, row)}
 	}
 	s.Cases = append(s.Cases, c)
+}
+
+// standing says why a case that fails does not fail the run.
+func standing(row *reporters.Row) string {
+	why := "it failed at base, too"
+	switch {
+	case row.Accepted != nil:
+		why = "accepted " + row.Accepted.String()
+	case row.Class != nil && *row.Class != reporters.Unchanged:
+		why = string(*row.Class)
+	}
+	return strings.TrimSuffix("fails, and the gate lets it pass ("+why+"): "+row.Reason, ": ")
 }
 
 // unjudged says why there is no verdict although nothing went wrong.

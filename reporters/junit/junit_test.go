@@ -18,7 +18,7 @@ import (
 
 // TestGolden writes the reports of the package above as XML.
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"regressions", "errors", "invalid", "moved_removed_new", "waiting", "hostile", "fresh_ledger"} {
+	for _, name := range []string{"regressions", "errors", "invalid", "moved_removed_new", "waiting", "hostile", "fresh_ledger", "lightened", "withdrawn"} {
 		t.Run(name, func(t *testing.T) {
 			r := reporttest.Stored(t, name)
 			var b bytes.Buffer
@@ -27,7 +27,7 @@ func TestGolden(t *testing.T) {
 			}
 			conforms(t, b.Bytes())
 			if r.NotRun == "" {
-				countsAs(t, b.Bytes(), r.Summary)
+				countsAs(t, b.Bytes(), r)
 			}
 			path := filepath.Join("testdata", name+".xml")
 			golden.Compare(t, path, b.String())
@@ -35,9 +35,9 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// countsAs holds that the cases are counted as in the report. Problems are no
-// cases and stand in a suite of their own.
-func countsAs(t *testing.T, text []byte, s reporters.Summary) {
+// countsAs holds that the cases are counted as in the report, but for those that
+// fail and that the gate lets pass. Problems and the gate have suites of their own.
+func countsAs(t *testing.T, text []byte, r *reporters.Report) {
 	t.Helper()
 	type counts struct {
 		Tests    int `xml:"tests,attr"`
@@ -56,12 +56,18 @@ func countsAs(t *testing.T, text []byte, s reporters.Summary) {
 	}
 	var got counts
 	for _, one := range all.Suites {
-		if one.Name != "definitions" {
+		if one.Name != "definitions" && one.Name != "gate" {
 			got.Tests, got.Failures = got.Tests+one.Tests, got.Failures+one.Failures
 			got.Errors, got.Skipped = got.Errors+one.Errors, got.Skipped+one.Skipped
 		}
 	}
-	want := counts{s.Cases, s.Fail, s.Error, s.Skipped + s.NoVerdict}
+	s, standing := r.Summary, 0
+	for i := range r.Cases {
+		if reporters.Standing(r, &r.Cases[i]) {
+			standing++
+		}
+	}
+	want := counts{s.Cases, s.Fail - standing, s.Error, s.Skipped + s.NoVerdict + standing}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the counts differ from the report (-report +XML):\n%s", diff)
 	}
@@ -77,7 +83,7 @@ type element struct {
 var elements = map[string]element{
 	"testsuites": {"", []string{"name", "time", "tests", "failures", "errors"}},
 	"testsuite":  {"testsuites", []string{"name!", "tests!", "failures!", "errors!", "skipped", "time"}},
-	"testcase":   {"testsuite", []string{"name!", "classname", "time"}},
+	"testcase":   {"testsuite", []string{"name!", "classname", "file", "line", "time"}},
 	"failure":    {"testcase", []string{"message", "type"}},
 	"error":      {"testcase", []string{"message", "type"}},
 	"skipped":    {"testcase", []string{"message", "type"}},
@@ -149,4 +155,58 @@ func conformsElement(t *testing.T, start xml.StartElement, parent string) map[st
 		t.Errorf("<%s> has an unknown attribute %s", start.Name.Local, name)
 	}
 	return claimed
+}
+
+// TestStandingFailures: a case that fails as at base is skipped with the reason
+// where the gate lets it pass, and fails where it does not.
+func TestStandingFailures(t *testing.T) {
+	const key = "math/2/ratio"
+	for _, tc := range []struct {
+		name string
+		gate reporters.GateSettings
+		want string
+	}{
+		{"the usual gate", reporters.GateSettings{}, `<skipped message="fails, and the gate lets it pass (it failed at base, too): wrong">`},
+		{"any failure", reporters.GateSettings{FailOn: reporters.FailOnAny}, `<failure message="wrong" type="unchanged">`},
+		{"required", reporters.GateSettings{Required: []string{key}}, `<failure message="wrong" type="unchanged">`},
+		{"required, and never", reporters.GateSettings{FailOn: reporters.FailOnNever, Required: []string{key}}, `<skipped message="fails, and the gate lets it pass (it failed at base, too): wrong">`},
+	} {
+		s := reporttest.Lightened()
+		s.In.Gate = tc.gate
+		var b bytes.Buffer
+		if err := Write(&b, reporters.Compare(s.In)); err != nil {
+			t.Fatal(err)
+		}
+		conforms(t, b.Bytes())
+		_, of, _ := strings.Cut(b.String(), `<testcase name="`+key+`" classname="gavel.math.2" file="test_definitions/math/2/ratio.json" line="1"`)
+		of, _, _ = strings.Cut(of, "</testcase>")
+		if !strings.Contains(of, tc.want) {
+			t.Errorf("%s: %s\nwant %s", tc.name, of, tc.want)
+		}
+		if strings.Contains(b.String(), `<testsuite name="gate"`) {
+			t.Errorf("%s: the gate has a suite though a case or nothing speaks against the change", tc.name)
+		}
+	}
+}
+
+// TestGateInXML: a run whose gate did not pass is red, also where no case is.
+func TestGateInXML(t *testing.T) {
+	for name, want := range map[string]string{
+		"lightened":        `<failure message="score 0.750 is below min_score 0.9, by base&#39;s weights: 1 weight is lowered here" type="fail">`,
+		"nothing_affected": "",
+		"no_case":          `<error message="there is no case" type="undetermined">`,
+	} {
+		s := map[string]*reporttest.Scenario{
+			"lightened": reporttest.Lightened(), "nothing_affected": reporttest.NothingAffected(), "no_case": reporttest.New(),
+		}[name]
+		var b bytes.Buffer
+		if err := Write(&b, reporters.Compare(s.In)); err != nil {
+			t.Fatal(err)
+		}
+		conforms(t, b.Bytes())
+		_, gate, found := strings.Cut(b.String(), `<testcase name="gate" classname="gavel.gate"`)
+		if found != (want != "") || !strings.Contains(gate, want) {
+			t.Errorf("%s: %s, want %q", name, gate, want)
+		}
+	}
 }
