@@ -33,8 +33,11 @@ type Execution struct {
 	ID string
 	// Scrub removes secrets from what is kept.
 	Scrub func(string) string
-	// Record is told every live reply; nil records nothing.
+	// Record is told every reply that the report rests on, live or stored; nil
+	// records nothing. Untold is told the keys of the cases of which a stored
+	// reply is no longer there; nil hears nothing.
 	Record func(name, requestDigest string, req target.Request, reply target.Reply)
+	Untold func(key string)
 	// Observe is told how the run goes on; nil hears nothing. Calls do not
 	// overlap.
 	Observe func(Progress)
@@ -71,7 +74,7 @@ type Execution struct {
 // Progress tells how many cases are done.
 type Progress struct {
 	Done, Total int
-	// Key is the case that ended, with its outcome; nil at the start.
+	// Outcome is that of the case that ended; nil at the start.
 	Outcome *run.Outcome
 	// Base is true while base is measured.
 	Base bool
@@ -128,6 +131,9 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 		if err := p.judge(ctx, e, &in); err != nil {
 			return nil, err
 		}
+		if err := p.retell(ctx, e, &in); err != nil {
+			return nil, err
+		}
 	}
 	in.Notices = append(in.Notices, p.vanished()...)
 	in.Duration = p.Now().Sub(start)
@@ -153,6 +159,9 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 		e.Breakers = &limit.Breakers{}
 	}
 	progress := Progress{Total: len(head) + len(base)}
+	if e.Observe != nil && progress.Total > 0 {
+		e.Observe(progress)
+	}
 	observe := func(base bool) func(run.Event) {
 		return func(ev run.Event) {
 			if e.Observe == nil || ev.Outcome == nil {
@@ -260,10 +269,7 @@ func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
 		if r.Head == nil || r.Head.Skip != "" || r.Base == nil || r.Base.Skip != "" || len(r.Reasons) == 0 {
 			continue
 		}
-		name := r.Base.Target
-		if name == "" {
-			name = p.Base.Config.DefaultTarget
-		}
+		name := p.baseTarget(r)
 		if _, ok := known[r.Base.ID()]; ok || r.MovedFrom != "" || !measurable(p.Base.Config.Targets[name]) {
 			continue
 		}
@@ -290,19 +296,29 @@ func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job
 	if err != nil {
 		return nil, err
 	}
-	trust := p.HeadTrust
-	if p.Base != nil && s.Commit == p.Base.Commit {
-		trust = p.BaseTrust
-	}
 	var programs evalcase.Programs
 	if e.Programs != nil {
 		programs = e.Programs(s)
 	}
-	return run.Run(ctx, run.Config{
-		Ledger: p.Ledger, Trust: trust, Programs: programs, Targets: targets, Roles: RoleTargets(s.Config.Roles),
+	outcomes, err := run.Run(ctx, run.Config{
+		Ledger: p.Ledger, Trust: p.trust(s), Programs: programs, Targets: targets, Roles: RoleTargets(s.Config.Roles),
 		Purse: e.purse, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control,
 		Breakers: e.Breakers, Now: p.Now,
 	}, jobs)
+	for _, o := range outcomes {
+		if o.Untold {
+			e.untold(o.Key)
+		}
+	}
+	return outcomes, err
+}
+
+// trust is what is written into the entries of a state.
+func (p *Prepared) trust(s State) ledger.Trust {
+	if p.Base != nil && s.Commit == p.Base.Commit {
+		return p.BaseTrust
+	}
+	return p.HeadTrust
 }
 
 // revision is what a deployed agent has to run; a working tree has none.

@@ -132,6 +132,9 @@ func (w *witness) program(_ context.Context, p evaluator.Program, stdin []byte) 
 }
 
 func (w *witness) outcome(p controller.Progress) {
+	if p.Outcome == nil {
+		return // the run begins
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.costs == nil {

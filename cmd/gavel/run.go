@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -15,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/junit"
+	"github.com/gavel-evals/gavel/reporters/artifact"
+	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
@@ -60,29 +61,50 @@ func (a *app) run(ctx context.Context, w *workspace, book *ledger.Ledger, f runF
 	if err := a.printProblems(w.files, prepared.Problems); err != nil {
 		return err
 	}
+	files := a.files(f)
+	if err := artifact.Check(files...); err != nil {
+		return usageError("%w", err)
+	}
 	report, err := a.execute(ctx, prepared, f.record, controller.Execution{ConfigDiff: prepared.ConfigChange()})
-	if err != nil {
+	if report == nil {
 		return err
 	}
-	if err := a.writeReport(report, f); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
+	// The verdict is paid for: it is told whatever becomes of the files.
+	err = errors.Join(err, a.printReport(report), artifact.Write(report, files...))
+	switch {
+	case ctx.Err() != nil:
+		if err != nil {
+			a.note(err.Error())
+		}
 		return errInterrupted
+	case err != nil:
+		return &exitError{max(exitInternal, report.ExitCode()), err}
 	}
 	return exitOf(report.ExitCode())
 }
 
+// files are what is written besides the report.
+func (a *app) files(f runFlags) (files []artifact.File) {
+	if f.junit != "" {
+		files = append(files, artifact.JUnit(a.path(f.junit)))
+	}
+	if f.markdown != "" {
+		files = append(files, artifact.Markdown(a.path(f.markdown)))
+	}
+	return files
+}
+
 // execute carries a plan out with a progress line on stderr, and stores the
-// report.
-func (a *app) execute(ctx context.Context, p *controller.Prepared, record string, e controller.Execution) (report *reporters.Report, err error) {
+// report, which it gives even where that, or what was recorded, could not be
+// written.
+func (a *app) execute(ctx context.Context, p *controller.Prepared, record string, e controller.Execution) (report *reporters.Report, unwritten error) {
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
 	programs, err := a.programs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, programs.Close()) }()
+	defer func() { unwritten = errors.Join(unwritten, programs.Close()) }()
 	e.ID, e.Scrub, e.Breakers = controller.NewID(), p.Scrub(), a.breakers
 	e.Programs, e.Withhold = programs.Judges, programs.Withhold(p, e.Withhold)
 	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
@@ -108,9 +130,11 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 		}
 	}
 	if record != "" {
-		recorders := target.NewRecorders(a.path(record), e.Scrub)
-		e.Record = recorders.Record
-		defer func() { err = errors.Join(err, recorders.Close()) }()
+		done, err := a.record(p, record, &e)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { unwritten = errors.Join(unwritten, done()) }()
 	}
 	started := p.Now()
 	report, err = p.Execute(ctx, e)
@@ -125,22 +149,29 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 	return report, p.Store(context.WithoutCancel(ctx), e, report, started)
 }
 
-func (a *app) writeReport(report *reporters.Report, f runFlags) error {
-	if f.junit != "" {
-		out, err := os.Create(a.path(f.junit))
-		if err != nil {
-			return fmt.Errorf("write the JUnit report: %w", err)
-		}
-		if err := errors.Join(junit.Write(out, report), out.Close()); err != nil {
-			return fmt.Errorf("write %s: %w", f.junit, err)
-		}
+// record has the replies of every target written to its file in a folder. done
+// writes the files, and names the cases that they lack.
+func (a *app) record(p *controller.Prepared, folder string, e *controller.Execution) (done func() error, err error) {
+	targets := slices.Collect(maps.Keys(p.Head.Config.Targets))
+	recorders, err := target.OpenRecorders(a.path(folder), targets, e.Scrub)
+	if err != nil {
+		return nil, usageError("--record %s: %w", folder, err)
 	}
-	if f.markdown != "" {
-		text := comment.Markdown(report, comment.Options{})
-		if err := os.WriteFile(a.path(f.markdown), []byte(text), 0o644); err != nil {
-			return fmt.Errorf("write the comment: %w", err)
+	var untold []string
+	e.Record, e.Untold = recorders.Record, func(key string) { untold = append(untold, key) }
+	return func() error {
+		if n := len(untold); n > 0 {
+			a.note(fmt.Sprintf("the recordings lack %s whose stored calls are gone, such as %s; judge %s again without the ledger, as with --ledger new.db",
+				phrase.Count(n, "case"), untold[0], phrase.Verb(n, "it", "them")))
 		}
-	}
+		if err := recorders.Close(); err != nil {
+			return fmt.Errorf("--record %s: %w", folder, err)
+		}
+		return nil
+	}, nil
+}
+
+func (a *app) printReport(report *reporters.Report) error {
 	if a.json {
 		return a.print(report)
 	}

@@ -29,6 +29,8 @@ type trio struct {
 	// marks are what the judge gives to outputs of a system prompt, by turn.
 	marks   map[string][]int
 	prompts []string
+	// record is told of replies; nil tells nobody.
+	record func(name, digest string, req target.Request, reply target.Reply)
 }
 
 func newTrio(t *testing.T) *trio {
@@ -60,24 +62,30 @@ func newTrio(t *testing.T) *trio {
 
 func (tr *trio) hold(t *testing.T, c *schema.Case) run.Outcome {
 	t.Helper()
-	operator := ledger.Trust{Level: ledger.LevelOperator}
-	roles := map[schema.Role]string{schema.Judge: "judge", schema.GeminiEditor: "editor", schema.ClaudeEditor: "editor"}
-	model := func(name string) config.Target { return config.Target{Name: name, Kind: config.Model, Concurrency: 1} }
-	out, err := run.Run(t.Context(), run.Config{
-		Ledger: tr.book, Trust: operator, Roles: roles,
-		Targets: map[string]run.Target{
-			"bot":    {Target: tr.agent, Config: tr.cfg},
-			"judge":  {Target: tr.judge, Config: model("judge")},
-			"editor": {Target: tr.editor, Config: model("editor")},
-		},
-	}, []run.Job{{
-		Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator},
-		Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot", Roles: roles}),
-	}})
+	cfg, job := tr.job(c)
+	out, err := run.Run(t.Context(), cfg, []run.Job{job})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out[0]
+}
+
+// job is what a case is run with.
+func (tr *trio) job(c *schema.Case) (run.Config, run.Job) {
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	roles := map[schema.Role]string{schema.Judge: "judge", schema.GeminiEditor: "editor", schema.ClaudeEditor: "editor"}
+	model := func(name string) config.Target { return config.Target{Name: name, Kind: config.Model, Concurrency: 1} }
+	return run.Config{
+			Ledger: tr.book, Trust: operator, Roles: roles, Record: tr.record,
+			Targets: map[string]run.Target{
+				"bot":    {Target: tr.agent, Config: tr.cfg},
+				"judge":  {Target: tr.judge, Config: model("judge")},
+				"editor": {Target: tr.editor, Config: model("editor")},
+			},
+		}, run.Job{
+			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator},
+			Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot", Roles: roles}),
+		}
 }
 
 // decided reports whether the ledger has a decision on the case.

@@ -62,8 +62,8 @@ type Config struct {
 	// Scrub removes secrets from replies before they are kept. Defaults to
 	// keeping them as they are.
 	Scrub func(string) string
-	// Record, when set, is told every live reply of the target of that name. It
-	// may be called by several goroutines at once.
+	// Record, when set, is told every reply of the target of that name, also
+	// those that are stored. It may be called by several goroutines at once.
 	Record func(name, requestDigest string, req target.Request, reply target.Reply)
 	// Observe, when set, is told what happens. Calls do not overlap.
 	Observe func(Event)
@@ -105,6 +105,9 @@ type Outcome struct {
 	Transcripts []verdict.Transcript
 	// Stopped is true when the run was cancelled before the case ended.
 	Stopped bool
+	// Untold is true where stored replies were to be recorded and are no longer
+	// there.
+	Untold bool
 	// Unrun says which budget was too small to judge the case, or which target
 	// is down; empty where it was judged.
 	Unrun string
@@ -165,6 +168,8 @@ type runner struct {
 	// room is how many samples of one series are under way at once: twice the
 	// calls that all targets together take.
 	room int
+	// retelling is set where nothing is called or stored, see Retell.
+	retelling bool
 	// interest is what the run wants of the ledger.
 	interest *ledger.Interest
 

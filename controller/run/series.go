@@ -85,7 +85,7 @@ func (s *series) run(ctx context.Context) error {
 		}
 		t.place = s.first + i
 		s.trials = append(s.trials, t)
-		if !t.judged {
+		if !t.judged || s.Record != nil {
 			group.Go(guarded(func() error { return s.take(ctx, t) }))
 		}
 	}
@@ -146,8 +146,12 @@ func (k *stock) trial(i int) *trial {
 	return t
 }
 
-// take drives and measures a sample as far as it is not stored.
+// take drives and measures a sample as far as it is not stored. What is stored
+// is told of where replies are recorded.
 func (s *series) take(ctx context.Context, t *trial) error {
+	if err := s.tell(ctx, t); err != nil || t.judged {
+		return err
+	}
 	if err := s.down(t); err != nil {
 		s.refused(err)
 		return t.fail(ctx, err)
@@ -286,7 +290,7 @@ func (s *series) save(ctx context.Context, decision *ledger.Decision) error {
 			o.Samples = append(o.Samples, ledger.Judgement{Sample: t.sample, Usage: t.made})
 		}
 	}
-	if len(o.Executions) == 0 && len(o.Samples) == 0 && decision == nil {
+	if s.retelling || len(o.Executions) == 0 && len(o.Samples) == 0 && decision == nil {
 		return nil
 	}
 	// What was paid for is kept even if the run is being cancelled.

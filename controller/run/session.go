@@ -185,7 +185,12 @@ func (s *session) ask(ctx context.Context, role, name string, req target.Request
 	key := ledger.CallKey{Digest: s.digest, Ordinal: s.ordinal, Role: role, Attempt: s.attempt, Seq: s.seq}
 	s.seq++
 	if reply, ok := s.recall(key, digest); ok {
+		s.record(name, digest, req, reply)
 		return reply, nil
+	}
+	if s.retelling {
+		s.untold.Store(true)
+		return target.Reply{}, errUntold
 	}
 	s.live = true
 	if err := s.forget(ctx, key); err != nil {
@@ -197,9 +202,7 @@ func (s *session) ask(ctx context.Context, role, name string, req target.Request
 	}
 	reply = reply.Scrubbed(s.Scrub)
 	s.spent = s.spent.Add(reply.Usage)
-	if s.Record != nil {
-		s.Record(name, digest, req, reply)
-	}
+	s.record(name, digest, req, reply)
 	return reply, s.journal(ctx, key, digest, req, reply)
 }
 
@@ -234,7 +237,7 @@ func (s *session) forget(ctx context.Context, key ledger.CallKey) error {
 func (s *session) unlessSpoilt(ctx context.Context, calls func() error) error {
 	err := calls()
 	var store *storeError
-	if err == nil || s.live || s.seq == 0 || ctx.Err() != nil || errors.As(err, &store) {
+	if err == nil || s.live || s.retelling || s.seq == 0 || ctx.Err() != nil || errors.As(err, &store) {
 		return err
 	}
 	key := ledger.CallKey{Digest: s.digest, Ordinal: s.ordinal}

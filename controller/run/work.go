@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,6 +27,8 @@ type work struct {
 	contest  *verdict.Contest
 	// stuck says why an attempt that was due could not begin.
 	stuck string
+	// untold is set where a reply that was to be recorded is not stored.
+	untold atomic.Bool
 
 	counting sync.Mutex
 	// spent and made are what calls cost that belong to no sample, unrun says
@@ -45,13 +48,8 @@ func (w *work) judgeAll(ctx context.Context) (Outcome, error) {
 	}
 	defer w.claim.Done()
 	w.observe(Event{Key: w.job.Case.Key})
-	if err := w.begin(ctx); err != nil {
+	if err := w.attemptAll(ctx); err != nil {
 		return Outcome{}, err
-	}
-	for w.due() {
-		if err := w.again(ctx); err != nil {
-			return Outcome{}, err
-		}
 	}
 	if lost(ctx, nil) {
 		return Outcome{}, ledger.ErrLeaseLost
@@ -62,6 +60,19 @@ func (w *work) judgeAll(ctx context.Context) (Outcome, error) {
 	}
 	w.observe(Event{Key: w.job.Case.Key, Outcome: &out})
 	return out, nil
+}
+
+// attemptAll makes the attempts that the case needs.
+func (w *work) attemptAll(ctx context.Context) error {
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	for w.due() {
+		if err := w.again(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // admit waits for the case's turn and lets it in as far as the budget goes.
@@ -177,7 +188,10 @@ func (w *work) soFar() verdict.Usage {
 // outcome sums up the attempts.
 func (w *work) outcome() Outcome {
 	last := w.last()
-	out := Outcome{Key: w.job.Case.Key, Result: last.result, Spent: w.spent, Made: w.made, GivenUp: w.givenUp, Stopped: w.stopped()}
+	out := Outcome{
+		Key: w.job.Case.Key, Result: last.result, Spent: w.spent, Made: w.made, GivenUp: w.givenUp,
+		Stopped: w.stopped(), Untold: w.untold.Load(),
+	}
 	for _, s := range w.all() {
 		spent, made, took := s.usage()
 		out.Spent, out.Made, out.Duration = out.Spent.Add(spent), out.Made.Add(made), out.Duration+took

@@ -2,6 +2,8 @@ package target
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 )
@@ -16,10 +18,29 @@ type Recorders struct {
 	errs []error              // guarded by mu
 }
 
-// NewRecorders gives a recorder for each target, in files of the folder; scrub
-// takes secrets out.
-func NewRecorders(dir string, scrub func(string) string) *Recorders {
-	return &Recorders{dir: dir, scrub: scrub, open: map[string]*Recorder{}}
+// OpenRecorders gives a recorder for each target, in files of the folder, which
+// it makes; scrub takes secrets out. It refuses a folder that cannot be written
+// and a recording of the targets that cannot be read, before any call is paid for.
+func OpenRecorders(dir string, targets []string, scrub func(string) string) (*Recorders, error) {
+	r := &Recorders{dir: dir, scrub: scrub, open: map[string]*Recorder{}}
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(dir, ".recording-"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the folder of the recordings cannot be written: %w", err)
+	}
+	for _, name := range targets {
+		rec, err := NewRecorder(filepath.Join(dir, name+".jsonl"), scrub)
+		if err != nil {
+			return nil, err
+		}
+		r.open[name] = rec
+	}
+	return r, nil
 }
 
 // Record takes a reply of a target.

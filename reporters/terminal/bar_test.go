@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -46,4 +48,34 @@ func TestBar(t *testing.T) {
 	if bar.Clear(); out.Len() > 0 {
 		t.Errorf("%q is written where there is no terminal", &out)
 	}
+}
+
+// TestLines: where there is no terminal a line tells every ten seconds how far
+// the run is, whether or not a case ended, and none follows its end.
+func TestLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		bar := NewBar(&out)
+		for range 2 { // a Bar serves several runs
+			out.Reset()
+			bar.Show(Step{"head", 0, 1200, ""})
+			time.Sleep(9 * time.Second)
+			bar.Show(Step{"head", 1, 1200, verdict.Pass})
+			synctest.Wait()
+			if out.Len() > 0 {
+				t.Errorf("%q is written within ten seconds", &out)
+			}
+			time.Sleep(12 * time.Second)
+			bar.Show(Step{"base", 1200, 1200, verdict.Fail})
+			time.Sleep(10 * time.Second)
+			bar.Clear()
+			time.Sleep(time.Minute)
+		}
+		want := "head: 1 of 1,200 cases done after 10 s: 2 passed, 1 failed, 0 errors\n" +
+			"head: 1 of 1,200 cases done after 20 s: 2 passed, 1 failed, 0 errors\n" +
+			"base: 1,200 of 1,200 cases done after 30 s: 2 passed, 2 failed, 0 errors\n"
+		if out.String() != want {
+			t.Errorf("%s, want\n%s", &out, want)
+		}
+	})
 }

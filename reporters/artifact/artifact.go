@@ -1,0 +1,89 @@
+// Package artifact writes the files that a run leaves besides its report, such
+// as JUnit XML. Most callers [Check] them before the run and [Write] them after.
+package artifact
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/junit"
+)
+
+// A File is one of them.
+type File struct {
+	// Flag is what asked for it, such as --junit; Path is where it goes.
+	Flag, Path string
+	// Render writes the report in the form of the file.
+	Render func(io.Writer, *reporters.Report) error
+}
+
+// JUnit is the report as JUnit XML.
+func JUnit(path string) File { return File{Flag: "--junit", Path: path, Render: junit.Write} }
+
+// Markdown is the comment that a pull request would get.
+func Markdown(path string) File {
+	return File{Flag: "--markdown", Path: path, Render: func(w io.Writer, r *reporters.Report) error {
+		_, err := io.WriteString(w, comment.Markdown(r, comment.Options{}))
+		return err
+	}}
+}
+
+// Check makes the folders of the files and opens each file for writing, so that
+// a run which is paid for does not end in a path that cannot be written. It
+// leaves the content of files as it is. Its errors name the flag and what to
+// write instead.
+func Check(files ...File) error {
+	var errs []error
+	for _, f := range files {
+		if err := f.check(); err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", f.Flag, f.Path, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (f File) check() error {
+	if info, err := os.Stat(f.Path); err == nil && info.IsDir() {
+		return fmt.Errorf("it is a folder; name a file in it, such as %s", filepath.Join(f.Path, "report"))
+	}
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+		return fmt.Errorf("the folder cannot be made; name a file where you may write: %w", err)
+	}
+	_, err := os.Lstat(f.Path)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	out, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("it cannot be written; name a file where you may write: %w", err)
+	}
+	err = out.Close()
+	if isNew {
+		err = errors.Join(err, os.Remove(f.Path))
+	}
+	return err
+}
+
+// Write writes the files. One that cannot be written keeps none of the others
+// from being written.
+func Write(r *reporters.Report, files ...File) error {
+	var errs []error
+	for _, f := range files {
+		if err := f.write(r); err != nil {
+			errs = append(errs, fmt.Errorf("%s: write %s: %w", f.Flag, f.Path, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (f File) write(r *reporters.Report) error {
+	out, err := os.Create(f.Path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Render(out, r), out.Close())
+}

@@ -1,0 +1,68 @@
+package artifact_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/artifact"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
+)
+
+func TestCheckMakesFoldersAndLeavesFiles(t *testing.T) {
+	dir := t.TempDir()
+	old, fresh := filepath.Join(dir, "old.xml"), filepath.Join(dir, "a", "b", "new.md")
+	if err := os.WriteFile(old, []byte("of yesterday"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := artifact.Check(artifact.JUnit(old), artifact.Markdown(fresh)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(old); err != nil || string(text) != "of yesterday" {
+		t.Errorf("the old file is %q, %v", text, err)
+	}
+	if _, err := os.Stat(fresh); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the new file is there before the run: %v", err)
+	}
+	r := reporters.Compare(reporttest.Regressions().In)
+	if err := artifact.Write(r, artifact.JUnit(old), artifact.Markdown(fresh)); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{old: "<testsuites name=\"gavel\"", fresh: "### ❌ 2 regressions"} {
+		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s lacks %q: %v", file, want, err)
+		}
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err := artifact.Check(artifact.JUnit(dir), artifact.Markdown(filepath.Join(dir, "file", "x.md")))
+	for _, want := range []string{"--junit " + dir + ": it is a folder; name a file in it", "--markdown ", "the folder cannot be made; name a file where you may write"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v lacks %q", err, want)
+		}
+	}
+}
+
+// TestWriteGoesOn: what one file cannot take is in the others all the same.
+func TestWriteGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	full := artifact.JUnit(filepath.Join(dir, "full.xml"))
+	full.Render = func(io.Writer, *reporters.Report) error { return errors.New("no space left") }
+	other := filepath.Join(dir, "comment.md")
+	err := artifact.Write(reporters.Compare(reporttest.NothingAffected().In), full, artifact.Markdown(other))
+	if err == nil || !strings.Contains(err.Error(), "--junit: write ") || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("%v", err)
+	}
+	if text, err := os.ReadFile(other); err != nil || len(text) == 0 {
+		t.Errorf("the other file: %v", err)
+	}
+}
