@@ -1,10 +1,10 @@
 package controller
 
 import (
-	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/quote"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/purse"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/planned"
 )
@@ -27,15 +27,15 @@ func (p *Prepared) Estimate() Estimate {
 	}
 	var out Estimate
 	usd, known := 0.0, true
-	add := func(q quote) {
-		out.Calls, out.Again = out.Calls+q.calls, out.Again+q.again
-		usd += q.usd
-		known = known && !q.unpriced
+	add := func(q quote.Quote) {
+		out.Calls, out.Again = out.Calls+q.Calls, out.Again+q.Again
+		usd += q.USD
+		known = known && !q.Unpriced
 	}
 	rows := p.rowsByHead()
 	for _, job := range p.headJobs() {
 		q := p.quoteHead(rows[job.Case.ID()], job)
-		if q.calls > 0 {
+		if q.Calls > 0 {
 			out.Cases++
 		}
 		add(q)
@@ -61,10 +61,10 @@ func (p *Prepared) rowsByHead() map[string]*plan.Row {
 
 // quoteHead says what a case of head will take. What it took at base is the
 // best guess.
-func (p *Prepared) quoteHead(r *plan.Row, job run.Job) quote {
+func (p *Prepared) quoteHead(r *plan.Row, job run.Job) quote.Quote {
 	q := newQuote(p.Head.Config, job, r.Known)
 	if d, ok := p.baseStored[r.BaseDigests.D]; ok {
-		q.learn(d, job.Case)
+		q.Learn(d, job.Case)
 	}
 	return q
 }
@@ -73,20 +73,15 @@ func (p *Prepared) quoteHead(r *plan.Row, job run.Job) quote {
 func (p *Prepared) need(head, base []run.Job) {
 	rows := p.rowsByHead()
 	for i := range head {
-		head[i].Need = p.quoteHead(rows[head[i].Case.ID()], head[i]).need()
+		q := p.quoteHead(rows[head[i].Case.ID()], head[i])
+		head[i].Need = q.Need()
 	}
 	for i := range base {
-		base[i].Need = newQuote(p.Base.Config, base[i], plan.Known{}).need()
+		q := newQuote(p.Base.Config, base[i], plan.Known{})
+		base[i].Need = q.Need()
 	}
 }
 
-// need is the quote as a budget sees it.
-func (q quote) need() purse.Need {
-	likely := ledger.Amount{Calls: int64(q.calls), Tokens: q.tokens, USD: q.usd}
-	n := purse.Need{Likely: likely, Peak: likely.Plus(q.slack)}
-	n.Least = n.Peak
-	if least := q.least; least != nil {
-		n.Least = ledger.Amount{Calls: int64(least.calls), Tokens: least.tokens, USD: least.usd}.Plus(least.slack)
-	}
-	return n
+func newQuote(cfg *config.Config, job run.Job, known plan.Known) quote.Quote {
+	return quote.New(cfg, RoleTargets(cfg.Roles), job, known)
 }

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/recording"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -17,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/artifact"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
@@ -61,7 +58,7 @@ func (a *app) run(ctx context.Context, w *workspace, book *ledger.Ledger, f runF
 	if err := a.printProblems(w.files, prepared.Problems); err != nil {
 		return err
 	}
-	files := a.files(f)
+	files := artifact.Files(a.path, f.junit, f.markdown)
 	if err := artifact.Check(files...); err != nil {
 		return usageError("%w", err)
 	}
@@ -81,17 +78,6 @@ func (a *app) run(ctx context.Context, w *workspace, book *ledger.Ledger, f runF
 		return &exitError{max(exitInternal, report.ExitCode()), err}
 	}
 	return exitOf(report.ExitCode())
-}
-
-// files are what is written besides the report.
-func (a *app) files(f runFlags) (files []artifact.File) {
-	if f.junit != "" {
-		files = append(files, artifact.JUnit(a.path(f.junit)))
-	}
-	if f.markdown != "" {
-		files = append(files, artifact.Markdown(a.path(f.markdown)))
-	}
-	return files
 }
 
 // execute carries a plan out with a progress line on stderr, and stores the
@@ -130,9 +116,9 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 		}
 	}
 	if record != "" {
-		done, err := a.record(p, record, &e)
+		done, err := recording.Of(&e, p, a.path(record))
 		if err != nil {
-			return nil, err
+			return nil, usageError("--record %s: %w", record, err)
 		}
 		defer func() { unwritten = errors.Join(unwritten, done()) }()
 	}
@@ -147,28 +133,6 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 	}
 	// What is known is stored and shown even when the run was interrupted.
 	return report, p.Store(context.WithoutCancel(ctx), e, report, started)
-}
-
-// record has the replies of every target written to its file in a folder. done
-// writes the files, and names the cases that they lack.
-func (a *app) record(p *controller.Prepared, folder string, e *controller.Execution) (done func() error, err error) {
-	targets := slices.Collect(maps.Keys(p.Head.Config.Targets))
-	recorders, err := target.OpenRecorders(a.path(folder), targets, e.Scrub)
-	if err != nil {
-		return nil, usageError("--record %s: %w", folder, err)
-	}
-	var untold []string
-	e.Record, e.Untold = recorders.Record, func(key string) { untold = append(untold, key) }
-	return func() error {
-		if n := len(untold); n > 0 {
-			a.note(fmt.Sprintf("the recordings lack %s whose stored calls are gone, such as %s; judge %s again without the ledger, as with --ledger new.db",
-				phrase.Count(n, "case"), untold[0], phrase.Verb(n, "it", "them")))
-		}
-		if err := recorders.Close(); err != nil {
-			return fmt.Errorf("--record %s: %w", folder, err)
-		}
-		return nil
-	}, nil
 }
 
 func (a *app) printReport(report *reporters.Report) error {

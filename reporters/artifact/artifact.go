@@ -34,6 +34,17 @@ func Markdown(path string) File {
 	}}
 }
 
+// Files are those that are named, at the places that at gives for their names.
+func Files(at func(string) string, junit, markdown string) (files []File) {
+	for _, f := range []File{JUnit(junit), Markdown(markdown)} {
+		if f.Path != "" {
+			f.Path = at(f.Path)
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
 // Check makes the folders of the files and opens each file for writing, so that
 // a run which is paid for does not end in a path that cannot be written. It
 // leaves the content of files as it is. Its errors name the flag and what to

@@ -49,9 +49,12 @@ var rooms = []room{
 		},
 		reason: "a run does the same from every door, so it knows neither git nor forge nor report",
 	},
+	{dir: "controller/quote", sees: []string{
+		"schema", "controller/plan", "controller/config", "controller/ledger", "controller/run",
+	}, reason: "it counts calls before they are made, and makes none"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
-		"controller/source", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "reporters",
+		"controller/source", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "controller/quote", "reporters",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/live", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",

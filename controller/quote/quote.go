@@ -1,4 +1,6 @@
-package controller
+// Package quote says what judging a case will take before it is judged: calls,
+// tokens and money, by what the case is made of and by what it took before.
+package quote
 
 import (
 	"cmp"
@@ -24,15 +26,15 @@ const (
 	usualTurns = 5
 )
 
-// A quote is what judging one case will take, as far as can be told before.
-type quote struct {
-	calls  int
-	tokens int64
-	usd    float64
-	// unpriced means that usd lacks calls whose price is not known.
-	unpriced bool
-	// again is how many more calls there may be where the case is run again.
-	again int
+// A Quote is what judging one case will take, as far as can be told before.
+type Quote struct {
+	Calls  int
+	Tokens int64
+	USD    float64
+	// Unpriced means that USD lacks calls whose price is not known.
+	Unpriced bool
+	// Again is how many more calls there may be where the case is run again.
+	Again int
 	// whole means that nothing of the case is stored.
 	whole bool
 	// slack is the most by which one of the calls may take more than was
@@ -40,14 +42,15 @@ type quote struct {
 	slack ledger.Amount
 	// least is the quote of a conversation that ends at once; nil where there
 	// is nothing to guess.
-	least *quote
+	least *Quote
 }
 
-// newQuote counts the calls of a case that are not stored yet.
-func newQuote(cfg *config.Config, job run.Job, known plan.Known) quote {
+// New counts the calls of a case that are not stored yet. The targets are those
+// of the configuration, and roles name the ones that judge and extract.
+func New(cfg *config.Config, roles map[schema.Role]string, job run.Job, known plan.Known) Quote {
 	c := job.Case
 	e := estimator{
-		Case: c, target: job.Target, targets: cfg.Targets, roles: RoleTargets(cfg.Roles),
+		Case: c, target: job.Target, targets: cfg.Targets, roles: roles,
 		executions: max(c.Samples()-known.Executed, 0), judgements: max(c.Samples()-known.Judged, 0),
 	}
 	if c.Drive.Simulation == nil {
@@ -59,20 +62,20 @@ func newQuote(cfg *config.Config, job run.Job, known plan.Known) quote {
 	return q
 }
 
-// learn puts what the case took before in the place of what was guessed: what
+// Learn puts what the case took before in the place of what was guessed: what
 // its calls took, and, where all of them are due, how many they were.
-func (q *quote) learn(d ledger.Decision, c *schema.Case) {
+func (q *Quote) Learn(d ledger.Decision, c *schema.Case) {
 	before := d.Usage
-	if before.Calls == 0 || q.calls == 0 {
+	if before.Calls == 0 || q.Calls == 0 {
 		return
 	}
 	if q.whole && c.Policy.Retry == nil && d.Samples > 0 {
-		q.calls, q.least = (before.Calls*c.Samples()+d.Samples-1)/d.Samples, nil
+		q.Calls, q.least = (before.Calls*c.Samples()+d.Samples-1)/d.Samples, nil
 	}
-	share := float64(q.calls) / float64(before.Calls)
-	q.tokens = int64(math.Ceil(float64(before.Tokens()) * share))
+	share := float64(q.Calls) / float64(before.Calls)
+	q.Tokens = int64(math.Ceil(float64(before.Tokens()) * share))
 	if before.Unpriced == 0 {
-		q.usd, q.unpriced = before.CostUSD*share, false
+		q.USD, q.Unpriced = before.CostUSD*share, false
 	}
 }
 
@@ -87,8 +90,8 @@ type estimator struct {
 }
 
 // quote sums up the case with conversations of so many replies of the target.
-func (e *estimator) quote(turns int) quote {
-	q := quote{whole: e.executions == e.Samples() && e.judgements == e.Samples()}
+func (e *estimator) quote(turns int) Quote {
+	q := Quote{whole: e.executions == e.Samples() && e.judgements == e.Samples()}
 	// What was said before is sent again with every message of a conversation.
 	said := e.said() + int64(turns-1)*replyTokens*charactersPerToken
 	sides := 1
@@ -103,18 +106,18 @@ func (e *estimator) quote(turns int) quote {
 	for _, ev := range e.Evaluators {
 		e.judge(&q, ev.Spec, sides*e.judgements, question)
 	}
-	first := q.calls / sides
+	first := q.Calls / sides
 	if e.Rival != nil && e.Rival.Comparison != nil {
 		e.judge(&q, e.Rival.Comparison, e.judgements, question)
 	}
 	if retry := e.Policy.Retry; retry != nil && e.executions > 0 {
-		q.again = retry.Most * (first + len(e.Policy.Roles()))
+		q.Again = retry.Most * (first + len(e.Policy.Roles()))
 	}
 	return q
 }
 
 // judge adds the calls of an evaluator that measures so many samples.
-func (e *estimator) judge(q *quote, spec schema.Spec, samples int, characters int64) {
+func (e *estimator) judge(q *Quote, spec schema.Spec, samples int, characters int64) {
 	for _, role := range spec.Roles() {
 		e.add(q, e.roles[role], samples, characters)
 	}
@@ -126,23 +129,23 @@ func (e *estimator) judge(q *quote, spec schema.Spec, samples int, characters in
 }
 
 // add counts n calls of so many characters to a target.
-func (e *estimator) add(q *quote, name string, n int, characters int64) {
+func (e *estimator) add(q *Quote, name string, n int, characters int64) {
 	if n == 0 {
 		return
 	}
-	q.calls += n
+	q.Calls += n
 	t := e.targets[name]
 	if t.Provider == config.Replay || t.Provider == config.Mock {
 		return // they call nobody
 	}
 	one := ledger.Amount{Tokens: characters/charactersPerToken + replyTokens}
 	if t.Price == nil {
-		q.unpriced = true
+		q.Unpriced = true
 	} else {
 		one.USD = t.Price.Cost(characters/charactersPerToken, replyTokens)
 	}
-	q.tokens += int64(n) * one.Tokens
-	q.usd += float64(n) * one.USD
+	q.Tokens += int64(n) * one.Tokens
+	q.USD += float64(n) * one.USD
 	slack := purse.Most(t, characters).Rest(one)
 	q.slack = ledger.Amount{Tokens: max(q.slack.Tokens, slack.Tokens), USD: max(q.slack.USD, slack.USD)}
 }
@@ -157,4 +160,15 @@ func (e *estimator) said() int64 {
 		n += len(t.Description) + len(t.Parameters)
 	}
 	return int64(n)
+}
+
+// Need is the quote as a budget sees it.
+func (q *Quote) Need() purse.Need {
+	likely := ledger.Amount{Calls: int64(q.Calls), Tokens: q.Tokens, USD: q.USD}
+	n := purse.Need{Likely: likely, Peak: likely.Plus(q.slack)}
+	n.Least = n.Peak
+	if least := q.least; least != nil {
+		n.Least = ledger.Amount{Calls: int64(least.Calls), Tokens: least.Tokens, USD: least.USD}.Plus(least.slack)
+	}
+	return n
 }

@@ -1,0 +1,35 @@
+// Package recording has the replies of a run written for replay.
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/reporters/phrase"
+)
+
+// Of has the replies of every target of an execution written to a file of its
+// own in a folder, which it makes. It refuses what cannot be written or read
+// before the first call. close writes the files; its error also names the cases
+// that they lack.
+func Of(e *controller.Execution, p *controller.Prepared, folder string) (close func() error, err error) {
+	targets := slices.Collect(maps.Keys(p.Head.Config.Targets))
+	recorders, err := target.OpenRecorders(folder, targets, e.Scrub)
+	if err != nil {
+		return nil, err
+	}
+	var untold []string
+	e.Record, e.Untold = recorders.Record, func(key string) { untold = append(untold, key) }
+	return func() error {
+		err := recorders.Close()
+		if n := len(untold); n > 0 {
+			err = errors.Join(err, fmt.Errorf("the recordings lack %s whose stored calls are gone, such as %s; judge %s without what is stored, as with --ledger new.db",
+				phrase.Count(n, "case"), untold[0], phrase.Verb(n, "it", "them")))
+		}
+		return err
+	}, nil
+}
