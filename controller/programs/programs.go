@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -46,7 +45,7 @@ type Runner struct {
 	open func() (*sandbox.Box, error)
 
 	mu    sync.Mutex // guards trees
-	trees map[string]string
+	trees map[string]*sandbox.Folder
 }
 
 // New prepares to run programs; nothing is done before one is there. ctx bounds
@@ -63,7 +62,7 @@ func New(ctx context.Context, cfg Config) *Runner {
 		}
 		return box, err
 	}
-	return &Runner{open: sync.OnceValues(open), trees: map[string]string{}}
+	return &Runner{open: sync.OnceValues(open), trees: map[string]*sandbox.Folder{}}
 }
 
 // Withhold adds the cases whose programs cannot be run here to those that are
@@ -97,18 +96,20 @@ func (r *Runner) tree(ctx context.Context, s controller.State) (string, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if dir, ok := r.trees[s.Commit]; ok {
-		return dir, nil
+	if folder, ok := r.trees[s.Commit]; ok {
+		return folder.Path, nil
 	}
-	dir, err := os.MkdirTemp("", "gavel-tree-")
-	if err == nil {
-		err = gitrepo.ExportFiles(ctx, s.FS, dir, gitrepo.Export{MaxFiles: maxTreeFiles, MaxBytes: maxTree, LeaveOut: true})
-	}
+	fault := func(err error) error { return fmt.Errorf("export %.12s for its programs: %w", s.Commit, err) }
+	folder, err := sandbox.NewFolder("", "tree")
 	if err != nil {
-		return "", errors.Join(fmt.Errorf("export %.12s for its programs: %w", s.Commit, err), os.RemoveAll(dir))
+		return "", fault(err)
 	}
-	r.trees[s.Commit] = dir
-	return dir, nil
+	err = gitrepo.ExportFiles(ctx, s.FS, folder.Path, gitrepo.Export{MaxFiles: maxTreeFiles, MaxBytes: maxTree, LeaveOut: true})
+	if err != nil {
+		return "", errors.Join(fault(err), folder.Remove())
+	}
+	r.trees[s.Commit] = folder
+	return folder.Path, nil
 }
 
 // Judges runs the programs that cases of a state are judged by.
@@ -130,8 +131,8 @@ func (r *Runner) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error
-	for _, dir := range r.trees {
-		errs = append(errs, os.RemoveAll(dir))
+	for _, folder := range r.trees {
+		errs = append(errs, folder.Remove())
 	}
 	return errors.Join(errs...)
 }

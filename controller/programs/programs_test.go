@@ -42,8 +42,8 @@ func TestTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range r.trees {
-		if _, err := os.Stat(filepath.Join(dir, "word")); !os.IsNotExist(err) {
-			t.Errorf("%s is left: %v", dir, err)
+		if _, err := os.Stat(filepath.Join(dir.Path, "word")); !os.IsNotExist(err) {
+			t.Errorf("%s is left: %v", dir.Path, err)
 		}
 	}
 }

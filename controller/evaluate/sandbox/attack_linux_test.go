@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -76,6 +77,22 @@ func attacks() map[string]func(weapon) error {
 			_, _, errno = syscall.Syscall(syscall.SYS_SHMCTL, id, 0, 0)
 			return succeeded(errno)
 		},
+		"message queue": func(weapon) error {
+			id, _, errno := syscall.Syscall(syscall.SYS_MSGGET, 0, 0o1600, 0)
+			if errno != 0 {
+				return errno
+			}
+			_, _, errno = syscall.Syscall(syscall.SYS_MSGCTL, id, 0, 0)
+			return succeeded(errno)
+		},
+		"semaphores": func(weapon) error {
+			id, _, errno := syscall.Syscall(syscall.SYS_SEMGET, 0, 1, 0o1600)
+			if errno != 0 {
+				return errno
+			}
+			_, _, errno = syscall.Syscall6(syscall.SYS_SEMCTL, id, 0, 0, 0, 0, 0)
+			return succeeded(errno)
+		},
 		"memory file": func(weapon) error {
 			name := []byte("x\x00")
 			fd, _, errno := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name[0])), 0, 0)
@@ -135,6 +152,14 @@ func serveAttack() bool {
 		// Its parent is who started it, for whom numbers are the same.
 		err := syscall.Kill(os.Getppid(), syscall.SIGKILL)
 		fmt.Println("alive", err)
+	case "calls for namespaces":
+		_, _, unshare := syscall.Syscall(syscall.SYS_UNSHARE, syscall.CLONE_NEWUSER, 0, 0)
+		_, _, clone := syscall.Syscall(syscall.SYS_CLONE, syscall.CLONE_NEWUSER|uintptr(syscall.SIGCHLD), 0, 0)
+		if clone == 0 {
+			os.Exit(0) // either of the two
+		}
+		_, _, clone3 := syscall.Syscall(sysClone3, 0, 0, 0)
+		fmt.Println(unshare == syscall.EPERM, clone == syscall.EPERM, clone3 == syscall.ENOSYS, exec.Command("/bin/true").Run())
 	case "trace who waits":
 		const seize = 0x4206
 		_, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, seize, uintptr(os.Getppid()), 0, 0, 0, 0)
@@ -222,6 +247,9 @@ func TestAttacksOnSupervisor(t *testing.T) {
 			}
 			if said, err := attack(t.Context(), box, w, "trace who waits"); err != nil || said != "operation not permitted" {
 				t.Errorf("ptrace: %s, %v", said, err)
+			}
+			if said, err := attack(t.Context(), box, w, "calls for namespaces"); err != nil || said != "true true true <nil>" {
+				t.Errorf("namespaces: %s, %v", said, err)
 			}
 			if said, err := attack(t.Context(), box, w, "kill who waits"); err != nil || !strings.HasPrefix(said, "alive") {
 				t.Errorf("kill: %s, %v", said, err)

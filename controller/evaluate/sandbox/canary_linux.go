@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -52,6 +53,9 @@ func probe(ctx context.Context, policy Policy) (means, []string) {
 	if err != nil {
 		version = 0
 	}
+	if why := alone(); why != "" {
+		return means{}, []string{why}
+	}
 	m := means{Namespaces: true, Landlock: version, Filter: canFilter()}
 	open, err := tryOut(ctx, m, policy)
 	if err != nil && ctx.Err() == nil {
@@ -70,6 +74,32 @@ func probe(ctx context.Context, policy Policy) (means, []string) {
 	return m, open
 }
 
+// alone says why root cannot run programs as somebody else; empty where it can,
+// or need not.
+func alone() string {
+	if os.Geteuid() != 0 || mapped("/proc/self/uid_map", nobody) && mapped("/proc/self/gid_map", nobody) {
+		return ""
+	}
+	return fmt.Sprintf("root is the only user here, as in a rootless container, and programs are run as user %d: "+
+		"give the container a range of 65536 users and groups, or run gavel as another user", nobody)
+}
+
+// mapped reports whether an id is one in this user namespace. What cannot be read
+// is taken to have it.
+func mapped(file string, id int) bool {
+	list, err := os.ReadFile(file)
+	if err != nil {
+		return true
+	}
+	for line := range strings.Lines(string(list)) {
+		var first, outside, size int
+		if n, _ := fmt.Sscan(line, &first, &outside, &size); n == 3 && id >= first && id-first < size {
+			return true
+		}
+	}
+	return false
+}
+
 // noNamespaces says what is missing without them, and what may help.
 func noNamespaces(refused error) string {
 	text := fmt.Sprintf("there are no namespaces of its own (%v), so a file that is deleted while it is open is not limited", refused)
@@ -81,11 +111,12 @@ func noNamespaces(refused error) string {
 
 // tryOut runs the canary under the given means and says what it reached.
 func tryOut(ctx context.Context, m means, policy Policy) ([]string, error) {
-	dir, err := os.MkdirTemp(policy.Scratch, "gavel-canary-")
+	folder, err := NewFolder(policy.Scratch, "canary")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer folder.Remove() //nolint:errcheck // it holds only the bait
+	dir := folder.Path
 	b, closeAll, err := lay(ctx, dir, policy.Network)
 	defer closeAll()
 	if err != nil {

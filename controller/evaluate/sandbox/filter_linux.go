@@ -12,6 +12,7 @@ import (
 // The same on every architecture that has a filter.
 const (
 	sysIOUringSetup = 425
+	sysClone3       = 435
 	sysMemfdSecret  = 447
 )
 
@@ -26,8 +27,14 @@ const (
 const (
 	atNumber = 0
 	atArch   = 4
+	atFlags  = 16     // the low half of the first argument
 	atType   = 16 + 8 // the low half of the second argument
 )
+
+// newNamespaces are the flags of clone(2) that make namespaces: in one of its own
+// a program has every capability.
+const newNamespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUSER |
+	syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | 0x2000000 // CLONE_NEWCGROUP
 
 // refused lists the system calls that a program does not get. They are those
 // that the rest of the sandbox does not see.
@@ -38,7 +45,11 @@ func refused(network bool) []uint32 {
 		// Keys of the user are in none of the namespaces.
 		syscall.SYS_ADD_KEY, syscall.SYS_REQUEST_KEY, syscall.SYS_KEYCTL,
 		// Memory that is counted for no process.
-		sysMemfdCreate, sysMemfdSecret, syscall.SYS_SHMGET,
+		sysMemfdCreate, sysMemfdSecret, syscall.SYS_SHMGET, syscall.SYS_MSGGET, syscall.SYS_SEMGET,
+		// Programs in the kernel, and views of what others do.
+		sysBPF, syscall.SYS_PERF_EVENT_OPEN,
+		// Namespaces of its own, or those of others.
+		syscall.SYS_UNSHARE, sysSetns,
 	}
 	if network {
 		return calls
@@ -67,6 +78,7 @@ func filterProgram(calls []uint32, network bool) []syscall.SockFilter {
 		equal = syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K
 		least = syscall.BPF_JMP | syscall.BPF_JGE | syscall.BPF_K
 		and   = syscall.BPF_ALU | syscall.BPF_AND | syscall.BPF_K
+		any   = syscall.BPF_JMP | syscall.BPF_JSET | syscall.BPF_K
 		reply = syscall.BPF_RET | syscall.BPF_K
 		// x32 numbers its calls from here on, under amd64's name.
 		otherNumbers = 0x40000000
@@ -84,6 +96,15 @@ func filterProgram(calls []uint32, network bool) []syscall.SockFilter {
 	for _, call := range calls {
 		program = append(program, syscall.SockFilter{Code: equal, K: call, Jf: 1}, refuse)
 	}
+	program = append(program,
+		// No filter sees the flags of this one. Callers that hear that there is
+		// none call clone.
+		syscall.SockFilter{Code: equal, K: sysClone3, Jf: 1},
+		syscall.SockFilter{Code: reply, K: filterError | uint32(syscall.ENOSYS)},
+		syscall.SockFilter{Code: equal, K: syscall.SYS_CLONE, Jf: 4},
+		syscall.SockFilter{Code: load, K: atFlags},
+		syscall.SockFilter{Code: any, K: newNamespaces, Jf: 1},
+		refuse, allow)
 	if network {
 		return append(program, allow)
 	}

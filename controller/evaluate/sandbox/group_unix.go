@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"io/fs"
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -27,4 +28,17 @@ func occupied(info fs.FileInfo) int64 {
 		return stat.Blocks * 512 // whatever the file system's own blocks are
 	}
 	return info.Size()
+}
+
+// lock holds a folder for this process and those after it in which the file is
+// open; it fails where another one does.
+func lock(f *os.File) error {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+}
+
+// ours reports whether a folder is the user's, or was given to nobody by root.
+func ours(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	const nobody = 65534
+	return ok && (int(stat.Uid) == os.Geteuid() || os.Geteuid() == 0 && stat.Uid == nobody)
 }

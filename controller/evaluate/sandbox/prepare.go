@@ -19,6 +19,7 @@ type running struct {
 	file string
 	// scratch is a folder for this run alone.
 	scratch string
+	folder  *Folder // that of scratch
 	// readable are the folders and files that it may read.
 	readable []string
 	stdout   *limitedBuffer
@@ -37,12 +38,10 @@ func (b *Box) prepare(p Program) (*running, error) {
 	if r.file, err = b.find(p); err != nil {
 		return nil, err
 	}
-	if r.scratch, err = os.MkdirTemp(b.policy.Scratch, "gavel-scratch-"); err == nil {
-		r.scratch, err = filepath.EvalSymlinks(r.scratch)
-	}
-	if err != nil {
+	if r.folder, err = NewFolder(b.policy.Scratch, "scratch"); err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
 	}
+	r.scratch = r.folder.Path
 	r.Env = slices.Concat([]string{"HOME=" + r.scratch, "TMPDIR=" + r.scratch}, r.Env)
 	r.stderr = &tail{}
 	r.stdout = &limitedBuffer{most: p.Limits.Output, exceeded: func() {
@@ -96,16 +95,22 @@ func variable(env []string, name string) (string, bool) {
 // close removes the scratch folder, also when the program took away the right
 // to do so.
 func (r *running) close() {
-	if os.RemoveAll(r.scratch) == nil {
+	removeAll(r.scratch)
+	_ = r.folder.Remove() // what is left holds only what the program wrote
+}
+
+// removeAll removes a folder, also when a program took away the right to do so.
+func removeAll(path string) {
+	if os.RemoveAll(path) == nil {
 		return
 	}
-	_ = filepath.WalkDir(r.scratch, func(name string, e fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
 		if e != nil && e.IsDir() {
 			return os.Chmod(name, 0o700)
 		}
 		return nil
 	})
-	_ = os.RemoveAll(r.scratch) // what is left holds only what the program wrote
+	_ = os.RemoveAll(path) // what is left holds only what the program wrote
 }
 
 func (r *running) failure(cause string) *Failure {

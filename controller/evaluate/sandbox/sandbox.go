@@ -152,6 +152,7 @@ func Open(ctx context.Context, policy Policy) (*Box, error) {
 			return nil, fmt.Errorf("open the sandbox: the folder %q is not absolute", dir)
 		}
 	}
+	sweep(policy.Scratch, time.Now())
 	b := &Box{policy: policy, mode: policy.Accept}
 	if policy.Accept == Off {
 		return b, nil

@@ -1,0 +1,44 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestAbuse34OneUser opens a sandbox where root is the only user there is, as in
+// a rootless container: what is missing is named.
+func TestAbuse34OneUser(t *testing.T) {
+	const inside = "GAVEL_TEST_ALONE"
+	if os.Getenv(inside) != "" {
+		_, err := Open(t.Context(), Policy{Scratch: t.TempDir()})
+		var unavailable *Unavailable
+		if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "root is the only user here") || !strings.Contains(err.Error(), "65536 users and groups") {
+			t.Errorf("it says %v", err)
+		}
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestAbuse34OneUser$", "-test.v")
+	cmd.Env = append(os.Environ(), inside+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if len(out) == 0 && err != nil {
+		t.Skipf("there are no user namespaces here: %v", err)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestAbuse34OneUser") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,100 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+)
+
+// ask has a filter look at a call, and gives its answer.
+func ask(t *testing.T, program []syscall.SockFilter, arch, number uint32, args ...uint64) string {
+	t.Helper()
+	data := map[uint32]uint32{atNumber: number, atArch: arch}
+	for i, arg := range args {
+		data[uint32(16+8*i)], data[uint32(20+8*i)] = uint32(arg), uint32(arg>>32)
+	}
+	accumulator := uint32(0)
+	for at := 0; at < len(program); at++ {
+		switch in := program[at]; in.Code {
+		case syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS:
+			accumulator = data[in.K]
+		case syscall.BPF_ALU | syscall.BPF_AND | syscall.BPF_K:
+			accumulator &= in.K
+		case syscall.BPF_RET | syscall.BPF_K:
+			if in.K == filterAllow {
+				return "allowed"
+			}
+			return syscall.Errno(in.K &^ filterError).Error()
+		default:
+			met, known := map[uint16]bool{
+				syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K:  accumulator == in.K,
+				syscall.BPF_JMP | syscall.BPF_JGE | syscall.BPF_K:  accumulator >= in.K,
+				syscall.BPF_JMP | syscall.BPF_JSET | syscall.BPF_K: accumulator&in.K != 0,
+			}[in.Code]
+			if !known {
+				t.Fatalf("instruction %d: %+v", at, in)
+			}
+			if at += int(in.Jf); met {
+				at += int(in.Jt) - int(in.Jf)
+			}
+		}
+	}
+	t.Fatal("the filter has no end")
+	return ""
+}
+
+// TestFilter asks the filter about calls that reach what the rest of the sandbox
+// does not see, and about those that every program makes.
+func TestFilter(t *testing.T) {
+	const thread, fork = 0x3d0f00, 0x1200011 // what pthread_create and fork call clone with
+	denied, missing := syscall.EPERM.Error(), syscall.ENOSYS.Error()
+	for name, tt := range map[string]struct {
+		number uint32
+		args   []uint64
+		want   string
+		open   string // with the network, where that differs
+	}{
+		"msgget":                 {syscall.SYS_MSGGET, nil, denied, ""},
+		"semget":                 {syscall.SYS_SEMGET, nil, denied, ""},
+		"shmget":                 {syscall.SYS_SHMGET, nil, denied, ""},
+		"bpf":                    {sysBPF, nil, denied, ""},
+		"perf_event_open":        {syscall.SYS_PERF_EVENT_OPEN, nil, denied, ""},
+		"unshare":                {syscall.SYS_UNSHARE, []uint64{syscall.CLONE_NEWUSER}, denied, ""},
+		"setns":                  {sysSetns, nil, denied, ""},
+		"io_uring_setup":         {sysIOUringSetup, nil, denied, ""},
+		"clone3":                 {sysClone3, nil, missing, ""},
+		"a thread":               {syscall.SYS_CLONE, []uint64{thread}, "allowed", ""},
+		"a fork":                 {syscall.SYS_CLONE, []uint64{fork}, "allowed", ""},
+		"a user namespace":       {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWUSER}, denied, ""},
+		"a mount namespace":      {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWNS}, denied, ""},
+		"a network namespace":    {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWNET}, denied, ""},
+		"a process namespace":    {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWPID}, denied, ""},
+		"a name namespace":       {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWUTS}, denied, ""},
+		"an IPC namespace":       {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWIPC}, denied, ""},
+		"a cgroup namespace":     {syscall.SYS_CLONE, []uint64{fork | 0x2000000}, denied, ""},
+		"flags above 32 bits":    {syscall.SYS_CLONE, []uint64{1<<32 | fork}, "allowed", ""},
+		"socket":                 {syscall.SYS_SOCKET, []uint64{syscall.AF_INET, syscall.SOCK_STREAM}, denied, "allowed"},
+		"a pair of streams":      {syscall.SYS_SOCKETPAIR, []uint64{syscall.AF_UNIX, syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC}, "allowed", ""},
+		"a pair of datagrams":    {syscall.SYS_SOCKETPAIR, []uint64{syscall.AF_UNIX, syscall.SOCK_DGRAM}, denied, "allowed"},
+		"read":                   {syscall.SYS_READ, []uint64{syscall.CLONE_NEWUSER}, "allowed", ""},
+		"numbers of another ABI": {0x40000000 | syscall.SYS_READ, nil, denied, ""},
+	} {
+		for _, network := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " ", network), func(t *testing.T) {
+				want := tt.want
+				if network && tt.open != "" {
+					want = tt.open
+				}
+				program := filterProgram(refused(network), network)
+				if got := ask(t, program, filterArch, tt.number, tt.args...); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+				if got := ask(t, program, filterArch+1, tt.number, tt.args...); got != denied {
+					t.Errorf("of another architecture it is %s", got)
+				}
+			})
+		}
+	}
+}
