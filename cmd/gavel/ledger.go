@@ -24,7 +24,7 @@ func (a *app) ledgerCommand() *cobra.Command {
 		Short: "Look into what was judged before, and keep it small",
 		Example: `  gavel ledger stats                       how much was reused, and what that saved
   gavel ledger verify                      whether every verdict follows from its samples
-  gavel ledger gc --max-age 2160h          remove what is older and not needed`,
+  gavel ledger gc --max-age 90d          remove what is older and not needed`,
 		Args: oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/duration"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -27,9 +28,9 @@ func (a *app) gcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove what is old and not needed any more",
-		Example: `  gavel ledger gc --max-age 2160h
+		Example: `  gavel ledger gc --max-age 90d
   gavel ledger gc --max-bytes 500MB --closed octo/demo#7
-  gavel ledger gc --max-age 720h --dry-run`,
+  gavel ledger gc --max-age 30d --dry-run`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withStored(cmd.Context(), a.withLedger, func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
@@ -38,7 +39,7 @@ func (a *app) gcCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&f.MaxAge, "max-age", 0, "remove what is older, such as 2160h for 90 days (default: no limit)")
+	duration.Var(flags, &f.MaxAge, "max-age", "remove what is older, such as 90d (default: no limit)")
 	flags.StringVar(&f.MaxBytes, "max-bytes", "", "size that is left at most, such as 500MB or 2GB (default: no limit)")
 	flags.StringArrayVar(&f.bases, "base", nil, "a further ref whose verdicts are kept, such as release; repeatable")
 	flags.StringArrayVar(&f.Closed, "closed", nil, "a pull request that is over, such as octo/demo#7; repeatable")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/duration"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ci"
 	"github.com/gavel-evals/gavel/controller/forge"
@@ -60,7 +61,8 @@ func (a *app) prCommand() *cobra.Command {
 	flags.StringVar(&f.repo, "repo", "", "repository as owner/name, such as octo/demo (default: that of the event)")
 	flags.IntVar(&f.number, "pr", 0, "number of the pull request, such as 7 (default: that of the event)")
 	flags.StringVar(&f.baseLedger, "base-ledger", "", "ledger from which is taken over what base knows, such as base/ledger.db; it may be missing")
-	flags.DurationVar(&f.patience, "forge-timeout", 10*time.Minute, "how long the forge is asked again while it does not answer or take the report, such as 20m")
+	f.patience = 10 * time.Minute
+	duration.Var(flags, &f.patience, "forge-timeout", "how long the forge is asked again while it does not answer or take the report, such as 20m")
 	flags.StringVar(&f.programs, "programs", review.ProgramsWriters, "programs of a head that are run: of people who may write (writers), only of approved heads (approved), as base has them (base-only) or none (never)")
 	flags.StringVar(&f.bots, "bots", "", "ids of bots that count as people who may write, such as 41898282,29139614")
 	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the names under which the ledgers of the event are kept in a cache, a line each")

@@ -152,10 +152,10 @@ func (k *checker) duration(where ...any) time.Duration {
 		return 0
 	}
 	text := k.Doc.Text(where...)
-	d, err := time.ParseDuration(text)
+	d, err := ParseDuration(text)
 	if err != nil || d <= 0 {
 		k.Fail("bad-duration", fmt.Sprintf("`%s` is %q, which is no time", where[len(where)-1], text),
-			"write it with a unit, such as 60s, 5m or 720h", where...)
+			"write it with a unit, such as 60s, 5m, 12h or 30d", where...)
 		return 0
 	}
 	return d

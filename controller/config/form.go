@@ -125,7 +125,7 @@ func (d *duration) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return err
 	}
-	if v, err := time.ParseDuration(text); err == nil {
+	if v, err := ParseDuration(text); err == nil {
 		*d = duration(v)
 	}
 	return nil

@@ -32,7 +32,7 @@ roles: {judge: small, editors: {gemini: small}}
 aliases: {azure_base: small}
 defaults: {iterations: 3, timeout: 2m, max_turns_cap: 0, difficulties: {hard: 2}}
 thresholds: {domain: 0.8}
-reuse: {mode: on, max_age: 720h}
+reuse: {mode: on, max_age: 30d}
 gate: {fail_on: threshold, min_score: 0, required: ["math/**"]}
 budget: {calls: 100, pull_request: {tokens: 5000}, day: {calls: 900}}
 dialects: {"legacy/*.json": domain}
@@ -224,7 +224,7 @@ func TestProblems(t *testing.T) {
 		{target("provider: mock, replies: [{reply: x}], timeout: 10000h"), "3:46 too-long", "`timeout` is 10000h"},
 		{target("provider: http, url: https://a.example, revision: reply, wait_for: 1000h"), "3:64 too-long", "`wait_for` is 1000h"},
 		{"\ndefaults: {timeout: -5s}", "2:12 bad-duration", "-5s"},
-		{"\nreuse: {max_age: forever}", "2:9 bad-duration", "720h"},
+		{"\nreuse: {max_age: forever}", "2:9 bad-duration", "30d"},
 		{"\ndefinitons: a", "2:1 unknown-field", "`definitions`?"},
 		{target("provider: openai"), "3:3 missing-field", "needs `model`"},
 		{target("provider: anthropic"), "3:3 missing-field", "needs `model`"},
@@ -251,7 +251,7 @@ func TestProblems(t *testing.T) {
 		{target("provider: mock, replies: [{match: \"(?=x)\"}]"), "3:34 bad-regex", "reply 1|RE2"},
 		{target("provider: mock, replies: [{reply: x}], timeout: 5"), "", ""},
 		{target("provider: mock, replies: [{reply: x}], timeout: \"5\""), "3:46 bad-duration", "60s"},
-		{target("provider: mock, replies: [{reply: x}], reuse: {max_age: x}"), "3:54 bad-duration", "720h"},
+		{target("provider: mock, replies: [{reply: x}], reuse: {max_age: x}"), "3:54 bad-duration", "30d"},
 		{target("provider: mock, replies: [{reply: x}], concurrency: -1"), "3:59 out-of-range", "at least 1"},
 		{target("provider: openai, model: m, price: {input: -1, output: 0}"), "3:50 out-of-range", "at least 0"},
 		{target("provider: openai, model: m, seed: 1, parameters: {seed: 2}"), "3:57 duplicate-key", "twice"},

@@ -1,0 +1,34 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// day is what a d stands for.
+const day = 24 * time.Hour
+
+// ParseDuration reads a duration with its units, such as 60s, 1h30m, 90d or
+// 1d12h. A day has 24 hours. The error says what to write instead.
+func ParseDuration(text string) (time.Duration, error) {
+	days, rest, ok := strings.Cut(text, "d")
+	if !ok {
+		days, rest = "0", text
+	}
+	n, err := strconv.ParseFloat(days, 64)
+	var more time.Duration
+	if err == nil && (rest != "" || !ok) {
+		more, err = time.ParseDuration(rest)
+	}
+	whole := n * float64(day)
+	// What is signed after the days, or has letters that a number may have, is
+	// not a duration.
+	switch {
+	case err != nil, strings.Trim(days, "0123456789.") != "" && ok, ok && strings.ContainsAny(rest, "+-"), !(math.Abs(whole) < math.MaxInt64-math.Abs(float64(more))):
+		return 0, fmt.Errorf("%q is not a duration; write it with a unit, such as 60s, 5m, 12h or 90d", text)
+	}
+	return time.Duration(whole) + more, nil
+}
