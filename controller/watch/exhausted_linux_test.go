@@ -9,8 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // exhausted names what a process of TestAbuse34NoInotifyInstance is without.
@@ -57,11 +55,11 @@ func withoutInstance(t *testing.T, lack string) {
 			t.Fatal(err)
 		}
 	case "descriptors":
-		fd, err := unix.Dup(0) // the next one that is free
+		fd, err := syscall.Dup(0) // the next one that is free
 		if err != nil {
 			t.Fatal(err)
 		}
-		unix.Close(fd) //nolint:errcheck // it was only asked for
+		syscall.Close(fd) //nolint:errcheck // it was only asked for
 		var usual syscall.Rlimit
 		if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &usual); err != nil {
 			t.Fatal(err)
