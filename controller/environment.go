@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,7 +19,7 @@ func (p *Prepared) environment(s State) (plan.Environment, error) {
 	env := plan.Environment{
 		Config: p.ConfigFile, DefaultTarget: s.Config.DefaultTarget,
 		Targets: make(map[string]plan.Target, len(s.Config.Targets)),
-		Roles:   RoleTargets(s.Config.Roles),
+		Roles:   s.Config.Roles.Targets(),
 		Roots:   firstRequests,
 	}
 	var salt []byte
@@ -72,19 +71,6 @@ func (p *Prepared) source(s State, t config.Target) (source.Source, error) {
 
 // A stateTarget names a target in one state.
 type stateTarget struct{ commit, target string }
-
-// RoleTargets names the target of each role: the judge stands in for the
-// others where they are not set.
-func RoleTargets(r config.Roles) map[schema.Role]string {
-	return map[schema.Role]string{
-		schema.Judge:     r.Judge,
-		schema.Simulator: cmp.Or(r.Simulator, r.Judge),
-		schema.Extractor: cmp.Or(r.Extractor, r.Judge),
-
-		schema.GeminiEditor: cmp.Or(r.Editors["gemini"], r.Judge),
-		schema.ClaudeEditor: cmp.Or(r.Editors["claude"], r.Judge),
-	}
-}
 
 func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
 	out := plan.Target{Agent: !t.RunsTools(), Images: t.TakesImages(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}

@@ -83,5 +83,5 @@ func (p *Prepared) need(head, base []run.Job) {
 }
 
 func newQuote(cfg *config.Config, job run.Job, known plan.Known) quote.Quote {
-	return quote.New(cfg, RoleTargets(cfg.Roles), job, known)
+	return quote.New(cfg, cfg.Roles.Targets(), job, known)
 }

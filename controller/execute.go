@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/run/purse"
@@ -217,11 +218,16 @@ func split(base, head []run.Job) (alike, others []run.Job) {
 
 // withhold notes the cases that are not judged.
 func (p *Prepared) withhold(e Execution, in *reporters.Input) {
+	lacking := p.lacking()
 	for _, r := range p.Plan.Rows {
-		if e.Withhold == nil || r.Action != plan.Run && r.Action != plan.Rejudge {
+		if !judged(r) {
 			continue
 		}
-		if reason := e.Withhold(r); reason != "" {
+		reason := lacking(r)
+		if reason == "" && e.Withhold != nil && r.Action != plan.Redecide {
+			reason = e.Withhold(r)
+		}
+		if reason != "" {
 			in.Head[r.Head.ID()] = reporters.Outcome{Unrun: reason}
 		}
 	}
@@ -246,8 +252,7 @@ func (p *Prepared) without(head map[string]reporters.Outcome) func(run.Job) bool
 func (p *Prepared) headJobs() []run.Job {
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
-		switch r.Action {
-		case plan.Run, plan.Rejudge, plan.Redecide:
+		if judged(r) {
 			jobs = append(jobs, run.Job{
 				Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target,
 				Scope: p.headScope(p.servedBy(r)),
@@ -264,13 +269,14 @@ func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
 	if p.Base == nil || !p.Before.IsZero() {
 		return nil // what was known before is all there is
 	}
+	base := requirement.Of(p.Base.FS, p.ConfigFile, p.Base.Config, p.LookupEnv)
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
-		if r.Head == nil || r.Head.Skip != "" || r.Base == nil || r.Base.Skip != "" || len(r.Reasons) == 0 {
+		name := p.compared(r)
+		if name == "" || base.Missing(r.BaseCase, name) != "" {
 			continue
 		}
-		name := p.baseTarget(r)
-		if _, ok := known[r.Base.ID()]; ok || r.MovedFrom != "" || !measurable(p.Base.Config.Targets[name]) {
+		if _, ok := known[r.Base.ID()]; ok {
 			continue
 		}
 		jobs = append(jobs, run.Job{
@@ -279,6 +285,19 @@ func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
 		})
 	}
 	return jobs
+}
+
+// compared is the target that base of a row is measured against; "" where it is
+// not measured.
+func (p *Prepared) compared(r plan.Row) string {
+	if p.Base == nil || r.Head == nil || r.Head.Skip != "" || r.Base == nil || r.Base.Skip != "" || len(r.Reasons) == 0 || r.MovedFrom != "" {
+		return ""
+	}
+	name := p.baseTarget(r)
+	if !measurable(p.Base.Config.Targets[name]) {
+		return ""
+	}
+	return name
 }
 
 // measurable reports whether a target can still answer as it did at base: an
@@ -301,7 +320,7 @@ func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job
 		programs = e.Programs(s)
 	}
 	outcomes, err := run.Run(ctx, run.Config{
-		Ledger: p.Ledger, Trust: p.trust(s), Programs: programs, Targets: targets, Roles: RoleTargets(s.Config.Roles),
+		Ledger: p.Ledger, Trust: p.trust(s), Programs: programs, Targets: targets, Roles: s.Config.Roles.Targets(),
 		Purse: e.purse, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control,
 		Breakers: e.Breakers, Now: p.Now,
 	}, jobs)
@@ -345,7 +364,7 @@ func ownJudges(c *schema.Case) []string {
 
 // openTargets opens the targets of the jobs and those that have a role in them.
 func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, error) {
-	roles := RoleTargets(s.Config.Roles)
+	roles := s.Config.Roles.Targets()
 	names := map[string]bool{}
 	for _, j := range jobs {
 		names[j.Target] = true

@@ -109,7 +109,7 @@ func (s *Start) addPrograms(ev schema.Evaluator, programs []evaluator.Program) {
 
 // asks names the targets that judging a row asks.
 func (p *Prepared) asks(r plan.Row) map[string]bool {
-	roles := RoleTargets(p.Head.Config.Roles)
+	roles := p.Head.Config.Roles.Targets()
 	names := map[string]bool{}
 	if r.Action == plan.Run {
 		names[r.Target] = true

@@ -32,7 +32,7 @@ func (p *Prepared) retellSide(ctx context.Context, e Execution, s State, jobs []
 		targets[name] = run.Target{Config: cfg}
 	}
 	untold, err := run.Retell(ctx, run.Config{
-		Ledger: p.Ledger, Trust: p.trust(s), Targets: targets, Roles: RoleTargets(s.Config.Roles), Record: e.Record, Now: p.Now,
+		Ledger: p.Ledger, Trust: p.trust(s), Targets: targets, Roles: s.Config.Roles.Targets(), Record: e.Record, Now: p.Now,
 	}, jobs)
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("record what is stored: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/artifact"
@@ -57,6 +58,9 @@ func (a *app) run(ctx context.Context, w *workspace, book *ledger.Ledger, f runF
 	}
 	if err := a.printProblems(w.files, prepared.Problems); err != nil {
 		return err
+	}
+	if why := requirement.Prevents(prepared.Problems); len(why) > 0 {
+		return usageError("nothing was judged: %s", why[0].Message)
 	}
 	files := artifact.Files(a.path, f.junit, f.markdown)
 	if err := artifact.Check(files...); err != nil {

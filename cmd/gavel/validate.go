@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/reporters/sarif"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/validated"
@@ -60,7 +61,11 @@ func (a *app) validate(ctx context.Context, format string) error {
 	if schema.HasErrors(problems) { // where definitions stand is not known
 		own = slices.DeleteFunc(slices.Clone(own), func(p schema.Problem) bool { return p.Rule == "missing-folder" })
 	}
-	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, own, found.Unchecked(cfg.Settings(), a.configFile, problems))))
+	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, own, a.requirements(w, cfg, problems, found))))
+	if shallow, err := w.repo.Shallow(); err == nil && shallow {
+		// It is no fault of a definition, so that --strict does not make it one.
+		out.Notes = append(out.Notes, shallowNote)
+	}
 	if err := a.render(w.files, format, out); err != nil {
 		return err
 	}
@@ -68,6 +73,20 @@ func (a *app) validate(ctx context.Context, format string) error {
 		return &exitError{code: exitUsage}
 	}
 	return nil
+}
+
+const shallowNote = "the clone is shallow, so that gavel run --base may not find the base: run git fetch --unshallow, or set fetch-depth: 0 in the checkout of a CI job"
+
+// requirements say what gavel run would lack.
+func (a *app) requirements(w *workspace, cfg *config.Config, wrong []schema.Problem, found *load.Snapshot) []schema.Problem {
+	if schema.HasErrors(wrong) {
+		if !found.NameTargets() {
+			return nil
+		}
+		return []schema.Problem{requirement.Invalid(a.configFile)}
+	}
+	needs := found.Needs()
+	return append(requirement.Configuration(w.files, a.configFile, cfg, needs), requirement.Of(w.files, a.configFile, cfg, a.lookupEnv).Problems(needs)...)
 }
 
 // definitions are those of the working tree. Before the first commit nothing is

@@ -163,6 +163,7 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 	if err != nil {
 		return nil, err
 	}
+	prepared.Problems = schema.SortProblems(append(prepared.Problems, prepared.Requirements()...))
 	a.strictly(prepared.Problems)
 	for _, line := range choice.Unmatched() {
 		if a.strict {
@@ -182,7 +183,11 @@ func (a *app) mergeBase(ctx context.Context, w *workspace, ref string) (string, 
 	if err != nil {
 		return "", &exitError{exitUsage, err}
 	}
-	return w.repo.MergeBase(ctx, other, head)
+	base, err := w.repo.MergeBase(ctx, other, head)
+	if errors.Is(err, gitrepo.ErrShallow) {
+		return "", &exitError{exitUsage, fmt.Errorf("--base %s: %w", ref, err)}
+	}
+	return base, err
 }
 
 // openLedger opens the ledger of the repository. A damaged one is put aside.

@@ -7,6 +7,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -185,6 +186,19 @@ type Roles struct {
 	Judge, Simulator, Extractor string
 	// Editors by editor_model.
 	Editors map[string]string
+}
+
+// Targets names the target of each role: the judge stands in for the others
+// where they are not set.
+func (r Roles) Targets() map[schema.Role]string {
+	return map[schema.Role]string{
+		schema.Judge:     r.Judge,
+		schema.Simulator: cmp.Or(r.Simulator, r.Judge),
+		schema.Extractor: cmp.Or(r.Extractor, r.Judge),
+
+		schema.GeminiEditor: cmp.Or(r.Editors["gemini"], r.Judge),
+		schema.ClaudeEditor: cmp.Or(r.Editors["claude"], r.Judge),
+	}
 }
 
 // Defaults stand in for what a case does not say; 0 where not set.

@@ -98,7 +98,7 @@ func (r *Repository) fetchInto(store string) (string, error) {
 		return r.Root(), err
 	}
 	if store == "" {
-		return "", fmt.Errorf("%w and there is no folder for its history", ErrShallow)
+		return "", fmt.Errorf("there is no folder for the history: %w", ErrShallow)
 	}
 	if err := os.MkdirAll(store, 0o700); err != nil {
 		return "", fmt.Errorf("making the object store: %w", err)

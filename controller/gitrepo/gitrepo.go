@@ -36,7 +36,7 @@ var (
 	// ErrBare says that a repository has no working tree.
 	ErrBare = errors.New("the repository is bare and has no working tree")
 	// ErrShallow says that the history that is needed was not cloned.
-	ErrShallow = errors.New("the clone is shallow")
+	ErrShallow = errors.New("the clone is shallow: run git fetch --unshallow, or set fetch-depth: 0 in the checkout of a CI job")
 	// ErrNoRemote says that what is to be fetched from does not exist, or is
 	// hidden from the credential.
 	ErrNoRemote = errors.New("there is no such repository, or the credential may not see it")

@@ -70,9 +70,9 @@ func (r *Repository) unresolved(ref string, cause error) error {
 		return err
 	}
 	if hint := schema.DidYouMean(base, names); hint != "" {
-		return fmt.Errorf("there is no commit, branch or tag %q; %s", ref, hint)
+		return r.missing(fmt.Errorf("there is no commit, branch or tag %q; %s", ref, hint))
 	}
-	return fmt.Errorf("there is no commit, branch or tag %q", ref)
+	return r.missing(fmt.Errorf("there is no commit, branch or tag %q", ref))
 }
 
 // missing adds that the clone is shallow to an error about absent history.

@@ -13,7 +13,7 @@ import (
 )
 
 // snapshotMagic begins the encoding and counts up when it changes.
-const snapshotMagic = "gavel-snapshot-1\n"
+const snapshotMagic = "gavel-snapshot-2\n"
 
 // errSnapshot says that bytes are no snapshot of this version, or damaged.
 var errSnapshot = errors.New("decode a snapshot: the bytes are none of this version")
@@ -39,7 +39,7 @@ func (s *Snapshot) Encode() ([]byte, error) {
 			others[i] = r.other
 		}
 	}
-	rare, err := json.Marshal(rareParts[named]{s.problems, names, others})
+	rare, err := json.Marshal(rareParts[named]{s.problems, names, others, s.asked})
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +60,7 @@ type rareParts[N any] struct {
 	Problems []schema.Problem
 	Names    []N
 	Others   map[int][]schema.Problem
+	Asked    []Asked
 }
 
 // A writer puts numbers as varints and texts behind their length.
@@ -96,6 +97,12 @@ func (w *writer) record(r *record) {
 	}
 	w.number(flags)
 	w.texts(r.ids)
+	w.number(len(r.needs))
+	for _, n := range r.needs {
+		for _, part := range []int{n.asked, n.line, n.column, n.cases} {
+			w.number(part)
+		}
+	}
 	w.number(len(r.cases))
 	for _, c := range r.cases {
 		flags := 0
@@ -125,7 +132,7 @@ func Decode(data []byte) (*Snapshot, error) {
 	if err := json.Unmarshal([]byte(r.text()), &rare); err != nil {
 		return nil, errSnapshot
 	}
-	s := &Snapshot{problems: rare.Problems, names: make(map[domain.Name]string, len(rare.Names))}
+	s := &Snapshot{problems: rare.Problems, asked: rare.Asked, names: make(map[domain.Name]string, len(rare.Names))}
 	for _, n := range rare.Names {
 		s.names[domain.Name{Root: n.Root, Kind: n.Kind, ID: n.ID}] = n.File
 	}
@@ -145,7 +152,7 @@ func Decode(data []byte) (*Snapshot, error) {
 		s.records[i].other = other
 	}
 	for _, rec := range s.records {
-		r.bad = r.bad || rec.inputs >= len(s.inputs)
+		r.bad = r.bad || rec.inputs >= len(s.inputs) || slices.ContainsFunc(rec.needs, func(n needRecord) bool { return n.asked >= len(s.asked) })
 	}
 	if r.bad || r.rest != "" {
 		return nil, errSnapshot
@@ -157,10 +164,11 @@ func Decode(data []byte) (*Snapshot, error) {
 type reader struct {
 	rest string
 	bad  bool
-	// cases and ids are those of all records, so that few pieces of memory hold
-	// them.
+	// cases, ids and needs are those of all records, so that few pieces of memory
+	// hold them.
 	cases []caseRecord
 	ids   []string
+	needs []needRecord
 }
 
 func (r *reader) number() int {
@@ -217,6 +225,11 @@ func (r *reader) record() record {
 		r.ids = append(r.ids, r.text())
 	}
 	rec.ids = slices.Clip(r.ids[first:])
+	begin := len(r.needs)
+	for range r.count() {
+		r.needs = append(r.needs, needRecord{r.number(), r.number(), r.number(), r.number()})
+	}
+	rec.needs = slices.Clip(r.needs[begin:])
 	from := len(r.cases)
 	for range r.count() {
 		flags := r.number()

@@ -45,7 +45,8 @@ type Options struct {
 	// are left out.
 	Files []string
 	// Brief leaves of every case only what finding and counting it takes: key,
-	// dialect, origin, skip and the names of the inputs besides its own file.
+	// dialect, origin, skip and the names of the inputs besides its own file;
+	// and whom it asks.
 	Brief bool
 
 	evaluations *cuefile.Budget // of tests; nil for a new one
@@ -229,9 +230,12 @@ func (l *loader) keep() func(*schema.Case) *schema.Case {
 	if !l.opts.Brief {
 		return nil
 	}
-	var shared sync.Map // of []schema.Input by their files
+	var shared, asked sync.Map // of []schema.Input by their files, and of evaluators
 	return func(c *schema.Case) *schema.Case {
-		brief := &schema.Case{CaseInfo: schema.CaseInfo{Key: c.Key, Dialect: c.Dialect, Origin: c.Origin, Skip: c.Skip}}
+		brief := &schema.Case{
+			CaseInfo:   schema.CaseInfo{Key: c.Key, Dialect: c.Dialect, Origin: c.Origin, Skip: c.Skip, Target: c.Target},
+			Evaluators: briefly(c, &asked),
+		}
 		var files strings.Builder
 		inputs := slices.DeleteFunc(slices.Clone(c.Inputs), func(in schema.Input) bool { return in.File == c.Origin.File })
 		for _, in := range inputs {

@@ -22,6 +22,7 @@ import (
 type Snapshot struct {
 	records  []record // sorted by file
 	inputs   [][]string
+	asked    []Asked
 	problems []schema.Problem // without those of the records' other
 	names    map[domain.Name]string
 
@@ -42,6 +43,8 @@ type record struct {
 	// its inputs, so it is loaded again with every change.
 	bad   bool
 	other []schema.Problem
+	// needs are those of the active cases.
+	needs []needRecord
 }
 
 type caseRecord struct {
@@ -68,7 +71,7 @@ func Scan(ctx context.Context, fsys fs.FS, settings schema.Settings) (*Snapshot,
 // Snapshot condenses what was loaded.
 func (r *Result) Snapshot() *Snapshot {
 	s := &Snapshot{names: r.Names, problems: r.direct}
-	sets := map[string]int{}
+	sets, asked := map[string]int{}, map[Asked]int{}
 	bad := map[string]bool{}
 	for _, p := range r.direct {
 		bad[p.File] = bad[p.File] || p.Severity == schema.Error
@@ -82,6 +85,7 @@ func (r *Result) Snapshot() *Snapshot {
 			rec.ids = append(rec.ids, id.Name)
 		}
 		rec.inputs = s.intern(sets, d.otherInputs())
+		rec.needs = s.needs(asked, d.Cases)
 		s.records = append(s.records, rec)
 	}
 	return s.count()
@@ -186,25 +190,12 @@ func (s *Snapshot) Problems() []schema.Problem {
 	return schema.SortProblems(slices.Concat(s.problems, counted(pending)))
 }
 
-// Unchecked notes that definitions may name targets and that the settings,
-// which the file configures, have none to hold the names against; wrong are the
-// problems of that file.
-func (s *Snapshot) Unchecked(settings schema.Settings, config string, wrong []schema.Problem) []schema.Problem {
-	mayName := func(r record) bool {
+// NameTargets reports whether there are definitions of a format that names
+// targets.
+func (s *Snapshot) NameTargets() bool {
+	return slices.ContainsFunc(s.records, func(r record) bool {
 		return r.dialect == schema.DialectPromptval || r.dialect == schema.DialectEvalcase
-	}
-	if settings.Targets != nil || !slices.ContainsFunc(s.records, mayName) {
-		return nil
-	}
-	why, hint := "no targets are configured in "+config, "add them under targets:"
-	if schema.HasErrors(wrong) {
-		why, hint = config+" is invalid", "mend it first"
-	}
-	return []schema.Problem{{
-		Position: schema.Position{File: config, Line: 1, Column: 1}, Severity: schema.Note, Rule: "unchecked-names",
-		Message: why + ": whether those that definitions name exist, and take their prompts, images and tools, is not checked",
-		Hint:    hint,
-	}}
+	})
 }
 
 // used collects the files that cases were built from.
@@ -496,6 +487,7 @@ func (c *Change) Snapshot() *Snapshot {
 		records:  make([]record, 0, len(c.before.records)+len(now.records)),
 	}
 	maps.Copy(out.names, now.names)
+	out.asked = now.askLike(c.before.asked)
 	rest := now.records
 	for _, r := range c.before.records {
 		for len(rest) > 0 && rest[0].file < r.file {

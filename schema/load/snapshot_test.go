@@ -68,6 +68,9 @@ func state(s *Snapshot) string {
 		fmt.Fprintln(&b, p)
 	}
 	fmt.Fprintln(&b, s.Totals())
+	for _, n := range s.Needs() {
+		fmt.Fprintln(&b, n)
+	}
 	return b.String()
 }
 

@@ -28,6 +28,7 @@ var rooms = []room{
 	{dir: "controller/plan", sees: []string{"schema", "controller/verdict"}, reason: "planning is pure: it is told what changed and what is stored"},
 	{dir: "controller/stats", reason: "its formulas take numbers, so that they can be checked against books"},
 	{dir: "controller/config", sees: []string{"schema"}, reason: "settings are values; they open nothing"},
+	{dir: "controller/requirement", sees: []string{"schema", "controller/config"}, reason: "what is missing follows from settings and needs; it opens no target"},
 	{dir: "controller/gitrepo", sees: []string{"schema"}, reason: "it reads git and knows nothing of cases"},
 	{dir: "controller/source", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo"}, reason: "it reads what a target is built from, and runs nothing"},
 	{dir: "controller/watch", reason: "it tells that something happened to files, and nothing of what they mean"},
@@ -53,7 +54,7 @@ var rooms = []room{
 		"schema", "controller/plan", "controller/config", "controller/ledger", "controller/run",
 	}, reason: "it counts calls before they are made, and makes none"},
 	{dir: "controller", alone: true, sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/requirement", "controller/gitrepo",
 		"controller/source", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "controller/quote", "reporters",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/live", sees: []string{

@@ -1,0 +1,93 @@
+package requirement
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// Configuration notes of a configuration without errors that it has no target
+// for the needs. Where the file is not there and another one was probably meant,
+// that is an error.
+func Configuration(fsys fs.FS, file string, cfg *config.Config, needs []load.Need) []schema.Problem {
+	if len(cfg.Targets) > 0 {
+		return nil
+	}
+	p := schema.Problem{
+		Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Note, Rule: RuleConfig,
+		Message: "no targets are configured in " + file + ": gavel run cannot judge anything, and the names of targets in definitions are not checked",
+		Hint:    "add them under targets:, such as targets: {bot: {provider: openai, model: …}}",
+	}
+	if _, err := fs.Stat(fsys, file); err != nil {
+		if near := near(fsys, file, cfg.Definitions); near != "" {
+			p.File, p.Severity = near, schema.Error
+			p.Message = "the file is not read, since the configuration is " + file
+			p.Hint = fmt.Sprintf("rename it: git mv %s %s", near, file)
+			return []schema.Problem{p}
+		}
+		p.Message = "no targets are configured in " + file + ": the file does not exist, so that gavel run cannot judge anything and the names of targets in definitions are not checked"
+		p.Hint = "write it, with version: 1 and targets: {bot: {provider: openai, model: …}}"
+	}
+	if len(needs) == 0 {
+		return nil // nothing is to be judged
+	}
+	return []schema.Problem{p}
+}
+
+// Invalid notes of a configuration with errors what is not checked for that.
+func Invalid(file string) schema.Problem {
+	return schema.Problem{
+		Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Note, Rule: "unchecked-names",
+		Message: file + " is invalid: whether those that definitions name exist, and take their prompts, images and tools, is not checked",
+		Hint:    "correct it first",
+	}
+}
+
+// maxNear bounds what is read of a file to see whether it is a configuration.
+const maxNear = 256 << 10
+
+// near finds a file that is named nearly like the configuration and looks like
+// one, in its folder or in those of the definitions; "" where there is none.
+func near(fsys fs.FS, file string, definitions []string) string {
+	for _, dir := range append([]string{path.Dir(file)}, definitions...) {
+		entries, err := fs.ReadDir(fsys, path.Clean(dir))
+		if err != nil {
+			continue // a folder that is not there has no file
+		}
+		for _, e := range entries {
+			name := path.Join(dir, e.Name())
+			if name != file && e.Type().IsRegular() && namedLike(e.Name(), path.Base(file)) && configures(fsys, name) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// namedLike reports whether a name is the wanted one but for a dot before it,
+// capitals, the extension, or a typing error.
+func namedLike(name, wanted string) bool {
+	name = strings.ToLower(strings.TrimPrefix(name, "."))
+	ext := path.Ext(name)
+	if !slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
+		return false
+	}
+	stem, want := strings.TrimSuffix(name, ext), strings.TrimSuffix(wanted, path.Ext(wanted))
+	return stem == want || schema.Suggest(stem, []string{want}) != ""
+}
+
+// configures reports whether a file has a key that every configuration has.
+func configures(fsys fs.FS, name string) bool {
+	info, err := fs.Stat(fsys, name)
+	if err != nil || info.Size() > maxNear {
+		return false
+	}
+	doc, _ := schema.Open(fsys, name)
+	return doc != nil && slices.Contains(doc.Keys(), "targets")
+}

@@ -1,0 +1,190 @@
+// Package requirement says what judging cases takes that is not there: a
+// configuration, a target for each role, a credential.
+//
+// Most callers want [Of] and then [Requirement.Problems], which has one problem
+// for each cause. [Requirement.Missing] asks for a single case.
+package requirement
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// The rules of the problems.
+const (
+	RuleConfig   = "no-configuration"
+	RuleTarget   = "unknown-target"
+	RuleRole     = "missing-role"
+	RuleVariable = "unset-variable"
+)
+
+// A Requirement is what a configuration offers to those that cases ask.
+type Requirement struct {
+	files  fs.FS
+	file   string
+	config *config.Config
+	roles  map[schema.Role]string
+	lookup func(string) (string, bool)
+}
+
+// Of is the requirement of cases under the configuration of a file, which is
+// read again only to say where it names what is missing. lookup finds
+// environment variables; with nil they all count as set.
+func Of(files fs.FS, file string, cfg *config.Config, lookup func(string) (string, bool)) Requirement {
+	return Requirement{files, file, cfg, cfg.Roles.Targets(), lookup}
+}
+
+// Missing says what judging a case takes that is not there, against the target
+// of a name; "" where all is. Of the environment it names the variable alone.
+func (r Requirement) Missing(c *schema.Case, target string) string {
+	if c == nil {
+		return "" // it was not loaded, since it is not judged
+	}
+	for _, a := range load.AskedBy(c) {
+		name, ok := r.target(a)
+		if a == (load.Asked{Target: c.Target}) {
+			name, ok = target, true
+		}
+		t, configured := r.config.Targets[name]
+		switch {
+		case !ok && perhaps(a.Role): // then the sample that needs it is an error
+		case !ok:
+			return fmt.Sprintf("%s does not name %s", r.file, described(a.Role))
+		case !configured:
+			return fmt.Sprintf("%s does not have the target %q", r.file, name)
+		case !r.isSet(t.APIKeyEnv):
+			return fmt.Sprintf("the environment variable %s is not set (api_key_env of the target %s)", t.APIKeyEnv, name)
+		}
+	}
+	return ""
+}
+
+// target is the one that is asked. ok is false for a role that no target has.
+func (r Requirement) target(a load.Asked) (name string, ok bool) {
+	if a.Role == "" {
+		return cmp.Or(a.Target, r.config.DefaultTarget), true
+	}
+	return r.roles[a.Role], r.roles[a.Role] != ""
+}
+
+func (r Requirement) isSet(variable string) bool {
+	if variable == "" || r.lookup == nil {
+		return true
+	}
+	value, _ := r.lookup(variable)
+	return strings.TrimSpace(value) != ""
+}
+
+// Problems are what is missing for some needs, sorted by place. Where no target
+// is configured, that is for [Configuration] to say.
+func (r Requirement) Problems(needs []load.Need) []schema.Problem {
+	if len(r.config.Targets) == 0 {
+		return nil
+	}
+	var found []schema.Problem
+	unset := map[string][]string{} // targets by variable
+	for _, n := range needs {
+		name, ok := r.target(n.Asked)
+		t, configured := r.config.Targets[name]
+		switch {
+		case !ok:
+			found = append(found, r.withoutRole(n))
+		case !configured:
+			found = append(found, schema.Problem{
+				Position: n.At, Severity: schema.Error, Rule: RuleTarget,
+				Message: fmt.Sprintf("there is no target %q%s", name, others(n.Cases)),
+				Hint:    cmp.Or(schema.DidYouMean(name, slices.Collect(maps.Keys(r.config.Targets))), "add it to targets: in "+r.file),
+			})
+		case !r.isSet(t.APIKeyEnv):
+			unset[t.APIKeyEnv] = append(unset[t.APIKeyEnv], name)
+		}
+	}
+	for variable, names := range unset {
+		found = append(found, r.withoutVariable(variable, names))
+	}
+	return schema.SortProblems(found)
+}
+
+func (r Requirement) withoutRole(n load.Need) schema.Problem {
+	hint := fmt.Sprintf("add roles: {%s: …} to %s, with the name of a target", n.Role, r.file)
+	switch model, editor := strings.CutSuffix(string(n.Role), " editor"); {
+	case editor:
+		hint = fmt.Sprintf("add roles: {editors: {%s: …}} to %s, with the name of a target; without it the judge edits", model, r.file)
+	case n.Role != schema.Judge:
+		hint += "; without it the judge has the role"
+	}
+	needs, severity := "needs", schema.Error
+	if perhaps(n.Role) {
+		needs, severity = "may need", schema.Warning
+	}
+	return schema.Problem{
+		Position: n.At, Severity: severity, Rule: RuleRole,
+		Message: fmt.Sprintf("the case %s %s, and %s does not name one%s", needs, described(n.Role), r.file, others(n.Cases)),
+		Hint:    hint,
+	}
+}
+
+// perhaps reports whether a role is asked for some samples only: an extractor
+// where the reply is more than the answer, an editor where an attempt fails.
+func perhaps(role schema.Role) bool {
+	return role == schema.Extractor || strings.HasSuffix(string(role), " editor")
+}
+
+// described is a role in a sentence.
+func described(role schema.Role) string {
+	if model, editor := strings.CutSuffix(string(role), " editor"); editor {
+		return fmt.Sprintf("an editor for `editor_model: %s`", model)
+	}
+	if role == schema.Extractor {
+		return "an extractor"
+	}
+	return "a " + string(role)
+}
+
+// others counts the cases besides the one that a problem is shown at.
+func others(cases int) string {
+	switch cases {
+	case 1:
+		return ""
+	case 2:
+		return " (1 other case needs it, too)"
+	}
+	return fmt.Sprintf(" (%d other cases need it, too)", cases-1)
+}
+
+func (r Requirement) withoutVariable(variable string, names []string) schema.Problem {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	at := schema.Position{File: r.file, Line: 1, Column: 1}
+	if doc, _ := schema.Open(r.files, r.file); doc != nil {
+		at = doc.At("targets", names[0], "api_key_env")
+	}
+	who := "the target " + names[0] + " needs it"
+	if last := len(names) - 1; last > 0 {
+		who = "the targets " + strings.Join(names[:last], ", ") + " and " + names[last] + " need it"
+	}
+	return schema.Problem{
+		Position: at, Severity: schema.Warning, Rule: RuleVariable,
+		Message: fmt.Sprintf("the environment variable %s is not set, and %s", variable, who),
+		Hint:    fmt.Sprintf("write export %s=… before gavel run, or hand it to the step of a CI job under env:", variable),
+	}
+}
+
+// Prevents gives the problems with which a run cannot begin at all.
+func Prevents(problems []schema.Problem) []schema.Problem {
+	var out []schema.Problem
+	for _, p := range problems {
+		if p.Rule == RuleConfig || p.Rule == RuleVariable {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+package controller
+
+import (
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/requirement"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// Requirements are what judging the rows takes that is not there, one problem
+// for each cause. They are for who runs it: on a server that is the operator and
+// not the author of a pull request.
+func (p *Prepared) Requirements() []schema.Problem {
+	var cases []*schema.Case
+	for _, r := range p.Plan.Rows {
+		if judged(r) && r.HeadCase != nil {
+			cases = append(cases, r.HeadCase)
+		}
+	}
+	needs := load.NeedsOf(cases)
+	cfg := p.Head.Config
+	found := append(requirement.Configuration(p.Head.FS, p.ConfigFile, cfg, needs),
+		requirement.Of(p.Head.FS, p.ConfigFile, cfg, p.LookupEnv).Problems(needs)...)
+	if p.Base == nil || p.Base.Config == cfg {
+		return found
+	}
+	cases = nil
+	for _, r := range p.Plan.Rows {
+		if p.unmeasured(r) && r.BaseCase != nil {
+			cases = append(cases, r.BaseCase)
+		}
+	}
+	return append(found, requirement.Of(p.Base.FS, p.ConfigFile, p.Base.Config, p.LookupEnv).Problems(load.NeedsOf(cases))...)
+}
+
+// unmeasured reports whether base of a row is to be compared with and not known.
+func (p *Prepared) unmeasured(r plan.Row) bool {
+	_, known := p.baseStored[r.BaseDigests.D]
+	return !known && p.compared(r) != ""
+}
+
+// judged reports whether something of a row is to be judged or decided.
+func judged(r plan.Row) bool {
+	return r.Action == plan.Run || r.Action == plan.Rejudge || r.Action == plan.Redecide
+}
+
+// lacking says of a row what judging it takes that is not there; "" where all
+// is. What base lacks counts, too: a case that cannot be compared is not judged.
+func (p *Prepared) lacking() func(plan.Row) string {
+	head := requirement.Of(p.Head.FS, p.ConfigFile, p.Head.Config, p.LookupEnv)
+	if p.Base == nil || !p.Before.IsZero() {
+		return func(r plan.Row) string { return head.Missing(r.HeadCase, r.Target) }
+	}
+	base := requirement.Of(p.Base.FS, p.ConfigFile, p.Base.Config, p.LookupEnv)
+	return func(r plan.Row) string {
+		why := head.Missing(r.HeadCase, r.Target)
+		if why == "" && p.unmeasured(r) {
+			if why = base.Missing(r.BaseCase, p.compared(r)); why != "" {
+				why = "base cannot be measured: " + why
+			}
+		}
+		return why
+	}
+}

@@ -1,0 +1,159 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// Asked is whom judging a case asks: the target of a name, which is empty for
+// the default target, or where Role is set whatever has that role.
+type Asked struct {
+	Role   schema.Role `json:",omitempty"`
+	Target string      `json:",omitempty"`
+}
+
+// A Need is somebody whom cases ask.
+type Need struct {
+	Asked
+	// At is the first case that does, Cases counts all of them.
+	At    schema.Position
+	Cases int
+}
+
+// AskedBy lists whom judging a case asks, without repetition.
+func AskedBy(c *schema.Case) []Asked {
+	all := []Asked{{Target: c.Target}}
+	for _, role := range c.Roles() {
+		if name, own := evaluator.JudgedBy(role); own {
+			all = append(all, Asked{Target: name})
+		} else {
+			all = append(all, Asked{Role: role})
+		}
+	}
+	for _, ev := range c.Evaluators {
+		if own, ok := ev.Spec.(interface{ Targets() []string }); ok {
+			for _, name := range own.Targets() {
+				all = append(all, Asked{Target: name})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Asked) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Target, b.Target)) })
+	return slices.Compact(all)
+}
+
+// NeedsOf sums up whom the active ones of some cases ask, in the order of the
+// first case of each.
+func NeedsOf(cases []*schema.Case) []Need {
+	var needs []Need
+	place := map[Asked]int{}
+	for _, c := range cases {
+		if c.Skip != "" {
+			continue
+		}
+		for _, a := range AskedBy(c) {
+			at, known := place[a]
+			if !known {
+				at = len(needs)
+				place[a] = at
+				needs = append(needs, Need{Asked: a, At: c.Origin})
+			}
+			needs[at].Cases++
+		}
+	}
+	return needs
+}
+
+// Needs sums up whom the active cases ask, in the order of the first case of
+// each.
+func (s *Snapshot) Needs() []Need {
+	var needs []Need
+	place := make([]int, len(s.asked)) // in needs, plus 1
+	for i := range s.records {
+		r := &s.records[i]
+		for _, n := range r.needs {
+			if place[n.asked] == 0 {
+				needs = append(needs, Need{Asked: s.asked[n.asked], At: schema.Position{File: r.file, Line: n.line, Column: n.column}})
+				place[n.asked] = len(needs)
+			}
+			needs[place[n.asked]-1].Cases += n.cases
+		}
+	}
+	return needs
+}
+
+// askLike numbers what is asked as a list does that has some of it, and gives
+// the list with the rest.
+func (s *Snapshot) askLike(list []Asked) []Asked {
+	list = slices.Clip(list)
+	places := make([]int, len(s.asked))
+	for i, a := range s.asked {
+		if places[i] = slices.Index(list, a); places[i] < 0 {
+			places[i] = len(list)
+			list = append(list, a)
+		}
+	}
+	for _, r := range s.records {
+		for i := range r.needs {
+			r.needs[i].asked = places[r.needs[i].asked]
+		}
+	}
+	return list
+}
+
+// A needRecord is a Need of the cases of one file; asked is its place in the
+// Snapshot's list.
+type needRecord struct{ asked, line, column, cases int }
+
+// needs notes whom the cases of a definition ask.
+func (s *Snapshot) needs(places map[Asked]int, cases []*schema.Case) []needRecord {
+	var out []needRecord
+	for _, n := range NeedsOf(cases) {
+		at, known := places[n.Asked]
+		if !known {
+			at = len(s.asked)
+			places[n.Asked] = at
+			s.asked = append(s.asked, n.Asked)
+		}
+		out = append(out, needRecord{at, n.At.Line, n.At.Column, n.Cases})
+	}
+	return out
+}
+
+// briefAsked is what is left of the evaluators of a brief case: whom they ask.
+type briefAsked struct {
+	roles   []schema.Role
+	targets []string
+}
+
+// Kind returns "brief".
+func (briefAsked) Kind() string { return "brief" }
+
+// Version returns 0: a brief case is never judged.
+func (briefAsked) Version() int { return 0 }
+
+// Roles are those of the whole case.
+func (b briefAsked) Roles() []schema.Role { return b.roles }
+
+// Targets are those that its evaluators ask themselves.
+func (b briefAsked) Targets() []string { return b.targets }
+
+// briefly gives the evaluators of a brief case, which those with the same share.
+func briefly(c *schema.Case, shared *sync.Map) []schema.Evaluator {
+	asked := AskedBy(c)
+	var b briefAsked
+	for _, a := range asked {
+		if a.Role != "" {
+			b.roles = append(b.roles, a.Role)
+		} else if a.Target != c.Target {
+			b.targets = append(b.targets, a.Target)
+		}
+	}
+	list, _ := shared.LoadOrStore(fmt.Sprint(b), []schema.Evaluator{{Spec: b}})
+	evaluators, _ := list.([]schema.Evaluator)
+	return evaluators
+}
