@@ -47,7 +47,8 @@ func (a *app) demo(ctx context.Context) error {
 // showDemo judges main, as it was when it was merged, and then the pull
 // request, and prints what that gets.
 func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) error {
-	merged, err := a.demoPlan(ctx, w, book, "main", "")
+	stage := controller.Commits{Repo: w.repo, Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv}
+	merged, err := demo.Plan(ctx, stage, "main", "")
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	if err != nil {
 		return err
 	}
-	prepared, err := a.demoPlan(ctx, w, book, demo.Branch, "main")
+	prepared, err := demo.Plan(ctx, stage, demo.Branch, "main")
 	if err != nil {
 		return err
 	}
@@ -94,15 +95,4 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	}
 	_, err = fmt.Fprint(a.stdout, demo.Ending(a.program, a.dir, file))
 	return err
-}
-
-// demoPlan plans a branch against another one, or against nothing.
-func (a *app) demoPlan(ctx context.Context, w *workspace, book *ledger.Ledger, branch, base string) (*controller.Prepared, error) {
-	head, err := w.repo.Resolve(ctx, branch)
-	if err != nil {
-		return nil, err
-	}
-	return controller.PrepareCommits(ctx, controller.Commits{
-		Repo: w.repo, Head: head, Base: base, Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
-	})
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -71,6 +71,6 @@ func (s *selection) checkStatuses() error {
 }
 
 // filter is the part of the selection that leaves cases out.
-func (s *selection) filter() controller.Filter {
-	return controller.Filter{Keys: s.keys, Tags: s.tags, Difficulties: s.difficulties, Domains: s.domains, Levels: s.levels}
+func (s *selection) filter() choice.Filter {
+	return choice.Filter{Keys: s.keys, Tags: s.tags, Difficulties: s.difficulties, Domains: s.domains, Levels: s.levels}
 }

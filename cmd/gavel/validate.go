@@ -61,11 +61,9 @@ func (a *app) validate(ctx context.Context, format string) error {
 	if schema.HasErrors(problems) { // where definitions stand is not known
 		own = slices.DeleteFunc(slices.Clone(own), func(p schema.Problem) bool { return p.Rule == "missing-folder" })
 	}
-	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, own, a.requirements(w, cfg, problems, found))))
-	if shallow, err := w.repo.Shallow(); err == nil && shallow {
-		// It is no fault of a definition, so that --strict does not make it one.
-		out.Notes = append(out.Notes, shallowNote)
-	}
+	needs := requirement.Of(w.files, a.configFile, cfg, a.lookupEnv)
+	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, own, needs.Validation(found, problems))))
+	out.Notes = append(out.Notes, requirement.History(w.repo)...)
 	if err := a.render(w.files, format, out); err != nil {
 		return err
 	}
@@ -73,20 +71,6 @@ func (a *app) validate(ctx context.Context, format string) error {
 		return &exitError{code: exitUsage}
 	}
 	return nil
-}
-
-const shallowNote = "the clone is shallow, so that gavel run --base may not find the base: run git fetch --unshallow, or set fetch-depth: 0 in the checkout of a CI job"
-
-// requirements say what gavel run would lack.
-func (a *app) requirements(w *workspace, cfg *config.Config, wrong []schema.Problem, found *load.Snapshot) []schema.Problem {
-	if schema.HasErrors(wrong) {
-		if !found.NameTargets() {
-			return nil
-		}
-		return []schema.Problem{requirement.Invalid(a.configFile)}
-	}
-	needs := found.Needs()
-	return append(requirement.Configuration(w.files, a.configFile, cfg, needs), requirement.Of(w.files, a.configFile, cfg, a.lookupEnv).Problems(needs)...)
 }
 
 // definitions are those of the working tree. Before the first commit nothing is

@@ -40,8 +40,30 @@ func Configuration(fsys fs.FS, file string, cfg *config.Config, needs []load.Nee
 	return []schema.Problem{p}
 }
 
-// Invalid notes of a configuration with errors what is not checked for that.
-func Invalid(file string) schema.Problem {
+// History notes that a base may not be found in what was cloned. It is no fault
+// of a definition, so that nobody makes an error of it.
+func History(repo interface{ Shallow() (bool, error) }) []string {
+	if shallow, err := repo.Shallow(); err != nil || !shallow {
+		return nil
+	}
+	return []string{"the clone is shallow, so that gavel run --base may not find the base: run git fetch --unshallow, or set fetch-depth: 0 in the checkout of a CI job"}
+}
+
+// Validation is what gavel run would lack for all definitions; wrong are the
+// problems of the configuration itself.
+func (r Requirement) Validation(found *load.Snapshot, wrong []schema.Problem) []schema.Problem {
+	switch {
+	case !schema.HasErrors(wrong):
+		needs := found.Needs()
+		return append(Configuration(r.files, r.file, r.config, needs), r.Problems(needs)...)
+	case found.NameTargets():
+		return []schema.Problem{invalid(r.file)}
+	}
+	return nil
+}
+
+// invalid notes of a configuration with errors what is not checked for that.
+func invalid(file string) schema.Problem {
 	return schema.Problem{
 		Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Note, Rule: "unchecked-names",
 		Message: file + " is invalid: whether those that definitions name exist, and take their prompts, images and tools, is not checked",

@@ -28,6 +28,7 @@ var rooms = []room{
 	{dir: "controller/plan", sees: []string{"schema", "controller/verdict"}, reason: "planning is pure: it is told what changed and what is stored"},
 	{dir: "controller/stats", reason: "its formulas take numbers, so that they can be checked against books"},
 	{dir: "controller/config", sees: []string{"schema"}, reason: "settings are values; they open nothing"},
+	{dir: "controller/choice", sees: []string{"schema"}, reason: "which cases are asked for follows from what they are called"},
 	{dir: "controller/requirement", sees: []string{"schema", "controller/config"}, reason: "what is missing follows from settings and needs; it opens no target"},
 	{dir: "controller/gitrepo", sees: []string{"schema"}, reason: "it reads git and knows nothing of cases"},
 	{dir: "controller/source", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo"}, reason: "it reads what a target is built from, and runs nothing"},

@@ -43,6 +43,17 @@ func Create(ctx context.Context, dir string) error {
 	})
 }
 
+// Plan plans a branch of the repository against another one, or against nothing
+// where base is empty. on says with what.
+func Plan(ctx context.Context, on controller.Commits, branch, base string) (*controller.Prepared, error) {
+	var err error
+	if on.Head, err = on.Repo.Resolve(ctx, branch); err != nil {
+		return nil, err
+	}
+	on.Base = base
+	return controller.PrepareCommits(ctx, on)
+}
+
 // Opening sums up what was judged on main, says why something was not, and
 // leads over to what the pull request affects.
 func Opening(main *reporters.Report) string {

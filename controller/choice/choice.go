@@ -1,4 +1,8 @@
-package controller
+// Package choice keeps of all cases those that somebody asked for.
+//
+// Most callers want [Filter.Choose], and afterwards [Choice.Unmatched], which tells
+// of names that no case has.
+package choice
 
 import (
 	"fmt"
