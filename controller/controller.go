@@ -75,6 +75,9 @@ type Request struct {
 	Invocation *Invocation
 	// Fresh, where it is set, says why Looked is asked of every case.
 	Fresh *plan.Reason
+	// Repeat, where it is not 0, is how many samples every case has on both
+	// sides, in place of its iterations.
+	Repeat int
 	// Before, where it is set, has head compared with what was known of itself
 	// until then. Base is not asked for.
 	Before time.Time

@@ -474,7 +474,7 @@ func (p *Prepared) Store(ctx context.Context, e Execution, report *reporters.Rep
 		ID: e.ID, Repository: e.Repository, PullRequest: e.PullRequest,
 		Base: p.Plan.Base, Head: p.Plan.Head, Started: started, Finished: p.Now(), Report: body,
 	}, items...)
-	if err != nil || p.Invocation == nil || len(p.looked) == 0 || p.unfinished {
+	if err != nil || p.Invocation == nil || p.unfinished {
 		return err
 	}
 	return p.Invocation.end(ctx)

@@ -199,6 +199,17 @@ func ofStatus(cases []*schema.Case, statuses []string) []*schema.Case {
 	return kept
 }
 
+// repeated are the cases with another number of samples.
+func repeated(cases []*schema.Case, samples int) []*schema.Case {
+	out := make([]*schema.Case, len(cases))
+	for i, c := range cases {
+		one := *c
+		one.Policy.Iterations = samples
+		out[i] = &one
+	}
+	return out
+}
+
 // side computes the digests of the cases that were asked for.
 func (p *Prepared) side(s State, loaded *load.Result, env plan.Environment) plan.Side {
 	cases := loaded.Cases
@@ -207,6 +218,9 @@ func (p *Prepared) side(s State, loaded *load.Result, env plan.Environment) plan
 	}
 	if len(p.Statuses) > 0 {
 		cases = ofStatus(cases, p.Statuses)
+	}
+	if p.Repeat > 0 {
+		cases = repeated(cases, p.Repeat)
 	}
 	entries := make([]*plan.Entry, len(cases))
 	for i, c := range cases {

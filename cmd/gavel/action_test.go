@@ -53,6 +53,9 @@ const agentPath = "/agent"
 // A head whose prompt has this word is answered wrongly.
 const wrong = "sourly"
 
+// One whose prompt has this word is not answered.
+const fault = "inaudibly"
+
 func newProject(t *testing.T) *project {
 	t.Helper()
 	p := &project{t: t, forge: forgetest.New(t), folder: t.TempDir(), token: forgetest.TokenActions, cache: &cache{}}
@@ -106,6 +109,10 @@ func (p *project) answer(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-time.After(time.Minute): // nobody told gavel
 		}
+	}
+	if strings.Contains(question, fault) {
+		http.Error(w, "no", http.StatusBadRequest)
+		return
 	}
 	reply := "yes"
 	if strings.Contains(question, wrong) {

@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 	"github.com/gavel-evals/gavel/controller/run/limit"
+	picked "github.com/gavel-evals/gavel/controller/selection"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -115,7 +116,8 @@ func (a *app) command(ctx context.Context, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(a.stderr, "gavel: interrupted")
 		return exitInterrupted
-	case errors.Is(err, controller.ErrUnconfigured), errors.Is(err, controller.ErrCommitted), errors.Is(err, listing.ErrTooMany):
+	case errors.Is(err, controller.ErrUnconfigured), errors.Is(err, controller.ErrCommitted), errors.Is(err, listing.ErrTooMany),
+		errors.As(err, new(*picked.Mistake)):
 		fmt.Fprintln(a.stderr, "gavel:", err)
 		return exitUsage
 	case errors.As(err, &exit):

@@ -69,6 +69,25 @@ func TestAnUnknownVersionIsAskedAgain(t *testing.T) {
 	p.asks("run --base HEAD~1", "hello, briefly")
 }
 
+// interrupted runs a command that ends after so many questions, and gives them.
+func (p *project) interrupted(after int, args ...string) []string {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(p.t.Context())
+	defer cancel()
+	p.mu.Lock()
+	p.cancel, p.patience = cancel, after
+	p.mu.Unlock()
+	var out bytes.Buffer
+	a := &app{stdout: &out, stderr: &out, lookupEnv: func(string) (string, bool) { return "", false }, dir: p.folder}
+	if code := a.command(ctx, args); code != exitInterrupted {
+		p.t.Errorf("exit code %d:\n%s", code, &out)
+	}
+	p.mu.Lock()
+	p.patience = 0
+	p.mu.Unlock()
+	return p.calls()
+}
+
 // TestARunThatWasBrokenOff is continued: the next one asks only what was not
 // answered. The one after it is a new look.
 func TestARunThatWasBrokenOff(t *testing.T) {
@@ -76,21 +95,10 @@ func TestARunThatWasBrokenOff(t *testing.T) {
 	p.deploy("")
 	p.asks("run", "hello, kindly", "thanks, kindly")
 
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	p.mu.Lock()
-	p.cancel, p.patience = cancel, 1
-	p.mu.Unlock()
-	var out bytes.Buffer
-	a := &app{stdout: &out, stderr: &out, lookupEnv: func(string) (string, bool) { return "", false }, dir: p.folder}
-	if code := a.command(ctx, []string{"run"}); code != exitInterrupted {
-		t.Errorf("exit code %d:\n%s", code, &out)
-	}
-	first := p.calls()
+	first := p.interrupted(1, "run")
 	if len(first) != 2 {
 		t.Fatalf("the run that was broken off asked %q", first)
 	}
-	p.patience = 0
 	stdout, _, _ := gavel(t, p.folder, "run")
 	second := p.calls()
 	if len(second) != 1 {

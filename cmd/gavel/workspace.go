@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
@@ -122,22 +121,13 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkStatuses(); err != nil {
-		return nil, err
-	}
-	targets, err := s.against(head.Config.Settings())
-	if err != nil {
-		return nil, err
-	}
-	invocation, err := controller.Invoke(ctx, book, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	choice := s.filter().Choose()
 	req := controller.Request{
-		Head: head, ConfigFile: a.configFile, Select: choice.Func(), Statuses: s.statuses, Targets: targets, All: s.all,
-		Ledger: book, LookupEnv: a.lookupEnv, Invocation: invocation,
+		Head: head, ConfigFile: a.configFile, Ledger: book, LookupEnv: a.lookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
+	}
+	choice, err := s.Request(ctx, &req)
+	if err != nil {
+		return nil, err
 	}
 	if ref != "" {
 		base, err := a.mergeBase(ctx, w, ref)
@@ -153,7 +143,7 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
 			return w.repo.ChangedWork(ctx, base, slices.Concat(folders, outside))
 		}
-		if s.affectedOnly && !s.all && req.Select == nil && len(s.statuses)+len(targets) == 0 {
+		if s.affectedOnly && !req.All && req.Select == nil && len(s.Statuses)+len(s.Targets) == 0 {
 			if req.Snapshot, err = a.snapshot(ctx, w, state); err != nil {
 				return nil, err
 			}

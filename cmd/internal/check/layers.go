@@ -75,6 +75,7 @@ var rooms = []room{
 	{dir: "controller/ci", sees: []string{
 		"controller/forge", "controller/ledger", "controller/command", "controller/review", "reporters",
 	}, reason: "it decides what a CI job is about; what is found is the review's"},
+	{dir: "controller/selection", sees: []string{"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/ledger", "controller", "reporters"}, reason: "it says which cases are meant, and judges none"},
 	{dir: "controller/upkeep", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},

@@ -1,0 +1,72 @@
+package selection
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// What may have become of a case.
+const (
+	Failed = "failed" // its verdict is fail
+	Errors = "errors" // it could not be judged, or was not run
+	Flaky  = "flaky"  // the same definition had another verdict
+)
+
+var outcomes = []string{Failed, Errors, Flaky}
+
+// recalled is how many runs back the last one is looked for.
+const recalled = 5000
+
+// Last gives the cases that ended in one of the ways in the newest run of a head
+// that is stored without a repository, as those of a working tree are. The error is
+// a [*Mistake] where a way is not known or there is no run, else the ledger's.
+func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) (func(*schema.Case) bool, error) {
+	for _, way := range ways {
+		if !slices.Contains(outcomes, way) {
+			hint := cmp.Or(schema.DidYouMean(way, outcomes), "write one of "+strings.Join(outcomes, ", "))
+			return nil, mistake("--only %q is not known; %s", way, hint)
+		}
+	}
+	runs, err := book.Runs(ctx, recalled)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(runs, func(r ledger.Run) bool { return r.Head == head && r.Repository == "" })
+	if at < 0 {
+		return nil, mistake("--only: there is no run of the working tree yet; write gavel run")
+	}
+	run, err := book.Run(ctx, runs[at].ID)
+	if err != nil {
+		return nil, err
+	}
+	var report reporters.Report
+	if err := json.Unmarshal(run.Report, &report); err != nil {
+		return nil, fmt.Errorf("read the report of run %s: %w", run.ID, err)
+	}
+	keys := map[string]bool{}
+	for i := range report.Cases {
+		if row := &report.Cases[i]; slices.ContainsFunc(ways, func(way string) bool { return ended(row, way) }) {
+			keys[row.Key] = true
+		}
+	}
+	return func(c *schema.Case) bool { return keys[c.Key] }, nil
+}
+
+func ended(row *reporters.Row, way string) bool {
+	switch way {
+	case Failed:
+		return row.Verdict != nil && *row.Verdict == verdict.Fail
+	case Errors:
+		return row.Error != nil && !row.Invalid()
+	}
+	return row.Class != nil && *row.Class == reporters.Flaky
+}

@@ -1,0 +1,39 @@
+package selection
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// targets gives the targets that names mean, each once. The error says what may
+// be meant by a name that is not known.
+func targets(settings schema.Settings, names []string) ([]string, error) {
+	var found []string
+	for _, written := range names {
+		name, checked, problem := settings.FindTarget(written)
+		switch {
+		case problem != nil:
+			return nil, mistake("--target: %s; %s", problem.Message, problem.Hint)
+		case !checked:
+			return nil, mistake("--target %s: gavel.yaml has no targets; add it under targets", written)
+		case !slices.Contains(found, name):
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
+// checkStatuses refuses what is not a status: unlike tags, there are three.
+func checkStatuses(statuses []string) error {
+	known := schema.Shapes()["#Testcase"].Fields["status"].Enum
+	for _, status := range statuses {
+		if !slices.Contains(known, status) {
+			hint := cmp.Or(schema.DidYouMean(status, known), "write one of "+strings.Join(known, ", "))
+			return mistake("--status %q is not known; %s", status, hint)
+		}
+	}
+	return nil
+}

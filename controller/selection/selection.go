@@ -1,0 +1,79 @@
+// Package selection says which cases of the working tree a person means, and
+// whether what is stored of them serves: by keys and labels, by the targets that
+// they are run against, and by what became of them the last time.
+//
+// Most callers fill in a [Selection] and put it into a request with
+// [Selection.Request].
+package selection
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/choice"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Selection says which cases of the working tree a command is about, and
+// whether what is stored of them serves.
+type Selection struct {
+	choice.Filter
+	// Statuses and Targets are those of a [controller.Request], by any name.
+	Statuses, Targets []string
+	// Only keeps the cases that ended so in the last run, see [Last].
+	Only []string
+	// All takes cases, too, that nothing affects.
+	All bool
+	// Fresh has the cases judged again that are looked at.
+	Fresh bool
+	// Repeat has every case judged with so many fresh samples; 0 with its
+	// iterations.
+	Repeat int
+}
+
+// mostRepeats is how many samples of a case may be asked for.
+const mostRepeats = 1000
+
+// A Mistake is a selection that means nothing. It says what may be meant.
+type Mistake struct{ text string }
+
+// Error is the text.
+func (m *Mistake) Error() string { return m.text }
+
+func mistake(format string, args ...any) error { return &Mistake{fmt.Sprintf(format, args...)} }
+
+// Request puts the selection into a request for the working tree that has its
+// head and its ledger. The error is a [*Mistake], or the ledger's.
+func (s *Selection) Request(ctx context.Context, req *controller.Request) (chosen *choice.Choice, err error) {
+	if err := checkStatuses(s.Statuses); err != nil {
+		return nil, err
+	}
+	if req.Targets, err = targets(req.Head.Config.Settings(), s.Targets); err != nil {
+		return nil, err
+	}
+	if s.Repeat < 0 || s.Repeat > mostRepeats {
+		return nil, mistake("--repeat %d: write a number from 1 to %d", s.Repeat, mostRepeats)
+	}
+	chosen = s.Choose()
+	req.Select, req.Statuses, req.All, req.Repeat = chosen.Func(), s.Statuses, s.All || s.Repeat > 0, s.Repeat
+	if len(s.Only) > 0 {
+		last, err := Last(ctx, req.Ledger, req.Head.Commit, s.Only)
+		if err != nil {
+			return nil, err
+		}
+		named := req.Select
+		req.Select = func(c *schema.Case) bool { return (named == nil || named(c)) && last(c) }
+	}
+	invoke := controller.Invoke
+	switch {
+	case s.Repeat > 0:
+		req.Fresh, invoke = &plan.Reason{Part: "repeat", Message: fmt.Sprintf("--repeat asks for %d fresh samples", s.Repeat)}, controller.InvokeFresh
+	case s.Fresh:
+		req.Fresh, invoke = &plan.Reason{Part: "fresh", Message: "--fresh judges again"}, controller.InvokeFresh
+	}
+	req.Invocation, err = invoke(ctx, req.Ledger, time.Now())
+	return chosen, err
+}
