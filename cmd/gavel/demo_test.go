@@ -20,17 +20,15 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/demo"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/examples"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/planned"
-	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
 func TestMain(m *testing.M) {
-	if sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() {
+	if served() {
 		return
 	}
 	testscript.Main(m, map[string]func(){"gavel": main, "gavel-in-a-job": inAJob, "stubborn": stubborn})

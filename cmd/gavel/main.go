@@ -11,17 +11,24 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
+	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 func main() {
-	if sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() {
+	if served() {
 		return
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200) // most commands end soon: less collecting for half as much memory again
 	}
 	os.Exit(Main(signalled(), os.Args[1:]))
+}
+
+// served reports whether this process was started by a part of gavel as its child,
+// and has done what it was started for.
+func served() bool {
+	return sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() || trial.ServeChild(trial.Examine)
 }
 
 // signalled is a context that the first interrupt or SIGTERM ends, so that what

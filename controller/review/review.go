@@ -82,10 +82,10 @@ type Config struct {
 	// Deadline bounds what is done for a head before it is judged: fetching,
 	// loading and planning it. Defaults to 2 minutes.
 	Deadline time.Duration
-	// Turn waits until a head may be judged, number being its pull request or 0,
-	// and gives what ends that. Its commit says meanwhile that it is known.
-	// Defaults to no wait.
-	Turn func(ctx context.Context, number int) (end func(), err error)
+	// Turn waits until a head may be looked at, and gives what ends that. Its commit
+	// says meanwhile that it is known. The error is a [Declined] for a head that is
+	// not looked at. Defaults to no wait.
+	Turn func(ctx context.Context, w Waiting) (end func(), err error)
 }
 
 // What pull requests get that come from forks, or from authors who may not
@@ -311,12 +311,15 @@ func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished
 	report, err = r.judge(ctx, said)
 	said.end()
 	why := abandoned(ctx)
+	var declined *Declined
 	switch {
 	case err != nil && why != "":
 		if err := r.settle(ctx, late, why); err != nil {
 			return nil, nil, err
 		}
 		return nil, nil, &Abandoned{Reason: why}
+	case errors.As(err, &declined):
+		return nil, r.Decline(ctx, declined.Reason), nil
 	case err != nil:
 		const broken = "gavel could not judge this head; see the log of its run"
 		return nil, nil, errors.Join(err, r.settle(ctx, late, broken, r.groups...))
@@ -341,7 +344,7 @@ func (r *Review) settle(ctx, late context.Context, why string, groups ...string)
 // judge looks at both sides, and runs what may be run, when it is its turn.
 func (r *Review) judge(ctx context.Context, said announcement) (*reporters.Report, error) {
 	if r.Turn != nil {
-		end, err := r.Turn(ctx, r.number)
+		end, err := r.Turn(ctx, r.Waiting())
 		if err != nil {
 			return nil, err
 		}

@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/reporters"
 )
 
@@ -107,6 +108,8 @@ type Config struct {
 	// After tells when a time is over, after which a head says that it is judged.
 	// Defaults to [time.After].
 	After func(time.Duration) <-chan time.Time
+	// Trial looks at a commit in a child. Defaults to [trial.Run].
+	Trial func(ctx context.Context, job trial.Job, fetched func()) (trial.Outcome, error)
 	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
 	// Now is the clock of the schedules. Defaults to [time.Now].
@@ -123,6 +126,7 @@ type Server struct {
 	names  names
 	stalls stalls
 	slots  slots
+	guard  *trial.Guard
 
 	writing sync.Mutex // held while the diary is read and written
 	diary   diary
@@ -145,6 +149,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s := newServer(cfg)
 	var err error
 	if s.memory, err = remember(ctx, cfg.Ledger); err != nil {
+		return nil, err
+	}
+	if s.guard, err = trial.NewGuard(filepath.Join(cfg.Dir, "looking"), trial.GuardConfig{Try: cfg.Trial, Now: cfg.Now}); err != nil {
 		return nil, err
 	}
 	s.loop = reconcile.New(reconcile.Config[Key]{
@@ -309,6 +316,12 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	if err := s.open.add(entry); err != nil {
 		return err
 	}
+	if why := s.declined(key.Repository, r.Waiting()); why != "" {
+		if err := r.Decline(ctx, why); err != nil {
+			return err
+		}
+		return s.open.remove(entry)
+	}
 	r.Planned(func(groups []string) error {
 		entry.Groups = groups
 		return s.open.add(entry)
@@ -450,7 +463,7 @@ func (s *Server) newReviewer(repo *repository) *review.Reviewer {
 		Execute: s.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: s.cfg.LookupEnv, WebURL: repo.WebURL,
 		Tell:  func(line string) { s.cfg.Observer.Tell(name, line) },
 		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Deadline: policy.Deadline, OwnOnly: true,
-		Turn:  func(ctx context.Context, number int) (func(), error) { return s.slots.take(ctx, number == 0) },
+		Turn:  func(ctx context.Context, w review.Waiting) (func(), error) { return s.turn(ctx, repo, w) },
 		After: s.cfg.After,
 		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
 			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})
@@ -486,7 +499,7 @@ func (s *Server) repository(ctx context.Context, r *Repository) (*repository, er
 		return nil, err
 	}
 	repo.mirror, err = gitrepo.NewMirror(gitrepo.MirrorConfig{
-		Dir: filepath.Join(s.cfg.Dir, "clones", fmt.Sprintf("%d.git", repo.id)), URL: repo.url, Token: r.Token,
+		Dir: s.clone(repo.id), URL: repo.url, Token: r.Token,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", repo.name, err)
@@ -497,6 +510,11 @@ func (s *Server) repository(ctx context.Context, r *Repository) (*repository, er
 		repo.desk = s.newDesk(repo)
 	}
 	return repo, nil
+}
+
+// clone is the folder of a repository's clone.
+func (s *Server) clone(id int64) string {
+	return filepath.Join(s.cfg.Dir, "clones", fmt.Sprintf("%d.git", id))
 }
 
 // idAt is the id of a repository at a forge: GitHub's own, and one like that of

@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/serve/trial"
+)
+
+// harmful is said of a head that is not looked at.
+var harmful = trial.ErrFatal.Error() + "; somebody with write permission may ask again with /gavel run"
+
+// declined says why a head is not looked at as long as nobody asks for it, empty
+// where it is.
+func (s *Server) declined(repository int64, w review.Waiting) string {
+	if s.guard.Declines(trial.Head{Repository: repository, Pull: w.Number, SHA: w.Head}, trial.Asked{At: w.Asked, Now: w.Again}) {
+		return harmful
+	}
+	return ""
+}
+
+// turn waits until a head may be looked at in this process. One that the process
+// before was looking at when it died proves itself in a child first. What is
+// looked at is noted, so that the next process knows it.
+func (s *Server) turn(ctx context.Context, repo *repository, w review.Waiting) (end func(), err error) {
+	h := trial.Head{Repository: repo.id, Pull: w.Number, SHA: w.Head}
+	tell := func(line string) { s.cfg.Observer.Tell(repo.name.String(), line) }
+	job := func(ctx context.Context) (trial.Job, func(), error) { return s.job(ctx, repo, w) }
+	err = s.guard.Prove(ctx, h, trial.Asked{At: w.Asked, Now: w.Again}, trial.Attempt{Job: job, Tell: tell})
+	if errors.Is(err, trial.ErrFatal) {
+		return nil, &review.Declined{Reason: harmful}
+	}
+	if err != nil {
+		return nil, err
+	}
+	free, err := s.slots.take(ctx, w.Number == 0)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.guard.Begin(h)
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return func() {
+		if err := done(); err != nil {
+			tell(fmt.Sprintf("the note that %.7s is looked at stays: %v", h.SHA, err))
+		}
+		free()
+	}, nil
+}
+
+// job is what a child looks at. The clone is its own until fetched is called.
+func (s *Server) job(ctx context.Context, repo *repository, w review.Waiting) (job trial.Job, fetched func(), err error) {
+	job = trial.Job{
+		Clone: s.clone(repo.id), URL: repo.url, Known: w.Known, Refs: w.Refs, Head: w.Head, Base: w.Base,
+		Accepted: w.Accepted, HeadConfig: w.HeadConfig, ConfigFile: repo.ConfigFile,
+	}
+	if repo.Token != nil {
+		if job.Token, err = repo.Token(ctx, ""); err != nil {
+			return job, nil, err
+		}
+	}
+	repo.fetching.Lock()
+	return job, sync.OnceFunc(repo.fetching.Unlock), nil
+}

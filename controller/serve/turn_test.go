@@ -1,0 +1,265 @@
+package serve_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/controller/serve/trial"
+)
+
+// A dock is where heads are tried, without a process.
+type dock struct {
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	tried []string // the commits, in the order in which they were
+	now   int      // how many are tried at this moment
+	most  int
+	fatal map[string]bool // commits that end every child
+	hold  chan struct{}   // nil holds nothing up
+	begun chan string     // is told of what is held up
+}
+
+// newDocked is a world whose server was there before.
+func newDocked(t *testing.T) (*world, *dock) {
+	t.Helper()
+	w := newWorld(t)
+	d := w.newDock()
+	w.start()
+	w.idle()
+	w.end()
+	return w, d
+}
+
+func (w *world) newDock() *dock {
+	d := &dock{fatal: map[string]bool{}, begun: make(chan string, 10)}
+	w.configure = func(cfg *serve.Config) { cfg.Trial = d.try }
+	return d
+}
+
+func (d *dock) try(ctx context.Context, job trial.Job, fetched func()) (trial.Outcome, error) {
+	fetched()
+	d.mu.Lock()
+	d.tried = append(d.tried, job.Head)
+	d.now++
+	d.most = max(d.most, d.now)
+	hold := d.hold
+	d.mu.Unlock()
+	if hold != nil {
+		d.begun <- job.Head
+		select {
+		case <-hold:
+		case <-ctx.Done():
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.now--
+	if ctx.Err() != nil {
+		return trial.Outcome{}, ctx.Err()
+	}
+	if d.fatal[job.Head] {
+		return trial.Outcome{Said: "signal: killed"}, nil
+	}
+	return trial.Outcome{Proven: true}, nil
+}
+
+func (d *dock) count(head string) (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, tried := range d.tried {
+		if tried == head {
+			n++
+		}
+	}
+	return n
+}
+
+// looking is the folder in which the server notes what it looks at.
+func (w *world) looking() string { return filepath.Join(w.dir, "looking") }
+
+// id is what the server knows the repository by, once it has seen it.
+func (w *world) id() (id int64) {
+	w.t.Helper()
+	name := strings.TrimSuffix(filepath.Base(w.one("clones/*.git")), ".git")
+	id, err := strconv.ParseInt(name, 10, 64)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+// suspect has the next server believe that the one before died while it looked at
+// a pull request's head.
+func (w *world) suspect(number int, commit string) {
+	w.t.Helper()
+	notes, err := trial.OpenNotes(w.looking(), time.Now())
+	if err == nil {
+		_, err = notes.Begin(trial.Head{Repository: w.id(), Pull: number, SHA: w.commits[commit]})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// another is pull request 2 with a head.
+func (w *world) another(commit string) {
+	w.t.Helper()
+	w.move("refs/pull/2/head", commit)
+	w.forge.AddPull(forgetest.Pull{Number: 2, HeadSHA: w.commits[commit], HeadRef: commit, BaseSHA: w.commits["main"]})
+}
+
+// kill ends the server and leaves what a process leaves that dies now.
+func (w *world) kill() {
+	w.t.Helper()
+	left := filepath.Join(w.t.TempDir(), "looking")
+	if err := os.CopyFS(left, os.DirFS(w.looking())); err != nil {
+		w.t.Fatal(err)
+	}
+	w.end()
+	if files, err := os.ReadDir(w.looking()); err != nil || len(files) > 0 {
+		w.t.Errorf("a server that was told to end leaves %v, %v", files, err)
+	}
+	if err := os.RemoveAll(w.looking()); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.CopyFS(w.looking(), os.DirFS(left)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestAbuse28KillsRefuseNothing: a head that was judged whenever the server was
+// killed proves itself each time, and gets its verdict.
+func TestAbuse28KillsRefuseNothing(t *testing.T) {
+	t.Parallel()
+	const kills = 20
+	w := newWorld(t)
+	d := w.newDock()
+	release := w.judging()
+	for range kills {
+		w.kill()
+		w.start()
+		<-w.agent.held
+	}
+	w.kill()
+	release()
+	w.start()
+	w.idle()
+	w.want("one", "success success")
+	if n := d.count(w.commits["one"]); n != kills+1 {
+		t.Errorf("it was tried %d times, want %d", n, kills+1)
+	}
+	w.end()
+	if left, err := os.ReadDir(w.looking()); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v; log\n%s", left, err, strings.Join(w.lines, "\n"))
+	}
+	tried := len(d.tried) // of base, too, which may have been looked at
+	w.start()             // which suspects nothing any more
+	w.idle()
+	if len(d.tried) > tried {
+		t.Errorf("tried %q", d.tried[tried:])
+	}
+}
+
+// TestAbuse28AHeadThatEndsTheServer is refused after two children, over a restart,
+// until somebody who may write asks again. The others go on.
+func TestAbuse28AHeadThatEndsTheServer(t *testing.T) {
+	t.Parallel()
+	w, d := newDocked(t)
+	w.forge.SetPermission("mona", "write")
+	d.fatal[w.commits["one"]] = true
+	w.push("one")
+	w.another("two")
+	w.suspect(1, "one")
+	w.suspect(2, "two")
+	w.start()
+	w.idle()
+	const said = "looking at this commit ended the server"
+	w.want("one", "error error")
+	if !strings.Contains(w.says("one"), said) {
+		t.Errorf("the status says %q", w.says("one"))
+	}
+	w.report(said, "/gavel run")
+	w.wantStates("two", "success failure")
+	if slices.Contains(w.agent.asked, "one") || !slices.Contains(w.agent.asked, "two") {
+		t.Errorf("asked %q", w.agent.asked)
+	}
+	for head, want := range map[string]int{"one": 2, "two": 1} {
+		if n := d.count(w.commits[head]); n != want {
+			t.Errorf("%s was tried %d times, want %d", head, n, want)
+		}
+	}
+	w.end()
+	w.start()
+	w.idle()
+	w.writesNothing(func() { w.hint(); w.idle(); w.poll(); w.idle() })
+	w.wantStates("one", "error error")
+	if w.comment("reader", "/gavel run"); d.count(w.commits["one"]) != 2 {
+		t.Errorf("a reader had it tried again")
+	}
+	w.comment("mona", "/gavel run")
+	w.wantStates("one", "error error")
+	if n := d.count(w.commits["one"]); n != 4 {
+		t.Errorf("it was tried %d times, want two more", n)
+	}
+	d.mu.Lock()
+	d.fatal = nil // as after an upgrade
+	d.mu.Unlock()
+	w.comment("mona", "/gavel run talk/**")
+	w.wantStates("one", "success success")
+	w.report("No regressions")
+	if n := d.count(w.commits["one"]); n != 5 {
+		t.Errorf("it was tried %d times, want once more", n)
+	}
+}
+
+// TestHeadsAreTriedOneAtATime, and hold up no head that nobody suspects.
+func TestHeadsAreTriedOneAtATime(t *testing.T) {
+	t.Parallel()
+	w, d := newDocked(t)
+	d.hold = make(chan struct{})
+	w.push("one")
+	w.suspect(1, "one")
+	w.suspect(2, "two")
+	w.another("two")
+	w.move("refs/pull/3/head", "group")
+	w.forge.AddPull(forgetest.Pull{Number: 3, HeadSHA: w.commits["group"], HeadRef: "group", BaseSHA: w.commits["main"]})
+	w.start()
+	<-d.begun
+	w.until(2)
+	w.wantStates("group", "success success")
+	close(d.hold)
+	w.idle()
+	w.wantStates("one", "success success")
+	w.wantStates("two", "success failure")
+	if d.most != 1 || len(d.tried) != 2 {
+		t.Errorf("%d at once of %d", d.most, len(d.tried))
+	}
+}
+
+// TestAStopIsNoEndOfAChild: a server that is told to end while a head is tried
+// counts nothing.
+func TestAStopIsNoEndOfAChild(t *testing.T) {
+	t.Parallel()
+	w, d := newDocked(t)
+	d.hold = make(chan struct{})
+	w.push("one")
+	w.suspect(1, "one")
+	for range 3 {
+		w.start()
+		<-d.begun
+		w.end()
+	}
+	close(d.hold)
+	w.start()
+	w.idle()
+	w.want("one", "success success")
+}
