@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -126,9 +123,9 @@ func (a *app) prLedger(ctx context.Context, w *workspace, base string) (cfg ledg
 
 // pullRequest reviews what the flags or the event name.
 func (a *app) pullRequest(ctx context.Context, f prFlags) error {
-	bots, err := f.trust()
+	bots, err := ci.Writers(f.programs, f.bots)
 	if err != nil {
-		return err
+		return &exitError{exitUsage, err}
 	}
 	event, repo, err := a.subject(f.repo, f.number)
 	if err != nil {
@@ -187,21 +184,6 @@ func (a *app) retry(f prFlags) backoff.Config {
 	return backoff.Config{For: f.patience, Now: a.now, Wait: a.wait, Tell: func(err error, wait time.Duration) {
 		a.note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
 	}}
-}
-
-// trust checks the flags that say whose programs are run, and gives the bots.
-func (f prFlags) trust() (bots []int64, err error) {
-	if !slices.Contains(review.ProgramChoices, f.programs) {
-		return nil, usageError("--programs: %q is not one of %s", f.programs, strings.Join(review.ProgramChoices, ", "))
-	}
-	for _, text := range strings.FieldsFunc(f.bots, func(r rune) bool { return r == ',' || r == ' ' }) {
-		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || id <= 0 {
-			return nil, usageError("--bots: %q is not the id of an account; write numbers, such as 41898282", text)
-		}
-		bots = append(bots, id)
-	}
-	return bots, nil
 }
 
 // subject is what the flags name, else what the job's event is about.
