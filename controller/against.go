@@ -60,7 +60,7 @@ func (p *Prepared) sideAgainst(ctx context.Context, s State) (plan.Side, *load.S
 			one.Target, one.Beside = target, len(p.Targets) > 1
 			loaded.Cases[i] = &one
 		}
-		one := p.side(s, loaded, env)
+		one := p.side(s, loaded, &env)
 		maps.Copy(side.Cases, one.Cases)
 		maps.Copy(side.Invalid, one.Invalid)
 		snapshot = loaded.Snapshot()

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
@@ -141,8 +142,13 @@ func (r benchRepo) at(b *testing.B, commit string) controller.State {
 	return controller.State{Commit: commit, FS: files, Config: r.config}
 }
 
-func (r benchRepo) snapshots(path string) controller.Snapshots {
-	return controller.Snapshots{Path: path, Changed: r.repo.Changed}
+func (r benchRepo) defined(b *testing.B, commit string) snapshot.State {
+	at := r.at(b, commit)
+	return snapshot.State{Commit: commit, FS: at.FS, Settings: at.Config.Settings()}
+}
+
+func (r benchRepo) snapshots(path string) snapshot.Store {
+	return snapshot.Store{Path: path, Changed: r.repo.Changed}
 }
 
 // plan is what gavel plan --base does for one changed file.
@@ -168,23 +174,23 @@ func BenchmarkPlan(b *testing.B) {
 	dir := generated(b, 100_000)
 	stored := filepath.Join(b.TempDir(), "definitions")
 	open := openBench(b, dir)
-	snapshot, err := open.snapshots(stored).At(b.Context(), open.at(b, open.base))
+	known, err := open.snapshots(stored).At(b.Context(), open.defined(b, open.base), snapshot.Notes{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("open", func(b *testing.B) {
 		for b.Loop() {
-			open.plan(b, snapshot)
+			open.plan(b, known)
 		}
 	})
 	b.Run("fresh", func(b *testing.B) {
 		for b.Loop() {
 			r := openBench(b, dir)
-			snapshot, err := r.snapshots(stored).At(b.Context(), r.at(b, r.base))
+			known, err := r.snapshots(stored).At(b.Context(), r.defined(b, r.base), snapshot.Notes{})
 			if err != nil {
 				b.Fatal(err)
 			}
-			r.plan(b, snapshot)
+			r.plan(b, known)
 			if err := r.repo.Close(); err != nil {
 				b.Fatal(err)
 			}
@@ -210,7 +216,7 @@ func BenchmarkValidate(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer work.Close()
-			is, err := r.snapshots(stored).Worktree(b.Context(), r.repo, controller.State{FS: work, Config: r.config})
+			is, err := r.snapshots(stored).Worktree(b.Context(), r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, snapshot.Notes{})
 			if err != nil || is.Totals().Cases != n || len(is.Problems()) > 0 {
 				b.Fatal(err, is.Totals(), is.Problems())
 			}

@@ -7,6 +7,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -46,13 +48,16 @@ type Request struct {
 	// only the cases are planned that the changed files can affect, and the
 	// rest is counted, unless what is asked for takes all cases.
 	Snapshot *load.Snapshot
+	// Remembered returns what is remembered of head's definitions, with the notes
+	// taken of every case; nil, by itself or returned, loads them.
+	Remembered func(context.Context, snapshot.Notes) (*load.Snapshot, error)
 	// Also are definitions whose cases get a row where only the affected ones
 	// do, so that what is stored of them is in the report.
 	Also []string
 	// ConfigFile is the path of gavel.yaml, for reasons.
 	ConfigFile string
 	// Select keeps the cases that are asked for; nil keeps all.
-	Select func(*schema.Case) bool
+	Select func(*schema.CaseInfo) bool
 	// Statuses keeps the cases with one of these, such as draft, and judges
 	// them also where they are not active; empty keeps all and judges those
 	// that are active.
@@ -108,6 +113,8 @@ type Prepared struct {
 	looked map[string]time.Time
 	// sources are what targets are built from.
 	sources map[stateTarget]source.Source
+	// env is what head's cases run in.
+	env *plan.Environment
 	// unfinished says that something was left out that the next run makes up for.
 	unfinished bool
 }
@@ -118,6 +125,15 @@ func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 	if req.Now == nil {
 		req.Now = time.Now
 	}
+	p, err := prepare(ctx, req)
+	if errors.Is(err, errChanged) {
+		req.Remembered = nil
+		p, err = prepare(ctx, req)
+	}
+	return p, err
+}
+
+func prepare(ctx context.Context, req Request) (*Prepared, error) {
 	p := &Prepared{Request: req, sources: map[stateTarget]source.Source{}}
 	var err error
 	switch {
@@ -160,8 +176,7 @@ func (p *Prepared) ask(ctx context.Context) error {
 	known := make([]plan.Known, len(p.Plan.Rows))
 	p.headStored, p.baseStored = map[string]ledger.Decision{}, map[string]ledger.Decision{}
 	if p.Ledger == nil {
-		plan.Settle(p.Plan, known)
-		return nil
+		return p.settle(ctx, known)
 	}
 	for g, rows := range p.byServed() {
 		scope := p.headScope(g)
@@ -188,6 +203,15 @@ func (p *Prepared) ask(ctx context.Context) error {
 		if err := p.decisions(ctx, g, rows); err != nil {
 			return err
 		}
+	}
+	return p.settle(ctx, known)
+}
+
+// settle decides what is done with each row, and has the cases at hand that are
+// judged.
+func (p *Prepared) settle(ctx context.Context, known []plan.Known) error {
+	if err := p.loadDue(ctx, known); err != nil {
+		return err
 	}
 	plan.Settle(p.Plan, known)
 	return nil

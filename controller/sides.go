@@ -8,78 +8,83 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // alone plans head with nothing to compare it with.
 func (p *Prepared) alone(ctx context.Context) error {
-	loaded, env, err := p.load(ctx, p.Head, nil)
+	head, err := p.loadHead(ctx)
 	if err != nil {
 		return err
 	}
-	p.compare(nil, p.side(p.Head, loaded, env), nil)
-	p.Problems = loaded.Problems
+	p.compare(nil, head.Side, nil)
+	p.Problems = head.problems
 	return nil
 }
 
 // itself plans every case of head against itself.
 func (p *Prepared) itself(ctx context.Context) error {
-	loaded, env, err := p.load(ctx, p.Head, nil)
+	head, err := p.loadHead(ctx)
 	if err != nil {
 		return err
 	}
-	head := p.side(p.Head, loaded, env)
-	p.Base, p.Problems = &p.Head, loaded.Problems
-	p.compare(&head, head, nil)
+	p.Base, p.Problems = &p.Head, head.problems
+	p.compare(&head.Side, head.Side, nil)
 	return nil
 }
 
 // whole plans every case of head. Of base only those are loaded that the
 // change can affect, if both sides are read by the same settings.
 func (p *Prepared) whole(ctx context.Context) error {
-	loaded, env, err := p.load(ctx, p.Head, nil)
+	head, err := p.loadHead(ctx)
 	if err != nil {
 		return err
 	}
-	p.Problems = loaded.Problems
-	head := p.side(p.Head, loaded, env)
-	snapshot := loaded.Snapshot()
-	changed, err := p.changes(ctx, snapshot)
+	p.Problems = head.problems
+	changed, err := p.changes(ctx, head.snapshot)
 	if err != nil {
 		return err
-	}
-	if !p.sameSettings() {
-		was, baseEnv, err := p.load(ctx, *p.Base, nil)
-		if err != nil {
-			return err
-		}
-		base := p.side(*p.Base, was, baseEnv)
-		p.compare(&base, head, changed)
-		return nil
-	}
-	change, err := snapshot.Update(ctx, p.Base.FS, p.Base.Config.Settings(), changed)
-	if err != nil {
-		return fmt.Errorf("load the definitions of %s: %w", p.Base.Commit, err)
 	}
 	baseEnv, err := p.environment(*p.Base)
 	if err != nil {
 		return err
 	}
-	base := p.side(*p.Base, change.Result, baseEnv)
-	if change.Files != nil {
-		if sameEnvironment(env, baseEnv) {
-			complete(&base, head, change.Files, nil)
-		} else {
-			complete(&base, head, change.Files, &baseEnv)
+	if !p.sameSettings() {
+		was, err := p.loadFiles(ctx, *p.Base, nil)
+		if err != nil {
+			return err
 		}
+		base := p.side(*p.Base, was, &baseEnv)
+		p.compare(&base, head.Side, changed)
+		return nil
 	}
-	p.compare(&base, head, changed)
+	change, err := head.snapshot.Update(ctx, p.Base.FS, load.Options{Settings: p.Base.Config.Settings()}, changed)
+	if err != nil {
+		return fmt.Errorf("load the definitions of %s: %w", p.Base.Commit, err)
+	}
+	alike := sameEnvironment(*head.env, baseEnv)
+	if head.brief && (change.Files == nil || !alike) {
+		return errChanged // nearly all cases are needed
+	}
+	if err := p.complete(ctx, head, change.Files); err != nil {
+		return err
+	}
+	base := p.side(*p.Base, change.Result, &baseEnv)
+	switch {
+	case change.Files == nil:
+	case alike:
+		share(&base, head.Side, change.Files, nil)
+	default:
+		share(&base, head.Side, change.Files, &baseEnv)
+	}
+	p.compare(&base, head.Side, changed)
 	return nil
 }
 
-// complete adds to base the cases that no changed file can affect. They are as
+// share adds to base the cases that no changed file can affect. They are as
 // they are at head; env is what they run in where that is not the same.
-func complete(base *plan.Side, head plan.Side, affected []string, env *plan.Environment) {
+func share(base *plan.Side, head plan.Side, affected []string, env *plan.Environment) {
 	for key, c := range head.Cases {
 		if _, loaded := slices.BinarySearch(affected, c.Origin.File); loaded {
 			continue
@@ -115,7 +120,7 @@ func (p *Prepared) affected(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	change, err := p.Snapshot.Update(ctx, p.Head.FS, p.Head.Config.Settings(), slices.Concat(changed, p.Also))
+	change, err := p.Snapshot.Update(ctx, p.Head.FS, load.Options{Settings: p.Head.Config.Settings()}, slices.Concat(changed, p.Also))
 	if err != nil {
 		return fmt.Errorf("load the definitions of %s: %w", p.Head.Commit, err)
 	}
@@ -123,8 +128,9 @@ func (p *Prepared) affected(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load the definitions of %s: %w", p.Base.Commit, err)
 	}
-	base := p.side(*p.Base, was, baseEnv)
-	head := p.side(p.Head, change.Result, headEnv)
+	p.env = &headEnv
+	base := p.side(*p.Base, was, &baseEnv)
+	head := p.side(p.Head, change.Result, &headEnv)
 	p.Problems = change.Problems()
 	invalidate(&head, p.Problems) // of half a file nobody can tell what it is of
 	p.compare(&base, head, changed)
@@ -163,14 +169,13 @@ func (p *Prepared) compare(base *plan.Side, head plan.Side, changed []string) {
 	p.Plan = plan.Compare(base, head, opts)
 }
 
-// load reads one state and what its cases run in.
-func (p *Prepared) load(ctx context.Context, s State, files []string) (*load.Result, plan.Environment, error) {
+// loadFiles reads the definitions of one state; nil reads all.
+func (p *Prepared) loadFiles(ctx context.Context, s State, files []string) (*load.Result, error) {
 	loaded, err := load.Load(ctx, s.FS, load.Options{Settings: s.Config.Settings(), Files: files})
 	if err != nil {
-		return nil, plan.Environment{}, fmt.Errorf("load the definitions of %s: %w", s.Commit, err)
+		return nil, fmt.Errorf("load the definitions of %s: %w", s.Commit, err)
 	}
-	env, err := p.environment(s)
-	return loaded, env, err
+	return loaded, nil
 }
 
 // statusActive is the status of the cases that run.
@@ -211,10 +216,10 @@ func repeated(cases []*schema.Case, samples int) []*schema.Case {
 }
 
 // side computes the digests of the cases that were asked for.
-func (p *Prepared) side(s State, loaded *load.Result, env plan.Environment) plan.Side {
+func (p *Prepared) side(s State, loaded *load.Result, env *plan.Environment) plan.Side {
 	cases := loaded.Cases
 	if p.Select != nil {
-		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.Select(c) })
+		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.Select(&c.CaseInfo) })
 	}
 	if len(p.Statuses) > 0 {
 		cases = ofStatus(cases, p.Statuses)
@@ -224,12 +229,12 @@ func (p *Prepared) side(s State, loaded *load.Result, env plan.Environment) plan
 	}
 	entries := make([]*plan.Entry, len(cases))
 	for i, c := range cases {
-		entries[i] = plan.NewEntry(c, &env)
+		entries[i] = plan.NewEntry(c, env)
 	}
 	side := plan.NewSide(s.Commit, env.DefaultTarget, entries)
 	invalidate(&side, loaded.Problems)
 	// Where the file cannot be read, no definition was loaded either.
-	if ignored, err := load.Ignored(s.FS); err == nil {
+	if ignored, err := ignore.Matcher(s.FS); err == nil {
 		side.Ignored = func(file string) bool { return ignored(file, false) }
 	}
 	return side

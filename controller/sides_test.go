@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -41,7 +42,7 @@ type scanned struct {
 func scan(t *testing.T, texts map[string]string) scanned {
 	t.Helper()
 	s := stateOf(t, strings.Repeat("b", 40), texts)
-	snapshot, err := load.Scan(t.Context(), s.FS, s.Config.Settings())
+	snapshot, err := load.Scan(t.Context(), s.FS, load.Options{Settings: s.Config.Settings()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,21 +53,42 @@ func scan(t *testing.T, texts map[string]string) scanned {
 // where base's snapshot is given, of those that the change can affect.
 func between(t *testing.T, was, is controller.State, snapshot *load.Snapshot) *controller.Prepared {
 	t.Helper()
+	return planOf(t, was, controller.Request{Head: is, Snapshot: snapshot})
+}
+
+// remembered is the plan of one repository against another, made of what is
+// remembered of the cases that nothing affects.
+func remembered(t *testing.T, was, is controller.State) *controller.Prepared {
+	t.Helper()
+	return planOf(t, was, controller.Request{Head: is, Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+		s, err := load.Scan(ctx, is.FS, load.Options{Settings: is.Config.Settings(), Note: notes.Take})
+		if err != nil {
+			return nil, err
+		}
+		body, err := s.Encode()
+		if err != nil {
+			return nil, err
+		}
+		return load.Decode(body)
+	}})
+}
+
+// planOf is the plan of a request against base.
+func planOf(t *testing.T, was controller.State, req controller.Request) *controller.Prepared {
+	t.Helper()
 	base, _ := was.FS.(fstest.MapFS)
-	head, _ := is.FS.(fstest.MapFS)
-	prepared, err := controller.Prepare(t.Context(), controller.Request{
-		Head: is, Base: &was, ConfigFile: "gavel.yaml", Snapshot: snapshot,
-		LookupEnv: nowhere,
-		Changed: func(context.Context, []string) ([]string, error) {
-			files := maps.Clone(base)
-			maps.Copy(files, head)
-			maps.DeleteFunc(files, func(file string, _ *fstest.MapFile) bool {
-				a, b := base[file], head[file]
-				return a != nil && b != nil && string(a.Data) == string(b.Data)
-			})
-			return slices.Sorted(maps.Keys(files)), nil
-		},
-	})
+	head, _ := req.Head.FS.(fstest.MapFS)
+	req.Base, req.ConfigFile, req.LookupEnv = &was, "gavel.yaml", nowhere
+	req.Changed = func(context.Context, []string) ([]string, error) {
+		files := maps.Clone(base)
+		maps.Copy(files, head)
+		maps.DeleteFunc(files, func(file string, _ *fstest.MapFile) bool {
+			a, b := base[file], head[file]
+			return a != nil && b != nil && string(a.Data) == string(b.Data)
+		})
+		return slices.Sorted(maps.Keys(files)), nil
+	}
+	prepared, err := controller.Prepare(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +112,33 @@ func samePlans(t *testing.T, base scanned, head controller.State, affected func(
 	if diff := cmp.Diff(all.Problems, some.Problems); diff != "" {
 		t.Errorf("problems (-all +affected):\n%s", diff)
 	}
+	known := remembered(t, base.State, head)
+	if diff := cmp.Diff(listed(all.Plan), listed(known.Plan)); diff != "" {
+		t.Errorf("of all cases, of what is remembered (-all +remembered):\n%s", diff)
+	}
+	if diff := cmp.Diff(all.Problems, known.Problems); diff != "" {
+		t.Errorf("problems (-all +remembered):\n%s", diff)
+	}
+}
+
+// listed is all that a report says of the rows of a plan, and whether the cases
+// that are judged are there.
+func listed(p *plan.Plan) []string {
+	info := func(c *schema.CaseInfo) string {
+		if c == nil {
+			return "none"
+		}
+		listing := *c
+		listing.Inputs, listing.Labels.Description = nil, ""
+		return fmt.Sprintf("%+v", listing)
+	}
+	var out []string
+	for _, r := range p.Rows {
+		lacking := r.Action == plan.Run && (r.HeadCase == nil || r.Base != nil && r.BaseCase == nil)
+		digests := fmt.Sprint(r.HeadDigests.E, r.HeadDigests.J, r.HeadDigests.D, r.BaseDigests.D)
+		out = append(out, fmt.Sprint(r.Key, " ", r.Action, " ", r.Target, " ", r.MovedFrom, r.Reasons, r.Edited, r.Samples, r.Steered, lacking, info(r.Head), info(r.Base), digests))
+	}
+	return out
 }
 
 // rows says what a plan does, with what nothing affects as a number.

@@ -19,7 +19,7 @@ func (a *app) planCommand() *cobra.Command {
   gavel plan --base main
   gavel plan --base origin/main --domain support --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.Keys = args
+			s.Keys, s.dueOnly = args, true
 			return a.withPlan(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
 				return a.plan(ctx, w, book, s)
 			})

@@ -36,7 +36,7 @@ func (a *app) runCommand() *cobra.Command {
   gavel run --base main 'support/**'
   gavel run --base main --junit report.xml --markdown comment.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.Keys = args
+			f.Keys, f.dueOnly = args, f.record == "" // a recording has all of them
 			return a.withLedger(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
 				return a.run(ctx, w, book, f)
 			})

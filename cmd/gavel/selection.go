@@ -12,6 +12,8 @@ type selection struct {
 	base string
 	// affectedOnly says that the other cases need no row of their own.
 	affectedOnly bool
+	// dueOnly says that only the cases that are judged need to be loaded.
+	dueOnly bool
 }
 
 // bind adds the flags of a selection to a command whose arguments are globs of

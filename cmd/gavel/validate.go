@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/requirement"
+	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/reporters/sarif"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/validated"
@@ -76,14 +76,11 @@ func (a *app) validate(ctx context.Context, format string) error {
 // definitions are those of the working tree. Before the first commit nothing is
 // remembered.
 func (a *app) definitions(ctx context.Context, w *workspace, cfg *config.Config) (*load.Snapshot, error) {
-	if _, err := w.repo.Resolve(ctx, "HEAD"); err != nil {
-		return load.Scan(ctx, w.files, cfg.Settings())
+	known, err := a.worktreeSnapshot(ctx, w, cfg, snapshot.Notes{})
+	if known != nil || err != nil {
+		return known, err
 	}
-	stored, err := a.snapshots(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	return stored.Worktree(ctx, w.repo, controller.State{FS: w.files, Config: cfg})
+	return load.Scan(ctx, w.files, load.Options{Settings: cfg.Settings()})
 }
 
 // strictly makes errors of warnings and notes under --strict.

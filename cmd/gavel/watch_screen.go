@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 
+	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/reporters/board"
 	watchscreen "github.com/gavel-evals/gavel/reporters/screen"
@@ -26,7 +25,7 @@ func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) er
 		Do:     func(c board.Command) { session.Do(c) },
 		Detail: func(key string) (board.Detail, error) { return session.Detail(ctx, key) },
 		Edit: func(file string, line int) (watchscreen.Program, error) {
-			return a.editor(ctx, filepath.Join(root, filepath.FromSlash(file)), line)
+			return editor.Open(ctx, a.lookupEnv, filepath.Join(root, filepath.FromSlash(file)), line)
 		},
 	}, os.Stdin, a.stdout)
 	var last board.Board
@@ -63,19 +62,3 @@ func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) er
 	}
 	return nil
 }
-
-// editor is the program that opens a file at a line.
-func (a *app) editor(ctx context.Context, file string, line int) (watchscreen.Program, error) {
-	argv, err := watchscreen.EditorCommand(a.lookupEnv, file, line)
-	if err != nil {
-		return nil, err
-	}
-	return editing{exec.CommandContext(ctx, argv[0], argv[1:]...)}, nil
-}
-
-// editing lets a program have the terminal.
-type editing struct{ *exec.Cmd }
-
-func (e editing) SetStdin(r io.Reader)  { e.Stdin = r }
-func (e editing) SetStdout(w io.Writer) { e.Stdout = w }
-func (e editing) SetStderr(w io.Writer) { e.Stderr = w }

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -75,8 +76,8 @@ func (a *app) worktree(w *workspace) (controller.State, error) {
 }
 
 // snapshots remembers what definitions there are beside the ledger.
-func (a *app) snapshots(ctx context.Context, w *workspace) (controller.Snapshots, error) {
-	out := controller.Snapshots{Program: controller.ThisProgram(), Changed: w.repo.Changed}
+func (a *app) snapshots(ctx context.Context, w *workspace) (snapshot.Store, error) {
+	out := snapshot.Store{Program: snapshot.ThisProgram(), Changed: w.repo.Changed}
 	if a.ledgerFile != "" {
 		out.Path = a.ledgerFile + ".definitions"
 		return out, nil
@@ -89,12 +90,22 @@ func (a *app) snapshots(ctx context.Context, w *workspace) (controller.Snapshots
 	return out, err
 }
 
+// worktreeSnapshot is that of the working tree; nil where nothing is committed
+// yet.
+func (a *app) worktreeSnapshot(ctx context.Context, w *workspace, cfg *config.Config, notes snapshot.Notes) (*load.Snapshot, error) {
+	stored, err := a.snapshots(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return stored.Worktree(ctx, w.repo, snapshot.State{FS: w.files, Settings: cfg.Settings()}, notes)
+}
+
 func (a *app) snapshot(ctx context.Context, w *workspace, at controller.State) (*load.Snapshot, error) {
 	stored, err := a.snapshots(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	return stored.At(ctx, at)
+	return stored.At(ctx, snapshot.State{Commit: at.Commit, FS: at.FS, Settings: at.Config.Settings()}, snapshot.Notes{})
 }
 
 // at is a commit as a state. Where it has no usable configuration it is read
@@ -128,6 +139,11 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 	choice, err := s.Request(ctx, &req)
 	if err != nil {
 		return nil, err
+	}
+	if s.dueOnly {
+		req.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+			return a.worktreeSnapshot(ctx, w, head.Config, notes)
+		}
 	}
 	if ref != "" {
 		base, err := a.mergeBase(ctx, w, ref)

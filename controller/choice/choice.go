@@ -27,12 +27,12 @@ type Filter struct {
 // labels are what a Filter looks at besides keys, in the order of its fields.
 var labels = [...]struct {
 	name string
-	of   func(*schema.Case) []string
+	of   func(*schema.CaseInfo) []string
 }{
-	{"tag", func(c *schema.Case) []string { return c.Labels.Tags }},
-	{"difficulty", func(c *schema.Case) []string { return []string{c.Labels.Difficulty} }},
-	{"domain", func(c *schema.Case) []string { return group(c, 0) }},
-	{"level", func(c *schema.Case) []string { return group(c, 1) }},
+	{"tag", func(c *schema.CaseInfo) []string { return c.Labels.Tags }},
+	{"difficulty", func(c *schema.CaseInfo) []string { return []string{c.Labels.Difficulty} }},
+	{"domain", func(c *schema.CaseInfo) []string { return group(c, 0) }},
+	{"level", func(c *schema.CaseInfo) []string { return group(c, 1) }},
 }
 
 // A Choice is a Filter at work. It remembers what the cases have that it was
@@ -55,11 +55,11 @@ func (f Filter) Choose() *Choice {
 }
 
 // Func gives the filter as a function, nil when everything is admitted.
-func (c *Choice) Func() func(*schema.Case) bool {
+func (c *Choice) Func() func(*schema.CaseInfo) bool {
 	if len(c.keys)+len(slices.Concat(c.wanted[:]...)) == 0 {
 		return nil
 	}
-	return func(kase *schema.Case) bool {
+	return func(kase *schema.CaseInfo) bool {
 		c.hadKeys[kase.Key] = true
 		admitted := len(c.keys) == 0 || slices.ContainsFunc(c.keys, func(glob string) bool { return matchesKey(glob, kase.Key) })
 		for i, label := range labels {
@@ -156,7 +156,7 @@ func sharesOne(wanted, has []string) bool {
 }
 
 // group is the i-th group of a case of the domain dialect.
-func group(c *schema.Case, i int) []string {
+func group(c *schema.CaseInfo, i int) []string {
 	if c.Dialect != schema.DialectDomain || i >= len(c.Labels.Groups) {
 		return nil
 	}

@@ -137,7 +137,7 @@ func (r *repo) config() live.Config {
 			return controller.State{Commit: commit, FS: files, Config: cfg}, err
 		},
 		Snapshot: func(ctx context.Context, _ live.Place, at controller.State) (*load.Snapshot, error) {
-			return load.Scan(ctx, at.FS, at.Config.Settings())
+			return load.Scan(ctx, at.FS, load.Options{Settings: at.Config.Settings()})
 		},
 		ReadConfig: func(_ live.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
 			return readConfig(files)

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/controller/watch"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
@@ -231,7 +232,7 @@ func (s *seeing) needs(p *controller.Prepared) bool {
 
 // widen follows what the configuration, base, and the cases so far name.
 func (s *seeing) widen() error {
-	ignored, err := load.Ignored(s.files)
+	ignored, err := ignore.Matcher(s.files)
 	if err != nil {
 		return err
 	}

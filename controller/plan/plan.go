@@ -85,7 +85,7 @@ type Environment struct {
 	Roles map[schema.Role]string
 	// Roots gives the digests of the first requests that a case sends to its
 	// target, one for each opening; nil where no target is a recording.
-	Roots func(c *schema.Case, agent bool) []string
+	Roots func(c *schema.Case, agent bool) []string `json:"-"`
 }
 
 // Digests are the three nested digests of a case, hex SHA-256.

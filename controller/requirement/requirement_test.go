@@ -28,7 +28,7 @@ func problems(t *testing.T, files map[string]string) string {
 			t.Fatal(wrong)
 		}
 	}
-	found, err := load.Scan(t.Context(), fsys, cfg.Settings())
+	found, err := load.Scan(t.Context(), fsys, load.Options{Settings: cfg.Settings()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ const recalled = 5000
 // Last gives the cases that ended in one of the ways in the newest run of a head
 // that is stored without a repository, as those of a working tree are. The error is
 // a [*Mistake] where a way is not known or there is no run, else the ledger's.
-func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) (func(*schema.Case) bool, error) {
+func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) (func(*schema.CaseInfo) bool, error) {
 	for _, way := range ways {
 		if !slices.Contains(outcomes, way) {
 			hint := cmp.Or(schema.DidYouMean(way, outcomes), "write one of "+strings.Join(outcomes, ", "))
@@ -58,7 +58,7 @@ func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) 
 			keys[row.Key] = true
 		}
 	}
-	return func(c *schema.Case) bool { return keys[c.Key] }, nil
+	return func(c *schema.CaseInfo) bool { return keys[c.Key] }, nil
 }
 
 func ended(row *reporters.Row, way string) bool {

@@ -65,7 +65,7 @@ func (s *Selection) Request(ctx context.Context, req *controller.Request) (chose
 			return nil, err
 		}
 		named := req.Select
-		req.Select = func(c *schema.Case) bool { return (named == nil || named(c)) && last(c) }
+		req.Select = func(c *schema.CaseInfo) bool { return (named == nil || named(c)) && last(c) }
 	}
 	invoke := controller.Invoke
 	switch {

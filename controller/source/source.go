@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/ignore"
 )
 
 const (
@@ -111,7 +111,7 @@ func Folders(fsys fs.FS, t config.Target) []string {
 
 // outside says what is in a program's folder and no part of it.
 func outside(s State) (func(name string, isFolder bool) bool, error) {
-	ignored, err := load.Ignored(s.FS)
+	ignored, err := ignore.Matcher(s.FS)
 	if err != nil {
 		return nil, err
 	}

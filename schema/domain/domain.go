@@ -23,8 +23,10 @@ type Source struct {
 	// Files are the files of the dialect, sorted: the tests that are wanted,
 	// and every file that they share.
 	Files []string
-	// Keep is what becomes of a compiled case; nil keeps it as it is.
-	Keep func(*schema.Case) *schema.Case
+	// Finish is called with every file of tests as soon as it is compiled,
+	// possibly for several at the same time, and returns what else is wrong
+	// with the file. nil adds nothing.
+	Finish func(d Definition, problems []schema.Problem) []schema.Problem
 	// Each calls f for 0 ≤ i < n, possibly at the same time, and returns the
 	// first error.
 	Each func(ctx context.Context, n int, f func(i int) error) error
@@ -139,6 +141,9 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 	problems := make([][]schema.Problem, len(tests))
 	err := src.Each(ctx, len(tests), func(i int) error {
 		defs[i], problems[i] = t.test(tests[i])
+		if src.Finish != nil {
+			problems[i] = append(problems[i], src.Finish(defs[i], problems[i])...)
+		}
 		return nil
 	})
 	if err != nil {

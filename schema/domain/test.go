@@ -97,9 +97,6 @@ func (t *tree) compile(doc *schema.Document, listed bool) (Test, []schema.Proble
 	kase := c.build(c.Key(c.file, local))
 	if !schema.HasErrors(c.Problems) {
 		test.Case = kase
-		if c.Keep != nil {
-			test.Case = c.Keep(kase)
-		}
 	}
 	return test, c.Problems
 }

@@ -56,7 +56,7 @@ func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []s
 	l.addInput(def, schema.Input{File: file, Role: checksRole})
 	doc, problems := src.Open(file)
 	if doc != nil {
-		c := checksReader{Complaints: schema.Complaints{Doc: doc}, src: src, def: def, brief: l.opts.Brief, invalid: invalid}
+		c := checksReader{Complaints: schema.Complaints{Doc: doc}, src: src, def: def, brief: l.opts.Brief && l.opts.Note == nil, invalid: invalid}
 		c.read()
 		problems = append(problems, c.Problems...)
 	}

@@ -141,7 +141,7 @@ func TestChangedChecksAffectTheirDefinition(t *testing.T) {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	settings := schema.Settings{Definitions: []string{"test_definitions"}}
-	before, err := Scan(t.Context(), files, settings)
+	before, err := Scan(t.Context(), files, Options{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestChangedChecksAffectTheirDefinition(t *testing.T) {
 				gone[name] = f
 			}
 		}
-		change, err := before.Update(t.Context(), gone, settings, []string{file})
+		change, err := before.Update(t.Context(), gone, Options{Settings: settings}, []string{file})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestChangedChecksAffectTheirDefinition(t *testing.T) {
 		if diff := cmp.Diff(strings.Fields(want), loaded); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
-		whole, err := Scan(t.Context(), gone, settings)
+		whole, err := Scan(t.Context(), gone, Options{Settings: settings})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestProblemsOfChecksFollowTheChange(t *testing.T) {
 	}
 	files := write(fstest.MapFS{}, suite, "- {id: one, expected_outcome: x, input: i}\n")
 	files = write(files, "test_definitions/other.yaml", "- {id: one, expected_outcome: x, input: i}\n")
-	state, err := Scan(t.Context(), files, settings)
+	state, err := Scan(t.Context(), files, Options{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,11 +212,11 @@ func TestProblemsOfChecksFollowTheChange(t *testing.T) {
 		{suite, "- {id: one, expected_outcome: y, input: i}\n"}, {checks, good}, {suite, ""}, {checks, ""},
 	} {
 		files = write(files, c.file, c.text)
-		change, err := state.Update(t.Context(), files, settings, []string{c.file})
+		change, err := state.Update(t.Context(), files, Options{Settings: settings}, []string{c.file})
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole, err := Scan(t.Context(), files, settings)
+		whole, err := Scan(t.Context(), files, Options{Settings: settings})
 		if err != nil {
 			t.Fatal(err)
 		}

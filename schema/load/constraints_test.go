@@ -192,7 +192,7 @@ func TestConstraintsAreGivenUp(t *testing.T) {
 		{calm, `test_definitions/a.json:1:1: error: the field ` + "`tags`" + ` is missing; add "tags": …, which test_definitions/schema/team.cue:4:2 demands`},
 	} {
 		texts["test_definitions/boom.json"] = tt.text
-		change, err := snap.Update(t.Context(), fsOf(texts), with, []string{"test_definitions/boom.json"})
+		change, err := snap.Update(t.Context(), fsOf(texts), Options{Settings: with}, []string{"test_definitions/boom.json"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
+	"github.com/gavel-evals/gavel/schema/packed"
 )
 
 // snapshotMagic begins the encoding and counts up when it changes.
@@ -43,16 +44,16 @@ func (s *Snapshot) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.text(string(rare))
-	w.number(len(s.inputs))
+	w.Text(string(rare))
+	w.Number(len(s.inputs))
 	for _, set := range s.inputs {
-		w.texts(set)
+		w.Texts(set)
 	}
-	w.number(len(s.records))
+	w.Number(len(s.records))
 	for i := range s.records {
 		w.record(&s.records[i])
 	}
-	out := append([]byte(snapshotMagic), w.buf...)
+	out := append([]byte(snapshotMagic), w.Bytes...)
 	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out)), nil
 }
 
@@ -63,22 +64,7 @@ type rareParts[N any] struct {
 	Asked    []Asked
 }
 
-// A writer puts numbers as varints and texts behind their length.
-type writer struct{ buf []byte }
-
-func (w *writer) number(n int) { w.buf = binary.AppendUvarint(w.buf, uint64(n)) }
-
-func (w *writer) text(s string) {
-	w.number(len(s))
-	w.buf = append(w.buf, s...)
-}
-
-func (w *writer) texts(list []string) {
-	w.number(len(list))
-	for _, s := range list {
-		w.text(s)
-	}
-}
+type writer struct{ packed.Writer }
 
 // The bits of a record or a case.
 const (
@@ -88,34 +74,36 @@ const (
 )
 
 func (w *writer) record(r *record) {
-	w.text(r.file)
-	w.text(r.dialect)
-	w.number(r.inputs)
+	w.Text(r.file)
+	w.Text(r.dialect)
+	w.Number(r.inputs)
 	flags := 0
 	if r.bad {
 		flags = bitBad
 	}
-	w.number(flags)
-	w.texts(r.ids)
-	w.number(len(r.needs))
+	w.Number(flags)
+	w.Texts(r.ids)
+	w.Number(len(r.needs))
 	for _, n := range r.needs {
 		for _, part := range []int{n.asked, n.line, n.column, n.cases} {
-			w.number(part)
+			w.Number(part)
 		}
 	}
-	w.number(len(r.cases))
+	w.Number(len(r.cases))
 	for _, c := range r.cases {
 		flags := 0
 		if c.skipped {
 			flags = bitSkipped
 		}
 		if base := stem(r.file); strings.HasSuffix(base, c.key) {
-			w.number(flags | bitDerived)
-			w.number(len(base) - len(c.key))
-			continue
+			w.Number(flags | bitDerived)
+			w.Number(len(base) - len(c.key))
+		} else {
+			w.Number(flags)
+			w.Text(c.key)
 		}
-		w.number(flags)
-		w.text(c.key)
+		w.Text(c.listing)
+		w.Text(c.note)
 	}
 }
 
@@ -127,19 +115,19 @@ func Decode(data []byte) (*Snapshot, error) {
 		crc32.ChecksumIEEE(data[:body]) != binary.BigEndian.Uint32(data[body:]) {
 		return nil, errSnapshot
 	}
-	r := reader{rest: string(data[len(snapshotMagic):body])}
+	r := reader{Reader: packed.Reader{Rest: string(data[len(snapshotMagic):body])}}
 	var rare rareParts[struct{ Root, Kind, ID, File string }]
-	if err := json.Unmarshal([]byte(r.text()), &rare); err != nil {
+	if err := json.Unmarshal([]byte(r.Text()), &rare); err != nil {
 		return nil, errSnapshot
 	}
 	s := &Snapshot{problems: rare.Problems, asked: rare.Asked, names: make(map[domain.Name]string, len(rare.Names))}
 	for _, n := range rare.Names {
 		s.names[domain.Name{Root: n.Root, Kind: n.Kind, ID: n.ID}] = n.File
 	}
-	for range r.count() {
-		s.inputs = append(s.inputs, r.texts())
+	for range r.Count() {
+		s.inputs = append(s.inputs, r.Texts())
 	}
-	n := r.count()
+	n := r.Count()
 	s.records = make([]record, 0, n)
 	r.cases, r.ids = make([]caseRecord, 0, n), make([]string, 0, n)
 	for range n {
@@ -152,18 +140,16 @@ func Decode(data []byte) (*Snapshot, error) {
 		s.records[i].other = other
 	}
 	for _, rec := range s.records {
-		r.bad = r.bad || rec.inputs >= len(s.inputs) || slices.ContainsFunc(rec.needs, func(n needRecord) bool { return n.asked >= len(s.asked) })
+		r.Bad = r.Bad || rec.inputs >= len(s.inputs) || slices.ContainsFunc(rec.needs, func(n needRecord) bool { return n.asked >= len(s.asked) })
 	}
-	if r.bad || r.rest != "" {
+	if r.Bad || r.Rest != "" {
 		return nil, errSnapshot
 	}
 	return s.count(), nil
 }
 
-// A reader takes values off a string, whose parts the values share.
 type reader struct {
-	rest string
-	bad  bool
+	packed.Reader
 	// cases, ids and needs are those of all records, so that few pieces of memory
 	// hold them.
 	cases []caseRecord
@@ -171,75 +157,30 @@ type reader struct {
 	needs []needRecord
 }
 
-func (r *reader) number() int {
-	var n uint64
-	for shift := 0; shift < 35; shift += 7 {
-		if r.rest == "" {
-			break
-		}
-		b := r.rest[0]
-		r.rest = r.rest[1:]
-		n |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			return int(n)
-		}
-	}
-	r.bad, r.rest = true, ""
-	return 0
-}
-
-// count is a number of things of at least one byte each.
-func (r *reader) count() int {
-	n := r.number()
-	if n > len(r.rest) {
-		r.bad, r.rest = true, ""
-		return 0
-	}
-	return n
-}
-
-func (r *reader) text() string {
-	n := r.count()
-	s := r.rest[:n]
-	r.rest = r.rest[n:]
-	return s
-}
-
-func (r *reader) texts() []string {
-	n := r.count()
-	if n == 0 {
-		return nil
-	}
-	list := make([]string, n)
-	for i := range list {
-		list[i] = r.text()
-	}
-	return list
-}
-
 func (r *reader) record() record {
-	rec := record{file: r.text(), dialect: r.text(), inputs: r.number()}
-	rec.bad = r.number()&bitBad != 0
+	rec := record{file: r.Text(), dialect: r.Text(), inputs: r.Number()}
+	rec.bad = r.Number()&bitBad != 0
 	first := len(r.ids)
-	for range r.count() {
-		r.ids = append(r.ids, r.text())
+	for range r.Count() {
+		r.ids = append(r.ids, r.Text())
 	}
 	rec.ids = slices.Clip(r.ids[first:])
 	begin := len(r.needs)
-	for range r.count() {
-		r.needs = append(r.needs, needRecord{r.number(), r.number(), r.number(), r.number()})
+	for range r.Count() {
+		r.needs = append(r.needs, needRecord{r.Number(), r.Number(), r.Number(), r.Number()})
 	}
 	rec.needs = slices.Clip(r.needs[begin:])
 	from := len(r.cases)
-	for range r.count() {
-		flags := r.number()
+	for range r.Count() {
+		flags := r.Number()
 		c := caseRecord{skipped: flags&bitSkipped != 0}
 		if flags&bitDerived != 0 {
 			base := stem(rec.file)
-			c.key = base[min(r.number(), len(base)):]
+			c.key = base[min(r.Number(), len(base)):]
 		} else {
-			c.key = r.text()
+			c.key = r.Text()
 		}
+		c.listing, c.note = r.Text(), r.Text()
 		r.cases = append(r.cases, c)
 	}
 	rec.cases = slices.Clip(r.cases[from:])

@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/ignore"
 )
 
 func TestGavelignore(t *testing.T) {
@@ -51,11 +52,11 @@ func TestExcluded(t *testing.T) {
 		{"a.json  ", "a.json", false, true},
 		{"# a.json", "a.json", false, false},
 	} {
-		rules, err := readIgnore(fsOf(map[string]string{ignoreFile: tt.rule + "\n"}))
+		rules, err := ignore.Read(fsOf(map[string]string{ignore.File: tt.rule + "\n"}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := excluded(rules, tt.name, tt.folder); got != tt.want {
+		if got := rules.Exclude(ignore.Path{Name: tt.name, IsFolder: tt.folder}); got != tt.want {
 			t.Errorf("%q excludes %s: %v, want %v", tt.rule, tt.name, got, tt.want)
 		}
 	}
@@ -87,10 +88,10 @@ func TestIgnoreFileThatCannotBeRead(t *testing.T) {
 		"long pattern": {Data: append([]byte("a\n"), make([]byte, schema.MaxGlob)...)},
 	} {
 		files := greetings(1)
-		files[ignoreFile] = file
+		files[ignore.File] = file
 		res, err := Load(t.Context(), noLinks{files}, Options{Settings: oneFolder})
-		if err != nil || len(res.Cases) != 1 || len(res.Problems) != 1 || res.Problems[0].File != ignoreFile || res.Problems[0].Severity != schema.Error {
-			t.Errorf("%s: Load = %+v, %v; want the case and one error of %s", name, res, err, ignoreFile)
+		if err != nil || len(res.Cases) != 1 || len(res.Problems) != 1 || res.Problems[0].File != ignore.File || res.Problems[0].Severity != schema.Error {
+			t.Errorf("%s: Load = %+v, %v; want the case and one error of %s", name, res, err, ignore.File)
 		}
 	}
 }

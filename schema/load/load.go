@@ -26,6 +26,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
+	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/promptval"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
@@ -48,6 +49,10 @@ type Options struct {
 	// dialect, origin, skip and the names of the inputs besides its own file;
 	// and whom it asks.
 	Brief bool
+	// Note is asked about every complete case, possibly about several at the
+	// same time. The Snapshot keeps its answer with what lists the case. nil
+	// keeps neither.
+	Note func(*schema.Case) string
 
 	evaluations *cuefile.Budget // of tests; nil for a new one
 	most        *bounds         // of tests; nil for defaultBounds
@@ -64,6 +69,8 @@ type Definition struct {
 	// Other says of a file that is no definition why it should be one, or
 	// notes that it is none. Nothing is said where a definition refers to it.
 	Other []schema.Problem
+
+	notes []string // parallel to Cases; empty where nobody takes notes
 }
 
 // An ID is a name that only one test may have.
@@ -113,10 +120,10 @@ func load(ctx context.Context, fsys *guard, opts Options) (*Result, error) {
 func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error) {
 	l := &loader{fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget())}
 	var err error
-	if l.ignore, err = readIgnore(fsys); err != nil {
-		at, hint := schema.Position{File: ignoreFile, Line: 1, Column: 1}, "make it a plain file of at most 256 KiB"
-		if long, ok := errors.AsType[*patternError](err); ok {
-			at.Line, hint = long.line, "shorten it"
+	if l.ignore, err = ignore.Read(fsys); err != nil {
+		at, hint := schema.Position{File: ignore.File, Line: 1, Column: 1}, "make it a plain file of at most 256 KiB"
+		if long, ok := errors.AsType[*ignore.PatternError](err); ok {
+			at.Line, hint = long.Line, "shorten it"
 		}
 		l.problem(at, "unreadable", "the file is not applied: "+err.Error(), hint)
 	}
@@ -151,7 +158,7 @@ type loader struct {
 	fsys   *guard
 	opts   Options
 	seen   int // entries of definitions folders
-	ignore []ignoreRule
+	ignore ignore.Rules
 	rules  []*constraint.Set
 	// evaluations bounds what .cue files and constraints take.
 	evaluations *cuefile.Budget
@@ -161,7 +168,7 @@ type loader struct {
 // folder loads one definitions folder.
 func (l *loader) folder(ctx context.Context, root string) error {
 	var files []string
-	if excluded(l.ignore, root, true) || excludedAbove(l.ignore, root) {
+	if l.ignore.Exclude(ignore.Path{Name: root, IsFolder: true}) || l.ignore.ExcludeAbove(root) {
 		l.out.Problems = append(l.out.Problems, schema.Problem{
 			Position: schema.Position{File: root, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "ignored-folder",
 			Message: "the definitions folder is excluded by .gavelignore, and nothing in it is read", Hint: "correct .gavelignore, or definitions: in gavel.yaml",
@@ -197,31 +204,59 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 	if len(files) == 0 && !offersTools(src.Settings) {
 		return nil, nil // tools beside the folder may then be of another kind
 	}
-	res, err := domain.Load(ctx, domain.Source{Source: src, Files: files, Keep: l.keep(), Each: each})
+	var mu sync.Mutex
+	finished := make(map[string]Definition, len(files))
+	keep := l.keep()
+	finish := func(d domain.Definition, problems []schema.Problem) []schema.Problem {
+		def := ofDomain(d)
+		found := l.finish(src, &def, problems, keep)
+		mu.Lock()
+		defer mu.Unlock()
+		finished[d.File] = def
+		return found
+	}
+	res, err := domain.Load(ctx, domain.Source{Source: src, Files: files, Finish: finish, Each: each})
 	if err != nil {
 		return nil, err
 	}
 	l.out.Problems = append(l.out.Problems, res.Problems...)
 	maps.Copy(l.out.Names, res.Names)
-	invalid := map[string]bool{}
-	for _, p := range res.Problems {
-		invalid[p.File] = invalid[p.File] || p.Severity == schema.Error
-	}
 	for _, d := range res.Definitions {
-		def := Definition{File: d.File, Dialect: schema.DialectDomain}
-		for _, t := range d.Tests {
-			if t.ID != "" {
-				def.IDs = append(def.IDs, ID{t.ID, t.At, t.Case})
-			}
-			if t.Case != nil {
-				def.Cases = append(def.Cases, t.Case)
-			}
+		def, isTest := finished[d.File]
+		if !isTest {
+			def = ofDomain(d)
 		}
-		l.fsys.count(len(def.Cases))
-		l.out.Problems = append(l.out.Problems, l.addChecks(src, &def, invalid[d.File])...)
 		l.out.Definitions = append(l.out.Definitions, def)
 	}
 	return res.Tools, nil
+}
+
+// ofDomain is a file of the domain dialect as a definition.
+func ofDomain(d domain.Definition) Definition {
+	def := Definition{File: d.File, Dialect: schema.DialectDomain}
+	for _, t := range d.Tests {
+		if t.ID != "" {
+			def.IDs = append(def.IDs, ID{t.ID, t.At, t.Case})
+		}
+		if t.Case != nil {
+			def.Cases = append(def.Cases, t.Case)
+		}
+	}
+	return def
+}
+
+// finish adds to the cases of a definition what other files say of them, and
+// takes notes of them before they are made brief. It returns what else is wrong.
+func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Problem, keep func(*schema.Case) *schema.Case) []schema.Problem {
+	l.fsys.count(len(def.Cases))
+	found := l.addChecks(src, def, schema.HasErrors(problems))
+	if l.opts.Note != nil {
+		for _, c := range def.Cases {
+			def.notes = append(def.notes, l.opts.Note(c))
+		}
+	}
+	def.keep(keep)
+	return found
 }
 
 // keep says what becomes of a compiled case. Of a hundred thousand cases the
@@ -235,6 +270,9 @@ func (l *loader) keep() func(*schema.Case) *schema.Case {
 		brief := &schema.Case{
 			CaseInfo:   schema.CaseInfo{Key: c.Key, Dialect: c.Dialect, Origin: c.Origin, Skip: c.Skip, Target: c.Target},
 			Evaluators: briefly(c, &asked),
+		}
+		if l.opts.Note != nil {
+			brief.Labels, brief.Weight = c.Labels, c.Weight
 		}
 		var files strings.Builder
 		inputs := slices.DeleteFunc(slices.Clone(c.Inputs), func(in schema.Input) bool { return in.File == c.Origin.File })
@@ -254,12 +292,10 @@ func (l *loader) byContent(ctx context.Context, src schema.Source, files []strin
 	keep := l.keep()
 	err := each(ctx, len(files), func(i int) error {
 		defs[i], problems[i] = compile(src, files[i])
-		l.fsys.count(len(defs[i].Cases))
 		for _, c := range defs[i].Cases {
 			offer(c, src, tools)
 		}
-		problems[i] = append(problems[i], l.addChecks(src, &defs[i], schema.HasErrors(problems[i]))...)
-		defs[i].keep(keep)
+		problems[i] = append(problems[i], l.finish(src, &defs[i], problems[i], keep)...)
 		return nil
 	})
 	l.out.Definitions = append(l.out.Definitions, defs...)
@@ -438,7 +474,7 @@ func (l *loader) unique() {
 			}
 			ids[id.Name] = id.At
 		}
-		d.Cases = slices.DeleteFunc(d.Cases, func(c *schema.Case) bool {
+		d.drop(func(c *schema.Case) bool {
 			first, dup := keys[c.Key]
 			if dup {
 				l.problem(c.Origin, "duplicate-key", fmt.Sprintf("the case %s is defined twice", c.Key), "the other is in "+first.String())
@@ -448,6 +484,21 @@ func (l *loader) unique() {
 			return slices.Contains(dropped, c)
 		})
 	}
+}
+
+// drop removes cases with their notes.
+func (d *Definition) drop(unwanted func(*schema.Case) bool) {
+	cases, notes := d.Cases[:0], d.notes[:0]
+	for i, c := range d.Cases {
+		if unwanted(c) {
+			continue
+		}
+		cases = append(cases, c)
+		if len(d.notes) > 0 {
+			notes = append(notes, d.notes[i])
+		}
+	}
+	d.Cases, d.notes = cases, notes
 }
 
 func (l *loader) problem(at schema.Position, rule, message, hint string) {

@@ -192,11 +192,11 @@ func TestLinksAreToldOf(t *testing.T) {
 		}
 		return out
 	}
-	without, err := Scan(t.Context(), fsOf(seed()), settings)
+	without, err := Scan(t.Context(), fsOf(seed()), Options{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
-	with, err := Scan(t.Context(), files, settings)
+	with, err := Scan(t.Context(), files, Options{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,14 +206,14 @@ func TestLinksAreToldOf(t *testing.T) {
 	links := []string{
 		"test_definitions/evaluators/near.yaml", "test_definitions/math/level_1/x.json", "test_definitions/more", "test_definitions/v1.2", "tools/get_order.json",
 	}
-	appeared, err := without.Update(t.Context(), files, settings, links)
+	appeared, err := without.Update(t.Context(), files, Options{Settings: settings}, links)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, lines(appeared.Problems())); diff != "" {
 		t.Error(diff)
 	}
-	gone, err := with.Update(t.Context(), fsOf(seed()), settings, links)
+	gone, err := with.Update(t.Context(), fsOf(seed()), Options{Settings: settings}, links)
 	if err != nil {
 		t.Fatal(err)
 	}

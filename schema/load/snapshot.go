@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
+	"github.com/gavel-evals/gavel/schema/ignore"
 )
 
 // A Snapshot is what a state of the repository has for definitions, without
@@ -50,6 +51,9 @@ type record struct {
 type caseRecord struct {
 	key     string
 	skipped bool
+	// listing is the encoded rest of the CaseInfo, and note what was noted of the
+	// case; both are empty where nobody took notes.
+	listing, note string
 }
 
 // Totals count what a Snapshot holds.
@@ -60,8 +64,9 @@ type Totals struct {
 }
 
 // Scan loads all definitions of a repository and keeps only the Snapshot.
-func Scan(ctx context.Context, fsys fs.FS, settings schema.Settings) (*Snapshot, error) {
-	res, err := Load(ctx, fsys, Options{Settings: settings, Brief: true})
+func Scan(ctx context.Context, fsys fs.FS, opts Options) (*Snapshot, error) {
+	opts.Brief, opts.Files = true, nil
+	res, err := Load(ctx, fsys, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +83,12 @@ func (r *Result) Snapshot() *Snapshot {
 	}
 	for _, d := range r.Definitions {
 		rec := record{file: d.File, dialect: d.Dialect, other: d.Other, bad: bad[d.File]}
-		for _, c := range d.Cases {
-			rec.cases = append(rec.cases, caseRecord{c.Key, c.Skip != ""})
+		for i, c := range d.Cases {
+			one := caseRecord{key: c.Key, skipped: c.Skip != ""}
+			if len(d.notes) > 0 {
+				one.listing, one.note = encodeListing(&c.CaseInfo), d.notes[i]
+			}
+			rec.cases = append(rec.cases, one)
 		}
 		for _, id := range d.IDs {
 			rec.ids = append(rec.ids, id.Name)
@@ -122,7 +131,7 @@ func (s *Snapshot) intern(sets map[string]int, files []string) int {
 // Folders are the folders and files of the repository that bear on its
 // definitions, besides what definitions name elsewhere.
 func Folders(settings schema.Settings) []string {
-	out := slices.Concat(settings.Definitions, settings.Tools, []string{ignoreFile})
+	out := slices.Concat(settings.Definitions, settings.Tools, []string{ignore.File})
 	for _, root := range settings.Definitions {
 		out = append(out, path.Join(path.Dir(path.Clean(root)), "tools"))
 	}
@@ -240,15 +249,16 @@ type Change struct {
 
 // Update loads what a change of some files can affect. fsys is the state after
 // the change, which has the same settings as the one that s was taken of.
-func (s *Snapshot) Update(ctx context.Context, fsys fs.FS, settings schema.Settings, changed []string) (*Change, error) {
-	c := &Change{before: s, Files: s.affected(changed, settings)}
-	for _, root := range settings.Definitions {
+func (s *Snapshot) Update(ctx context.Context, fsys fs.FS, opts Options, changed []string) (*Change, error) {
+	c := &Change{before: s, Files: s.affected(changed, opts.Settings)}
+	for _, root := range opts.Settings.Definitions {
 		if _, err := fs.Stat(fsys, path.Clean(root)); errors.Is(err, fs.ErrNotExist) {
 			c.Files = nil // that the folder is gone is no problem of a file
 		}
 	}
 	for {
-		res, err := Load(ctx, fsys, Options{Settings: settings, Files: c.Files})
+		opts.Files = c.Files
+		res, err := Load(ctx, fsys, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -274,7 +284,7 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 	if len(changed) == 0 {
 		return []string{}
 	}
-	if slices.Contains(changed, ignoreFile) || slices.ContainsFunc(changed, unnamed) || slices.ContainsFunc(s.problems, ofFolder) || givenUp(s.problems) || touchesTools(changed, settings) {
+	if slices.Contains(changed, ignore.File) || slices.ContainsFunc(changed, unnamed) || slices.ContainsFunc(s.problems, ofFolder) || givenUp(s.problems) || touchesTools(changed, settings) {
 		return nil
 	}
 	hit := map[string]bool{}

@@ -133,7 +133,7 @@ func updateIsAFreshLoad(t *testing.T, settings schema.Settings, sequenceCount in
 				changed = different(was, texts)
 			}
 			after := loadBy(t, settings, texts)
-			change, err := snap.Update(t.Context(), fsOf(texts), settings, changed)
+			change, err := snap.Update(t.Context(), fsOf(texts), Options{Settings: settings}, changed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +170,7 @@ func stored(t *testing.T, s *Snapshot) *Snapshot {
 // updated takes a change into account, and holds that it does so rightly.
 func updated(t *testing.T, settings schema.Settings, s *Snapshot, changed []string, before, after map[string]string) *Snapshot {
 	t.Helper()
-	change, err := s.Update(t.Context(), fsOf(after), settings, changed)
+	change, err := s.Update(t.Context(), fsOf(after), Options{Settings: settings}, changed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func whole(t *testing.T, c *schema.Case) string {
 
 func scan(t *testing.T, settings schema.Settings, texts map[string]string) *Snapshot {
 	t.Helper()
-	s, err := Scan(t.Context(), fsOf(texts), settings)
+	s, err := Scan(t.Context(), fsOf(texts), Options{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestUpdateReadsLittle(t *testing.T) {
 	files := generate(1000)
 	files["test_definitions/tools/t.json"] = &fstest.MapFile{Data: []byte(`{"id": "t", "function": {"name": "t"}}`)}
 	files["test_definitions/d3/level_2/t13.json"].Data = []byte(`{"id": "t13", "name": "T", "prompt": "x", "tool_ids": ["t"], "expected": {"keywords": ["x"]}}`)
-	snap, err := Scan(t.Context(), files, settings)
+	snap, err := Scan(t.Context(), files, Options{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestUpdateReadsLittle(t *testing.T) {
 		{"test_definitions/tools/t.json", 1},
 		{"agent/main.py", 0},
 	} {
-		change, err := snap.Update(t.Context(), files, settings, []string{tt.changed})
+		change, err := snap.Update(t.Context(), files, Options{Settings: settings}, []string{tt.changed})
 		if err != nil || len(change.Result.Cases) != tt.tests {
 			t.Errorf("%s: %d cases are loaded, want %d (%v)", tt.changed, len(change.Result.Cases), tt.tests, err)
 		}
@@ -285,7 +285,7 @@ func TestUpdateReadsLittle(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	texts := seed()
 	apply(texts, edits()["no definition"])
-	s, err := Scan(f.Context(), fsOf(texts), settings)
+	s, err := Scan(f.Context(), fsOf(texts), Options{Settings: settings})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestASuiteIsLoadedAgain(t *testing.T) {
 		"test_definitions/a.yaml":    "execution: {evaluators: [{type: code_judge, script: [./run/judge.py]}]}\n",
 		"test_definitions/run/x.txt": "x",
 	}
-	snapshot, err := Scan(t.Context(), fsOf(files), settings)
+	snapshot, err := Scan(t.Context(), fsOf(files), Options{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestASuiteIsLoadedAgain(t *testing.T) {
 		{"test_definitions/a.yaml", "execution: {evaluators: [{type: code_judge, script: [./run/judge.py]}]}\n", 1},
 	} {
 		files[step.file] = step.text
-		change, err := snapshot.Update(t.Context(), fsOf(files), settings, []string{step.file})
+		change, err := snapshot.Update(t.Context(), fsOf(files), Options{Settings: settings}, []string{step.file})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestASuiteIsLoadedAgain(t *testing.T) {
 	}
 	// A program beside the judge may be loaded by it.
 	files["test_definitions/run/other.py"] = "other"
-	change, err := snapshot.Update(t.Context(), fsOf(files), settings, []string{"test_definitions/run/other.py"})
+	change, err := snapshot.Update(t.Context(), fsOf(files), Options{Settings: settings}, []string{"test_definitions/run/other.py"})
 	if err != nil {
 		t.Fatal(err)
 	}

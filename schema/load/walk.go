@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
+	"github.com/gavel-evals/gavel/schema/ignore"
 )
 
 var extensions = []string{".json", ".yaml", ".yml", ".jsonl", ".cue"}
@@ -86,7 +87,7 @@ func (l *loader) overlooked(root, file string) {
 	p := schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "no-definition"}
 	ext := path.Ext(file)
 	switch small := strings.ToLower(ext); {
-	case excluded(l.ignore, file, false):
+	case l.ignore.Exclude(ignore.Path{Name: file, IsFolder: false}):
 		return
 	case l.isLonely(file):
 		p.Message, p.Hint = "there is no definition of this name, and the checks are not run", "name the file after the definition beside it"
@@ -116,7 +117,7 @@ func (l *loader) ignored(root, name string, isFolder bool) bool {
 		strings.HasSuffix(base, ".baseline.jsonl") || strings.HasSuffix(base, ".candidate.jsonl") ||
 		strings.HasSuffix(base, checksSuffix) ||
 		path.Ext(base) == ".cue" && path.Dir(name) == path.Join(root, "schema") || // the team's own constraints
-		excluded(l.ignore, name, isFolder)
+		l.ignore.Exclude(ignore.Path{Name: name, IsFolder: isFolder})
 }
 
 // given lists those of the wanted files that stand in a folder and would be

@@ -32,6 +32,7 @@ var rooms = []room{
 	{dir: "controller/requirement", sees: []string{"schema", "controller/config"}, reason: "what is missing follows from settings and needs; it opens no target"},
 	{dir: "controller/gitrepo", sees: []string{"schema"}, reason: "it reads git and knows nothing of cases"},
 	{dir: "controller/source", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo"}, reason: "it reads what a target is built from, and runs nothing"},
+	{dir: "controller/snapshot", sees: []string{"schema", "controller/gitrepo"}, reason: "it remembers what files say, and knows no verdict"},
 	{dir: "controller/watch", reason: "it tells that something happened to files, and nothing of what they mean"},
 	{dir: "controller/reconcile", reason: "it knows keys, and nothing of what they stand for"},
 	{dir: "controller/forge", sees: []string{"schema"}, reason: "it reads a forge and knows nothing of cases"},
@@ -56,7 +57,7 @@ var rooms = []room{
 	}, reason: "it counts calls before they are made, and makes none"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/requirement", "controller/gitrepo",
-		"controller/source", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "controller/quote", "reporters",
+		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "controller/quote", "reporters",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/live", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",

@@ -1,4 +1,4 @@
-package controller_test
+package snapshot_test
 
 import (
 	"os"
@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
@@ -67,12 +67,12 @@ func TestWorktreeIsWhatIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state := controller.State{Commit: controller.Worktree, FS: work, Config: config.Default()}
-		got, err := controller.Snapshots{Path: stored, Changed: repo.Changed}.Worktree(t.Context(), repo, state)
+		state := snapshot.State{FS: work, Settings: config.Default().Settings()}
+		got, err := snapshot.Store{Path: stored, Changed: repo.Changed}.Worktree(t.Context(), repo, state, snapshot.Notes{})
 		if err != nil {
 			t.Fatal(step.name, err)
 		}
-		want, err := load.Scan(t.Context(), work, state.Config.Settings())
+		want, err := load.Scan(t.Context(), work, load.Options{Settings: state.Settings})
 		if err != nil {
 			t.Fatal(err)
 		}

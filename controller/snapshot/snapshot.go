@@ -1,12 +1,18 @@
-package controller
+// Package snapshot remembers what a repository has for definitions, so that a
+// process reads only the files that changed since another one looked.
+//
+// Most callers want [Store.Worktree].
+package snapshot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,10 +24,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// Snapshots remembers in a file what one commit has for definitions. What
+// A Store remembers in a file what one commit has for definitions. What
 // another commit has follows from the files that differ, so that one is enough
 // for all of them.
-type Snapshots struct {
+type Store struct {
 	// Path is the file. One that cannot be read or written costs only time.
 	Path string
 	// Program names the build: what another made of the same files is not used.
@@ -30,44 +36,76 @@ type Snapshots struct {
 	Changed func(ctx context.Context, from, to string) ([]string, error)
 }
 
-// storedSnapshot is the first line of the file.
-type storedSnapshot struct {
+// header is the first line of the file.
+type header struct {
 	Program  string `json:"program"`
 	Settings string `json:"settings"` // hex SHA-256
 	Commit   string `json:"commit"`
+	// Environment is that of the notes; empty where none were taken.
+	Environment string `json:"environment,omitempty"`
 }
 
-// At gives the snapshot of a commit under its settings.
-func (s Snapshots) At(ctx context.Context, state State) (*load.Snapshot, error) {
-	settings := state.Config.Settings()
-	want, err := s.describe(settings)
+// A State is what definitions are read from.
+type State struct {
+	// Commit is 40 hex digits; it does not matter for a working tree.
+	Commit   string
+	FS       fs.FS
+	Settings schema.Settings
+}
+
+// Notes are taken of every case of a snapshot. The zero Notes takes none and
+// keeps those that were taken before.
+type Notes struct {
+	// Environment names what the notes depend on besides the case. Notes of
+	// another environment are taken again.
+	Environment string
+	// Take returns the note of a case, which is not empty.
+	Take func(*schema.Case) string
+}
+
+// At returns the snapshot of a commit under its settings.
+func (s Store) At(ctx context.Context, state State, notes Notes) (*load.Snapshot, error) {
+	want, err := s.describe(state.Settings)
 	if err != nil {
 		return nil, err
 	}
 	had, snapshot := s.read(want)
-	if snapshot != nil && had.Commit == state.Commit {
-		return snapshot, nil
+	if notes.Take != nil && had.Environment != notes.Environment {
+		snapshot = nil
 	}
-	if snapshot != nil {
-		snapshot = s.move(ctx, snapshot, had.Commit, state)
+	opts := load.Options{Settings: state.Settings, Note: notes.Take}
+	stale := snapshot == nil || had.Commit != state.Commit
+	if snapshot != nil && stale {
+		snapshot = s.move(ctx, snapshot, had.Commit, state, opts)
 	}
 	if snapshot == nil {
-		if snapshot, err = load.Scan(ctx, state.FS, settings); err != nil {
+		had = header{}
+		if snapshot, err = load.Scan(ctx, state.FS, opts); err != nil {
 			return nil, fmt.Errorf("load the definitions of %s: %w", state.Commit, err)
 		}
 	}
-	want.Commit = state.Commit
-	s.write(want, snapshot)
+	if lacking := snapshot.Unnoted(); notes.Take != nil && len(lacking) > 0 {
+		change, err := snapshot.Update(ctx, state.FS, opts, lacking)
+		if err != nil {
+			return nil, fmt.Errorf("load the definitions of %s: %w", state.Commit, err)
+		}
+		snapshot, stale = change.Snapshot(), true
+	}
+	if stale {
+		want.Commit, want.Environment = state.Commit, cmp.Or(notes.Environment, had.Environment)
+		s.write(want, snapshot)
+	}
 	return snapshot, nil
 }
 
-// Worktree gives the snapshot of the working tree of a repository: what is
-// remembered of HEAD, with the files that differ from it loaded again.
-func (s Snapshots) Worktree(ctx context.Context, repo *gitrepo.Repository, work State) (*load.Snapshot, error) {
-	settings := work.Config.Settings()
+// Worktree returns the snapshot of the working tree of a repository: what is
+// remembered of HEAD, with the files that differ from it loaded again. It is nil
+// where nothing is committed yet.
+func (s Store) Worktree(ctx context.Context, repo *gitrepo.Repository, work State, notes Notes) (*load.Snapshot, error) {
+	settings := work.Settings
 	head, err := repo.Resolve(ctx, "HEAD")
 	if err != nil {
-		return nil, err
+		return nil, nil //nolint:nilerr // a repository without a commit remembers nothing
 	}
 	files, err := repo.FS(head)
 	if err != nil {
@@ -77,7 +115,7 @@ func (s Snapshots) Worktree(ctx context.Context, repo *gitrepo.Repository, work 
 	var changed []string
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		was, err = s.At(inner, State{Commit: head, FS: files, Config: work.Config})
+		was, err = s.At(inner, State{Commit: head, FS: files, Settings: work.Settings}, notes)
 		return err
 	})
 	group.Go(func() (err error) {
@@ -97,7 +135,7 @@ func (s Snapshots) Worktree(ctx context.Context, repo *gitrepo.Repository, work 
 	if len(changed) == 0 {
 		return was, nil
 	}
-	change, err := was.Update(ctx, work.FS, settings, changed)
+	change, err := was.Update(ctx, work.FS, load.Options{Settings: settings, Note: notes.Take}, changed)
 	if err != nil {
 		return nil, err
 	}
@@ -118,42 +156,42 @@ func ThisProgram() string {
 	return fmt.Sprintf("%s %d %d", name, info.Size(), info.ModTime().UnixNano())
 }
 
-func (s Snapshots) describe(settings schema.Settings) (storedSnapshot, error) {
+func (s Store) describe(settings schema.Settings) (header, error) {
 	text, err := json.Marshal(settings)
 	if err != nil {
-		return storedSnapshot{}, fmt.Errorf("describe the settings: %w", err)
+		return header{}, fmt.Errorf("describe the settings: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	return storedSnapshot{Program: s.Program, Settings: hex.EncodeToString(sum[:])}, nil
+	return header{Program: s.Program, Settings: hex.EncodeToString(sum[:])}, nil
 }
 
 // read gives the stored snapshot if it was taken by this program under these
 // settings.
-func (s Snapshots) read(want storedSnapshot) (storedSnapshot, *load.Snapshot) {
+func (s Store) read(want header) (header, *load.Snapshot) {
 	data, err := os.ReadFile(s.Path)
 	if err != nil {
-		return storedSnapshot{}, nil
+		return header{}, nil
 	}
 	line, body, _ := bytes.Cut(data, []byte("\n"))
-	var had storedSnapshot
+	var had header
 	if json.Unmarshal(line, &had) != nil || had.Program != want.Program || had.Settings != want.Settings {
-		return storedSnapshot{}, nil
+		return header{}, nil
 	}
 	snapshot, err := load.Decode(body)
 	if err != nil {
-		return storedSnapshot{}, nil
+		return header{}, nil
 	}
 	return had, snapshot
 }
 
 // move takes a snapshot from one commit to another; nil where that cannot be
 // done, such as when the first commit is gone from the repository.
-func (s Snapshots) move(ctx context.Context, snapshot *load.Snapshot, from string, to State) *load.Snapshot {
+func (s Store) move(ctx context.Context, snapshot *load.Snapshot, from string, to State, opts load.Options) *load.Snapshot {
 	changed, err := s.Changed(ctx, from, to.Commit)
 	if err != nil {
 		return nil
 	}
-	change, err := snapshot.Update(ctx, to.FS, to.Config.Settings(), changed)
+	change, err := snapshot.Update(ctx, to.FS, opts, changed)
 	if err != nil {
 		return nil
 	}
@@ -161,7 +199,7 @@ func (s Snapshots) move(ctx context.Context, snapshot *load.Snapshot, from strin
 }
 
 // write replaces the file as a whole, so that nobody reads half of one.
-func (s Snapshots) write(as storedSnapshot, snapshot *load.Snapshot) {
+func (s Store) write(as header, snapshot *load.Snapshot) {
 	body, err := snapshot.Encode()
 	if err != nil {
 		return

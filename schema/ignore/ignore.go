@@ -1,4 +1,6 @@
-package load
+// Package ignore reads .gavelignore, which says in the syntax of .gitignore what
+// is not looked at.
+package ignore
 
 import (
 	"errors"
@@ -10,13 +12,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// ignoreFile stands in the repository root and says in gitignore's syntax
-// what is not looked at. Its patterns reuse the globs of keys: a library would
-// bring another meaning of ** into the program.
-const ignoreFile = ".gavelignore"
+// File is in the repository root. Its patterns reuse the globs of keys: a library
+// would bring another meaning of ** into the program.
+const File = ".gavelignore"
 
-// An ignoreRule is one line of the file.
-type ignoreRule struct {
+// Rules are the lines of the file, in their order.
+type Rules []rule
+
+type rule struct {
 	glob    string
 	negated bool
 	folder  bool // matches folders only
@@ -25,33 +28,36 @@ type ignoreRule struct {
 // longestPattern leaves room for the **/ that is put before it.
 const longestPattern = schema.MaxGlob - len("**/")
 
-// A patternError is a pattern that is longer than a glob may be, by its line.
-type patternError struct{ line int }
+// A PatternError is a pattern that is longer than a glob may be.
+type PatternError struct {
+	Line int // 1-based
+}
 
 // Error says how long a pattern may be.
-func (p *patternError) Error() string {
+func (p *PatternError) Error() string {
 	return fmt.Sprintf("a pattern has more than %d bytes", longestPattern)
 }
 
-// readIgnore reads the rules; a file that is not there has none.
-func readIgnore(fsys fs.FS) ([]ignoreRule, error) {
-	data, err := schema.ReadFile(fsys, ignoreFile, 0)
+// Read returns the rules of the repository; a file that does not exist has none.
+// A pattern that is too long is a [*PatternError].
+func Read(fsys fs.FS) (Rules, error) {
+	data, err := schema.ReadFile(fsys, File, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", ignoreFile, err)
+		return nil, fmt.Errorf("read %s: %w", File, err)
 	}
-	var rules []ignoreRule
+	var rules Rules
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
 		line = trimmed(strings.TrimSuffix(line, "\r"))
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		if len(line) > longestPattern {
-			return nil, &patternError{i + 1}
+			return nil, &PatternError{i + 1}
 		}
-		var r ignoreRule
+		var r rule
 		line, r.negated = strings.CutPrefix(line, "!")
 		line, r.folder = strings.CutSuffix(line, "/")
 		line = strings.ReplaceAll(line, "[!", "[^") // as MatchGlob has it
@@ -79,37 +85,43 @@ func trimmed(line string) string {
 	return short
 }
 
-// Ignored reads .gavelignore and gives what it says of a path: that it, or a
-// folder above it, is not looked at.
-func Ignored(fsys fs.FS) (func(name string, isFolder bool) bool, error) {
-	rules, err := readIgnore(fsys)
+// Matcher reads .gavelignore and returns a function that reports whether it
+// excludes a path, or a folder above it.
+func Matcher(fsys fs.FS) (func(name string, isFolder bool) bool, error) {
+	rules, err := Read(fsys)
 	if err != nil || len(rules) == 0 {
 		return func(string, bool) bool { return false }, err
 	}
 	return func(name string, isFolder bool) bool {
-		return excluded(rules, name, isFolder) || excludedAbove(rules, name)
+		return rules.Exclude(Path{name, isFolder}) || rules.ExcludeAbove(name)
 	}, nil
 }
 
-// excludedAbove reports whether a folder that a path is in is excluded: what is
+// ExcludeAbove reports whether a folder that a path is in is excluded: what is
 // in it cannot be taken back.
-func excludedAbove(rules []ignoreRule, name string) bool {
+func (rules Rules) ExcludeAbove(name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if excluded(rules, dir, true) {
+		if rules.Exclude(Path{dir, true}) {
 			return true
 		}
 	}
 	return false
 }
 
-// excluded applies the rules to a path; the last one that matches decides.
-func excluded(rules []ignoreRule, name string, isFolder bool) bool {
+// A Path is a file or a folder of the repository.
+type Path struct {
+	Name     string
+	IsFolder bool
+}
+
+// Exclude applies the rules to a path; the last one that matches decides.
+func (rules Rules) Exclude(p Path) bool {
 	out := false
 	for _, r := range rules {
-		if r.folder && !isFolder {
+		if r.folder && !p.IsFolder {
 			continue
 		}
-		if schema.MatchGlob(r.glob, name) {
+		if schema.MatchGlob(r.glob, p.Name) {
 			out = !r.negated
 		}
 	}

@@ -1,0 +1,204 @@
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/snapshot"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// What is remembered of a definition that did not change is enough to plan its
+// cases: they are loaded only where they have to be judged. Digests are the
+// notes that a snapshot keeps of them.
+
+// errChanged means that a definition is not what was remembered of it.
+var errChanged = errors.New("a definition changed while it was planned")
+
+// remembers reports whether head can be planned from what is remembered.
+func (p *Prepared) remembers() bool {
+	return p.Remembered != nil && !p.All && p.Anew == nil && p.Fresh == nil && p.Before.IsZero() &&
+		len(p.Statuses)+len(p.Targets) == 0 && (p.Base == nil || p.sameSettings())
+}
+
+// A loadedSide is one side of a plan with what it was made from.
+type loadedSide struct {
+	plan.Side
+	env      *plan.Environment
+	snapshot *load.Snapshot
+	problems []schema.Problem
+	// brief says that cases are missing from the entries.
+	brief bool
+}
+
+// loadHead returns head from what is remembered, where that is enough, and else
+// with all of its cases.
+func (p *Prepared) loadHead(ctx context.Context) (*loadedSide, error) {
+	env, err := p.environment(p.Head)
+	if err != nil {
+		return nil, err
+	}
+	p.env = &env
+	if p.remembers() {
+		head, err := p.recalled(ctx, &env)
+		if head != nil || err != nil {
+			return head, err
+		}
+	}
+	loaded, err := p.loadFiles(ctx, p.Head, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &loadedSide{Side: p.side(p.Head, loaded, &env), env: &env, snapshot: loaded.Snapshot(), problems: loaded.Problems}, nil
+}
+
+// recalled returns head as it is remembered; nil where it is not.
+func (p *Prepared) recalled(ctx context.Context, env *plan.Environment) (*loadedSide, error) {
+	notes, err := notesIn(env)
+	if err != nil {
+		return nil, err
+	}
+	known, err := p.Remembered(ctx, notes)
+	if known == nil || err != nil {
+		return nil, err
+	}
+	entries := make([]*plan.Entry, 0, known.Totals().Cases)
+	complete := known.Cases(func(c load.Remembered) {
+		entry := &plan.Entry{CaseInfo: &c.Info}
+		if readNote(c.Note, entry) && (p.Select == nil || p.Select(entry.CaseInfo)) {
+			entries = append(entries, entry)
+		}
+	})
+	if !complete {
+		return nil, nil
+	}
+	head := &loadedSide{env: env, snapshot: known, problems: known.Problems(), brief: true}
+	head.Side = plan.NewSide(p.Head.Commit, env.DefaultTarget, entries)
+	invalidate(&head.Side, head.problems)
+	return head, nil
+}
+
+// notesIn are the notes that planning takes of cases in an environment.
+func notesIn(env *plan.Environment) (snapshot.Notes, error) {
+	text, err := json.Marshal(env)
+	if err != nil {
+		return snapshot.Notes{}, fmt.Errorf("describe the environment: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return snapshot.Notes{Environment: hex.EncodeToString(sum[:]), Take: func(c *schema.Case) string {
+		return writeNote(plan.NewEntry(c, env))
+	}}, nil
+}
+
+// The bytes of a note: the three digests, then the number of samples as a varint
+// and whether the case is steered.
+const noteDigests = 3 * sha256.Size
+
+func writeNote(e *plan.Entry) string {
+	note := make([]byte, 0, noteDigests+4)
+	for _, digest := range []string{e.Digests.E, e.Digests.J, e.Digests.D} {
+		note, _ = hex.AppendDecode(note, []byte(digest)) // it is hex: plan made it
+	}
+	steered := uint64(0)
+	if e.Steered {
+		steered = 1
+	}
+	note = binary.AppendUvarint(note, steered)
+	return string(binary.AppendUvarint(note, uint64(e.Samples)))
+}
+
+// readNote reports false for what writeNote did not write.
+func readNote(note string, e *plan.Entry) bool {
+	if len(note) < noteDigests {
+		return false
+	}
+	digits := hex.EncodeToString([]byte(note[:noteDigests]))
+	e.Digests.E, e.Digests.J, e.Digests.D = digits[:64], digits[64:128], digits[128:]
+	rest := []byte(note[noteDigests:])
+	steered, n := binary.Uvarint(rest)
+	if n <= 0 {
+		return false
+	}
+	samples, m := binary.Uvarint(rest[n:])
+	e.Steered, e.Samples = steered == 1, int(samples)
+	return m > 0
+}
+
+// complete puts the cases of the files into the entries of a side.
+func (p *Prepared) complete(ctx context.Context, side *loadedSide, files []string) error {
+	if !side.brief || len(files) == 0 {
+		return nil
+	}
+	loaded, err := p.loadFiles(ctx, p.Head, files)
+	if err != nil {
+		return err
+	}
+	for id, e := range side.Cases {
+		if _, is := slices.BinarySearch(files, e.Origin.File); is {
+			delete(side.Cases, id)
+		}
+	}
+	for id, e := range p.side(p.Head, loaded, side.env).Cases {
+		side.Cases[id] = e
+	}
+	return nil
+}
+
+// loadDue loads the cases of the rows that are not settled by what is known.
+func (p *Prepared) loadDue(ctx context.Context, known []plan.Known) error {
+	due := map[string][]*plan.Row{}
+	for i := range p.Plan.Rows {
+		if row := &p.Plan.Rows[i]; row.Head != nil && row.HeadCase == nil && row.Action == plan.Run && known[i].Decided == nil {
+			due[row.Head.Origin.File] = append(due[row.Head.Origin.File], row)
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	files := make([]string, 0, len(due))
+	for file := range due {
+		files = append(files, file)
+	}
+	slices.Sort(files)
+	loaded, err := p.loadFiles(ctx, p.Head, files)
+	if err != nil {
+		return err
+	}
+	cases := make(map[string]*schema.Case, len(loaded.Cases))
+	for _, c := range loaded.Cases {
+		cases[c.ID()] = c
+	}
+	for _, rows := range due {
+		for _, row := range rows {
+			c := cases[row.Head.ID()]
+			if c == nil {
+				return errChanged
+			}
+			if err := fill(row, plan.NewEntry(c, p.env)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fill puts the case into a row that was planned without it. Base is the same
+// case where its digest is.
+func fill(row *plan.Row, e *plan.Entry) error {
+	if e.Digests.D != row.HeadDigests.D {
+		return errChanged
+	}
+	row.Head, row.HeadCase, row.HeadDigests = e.CaseInfo, e.Case, e.Digests
+	if row.Base != nil && row.BaseCase == nil {
+		row.Base, row.BaseCase, row.BaseDigests = e.CaseInfo, e.Case, e.Digests
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package controller_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/snapshot"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// TestOnlyCasesThatAreDueAreLoaded plans one edit from what is remembered.
+func TestOnlyCasesThatAreDueAreLoaded(t *testing.T) {
+	const edited = "test_definitions/a/level_1/alpha.json"
+	base := oracleFiles("http://127.0.0.1:1")
+	head := maps.Clone(base)
+	head[edited] = strings.Replace(base[edited], "alpha?", "beta?", 1)
+	p := remembered(t, stateOf(t, strings.Repeat("b", 40), base), stateOf(t, controller.Worktree, head))
+	var loaded []string
+	for _, row := range p.Plan.Rows {
+		if row.HeadCase != nil {
+			loaded = append(loaded, row.Key)
+		}
+	}
+	if diff := cmp.Diff([]string{"a/level_1/alpha"}, loaded); diff != "" {
+		t.Errorf("of %d cases, those loaded (-want +got):\n%s", len(p.Plan.Rows), diff)
+	}
+}
+
+// TestWhatIsRememberedWronglyIsLoaded gives a plan the memory of other files, as
+// when one is saved while the plan is made.
+func TestWhatIsRememberedWronglyIsLoaded(t *testing.T) {
+	files := oracleFiles("http://127.0.0.1:1")
+	head := stateOf(t, controller.Worktree, files)
+	other := maps.Clone(files)
+	for name, text := range other {
+		other[name] = strings.ReplaceAll(text, "alpha?", "beta?")
+	}
+	before := stateOf(t, controller.Worktree, other)
+	req := controller.Request{Head: head, ConfigFile: "gavel.yaml", LookupEnv: nowhere}
+	want, err := controller.Prepare(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+		return load.Scan(ctx, before.FS, load.Options{Settings: before.Config.Settings(), Note: notes.Take})
+	}
+	got, err := controller.Prepare(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(listed(want.Plan), listed(got.Plan)); diff != "" {
+		t.Errorf("loaded, remembered wrongly (-loaded +remembered):\n%s", diff)
+	}
+}
+
+// TestNotesAreTakenOfEachEnvironment holds that notes serve the environment that
+// they were taken in, that validation without one keeps them, and that a case is
+// noted once.
+func TestNotesAreTakenOfEachEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range oracleFiles("http://127.0.0.1:1") {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Run(t, dir, "add", "-A")
+	gittest.Run(t, dir, "commit", "-q", "-m", "state")
+	repo, err := gitrepo.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	work, err := repo.WorkFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work.Close()
+	state := stateOf(t, controller.Worktree, oracleFiles("http://127.0.0.1:1"))
+	stored := snapshot.Store{Path: filepath.Join(t.TempDir(), "definitions"), Changed: repo.Changed}
+	for _, step := range []struct {
+		environment string
+		taken       bool
+	}{{"one", true}, {"one", false}, {"", false}, {"one", false}, {"two", true}, {"one", true}} {
+		made := make(chan string, 1000)
+		notes := snapshot.Notes{Environment: step.environment, Take: func(c *schema.Case) string {
+			made <- c.Key
+			return step.environment + c.Key
+		}}
+		if step.environment == "" {
+			notes = snapshot.Notes{}
+		}
+		known, err := stored.Worktree(t.Context(), repo, snapshot.State{FS: work, Settings: state.Config.Settings()}, notes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		if step.taken {
+			want = known.Totals().Cases
+		}
+		if len(made) != want {
+			t.Errorf("environment %q: %d notes were taken, want %d", step.environment, len(made), want)
+		}
+		if step.environment == "" {
+			continue
+		}
+		complete := known.Cases(func(c load.Remembered) {
+			if c.Note != step.environment+c.Info.Key {
+				t.Errorf("environment %q: the note of %s is %q", step.environment, c.Info.Key, c.Note)
+			}
+		})
+		if !complete {
+			t.Errorf("environment %q: not every case has a note", step.environment)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package load
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/packed"
+)
+
+// A Remembered case is what a Snapshot keeps of one that notes were taken of.
+type Remembered struct {
+	// Info lists the case. It has neither its description nor its inputs.
+	Info schema.CaseInfo
+	// Note is what Options.Note said of the case.
+	Note string
+}
+
+// Cases yields every case with what was noted of it, by file. It returns false
+// as soon as it comes to one that nobody took notes of, or that is damaged.
+func (s *Snapshot) Cases(yield func(Remembered)) bool {
+	for i := range s.records {
+		r := &s.records[i]
+		for _, c := range r.cases {
+			if c.note == "" {
+				return false
+			}
+			info := schema.CaseInfo{Key: c.key, Dialect: r.dialect}
+			info.Origin.File = r.file
+			if !decodeListing(c.listing, &info) {
+				return false
+			}
+			yield(Remembered{Info: info, Note: c.note})
+		}
+	}
+	return true
+}
+
+// Unnoted lists the files with cases that nobody took notes of.
+func (s *Snapshot) Unnoted() []string {
+	var files []string
+	for i := range s.records {
+		if r := &s.records[i]; slices.ContainsFunc(r.cases, func(c caseRecord) bool { return c.note == "" }) {
+			files = append(files, r.file)
+		}
+	}
+	return files
+}
+
+// encodeListing writes what a record does not have of the listing of a case.
+func encodeListing(c *schema.CaseInfo) string {
+	var w packed.Writer
+	w.Number(c.Origin.Line)
+	w.Number(c.Origin.Column)
+	w.Text(c.Target)
+	w.Fixed(math.Float64bits(c.Weight))
+	w.Text(c.Skip)
+	l := &c.Labels
+	for _, text := range []string{l.ID, l.Name, l.Difficulty, l.Status, l.Conversation} {
+		w.Text(text)
+	}
+	w.Texts(l.Tags)
+	w.Texts(l.Groups)
+	return string(w.Bytes)
+}
+
+func decodeListing(listing string, c *schema.CaseInfo) bool {
+	r := packed.Reader{Rest: listing}
+	c.Origin.Line, c.Origin.Column = r.Number(), r.Number()
+	c.Target = r.Text()
+	c.Weight = math.Float64frombits(r.Fixed())
+	c.Skip = r.Text()
+	l := &c.Labels
+	for _, text := range []*string{&l.ID, &l.Name, &l.Difficulty, &l.Status, &l.Conversation} {
+		*text = r.Text()
+	}
+	l.Tags, l.Groups = r.Texts(), r.Texts()
+	return !r.Bad && r.Rest == ""
+}
