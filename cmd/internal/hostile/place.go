@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+const (
+	configuration = `version: 1
+default_target: agent
+targets:
+  agent: {provider: mock, kind: agent, accepts_prompt: true, replies: [{match: ".", reply: "Hello, world."}]}
+  judge: {provider: mock, replies: [{match: ".", reply: '{"analysis": "It greets.", "grade": "Excellent", "pass": true}'}]}
+roles: {judge: judge}
+`
+	definition = `{"test_type": "agent", "name": "agent", "user_input": ["hi"], "testing_prompt": "The answer greets."}`
+	stranger   = "stranger"
+)
+
+// A place is a repository with pull requests at a forge.
+type place struct {
+	*stage
+	forge *forgetest.Forge
+	dir   string // of the repository
+	base  string
+	heads []head
+}
+
+// A head is a pull request.
+type head struct {
+	name, sha string
+	number    int
+	// words are a part of the comment.
+	words string
+	// job has it judged by gavel pr, too; green is one that is not hostile.
+	job, green bool
+}
+
+// newPlace makes the repository, with a blob of so many zeros for some heads.
+func newPlace(s *stage, blob int64) *place {
+	p := &place{stage: s, forge: forgetest.New(s), dir: filepath.Join(s.dir, "origin")}
+	if err := os.MkdirAll(p.dir, 0o755); err != nil {
+		p.Fatal(err)
+	}
+	p.forge.SetPermission("maintainer", "write")
+	p.forge.SetPermission(stranger, "read")
+	gittest.Run(p, p.dir, "init", "-q", "-b", "main")
+	p.base = gittest.Commit(p, p.dir, map[string]string{"gavel.yaml": configuration, "test_definitions/a.json": definition})
+	// A large file in the history of a repository is no reason to refuse it.
+	asset := gittest.Zeros(p, p.dir, 300<<20)
+	p.base = gittest.Graft(p, p.dir, p.base, "100644 blob "+asset+"\tassets/film.bin")
+	gittest.Run(p, p.dir, "update-ref", "refs/heads/main", p.base)
+	p.bombs()
+	p.blobs(blob)
+	p.others()
+	p.add(head{name: "harmless", green: true}, "100644 blob "+p.blob(definition)+"\ttest_definitions/b.json")
+	p.forge.CloneURL = gittest.Backend(p, p.dir)
+	return p
+}
+
+func (p *place) blob(text string) string {
+	return gittest.Blob(p, p.dir, strings.NewReader(text))
+}
+
+// add makes a head that is as base but for some entries.
+func (p *place) add(h head, entries ...string) {
+	h.number, h.sha = len(p.heads)+1, p.base
+	for _, entry := range entries {
+		h.sha = gittest.Graft(p, p.dir, h.sha, entry)
+	}
+	pull := forgetest.Pull{Number: h.number, HeadSHA: h.sha, BaseSHA: p.base, HeadRef: fmt.Sprint("topic-", h.number)}
+	if !h.green {
+		pull.Author, pull.HeadRepo = stranger, stranger+"/demo"
+	}
+	gittest.Run(p, p.dir, "update-ref", fmt.Sprintf("refs/pull/%d/head", h.number), h.sha)
+	p.forge.AddPull(pull)
+	p.heads = append(p.heads, h)
+}
+
+// bombs are heads of a few objects that stand for endless paths.
+func (p *place) bombs() {
+	empty := p.blob("{}")
+	bomb := func(levels, names int, extension string) string {
+		return "040000 tree " + gittest.Bomb{Levels: levels, Names: names, Extension: extension, Blob: empty}.Store(p, p.dir)
+	}
+	const bound = "paths are added or changed; the bound is 200000"
+	p.add(head{name: "10^10 definitions", job: true, words: bound}, bomb(10, 10, ".json")+"\ttest_definitions/bomb")
+	p.add(head{name: "10^10 other files", job: true, words: bound}, bomb(10, 10, ".txt")+"\tdocs/bomb")
+	p.add(head{name: "300 folders deep", words: "nested more than 64 deep"}, bomb(300, 1, ".json")+"\ttest_definitions/deep")
+	p.add(head{name: "27,000 definitions of one blob"}, bomb(3, 30, ".json")+"\ttest_definitions/bomb")
+}
+
+// blobs are heads with one that is large once it is inflated.
+func (p *place) blobs(size int64) {
+	large := "100644 blob " + gittest.Zeros(p, p.dir, size)
+	p.add(head{name: "a blob of zeros", job: true}, large+"\tassets/zeros.bin")
+	p.add(head{name: "a definition of zeros", words: fmt.Sprint("has ", size, " bytes")}, large+"\ttest_definitions/zeros.json")
+}
+
+// others are heads that take long to read.
+func (p *place) others() {
+	pattern := strings.Repeat("**/*a*/", 30) + "*.json\n"
+	deep := p.blob("{}")
+	p.add(head{name: "globs with many **"},
+		"100644 blob "+p.blob(strings.Repeat(pattern, 200))+"\t.gavelignore",
+		"100644 blob "+deep+"\ttest_definitions/"+strings.Repeat("a/", 28)+"b.json")
+}

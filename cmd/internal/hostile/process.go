@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+const hookSecret = "a-secret-of-the-webhook"
+
+// command prepares gavel to run in a folder.
+func (t *trial) command(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, t.program, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GITHUB_API_URL="+t.place.forge.URL, "GITHUB_TOKEN="+forgetest.TokenUser, "HOOK="+hookSecret)
+	return cmd
+}
+
+// jobs has gavel pr judge the heads that are for it.
+func (t *trial) jobs(ctx context.Context) error {
+	var errs []error
+	for _, h := range t.place.heads {
+		if h.job {
+			errs = append(errs, t.job(ctx, h))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t *trial) job(ctx context.Context, h head) error {
+	dir := filepath.Join(t.dir, fmt.Sprint("job-", h.number))
+	gittest.Run(t, t.dir, "clone", "-q", "--depth=1", "--no-checkout", t.place.forge.CloneURL, dir)
+	cmd := t.command(ctx, dir, "pr", "--repo", forgetest.Repository, "--pr", fmt.Sprint(h.number))
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 0 || exit.ExitCode() > 2) {
+		return fmt.Errorf("gavel pr of %s: %w: %s", h.name, err, out)
+	}
+	// Linux counts in KiB.
+	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	return errors.Join(t.measured("gavel pr: "+h.name, time.Since(start), peak), t.said(h))
+}
+
+// said checks what stands at the forge of a head.
+func (t *trial) said(h head) error {
+	states := map[string]string{}
+	for _, s := range t.place.forge.Statuses(h.sha) {
+		states[s.Context] = s.State
+	}
+	comments := t.place.forge.Comments(h.number)
+	switch {
+	case len(comments) != 1:
+		return fmt.Errorf("%s has %d comments", h.name, len(comments))
+	case !strings.Contains(comments[0].Body, h.words):
+		return fmt.Errorf("%s: the comment does not say %q:\n%s", h.name, h.words, comments[0].Body)
+	}
+	for _, context := range []string{"gavel/validate", "gavel/verdict"} {
+		if s := states[context]; s == "" || s == "pending" || h.green && s != "success" {
+			return fmt.Errorf("%s: the status %s is %q:\n%s", h.name, context, s, comments[0].Body)
+		}
+	}
+	return nil
+}
+
+// server has one gavel serve judge all heads, in a flood of deliveries.
+func (t *trial) server(ctx context.Context) error {
+	file := filepath.Join(t.dir, "server.yaml")
+	text := fmt.Sprintf(`version: 1
+listen: 127.0.0.1:0
+data: %s
+webhook: {secret_env: HOOK}
+credentials: {bot: {token_env: GITHUB_TOKEN}}
+repositories: [{name: %s, forge: %s, credential: bot}]
+deadline: 10m
+`, filepath.Join(t.dir, "data"), forgetest.Repository, t.place.forge.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.patient)
+	defer cancel()
+	cmd := t.command(ctx, t.dir, "serve", "--config", file)
+	log := &journal{serving: make(chan string, 1)}
+	cmd.Stderr = log
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	err := t.besiege(ctx, log, ended)
+	peak, unread := peakOf(cmd.Process.Pid)
+	if cmd.Process.Signal(syscall.SIGTERM) == nil {
+		err = errors.Join(err, <-ended)
+	}
+	err = errors.Join(err, unread)
+	if err != nil {
+		return fmt.Errorf("gavel serve: %w:\n%s", err, log)
+	}
+	return t.measured(fmt.Sprintf("gavel serve: %d heads and a flood", len(t.place.heads)), time.Since(start), peak)
+}
+
+// besiege floods the server until every head has what it is due.
+func (t *trial) besiege(ctx context.Context, log *journal, ended <-chan error) error {
+	select {
+	case at := <-log.serving:
+		if err := flood(ctx, "http://"+at+"/hooks"); err != nil {
+			return err
+		}
+	case err := <-ended:
+		return fmt.Errorf("it ended: %w", err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	look := time.NewTicker(200 * time.Millisecond)
+	defer look.Stop()
+	for {
+		var open error
+		for _, h := range t.place.heads {
+			open = cmp.Or(open, t.said(h))
+		}
+		if open == nil {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case err := <-ended:
+			return fmt.Errorf("it ended: %w", err)
+		case <-ctx.Done():
+			return fmt.Errorf("after %v: %w", t.patient, open)
+		}
+	}
+}
+
+// flood sends large deliveries that nobody signed, all at once. They have to be
+// refused, or their connections closed.
+func flood(ctx context.Context, url string) error {
+	const posts, size = 40, 24 << 20
+	var group sync.WaitGroup
+	errs := make([]error, posts)
+	for i := range posts {
+		group.Go(func() {
+			body := io.LimitReader(spaces{}, size)
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			req.ContentLength = size
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("X-GitHub-Event", "push")
+			req.Header.Set("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64))
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				return // it was not let finish
+			}
+			if err := resp.Body.Close(); err != nil || resp.StatusCode < 400 {
+				errs[i] = errors.Join(err, fmt.Errorf("a delivery that nobody signed is answered %d", resp.StatusCode))
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+type spaces struct{}
+
+// Read gives spaces.
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+// A journal keeps what a server logs and finds where it listens.
+type journal struct {
+	serving chan string
+
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+	told bool         // guarded by mu
+}
+
+// Write takes lines of the log.
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.text.Write(b)
+	var line struct{ Listen string }
+	lines := bufio.NewScanner(bytes.NewReader(j.text.Bytes()))
+	for !j.told && lines.Scan() {
+		if strings.Contains(lines.Text(), `"serving"`) && json.Unmarshal(lines.Bytes(), &line) == nil {
+			j.told = true
+			j.serving <- line.Listen
+		}
+	}
+	return len(b), nil
+}
+
+// String is all that was logged.
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+var high = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peakOf is the most memory that a process took so far.
+func peakOf(pid int) (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	found := high.FindSubmatch(status)
+	if found == nil {
+		return 0, fmt.Errorf("the system does not tell the memory of process %d", pid)
+	}
+	kib, err := strconv.ParseInt(string(found[1]), 10, 64)
+	return kib << 10, err
+}
