@@ -21,6 +21,10 @@ var errSpent = errors.New("the evaluations took too long together")
 // thousand files that never end would keep us for hours. The zero value has
 // nothing to spend; nil has no bound. It may be used by many goroutines.
 type Budget struct {
+	// Unstarted is told that no child could be started, which no file is to blame
+	// for. It is set before the first evaluation; nil tells nobody.
+	Unstarted func(error)
+
 	each time.Duration
 	mu   sync.Mutex
 	left time.Duration // guarded by mu
@@ -37,6 +41,13 @@ func (b *Budget) isSpent() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.left <= 0
+}
+
+// unstarted tells that no child could be started.
+func (b *Budget) unstarted(err error) {
+	if b != nil && b.Unstarted != nil {
+		b.Unstarted(err)
+	}
 }
 
 // spend takes the time of one evaluation.

@@ -81,6 +81,7 @@ func (b *Budget) ask(ctx context.Context, r request, accept func([]byte) error) 
 	}
 	c, err := start()
 	if err != nil {
+		b.unstarted(err)
 		return err
 	}
 	return c.ask(ctx, r, accept)

@@ -119,6 +119,7 @@ func load(ctx context.Context, fsys *guard, opts Options) (*Result, error) {
 // loadFolders loads one folder after the other.
 func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error) {
 	l := &loader{fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget())}
+	l.evaluations.Unstarted = func(err error) { fsys.end(&fault{err}) }
 	var err error
 	if l.ignore, err = ignore.Read(fsys); err != nil {
 		at, hint := schema.Position{File: ignore.File, Line: 1, Column: 1}, "make it a plain file of at most 256 KiB"
