@@ -48,6 +48,13 @@ const (
 	Note Severity = "note"
 )
 
+// RuleNoDefinition is the rule of the problems of files that are not definitions.
+const RuleNoDefinition = "no-definition"
+
+// RuleLooksLike is the rule of the warning about a file that is not read although
+// it looks like a definition.
+const RuleLooksLike = "looks-like"
+
 // RuleOutOfBounds is the rule of the problem of a commit of which nothing was
 // read, because it is larger than what is looked at.
 const RuleOutOfBounds = "out-of-bounds"

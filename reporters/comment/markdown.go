@@ -240,7 +240,7 @@ func more(shown int) string {
 }
 
 func (c *comment) notices() {
-	all := c.r.Notices
+	all := append(c.r.Notices[:len(c.r.Notices):len(c.r.Notices)], unread(c.r.Problems)...)
 	if len(all) == 0 {
 		return
 	}
@@ -260,6 +260,18 @@ func (c *comment) notices() {
 		out = append(out, phrase.Count(rest, "change")+" "+more(shown)+" that can hide a failure")
 	}
 	c.alert("WARNING", out)
+}
+
+// unread are the files that are not read although they were probably meant as
+// definitions: what is in them is judged by nobody, and nothing else shows that.
+func unread(problems []schema.Problem) []reporters.Notice {
+	var out []reporters.Notice
+	for _, p := range problems {
+		if p.Severity == schema.Warning && (p.Rule == schema.RuleLooksLike || p.Rule == schema.RuleNoDefinition) {
+			out = append(out, reporters.Notice{File: p.File, Line: p.Line, Message: p.Message})
+		}
+	}
+	return out
 }
 
 func warnings(problems []schema.Problem) int {

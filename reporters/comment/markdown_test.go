@@ -249,3 +249,19 @@ func TestGroupTables(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsNotReadIsAWarning holds that a file that looks like a definition is
+// named where a reader looks, with its place and what it lacks.
+func TestWhatIsNotReadIsAWarning(t *testing.T) {
+	s := reporttest.Regressions()
+	at := schema.Position{File: "test_definitions/bot.json", Line: 1, Column: 1}
+	s.In.Problems = append(s.In.Problems,
+		schema.Problem{Position: at, Severity: schema.Warning, Rule: schema.RuleLooksLike, Message: "the file is not read; it looks like promptval: `test_type` is missing"},
+		schema.Problem{Position: at, Severity: schema.Note, Rule: schema.RuleNoDefinition, Message: "7 files are no definitions"})
+	text := strings.ReplaceAll(Markdown(reporters.Compare(s.In), Options{RepositoryURL: "https://github.com/octo/demo"}), "<wbr>", "")
+	_, block, _ := strings.Cut(text, "> [!WARNING]")
+	block, _, _ = strings.Cut(block, "\n\n")
+	if !strings.Contains(block, "test_definitions/bot.json#L1)") || !strings.Contains(block, "it looks like promptval") || strings.Contains(text, "7 files") {
+		t.Errorf("the comment warns of\n%s", block)
+	}
+}

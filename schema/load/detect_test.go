@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -177,6 +178,37 @@ func TestPins(t *testing.T) {
 	for _, d := range res.Definitions {
 		if d.File == "test_definitions/x.json" && d.Dialect != "promptval" {
 			t.Errorf("a pinned file is taken for %q", d.Dialect)
+		}
+	}
+}
+
+// TestFilesThatLookLikeDefinitions holds that they are named, each up to ten, and
+// are no part of the note about the rest. What a definition refers to is not
+// told of, and a change of files leads to the same.
+func TestFilesThatLookLikeDefinitions(t *testing.T) {
+	texts := seed()
+	for i := range 13 {
+		texts[fmt.Sprintf("test_definitions/data/%02d.yaml", i)] = "name: bot\nrubric: {criteria: []}\n"
+	}
+	texts["test_definitions/data/colours.yaml"] = "colour: red\n"
+	texts["test_definitions/suite.yaml"] = "evalcases:\n- id: x\n  expected_outcome: y\n  input: [{role: user, content: [{type: file, value: data/00.yaml}]}]\n"
+	res := loadAll(t, texts)
+	for name, problems := range map[string][]schema.Problem{"loaded": res.Problems, "remembered": res.Snapshot().Problems()} {
+		var named, more, notes int
+		for _, p := range problems {
+			switch {
+			case p.Rule == schema.RuleLooksLike && strings.HasPrefix(p.Message, "2 more files look like definitions"):
+				more++
+			case p.Rule == schema.RuleLooksLike && p.Severity == schema.Warning:
+				named++
+			case p.Severity == schema.Note && strings.HasPrefix(p.Message, "1 file is no definition"):
+				notes++
+			default:
+				t.Errorf("%s: %v", name, p)
+			}
+		}
+		if named != 10 || more != 1 || notes != 1 {
+			t.Errorf("%s: %d are named, %d counted, %d notes", name, named, more, notes)
 		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/dialect"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/ignore"
@@ -331,18 +332,21 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 	case doc == nil:
 		return def, problems
 	case def.Dialect == "":
-		def.Dialect = detect(doc)
+		def.Dialect = dialect.Detect(doc)
 	}
 	if (def.Dialect == "" || def.Dialect == schema.DialectTestcase) && def.isSidecar(src) {
 		def.Dialect = schema.DialectEvalcase
 		return def, nil
 	}
 	if def.Dialect == "" {
-		def.Other = append(problems, misfit(doc, src.Root)...)
+		def.Other = append(problems, dialect.Misfit(doc, src.Root)...)
 		if len(def.Other) == 0 {
-			note := doc.Problem("no-definition", "the file is no definition", "")
-			note.Severity = schema.Note
-			def.Other = []schema.Problem{note}
+			other, looksLike := dialect.Resemblance(doc, src.Root)
+			if !looksLike {
+				other = doc.Problem(schema.RuleNoDefinition, "the file is no definition", "")
+				other.Severity = schema.Note
+			}
+			def.Other = []schema.Problem{other}
 		}
 		return def, nil
 	}
@@ -383,7 +387,7 @@ func (d *Definition) isSidecar(src schema.Source) bool {
 		return false
 	}
 	doc, _ := schema.Open(src.FS, stem(d.File)+".jsonl")
-	return doc != nil && detect(doc) == schema.DialectEvalcase
+	return doc != nil && dialect.Detect(doc) == schema.DialectEvalcase
 }
 
 // others says what is to be said of the files that are no definitions: the
@@ -415,8 +419,36 @@ func others(defs []Definition) []schema.Problem {
 	return counted(found)
 }
 
-// counted makes one note of all notes.
+// mostNamed is how many files that look like definitions are named.
+const mostNamed = 10
+
+// counted names the first files that look like definitions and counts the rest,
+// and makes one note of all notes.
 func counted(found []schema.Problem) []schema.Problem {
+	var more []schema.Problem
+	named := 0
+	found = slices.DeleteFunc(found, func(p schema.Problem) bool {
+		if p.Rule != schema.RuleLooksLike {
+			return false
+		}
+		if named++; named > mostNamed {
+			more = append(more, p)
+		}
+		return named > mostNamed
+	})
+	if len(more) > 0 {
+		rest := more[0]
+		rest.Message = fmt.Sprintf("%d more files look like definitions and are not read; the first of them is %s", len(more), rest.File)
+		if len(more) == 1 {
+			rest.Message = "1 more file looks like a definition and is not read: " + rest.File
+		}
+		found = append(found, rest)
+	}
+	return oneNote(found)
+}
+
+// oneNote makes one note of all notes.
+func oneNote(found []schema.Problem) []schema.Problem {
 	isNote := func(p schema.Problem) bool { return p.Severity == schema.Note }
 	first := slices.IndexFunc(found, isNote)
 	if first < 0 {

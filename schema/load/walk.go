@@ -84,7 +84,7 @@ func (l *loader) linked(name string) {
 // overlooked warns of files that nobody would miss: checks that stand beside no
 // definition of their name, and what has the extension of one in capitals.
 func (l *loader) overlooked(root, file string) {
-	p := schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "no-definition"}
+	p := schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: schema.RuleNoDefinition}
 	ext := path.Ext(file)
 	switch small := strings.ToLower(ext); {
 	case l.ignore.Exclude(ignore.Path{Name: file, IsFolder: false}):
@@ -241,3 +241,18 @@ func below(dir, root string, domains map[string]bool) bool {
 	}
 	return false
 }
+
+// pinned gives the dialect that gavel.yaml says a file is of. Of several globs
+// that match the longest, which is likely the narrowest, wins.
+func pinned(pins map[string]string, file string) string {
+	best := ""
+	for glob := range pins {
+		if schema.MatchGlob(glob, file) && (len(glob) > len(best) || len(glob) == len(best) && glob < best) {
+			best = glob
+		}
+	}
+	return pins[best]
+}
+
+// stem is a path without its extension.
+func stem(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }

@@ -1,4 +1,8 @@
-package load
+// Package dialect tells of which dialect a file is, and says of one that is of
+// none what it lacks.
+//
+// Most callers want [Detect], and [Misfit] where that finds nothing.
+package dialect
 
 import (
 	"fmt"
@@ -34,8 +38,8 @@ var (
 	contentDialects = []string{schema.DialectEvalcase, schema.DialectPromptval, schema.DialectTestcase}
 )
 
-// detect tells a dialect by what stands in a file; "" when it is none.
-func detect(doc *schema.Document) string {
+// Detect tells a dialect by what stands in a file; "" when it is none.
+func Detect(doc *schema.Document) string {
 	switch {
 	case slices.Contains(doc.Keys(), "evalcases"), has(doc, "id", "expected_outcome"),
 		has(doc, "id", "outcome", "input"), has(doc, "id", "outcome", "input_messages"):
@@ -99,11 +103,11 @@ func isEnvelope(doc *schema.Document) bool {
 	return doc.Items("test_cases") == 0
 }
 
-// misfit says what is wrong with a file that looks like a definition and is
-// none: nothing when it does not even look like one.
-func misfit(doc *schema.Document, root string) []schema.Problem {
-	if of, is := strings.CutSuffix(stem(doc.File), stem(checksSuffix)); is {
-		return []schema.Problem{doc.Problem("unknown-dialect", "checks are read from "+path.Base(of)+checksSuffix+" alone", "rename the file")}
+// Misfit says what is wrong with a file below root that looks like a definition
+// and is not one. Nothing is said of a file that does not even look like one.
+func Misfit(doc *schema.Document, root string) []schema.Problem {
+	if of, is := strings.CutSuffix(stem(doc.File), ".checks"); is {
+		return []schema.Problem{doc.Problem("unknown-dialect", "checks are read from "+path.Base(of)+".checks.yaml"+" alone", "rename the file")}
 	}
 	at := []any{}
 	if doc.IsList() && doc.Items() > 0 {
@@ -191,7 +195,7 @@ func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
 		for _, key := range keys {
 			near := schema.Suggest(key, distinctive[dialect])
 			isWord := !strings.Contains(key, "_") && near != "evalcases"
-			if near == "" || isWord && (len(near)-len(key) > 2 || !isTestcaseBut(key, keys, doc.Fields("#Testcase"))) {
+			if near == "" || isField(key) || isWord && (len(near)-len(key) > 2 || !isTestcaseBut(key, keys, doc.Fields("#Testcase"))) {
 				continue
 			}
 			return []schema.Problem{doc.Problem("unknown-field", fmt.Sprintf("unknown field `%s`", key),
@@ -245,18 +249,6 @@ func lacking(dialect string, keys []string) string {
 		return "put it into a list of cases"
 	}
 	return "add " + strings.Join(missing, " and ")
-}
-
-// pinned gives the dialect that gavel.yaml says a file is of. Of several globs
-// that match the longest, which is likely the narrowest, wins.
-func pinned(pins map[string]string, file string) string {
-	best := ""
-	for glob := range pins {
-		if schema.MatchGlob(glob, file) && (len(glob) > len(best) || len(glob) == len(best) && glob < best) {
-			best = glob
-		}
-	}
-	return pins[best]
 }
 
 // stem is a path without its extension.
