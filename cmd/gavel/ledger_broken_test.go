@@ -85,7 +85,7 @@ func TestAbuse33ABrokenLedgerOfAServer(t *testing.T) {
 	book := filepath.Join(filepath.Dir(file), "data", "ledger.db")
 	ruin(t, book)
 	base, log, end := j.serving(t, file)
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	if aside, err := filepath.Glob(book + ".damaged-*Z"); err != nil || len(aside) != 1 {
 		t.Errorf("put aside: %v, %v", aside, err)
 	}
@@ -104,7 +104,7 @@ func TestAbuse33ABrokenLedgerOfAServer(t *testing.T) {
 	// Both are of the same commit now.
 	for looked := map[bool]bool{}; len(looked) < 2; {
 		line := log.await(t, `"looked at"`)
-		looked[strings.Contains(line, `"pull":1`)] = true
+		looked[strings.Contains(line, `demo#1"`)] = true
 	}
 	if _, err := os.Stat(book); err != nil {
 		t.Error(err)
@@ -123,7 +123,7 @@ func TestAbuse33AServerWithoutALedger(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	file := operatorsFile(t, j, "")
 	_, log, end := j.serving(t, file)
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	if code := end(); code != exitPass {
 		t.Errorf("exit code %d", code)
 	}

@@ -141,7 +141,7 @@ func (s *serving) run(ctx context.Context) error {
 		if broken == nil {
 			return errors.Join(failed, book.Close())
 		}
-		s.log.Error().Err(broken).Msg("the ledger is broken; the next one takes its place")
+		s.log.Error().AnErr("err", broken).Msg("the ledger is broken; the next one takes its place")
 		if repos, err = s.operator.Repositories(); err == nil {
 			book, err = recovery.Renew(ctx, where, book, broken)
 		}

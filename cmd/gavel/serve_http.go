@@ -22,7 +22,7 @@ func (s *serving) handler() (http.Handler, error) {
 	}
 	cfg.Webhook.Take = func(h forge.Hint) error { return s.server.Load().Take(h) }
 	cfg.Webhook.Ignored = func(delivery, event string, why error) {
-		s.log.Info().Str("delivery", delivery).Str("event", event).Err(why).Msg("ignored a delivery")
+		s.log.Info().Str("delivery", delivery).Str("event", event).AnErr("err", why).Msg("ignored a delivery")
 	}
 	handler, err := serve.NewHandler(cfg)
 	if err != nil {
@@ -39,17 +39,23 @@ func (s *serving) observer(looked func(error)) serve.Observer {
 			looked(err)
 			line := s.log.Info()
 			if err != nil {
-				line = s.log.Warn().Err(err)
+				line = s.log.Warn().AnErr("err", err)
 			}
-			line.Int64("repository", key.Repository).Int("pull", key.Pull).Str("branch", key.Branch).Str("commit", key.Commit).Dur("took", took).Msg("looked at")
+			if key.Branch != "" {
+				line = line.Str("branch", key.Branch)
+			}
+			if key.Commit != "" {
+				line = line.Str("commit", key.Commit)
+			}
+			line.Str("repo", s.server.Load().Name(key)).Float64("duration", took.Round(time.Millisecond).Seconds()).Msg("looked at")
 		},
 		Judged: s.metrics.Judged,
 		Polled: func(repository string, err error) {
 			s.metrics.Polled(repository, err)
 			if err != nil {
-				s.log.Warn().Str("name", repository).Err(err).Msg("could not be looked through")
+				s.log.Warn().Str("repo", repository).AnErr("err", err).Msg("could not be looked through")
 			}
 		},
-		Tell: func(repository, line string) { s.log.Info().Str("name", repository).Msg(line) },
+		Tell: func(name, line string) { s.log.Info().Str("repo", name).Msg(line) },
 	}
 }

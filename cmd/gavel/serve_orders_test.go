@@ -23,7 +23,7 @@ func TestServeRunsAnApprovedProgram(t *testing.T) {
 	j.forge.AddPull(stranger)
 	base, log, end := j.serving(t, operatorsFile(t, j, ""))
 	defer end()
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	report := func() string { return j.forge.Comments(1)[0].Body }
 	if !strings.Contains(report(), "2 cases would run") {
 		t.Errorf("before the approval\n%s", report())
@@ -32,7 +32,7 @@ func TestServeRunsAnApprovedProgram(t *testing.T) {
 	if status := deliver(t, base+"/hooks", hookSecret); status != http.StatusAccepted {
 		t.Fatalf("a delivery = %d", status)
 	}
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	for _, want := range []string{"mona approved " + j.head[:7], "1 failing case", "agent of head, 0 tokens, gavel-scratch-"} {
 		if !strings.Contains(report(), want) {
 			t.Errorf("after the approval there is no %q\n%s", want, report())
@@ -42,7 +42,7 @@ func TestServeRunsAnApprovedProgram(t *testing.T) {
 	stranger.HeadSHA, stranger.BaseSHA = j.head, j.base
 	j.forge.AddPull(stranger)
 	deliver(t, base+"/hooks", hookSecret)
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	if !strings.Contains(report(), "1 case would run") || strings.Contains(report(), "approved "+j.head[:7]) {
 		t.Errorf("after a push\n%s", report())
 	}

@@ -45,7 +45,7 @@ func (s *serving) reload(force bool) {
 	data, err := os.ReadFile(s.path)
 	if err != nil {
 		if force {
-			s.log.Error().Err(err).Msg("the operator's file cannot be read; the one before stays in force")
+			s.log.Error().AnErr("err", err).Msg("the operator's file cannot be read; the one before stays in force")
 		}
 		return // it may be being replaced
 	}
@@ -62,7 +62,7 @@ func (s *serving) reload(force bool) {
 		return
 	}
 	if err := s.adopt(now); err != nil {
-		s.log.Error().Err(err).Msg("the operator's file cannot be followed; the one before stays in force")
+		s.log.Error().AnErr("err", err).Msg("the operator's file cannot be followed; the one before stays in force")
 		return
 	}
 	if later := now.file.UntilRestart(s.operator.File); len(later) > 0 {
@@ -83,7 +83,7 @@ func (s *serving) adopt(now *setting) error {
 	if err != nil {
 		s.now.Store(before)
 		if _, back := s.operator.Next(before.file); back != nil {
-			s.log.Error().Err(back).Msg("the file before")
+			s.log.Error().AnErr("err", back).Msg("the file before")
 		}
 		return err
 	}

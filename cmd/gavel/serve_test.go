@@ -130,7 +130,7 @@ func deliver(t *testing.T, url, secret string) int {
 func TestServe(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	base, log, end := j.serving(t, operatorsFile(t, j, ""))
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	comments := j.forge.Comments(1)
 	if len(comments) != 1 || !strings.Contains(comments[0].Body, "1 regression") {
 		t.Fatalf("comments %+v", comments)
@@ -151,12 +151,48 @@ func TestServe(t *testing.T) {
 	if status := deliver(t, base+"/hooks", hookSecret); status != http.StatusAccepted {
 		t.Errorf("a delivery = %d", status)
 	}
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	if comments := j.forge.Comments(1); len(comments) != 1 || !strings.Contains(comments[0].Body, "No affected cases") {
 		t.Errorf("comments %+v", comments)
 	}
 	if code := end(); code != exitPass {
 		t.Errorf("exit code %d after a graceful stop", code)
+	}
+}
+
+// TestALogLineNamesWhatItIsAbout as people do, and tells how long it took in
+// seconds.
+func TestALogLineNamesWhatItIsAbout(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	base, log, end := j.serving(t, operatorsFile(t, j, ""))
+	defer end()
+	type said struct {
+		Level, Repo, Branch, Message, Err string
+		Duration                          *float64
+	}
+	await := func(words string) (line said) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(log.await(t, words)), &line); err != nil {
+			t.Fatal(err)
+		}
+		return line
+	}
+	if line := await("comment created"); line.Repo != "octo/demo#1" {
+		t.Errorf("the comment is told as %+v", line)
+	}
+	looked := await(`"repo":"octo/demo#1","duration"`)
+	if looked.Message != "looked at" || looked.Duration == nil || *looked.Duration <= 0 || *looked.Duration > 600 {
+		t.Errorf("the pull request is told as %+v", looked)
+	}
+	j.forge.AddComment(1, "maintainer", "/gavel help") // as the account that gavel writes as
+	deliver(t, base+"/hooks", hookSecret)
+	if line := await("is refused"); line.Repo != "octo/demo#1" {
+		t.Errorf("the order is told as %+v", line)
+	}
+	j.forge.Inject(forgetest.Fault{Path: "/pulls/1", Status: 403, Times: -1})
+	deliver(t, base+"/hooks", hookSecret)
+	if line := await(`"err"`); line.Level != "warn" || line.Repo != "octo/demo#1" || !strings.Contains(line.Err, "403") {
+		t.Errorf("the error is told as %+v", line)
 	}
 }
 
@@ -260,7 +296,7 @@ func TestServeByTheClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, log, end := j.serving(t, file)
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	if code := end(); code != exitPass {
 		t.Errorf("exit code %d", code)
 	}
@@ -287,7 +323,7 @@ func TestServeReadsItsFileAgain(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	file := operatorsFile(t, j, "")
 	base, log, end := j.serving(t, file)
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	good, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -326,7 +362,7 @@ func TestServeReadsItsFileAgain(t *testing.T) {
 	}
 	works(hookSecret, http.StatusAccepted)
 	j.move(t, j.base)
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 
 	const next = "the-next-secret-of-the-webhook"
 	secrets := filepath.Join(t.TempDir(), "hook")
@@ -345,7 +381,7 @@ func TestServeReadsItsFileAgain(t *testing.T) {
 	works(next, http.StatusAccepted)
 	// All is said of the new head before nobody looks after it any more.
 	for !strings.Contains(j.forge.Comments(1)[0].Body, "No affected cases") {
-		log.await(t, `"pull":1,"branch"`)
+		log.await(t, `"repo":"octo/demo#1","duration"`)
 	}
 
 	write(strings.Replace(text, ", {name: octo/demo, forge: "+j.forge.URL+", credential: bot}", "", 1))

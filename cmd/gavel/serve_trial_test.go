@@ -17,7 +17,7 @@ func TestServeAfterACrash(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	file := operatorsFile(t, j, "")
 	_, log, end := j.serving(t, file)
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	if code := end(); code != exitPass {
 		t.Fatalf("exit code %d", code)
 	}
@@ -38,7 +38,7 @@ func TestServeAfterACrash(t *testing.T) {
 	}
 	_, log, end = j.serving(t, file)
 	log.await(t, "did no harm in a process of its own")
-	log.await(t, `"pull":1,"branch"`)
+	log.await(t, `"repo":"octo/demo#1","duration"`)
 	if got := j.states()["gavel/verdict"]; !strings.HasPrefix(got, "success: ") {
 		t.Errorf("the verdict is %q", got)
 	}

@@ -368,7 +368,7 @@ func (j *job) serveOnce(t *testing.T, file string) {
 		case strings.Contains(line, `"level":"error"`), strings.Contains(line, `"err"`):
 			t.Errorf("the log has %s", line)
 		default:
-			looked[map[bool]string{true: "pull", false: "main"}[strings.Contains(line, `"pull":1`)]] = true
+			looked[map[bool]string{true: "pull", false: "main"}[strings.Contains(line, `demo#1"`)]] = true
 		}
 	}
 	cancel()

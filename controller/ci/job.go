@@ -120,7 +120,7 @@ func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 
 func (j *Job) desk(r *review.Review) *command.Desk {
 	return command.NewDesk(command.Config{
-		Client: r.Client, Ledger: r.Ledger, ID: r.RepositoryID(), Known: r.Known, Login: r.Login, Bots: r.Bots, WebURL: r.WebURL, Tell: r.Tell, Report: j.recall,
+		Client: r.Client, Ledger: r.Ledger, ID: r.RepositoryID(), Known: r.Known, Login: r.Login, Bots: r.Bots, WebURL: r.WebURL, Tell: func(_ int, line string) { r.Tell(line) }, Report: j.recall,
 	})
 }
 

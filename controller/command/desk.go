@@ -33,8 +33,9 @@ type Config struct {
 	Login string
 	// WebURL is the root of the forge's pages, such as https://github.com.
 	WebURL string
-	// Tell is given a line for whoever looks on.
-	Tell func(line string)
+	// Tell is given a line for whoever looks on, and the pull request that it is
+	// about.
+	Tell func(number int, line string)
 }
 
 // A Desk takes the orders of one repository. It is safe for concurrent use.
@@ -180,7 +181,7 @@ func (l *look) take(ctx context.Context, c forge.Comment) error {
 	case cmd.Head == "":
 		said = "was about another head"
 	}
-	l.desk.cfg.Tell(fmt.Sprintf("%q of %s %s", order.String(), c.Author, said))
+	l.desk.cfg.Tell(l.Number, fmt.Sprintf("%q of %s %s", order.String(), c.Author, said))
 	return err
 }
 
@@ -284,7 +285,7 @@ func (l *look) answer(ctx context.Context, c ledger.Command) error {
 	var refused *forge.DeniedError
 	switch {
 	case errors.As(err, &refused):
-		l.desk.cfg.Tell(fmt.Sprintf("comment %d could not be answered: %v", c.Comment, err))
+		l.desk.cfg.Tell(l.Number, fmt.Sprintf("comment %d could not be answered: %v", c.Comment, err))
 	case err != nil:
 		return err
 	}

@@ -51,6 +51,23 @@ func (k Key) number() int {
 	return max(k.Pull, group.Number)
 }
 
+// Name is what people call a key: owner/name, with #N for a pull request.
+func (s *Server) Name(k Key) string {
+	name := fmt.Sprintf("repository %d", k.Repository) // which is not looked after any more
+	if repo := s.repo(k.Repository); repo != nil {
+		name = repo.name.String()
+	}
+	return numbered(name, k.number())
+}
+
+// numbered is a repository with a pull request, where the number is not 0.
+func numbered(name string, number int) string {
+	if number == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s#%d", name, number)
+}
+
 // A Repository is one that is looked after.
 type Repository struct {
 	// Name and Client are zero where there is no forge; then only branches are
@@ -81,8 +98,9 @@ type Observer struct {
 	Judged func(*reporters.Report)
 	// Polled is told of every time that a repository was looked through.
 	Polled func(repository string, err error)
-	// Tell is given a line for the log.
-	Tell func(repository, line string)
+	// Tell is given a line for the log, and what it is about: owner/name, with #N
+	// for a pull request, or empty.
+	Tell func(name, line string)
 }
 
 // A Config says what to look after, and how.
@@ -272,6 +290,7 @@ func (s *Server) reconcile(ctx context.Context, key Key) error {
 	if err != nil || r == nil {
 		return next(err)
 	}
+	r.Tell = func(line string) { s.cfg.Observer.Tell(s.Name(key), line) }
 	wishes, _ := s.wished(ctx, repo, r.Head()) // what is not heard now stands on the forge still
 	if len(wishes) > 0 {
 		r.Rerequested()
@@ -335,12 +354,12 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	if report != nil && (key.Anew || s.memory.add(key.number(), r.Known, report)) {
 		s.cfg.Observer.Judged(report)
 		if r.Client == nil { // nobody else tells
-			s.cfg.Observer.Tell(r.Repository.String(), fmt.Sprintf("%s at %.7s: %s: %s", key.Branch, r.Head(), report.Gate.Result, report.Gate.Reason))
+			s.cfg.Observer.Tell(s.Name(key), fmt.Sprintf("%s at %.7s: %s: %s", key.Branch, r.Head(), report.Gate.Result, report.Gate.Reason))
 		}
 	}
 	var abandoned *review.Abandoned
 	if errors.As(err, &abandoned) {
-		s.cfg.Observer.Tell(r.Repository.String(), fmt.Sprintf("%.7s: %s", r.Head(), abandoned.Reason))
+		s.cfg.Observer.Tell(s.Name(key), fmt.Sprintf("%.7s: %s", r.Head(), abandoned.Reason))
 		if len(entry.Groups) > 0 {
 			return ctx.Err() // they are swept up, when the next head has its turn
 		}

@@ -27,7 +27,7 @@ func (s *Server) declined(repository int64, w review.Waiting) string {
 // looked at is noted, so that the next process knows it.
 func (s *Server) turn(ctx context.Context, repo *repository, w review.Waiting) (end func(), err error) {
 	h := trial.Head{Repository: repo.id, Pull: w.Number, SHA: w.Head}
-	tell := func(line string) { s.cfg.Observer.Tell(repo.name.String(), line) }
+	tell := func(line string) { s.cfg.Observer.Tell(numbered(repo.name.String(), w.Number), line) }
 	job := func(ctx context.Context) (trial.Job, func(), error) { return s.job(ctx, repo, w) }
 	err = s.guard.Prove(ctx, h, trial.Asked{At: w.Asked, Now: w.Again}, trial.Attempt{Job: job, Tell: tell})
 	if errors.Is(err, trial.ErrFatal) {
