@@ -196,6 +196,17 @@ func TestALogLineNamesWhatItIsAbout(t *testing.T) {
 	}
 }
 
+// TestTheBudgetOfAServer ends what is run, and the report says so.
+func TestTheBudgetOfAServer(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	_, log, end := j.serving(t, operatorsFile(t, j, "budget: {calls: 1}\n"))
+	defer end()
+	log.await(t, `"repo":"octo/demo#1","duration"`)
+	if body := j.forge.Comments(1)[0].Body; !strings.Contains(body, "were not run, since the budget of 1 calls for octo/demo on ") {
+		t.Errorf("the report does not say it:\n%s", body)
+	}
+}
+
 // TestTwoServersOnOneLedger: the second one ends.
 func TestTwoServersOnOneLedger(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

@@ -32,7 +32,8 @@ type Server struct {
 	Credentials  map[string]Credential
 	Repositories []Repository
 	Trust        ServerTrust
-	// Budget is for all runs of a day.
+	// Budget is for all runs of a day. It defaults to [DefaultCalls] for each
+	// repository.
 	Budget Limits
 	// Bots are user ids that are heard and trusted as people who may write.
 	Bots []int64
@@ -95,6 +96,10 @@ type ServerSandbox struct {
 	Read, Path []string
 	Network    bool
 }
+
+// DefaultCalls is how many calls a day each repository of a server may make where
+// the operator's file has no budget.
+const DefaultCalls = 20_000
 
 // DefaultForge is GitHub's public API.
 const DefaultForge = "https://api.github.com"
@@ -189,6 +194,10 @@ func (f serverForm) server() *Server {
 		Budget: Limits(f.Budget),
 		Bots:   f.Bots, Poll: cmp.Or(time.Duration(f.Poll), time.Minute),
 		Deadline: cmp.Or(time.Duration(f.Deadline), 2*time.Minute),
+	}
+	if s.Budget == (Limits{}) {
+		calls := int64(DefaultCalls * len(f.Repositories))
+		s.Budget.Calls = &calls
 	}
 	s.Ledger = cmp.Or(f.Ledger, filepath.Join(s.Data, "ledger.db"))
 	if w := f.Webhook; w != nil {

@@ -65,10 +65,12 @@ func TestParseServer(t *testing.T) {
 
 func TestServerDefaults(t *testing.T) {
 	got, problems := ParseServer("server.yaml", []byte("version: 1\nrepositories: [{name: octo/demo}]\n"))
+	calls := int64(DefaultCalls)
 	want := &Server{
 		Listen: "127.0.0.1:8080", Data: "/var/lib/gavel", Ledger: "/var/lib/gavel/ledger.db",
 		Repositories: []Repository{{Name: "octo/demo", Forge: DefaultForge, Config: "gavel.yaml"}},
 		Trust:        ServerTrust{Forks: "approve", Programs: "writers", Sandbox: ServerSandbox{Accept: "isolated"}},
+		Budget:       Limits{Calls: &calls},
 		Poll:         time.Minute,
 		Deadline:     2 * time.Minute,
 	}
@@ -177,6 +179,32 @@ func FuzzParseServer(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAServerHasABudget although its file says none, and no other than what it says.
+func TestAServerHasABudget(t *testing.T) {
+	const repositories = "version: 1\nrepositories: [{name: octo/one}, {name: octo/two}]\n"
+	for more, want := range map[string]string{
+		"": "40000 calls", "budget: {}": "40000 calls", "budget: {calls: 7}": "7 calls", "budget: {usd: 2}": "2 USD",
+	} {
+		server, problems := ParseServer("server.yaml", []byte(repositories+more))
+		if server == nil {
+			t.Fatal(problems)
+		}
+		got := ""
+		if b := server.Budget; b.Calls != nil {
+			got = fmt.Sprintf("%d calls", *b.Calls)
+		} else if b.USD != nil {
+			got = fmt.Sprintf("%v USD", *b.USD)
+		}
+		if got != want || server.Budget.Tokens != nil {
+			t.Errorf("%q gives %+v, want %s", more, server.Budget, want)
+		}
+	}
+	one, _ := ParseServer("server.yaml", []byte(repositories))
+	if share := (Limits{}).Within(one.Budget, 2); *share.Calls != DefaultCalls {
+		t.Errorf("each repository gets %d calls", *share.Calls)
+	}
 }
 
 // TestTheBudgetIsShared by the repositories, and is never more than their own.
