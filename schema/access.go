@@ -51,7 +51,8 @@ func (d *Document) Text(path ...any) string {
 	return s
 }
 
-// Keys gives the names of the fields at the path, in the order of the file.
+// Keys gives the names of the fields at the path, in the order of the file. A
+// $schema at the top of the file is none of them.
 func (d *Document) Keys(path ...any) []string {
 	n := d.find(path)
 	if n == nil {
@@ -59,7 +60,9 @@ func (d *Document) Keys(path ...any) []string {
 	}
 	var names []string
 	for _, f := range n.fields {
-		names = append(names, f.name)
+		if n != d.root || !d.isSchemaKey(f) {
+			names = append(names, f.name)
+		}
 	}
 	return names
 }

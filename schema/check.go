@@ -14,6 +14,7 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 
 	"github.com/gavel-evals/gavel/schema/shape"
+	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
 // Check compares a document with a definition of the built-in schemas, such
@@ -25,8 +26,33 @@ func (d *Document) Check(def string, extra Severity) []Problem {
 	return d.CheckPart(def, extra)
 }
 
+// schemaKey names, at the top of a file of any format, the JSON Schema that an
+// editor checks it with. It bears on nothing.
+const schemaKey = "$schema"
+
+// isSchemaKey reports whether a field of the whole value is only that.
+func (d *Document) isSchemaKey(f field) bool {
+	return d.file && f.name == schemaKey && (f.value.kind == stringNode || f.value.kind == nullNode)
+}
+
+// checked is the document as it is compared with a definition: without what
+// bears on nothing, unless the definition has it.
+func (d *Document) checked(def string) *Document {
+	if !slices.ContainsFunc(d.root.fields, d.isSchemaKey) || slices.Contains(Fields(def), schemaKey) {
+		return d
+	}
+	out, root := *d, *d.root
+	root.fields = slices.DeleteFunc(slices.Clone(root.fields), d.isSchemaKey)
+	out.root = &root
+	out.expr = syntax.Without(d.expr, schemaKey)
+	return &out
+}
+
 // CheckPart checks the value at a path of the document.
 func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem {
+	if len(path) == 0 {
+		d = d.checked(def)
+	}
 	n := d.find(path)
 	if n == nil {
 		return nil

@@ -32,6 +32,8 @@ type Document struct {
 	rules Constraints // what the team demands of it
 	// flawed says that a node has flaws.
 	flawed bool
+	// file says that this is all of a file.
+	file bool
 }
 
 // A node is one value of a document.
@@ -87,7 +89,11 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []P
 	if path.Ext(file) == ".jsonl" && !syntax.IsUTF16(data) {
 		return parseLines(file, data)
 	}
-	return parse(data, places{file: file, lines: strings.Split(string(data), "\n")}, budget)
+	doc, problems := parse(data, places{file: file, lines: strings.Split(string(data), "\n")}, budget)
+	if doc != nil {
+		doc.file = true
+	}
+	return doc, problems
 }
 
 // parse reads a text, which may be one of several lines of a file.

@@ -53,6 +53,7 @@ func FormatJSON(format string) ([]byte, error) {
 	}
 	out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	out["title"] = "Gavel: " + format
+	withSchemaKey(out, w.Defs())
 	out["$defs"] = w.Defs()
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -62,6 +63,18 @@ func FormatJSON(format string) ([]byte, error) {
 		return nil, fmt.Errorf("write the schema of %s: %w", format, err)
 	}
 	return buf.Bytes(), nil
+}
+
+var schemaKeyForm = shape.JSON{"type": []string{"string", "null"}}
+
+// withSchemaKey has the whole files of a format take a $schema.
+func withSchemaKey(file, defs shape.JSON) {
+	for _, form := range []any{file, defs["Testcase"], defs["Promptval"], defs["Config"], defs["Server"]} {
+		form, _ := form.(shape.JSON)
+		if properties, ok := form["properties"].(shape.JSON); ok {
+			properties[schemaKey] = schemaKeyForm
+		}
+	}
 }
 
 // closed are the definitions in which an unknown field is an error. Elsewhere
@@ -86,7 +99,7 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 	switch format {
 	case DialectTestcase:
 		list := shape.JSON{"type": "array", "minItems": 1, "items": w.Ref("#Testcase")}
-		envelope := shape.JSON{"type": "object", "properties": shape.JSON{"test_cases": list}, "additionalProperties": false}
+		envelope := shape.JSON{"type": "object", "properties": shape.JSON{"test_cases": list, schemaKey: schemaKeyForm}, "additionalProperties": false}
 		return listOr(list, shape.JSON{"if": shape.JSON{"required": []string{"test_cases"}}, "then": envelope, "else": w.Ref("#Testcase")})
 	case DialectPromptval:
 		return listOr(shape.JSON{"minItems": 1, "maxItems": 1, "items": w.Ref("#Promptval")}, w.Ref("#Promptval"))
@@ -104,7 +117,7 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 		return w.Ref("#Server")
 	case FormatChecks:
 		one := shape.JSON{"allOf": []shape.JSON{w.Ref("#Check"), {"minProperties": 1, "maxProperties": 1}}}
-		return shape.JSON{"type": "object", "additionalProperties": shape.JSON{"type": "array", "minItems": 1, "items": one}}
+		return shape.JSON{"type": "object", "properties": shape.JSON{}, "additionalProperties": shape.JSON{"type": "array", "minItems": 1, "items": one}}
 	case "domain/test":
 		return listOr(shape.JSON{"items": testSchema(w)}, testSchema(w))
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -154,4 +155,22 @@ func parserMistake(file string, err error) *Mistake {
 	}
 	m.Message = strings.TrimPrefix(m.Message, file+":")
 	return &m
+}
+
+// Without gives what was read without a key of the object that it is.
+func Without(expr ast.Expr, key string) ast.Expr {
+	object, ok := expr.(*ast.StructLit)
+	if !ok {
+		return expr
+	}
+	out := *object
+	out.Elts = slices.DeleteFunc(slices.Clone(out.Elts), func(e ast.Decl) bool {
+		f, isField := e.(*ast.Field)
+		if !isField {
+			return false
+		}
+		name, _, err := ast.LabelName(f.Label)
+		return err == nil && name == key
+	})
+	return &out
 }

@@ -1,0 +1,83 @@
+package load
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// TestTheSchemaKeyBearsOnNothing has every format with and without the key by
+// which an editor finds its schema: the cases are the same.
+func TestTheSchemaKeyBearsOnNothing(t *testing.T) {
+	const domain, level = "test_definitions/d/domain.json", "test_definitions/d/level_1/"
+	for name, tt := range map[string]struct{ file, before, after string }{
+		"testcase":         {"test_definitions/a.json", `{"name": "x"`, `}`},
+		"an envelope":      {"test_definitions/a.json", `{"test_cases": [{"name": "x"}]`, `}`},
+		"promptval":        {"test_definitions/a.json", `{"test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y"`, `}`},
+		"evalcase":         {"test_definitions/a.json", `{"evalcases": [{"id": "x", "expected_outcome": "y", "input": "z"}]`, `}`},
+		"evalcase as YAML": {"test_definitions/a.yaml", "evalcases: [{id: x, expected_outcome: y, input: z}]\n", ""},
+		"CUE":              {"test_definitions/a.cue", "name: \"x\"\n", ""},
+		"a test":           {level + "b.json", `{"id": "b", "name": "B", "prompt": "x", "expected": {"keywords": ["y"]}`, `}`},
+		"a domain":         {domain, `{"id": "d", "name": "D", "evaluator_id": "keyword"`, `}`},
+		"a level":          {level + "level.json", `{"system_prompt": "x"`, `}`},
+		"an evaluator":     {"test_definitions/evaluators/e.json", `{"id": "e", "eval_prompt": "x"`, `}`},
+		"a tool":           {"test_definitions/tools/t.json", `{"id": "t", "function": {"name": "t"}`, `}`},
+		"checks":           {"test_definitions/d/level_1/c.checks.yaml", ".: [{contains: x}]\n", ""},
+	} {
+		key := `"$schema": "https://json-schema.org/draft/2020-12/schema"`
+		if tt.after != "" {
+			key = ",\n" + key
+		}
+		var got []*Result
+		for _, text := range []string{tt.before + tt.after, tt.before + key + tt.after} {
+			files := map[string]string{
+				domain:           `{"id": "d", "name": "D", "evaluator_id": "keyword"}`,
+				level + "c.json": `{"id": "c", "name": "C", "prompt": "x", "expected": {"keywords": ["y"]}}`,
+			}
+			files[tt.file] = text
+			res := loadAll(t, files)
+			if len(res.Problems) > 0 {
+				t.Errorf("%s: %v", name, res.Problems)
+			}
+			got = append(got, res)
+		}
+		if diff := cmp.Diff(got[0].Cases, got[1].Cases); diff != "" {
+			t.Errorf("%s: the cases differ (-without +with):\n%s", name, diff)
+		}
+	}
+}
+
+// TestTheSchemaKeyElsewhere is an unknown field like any other.
+func TestTheSchemaKeyElsewhere(t *testing.T) {
+	for _, text := range []string{`{"test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y", "$schema": 5}`, `{"name": "x", "persona": {"type": "a", "description": "b", "instructions": "c", "$schema": "d"}}`} {
+		if res := loadAll(t, map[string]string{"test_definitions/a.json": text}); len(res.Problems) != 1 || res.Problems[0].Severity == schema.Note {
+			t.Errorf("%s: %v", text, res.Problems)
+		}
+	}
+}
+
+// TestTheSchemaKeyInEditors holds that the schema to which the key leads takes it.
+func TestTheSchemaKeyInEditors(t *testing.T) {
+	for format, text := range map[string]string{
+		schema.DialectTestcase:  `{"$schema": "x", "name": "x"}`,
+		schema.DialectPromptval: `{"$schema": "x", "test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y"}`,
+		schema.DialectEvalcase:  `{"$schema": "x", "evalcases": []}`,
+		schema.FormatConfig:     `{"$schema": "x", "version": 1}`,
+		schema.FormatServer:     `{"$schema": "x", "version": 1, "repositories": [{"url": "/srv/a.git"}]}`,
+		schema.FormatChecks:     `{"$schema": "x", ".": [{"contains": "x"}]}`,
+		"domain/test":           `{"$schema": "x", "id": "b", "name": "B", "prompt": "x", "evaluator_id": "keyword", "expected": {"keywords": ["y"]}}`,
+		"domain/domain":         `{"$schema": "x", "id": "d", "name": "D"}`,
+		"domain/level":          `{"$schema": "x"}`,
+		"domain/tool":           `{"$schema": "x", "id": "t", "function": {"name": "t"}}`,
+		"domain/evaluator":      `{"$schema": "x", "id": "e", "eval_prompt": "x"}`,
+	} {
+		if err := editorOf(t, format).Check("", []byte(text)); err != nil {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+	if err := editorOf(t, schema.DialectTestcase).Check("", []byte(`{"$schema": "x", "test_cases": [{"name": "x"}]}`)); err != nil {
+		t.Errorf("an envelope: %v", err)
+	}
+}
