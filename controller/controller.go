@@ -51,6 +51,9 @@ type Request struct {
 	// Remembered returns what is remembered of head's definitions, with the notes
 	// taken of every case; nil, by itself or returned, loads them.
 	Remembered func(context.Context, snapshot.Notes) (*load.Snapshot, error)
+	// Brief keeps no case that is loaded for the plan alone, so that it cannot be
+	// carried out.
+	Brief bool
 	// Also are definitions whose cases get a row where only the affected ones
 	// do, so that what is stored of them is in the report.
 	Also []string
@@ -115,6 +118,8 @@ type Prepared struct {
 	sources map[stateTarget]source.Source
 	// env is what head's cases run in.
 	env *plan.Environment
+	// left is what a brief plan counts of the cases that it does not keep.
+	left leftOut
 	// unfinished says that something was left out that the next run makes up for.
 	unfinished bool
 }
@@ -205,16 +210,6 @@ func (p *Prepared) ask(ctx context.Context) error {
 		}
 	}
 	return p.settle(ctx, known)
-}
-
-// settle decides what is done with each row, and has the cases at hand that are
-// judged.
-func (p *Prepared) settle(ctx context.Context, known []plan.Known) error {
-	if err := p.loadDue(ctx, known); err != nil {
-		return err
-	}
-	plan.Settle(p.Plan, known)
-	return nil
 }
 
 // last adds what the cases consisted of when they were decided last, where no

@@ -25,28 +25,39 @@ func (p *Prepared) Estimate() Estimate {
 			judged[r.Base.ID()] = reporters.Outcome{}
 		}
 	}
-	var out Estimate
-	usd, known := 0.0, true
-	add := func(q quote.Quote) {
-		out.Calls, out.Again = out.Calls+q.Calls, out.Again+q.Again
-		usd += q.USD
-		known = known && !q.Unpriced
-	}
+	sum := p.left.estimate
 	rows := p.rowsByHead()
 	for _, job := range p.headJobs() {
-		q := p.quoteHead(rows[job.Case.ID()], job)
-		if q.Calls > 0 {
-			out.Cases++
-		}
-		add(q)
+		sum.head(p.quoteHead(rows[job.Case.ID()], job))
 	}
 	for _, job := range p.baseJobs(judged) {
-		add(newQuote(p.Base.Config, job, plan.Known{}))
+		sum.add(newQuote(p.Base.Config, job, plan.Known{}))
 	}
-	if known {
-		out.USD = &usd
+	if !sum.unpriced {
+		sum.USD = &sum.usd
 	}
-	return out
+	return sum.Estimate
+}
+
+// An estimation is an Estimate that is still added to.
+type estimation struct {
+	Estimate
+	usd      float64
+	unpriced bool
+}
+
+// head adds a case of head.
+func (e *estimation) head(q quote.Quote) {
+	if q.Calls > 0 {
+		e.Cases++
+	}
+	e.add(q)
+}
+
+func (e *estimation) add(q quote.Quote) {
+	e.Calls, e.Again = e.Calls+q.Calls, e.Again+q.Again
+	e.usd += q.USD
+	e.unpriced = e.unpriced || q.Unpriced
 }
 
 func (p *Prepared) rowsByHead() map[string]*plan.Row {

@@ -252,14 +252,15 @@ func (p *Prepared) without(head map[string]reporters.Outcome) func(run.Job) bool
 func (p *Prepared) headJobs() []run.Job {
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
-		if judged(r) {
-			jobs = append(jobs, run.Job{
-				Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target,
-				Scope: p.headScope(p.servedBy(r)),
-			})
+		if judged(r) && r.HeadCase != nil {
+			jobs = append(jobs, p.headJob(r))
 		}
 	}
 	return jobs
+}
+
+func (p *Prepared) headJob(r plan.Row) run.Job {
+	return run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.servedBy(r))}
 }
 
 // baseJobs are the cases of base that head's are compared with and whose

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -152,22 +153,45 @@ func (p *Prepared) complete(ctx context.Context, side *loadedSide, files []strin
 	return nil
 }
 
-// loadDue loads the cases of the rows that are not settled by what is known.
-func (p *Prepared) loadDue(ctx context.Context, known []plan.Known) error {
-	due := map[string][]*plan.Row{}
+// batch is how many definitions are loaded at a time where their cases are not
+// kept.
+const batch = 512
+
+// settle decides what is done with each row. The cases that are judged are loaded
+// for it, and kept unless the plan is brief.
+func (p *Prepared) settle(ctx context.Context, known []plan.Known) error {
+	due := map[string][]int{}
 	for i := range p.Plan.Rows {
-		if row := &p.Plan.Rows[i]; row.Head != nil && row.HeadCase == nil && row.Action == plan.Run && known[i].Decided == nil {
-			due[row.Head.Origin.File] = append(due[row.Head.Origin.File], row)
+		row := &p.Plan.Rows[i]
+		if row.Head != nil && row.HeadCase == nil && row.Action == plan.Run && known[i].Decided == nil {
+			due[row.Head.Origin.File] = append(due[row.Head.Origin.File], i)
+			continue
+		}
+		row.Settle(known[i])
+	}
+	files := slices.Sorted(maps.Keys(due))
+	size := max(len(files), 1)
+	if p.Brief {
+		size = batch
+	}
+	for some := range slices.Chunk(files, size) {
+		if err := p.loadDue(ctx, some, due); err != nil {
+			return err
+		}
+		for _, file := range some {
+			for _, i := range due[file] {
+				p.Plan.Rows[i].Settle(known[i])
+			}
+		}
+		if p.Brief {
+			p.left.take(p, some, due)
 		}
 	}
-	if len(due) == 0 {
-		return nil
-	}
-	files := make([]string, 0, len(due))
-	for file := range due {
-		files = append(files, file)
-	}
-	slices.Sort(files)
+	return nil
+}
+
+// loadDue puts the cases of the files into their rows.
+func (p *Prepared) loadDue(ctx context.Context, files []string, due map[string][]int) error {
 	loaded, err := p.loadFiles(ctx, p.Head, files)
 	if err != nil {
 		return err
@@ -176,8 +200,9 @@ func (p *Prepared) loadDue(ctx context.Context, known []plan.Known) error {
 	for _, c := range loaded.Cases {
 		cases[c.ID()] = c
 	}
-	for _, rows := range due {
-		for _, row := range rows {
+	for _, file := range files {
+		for _, i := range due[file] {
+			row := &p.Plan.Rows[i]
 			c := cases[row.Head.ID()]
 			if c == nil {
 				return errChanged
@@ -201,4 +226,30 @@ func fill(row *plan.Row, e *plan.Entry) error {
 		row.Base, row.BaseCase, row.BaseDigests = e.CaseInfo, e.Case, e.Digests
 	}
 	return nil
+}
+
+// leftOut is what a brief plan counts of the cases that it does not keep.
+type leftOut struct {
+	estimate estimation
+	needs    []load.Need
+}
+
+// take counts the rows of the files and leaves their cases out. Those that are
+// compared with base stay.
+func (l *leftOut) take(p *Prepared, files []string, due map[string][]int) {
+	var cases []*schema.Case
+	for _, file := range files {
+		for _, i := range due[file] {
+			row := &p.Plan.Rows[i]
+			if row.Base != nil {
+				continue
+			}
+			cases = append(cases, row.HeadCase)
+			l.estimate.head(p.quoteHead(row, p.headJob(*row)))
+			info := row.HeadCase.CaseInfo
+			info.Inputs, info.Labels.Description = nil, ""
+			row.Head, row.HeadCase, row.HeadDigests = &info, nil, row.HeadDigests.Bare()
+		}
+	}
+	l.needs = load.MergeNeeds(l.needs, load.NeedsOf(cases))
 }

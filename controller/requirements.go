@@ -17,7 +17,7 @@ func (p *Prepared) Requirements() []schema.Problem {
 			cases = append(cases, r.HeadCase)
 		}
 	}
-	needs := load.NeedsOf(cases)
+	needs := load.MergeNeeds(p.left.needs, load.NeedsOf(cases))
 	cfg := p.Head.Config
 	found := append(requirement.Configuration(p.Head.FS, p.ConfigFile, cfg, needs),
 		requirement.Of(p.Head.FS, p.ConfigFile, cfg, p.LookupEnv).Problems(needs)...)

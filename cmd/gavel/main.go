@@ -6,9 +6,9 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
+	"github.com/gavel-evals/gavel/cmd/internal/collector"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
@@ -20,7 +20,7 @@ func main() {
 		return
 	}
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200) // most commands end soon: less collecting for half as much memory again
+		collector.Pace()
 	}
 	os.Exit(Main(signalled(), os.Args[1:]))
 }

@@ -19,7 +19,7 @@ func (a *app) planCommand() *cobra.Command {
   gavel plan --base main
   gavel plan --base origin/main --domain support --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.Keys, s.dueOnly = args, true
+			s.Keys, s.dueOnly, s.brief = args, true, true
 			return a.withPlan(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
 				return a.plan(ctx, w, book, s)
 			})

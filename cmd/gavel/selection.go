@@ -14,6 +14,8 @@ type selection struct {
 	affectedOnly bool
 	// dueOnly says that only the cases that are judged need to be loaded.
 	dueOnly bool
+	// brief says that the plan is not carried out.
+	brief bool
 }
 
 // bind adds the flags of a selection to a command whose arguments are globs of

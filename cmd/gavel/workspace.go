@@ -140,6 +140,7 @@ func (a *app) local(ctx context.Context, w *workspace, book *ledger.Ledger, ref 
 	if err != nil {
 		return nil, err
 	}
+	req.Brief = s.brief
 	if s.dueOnly {
 		req.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
 			return a.worktreeSnapshot(ctx, w, head.Config, notes)

@@ -211,31 +211,35 @@ func pairMoved(rows []Row) []Row {
 // known is parallel to the rows.
 func Settle(p *Plan, known []Known) {
 	for i := range p.Rows {
-		row := &p.Rows[i]
-		row.Known = known[i]
-		if row.Action != Run {
-			continue
-		}
-		n := row.Samples
-		switch {
-		case known[i].Decided != nil:
-			row.Action = Reuse
-		case row.Steered && known[i].Executed >= n:
-			// There may be more attempts to make: only a decision says that not.
-			row.Reasons = append(row.Reasons, Reason{"samples", row.Head.Origin.File, "the first attempt is stored"})
-		case known[i].Judged >= n:
-			row.Action = Redecide
-		case known[i].Executed >= n:
-			row.Action = Rejudge
-		case known[i].Executed > 0:
-			row.Reasons = append(row.Reasons, Reason{"samples", row.Head.Origin.File, fmt.Sprintf("%d of %d samples are stored", known[i].Executed, n)})
-		}
-		if why := known[i].Passed; why != nil && row.Action == Run {
-			row.Reasons = append(row.Reasons, *why)
-		}
-		if len(row.Reasons) == 0 && row.Action != Reuse {
-			row.Reasons = row.lacks()
-		}
+		p.Rows[i].Settle(known[i])
+	}
+}
+
+// Settle takes what the ledger knows of one row into account. A case that was
+// decided before has to be loaded, unless its decision serves.
+func (r *Row) Settle(known Known) {
+	r.Known = known
+	if r.Action != Run {
+		return
+	}
+	switch {
+	case known.Decided != nil:
+		r.Action = Reuse
+	case r.Steered && known.Executed >= r.Samples:
+		// There may be more attempts to make: only a decision says that not.
+		r.Reasons = append(r.Reasons, Reason{"samples", r.Head.Origin.File, "the first attempt is stored"})
+	case known.Judged >= r.Samples:
+		r.Action = Redecide
+	case known.Executed >= r.Samples:
+		r.Action = Rejudge
+	case known.Executed > 0:
+		r.Reasons = append(r.Reasons, Reason{"samples", r.Head.Origin.File, fmt.Sprintf("%d of %d samples are stored", known.Executed, r.Samples)})
+	}
+	if why := known.Passed; why != nil && r.Action == Run {
+		r.Reasons = append(r.Reasons, *why)
+	}
+	if len(r.Reasons) == 0 && r.Action != Reuse {
+		r.Reasons = r.lacks()
 	}
 }
 

@@ -98,6 +98,9 @@ type Digests struct {
 	env *Environment
 }
 
+// Bare returns the digests without what they were made from.
+func (d Digests) Bare() Digests { return Digests{E: d.E, J: d.J, D: d.D} }
+
 // Parts returns the named inputs of the digests, sorted by layer and name. It is
 // nil for digests that were not made by [Digest].
 func (d Digests) Parts() []Part {

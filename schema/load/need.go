@@ -68,6 +68,19 @@ func NeedsOf(cases []*schema.Case) []Need {
 	return needs
 }
 
+// MergeNeeds adds up what some cases need and what others need.
+func MergeNeeds(some, others []Need) []Need {
+	some = slices.Clone(some)
+	for _, n := range others {
+		if i := slices.IndexFunc(some, func(s Need) bool { return s.Asked == n.Asked }); i >= 0 {
+			some[i].Cases += n.Cases
+		} else {
+			some = append(some, n)
+		}
+	}
+	return some
+}
+
 // Needs sums up whom the active cases ask, in the order of the first case of
 // each.
 func (s *Snapshot) Needs() []Need {

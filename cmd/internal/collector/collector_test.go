@@ -1,0 +1,43 @@
+package collector
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+// TestPace holds that the percentage follows the memory that is in use, and comes
+// back when it is given back.
+func TestPace(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	Pace()
+	if got := current(); got != 200 {
+		t.Errorf("with little in use the percentage is %d, want 200", got)
+	}
+	held := make([]byte, 64<<20)
+	await(t, 40)
+	runtime.KeepAlive(held)
+	held = nil
+	await(t, 200)
+}
+
+// await collects until the percentage is the one that is wanted.
+func await(t *testing.T, want int) {
+	t.Helper()
+	got := 0
+	for range 1000 {
+		runtime.GC()
+		runtime.Gosched()
+		if got = current(); got == want {
+			return
+		}
+	}
+	t.Errorf("the percentage is %d, want %d", got, want)
+}
+
+func current() int {
+	is := debug.SetGCPercent(-1)
+	debug.SetGCPercent(is)
+	return is
+}
