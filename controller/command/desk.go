@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -43,15 +44,18 @@ type Desk struct {
 	cfg        Config
 	repository string // as the ledger calls it
 
-	mu sync.Mutex // held by Take, so that nothing is answered twice
+	mu sync.Mutex
 	// The fields below are guarded by mu.
 	self  string // our own account, empty while it is not known
 	asked bool   // who it is
+	// taking are the pull requests whose orders are being taken. A channel is
+	// closed when that ends.
+	taking map[int]chan struct{}
 }
 
 // NewDesk returns a Desk.
 func NewDesk(cfg Config) *Desk {
-	return &Desk{cfg: cfg, repository: fmt.Sprintf("%s/%d", cfg.Client.REST().BaseURL.Host, cfg.ID)}
+	return &Desk{taking: map[int]chan struct{}{}, cfg: cfg, repository: fmt.Sprintf("%s/%d", cfg.Client.REST().BaseURL.Host, cfg.ID)}
 }
 
 // A Place is a pull request with the head that it has now.
@@ -88,8 +92,11 @@ type Orders struct {
 // there although the forge does not answer: unread is why not all comments could
 // be read, for another try.
 func (d *Desk) Take(ctx context.Context, p Place) (orders Orders, unread, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	leave, err := d.enter(ctx, p.Number)
+	if err != nil {
+		return orders, nil, err
+	}
+	defer leave()
 	l := &look{Place: p, desk: d}
 	if l.before, err = d.cfg.Ledger.SeeHead(ctx, d.repository, p.Number, p.Head); err != nil {
 		return orders, nil, err
@@ -118,6 +125,32 @@ func (d *Desk) Take(ctx context.Context, p Place) (orders Orders, unread, err er
 	orders = l.orders(l.taken)
 	orders.Waiting, orders.Unanswered = l.waiting, unanswered
 	return orders, unread, nil
+}
+
+// enter waits until nobody else takes the orders of a pull request, so that
+// nothing is answered twice. Other pull requests do not wait.
+func (d *Desk) enter(ctx context.Context, number int) (leave func(), err error) {
+	for {
+		d.mu.Lock()
+		other := d.taking[number]
+		if other == nil {
+			mine := make(chan struct{})
+			d.taking[number] = mine
+			d.mu.Unlock()
+			return func() {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				delete(d.taking, number)
+				close(mine)
+			}, nil
+		}
+		d.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // unclear begins why an order is refused that says nothing.
@@ -191,10 +224,11 @@ func (l *look) take(ctx context.Context, c forge.Comment) error {
 // known was judged later. It is about this head unless that was first seen
 // after it; only an approval says itself which head it means.
 func (l *look) again(ctx context.Context, cmd *ledger.Command) (bool, error) {
-	if l.desk.self == "" {
-		return false, nil
+	self, err := l.desk.whoami(ctx)
+	if err != nil || self == "" {
+		return false, err
 	}
-	reactions, err := l.desk.cfg.Client.Reactions(ctx, l.Repository, cmd.Comment, l.desk.self)
+	reactions, err := l.desk.cfg.Client.Reactions(ctx, l.Repository, cmd.Comment, self)
 	var refused *forge.DeniedError
 	if err != nil && !errors.As(err, &refused) {
 		return false, err
@@ -250,14 +284,19 @@ func (d *Desk) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (st
 
 // whoami is our own account. A job's token may not ask.
 func (d *Desk) whoami(ctx context.Context) (string, error) {
-	if d.asked {
-		return d.self, nil
+	d.mu.Lock()
+	self, asked := d.self, d.asked
+	d.mu.Unlock()
+	if asked {
+		return self, nil
 	}
 	login, err := d.cfg.Client.Login(ctx)
 	var refused *forge.DeniedError
 	if err != nil && !errors.As(err, &refused) {
 		return "", err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.self, d.asked = cmp.Or(login, d.cfg.Login), true
 	return d.self, nil
 }
@@ -279,6 +318,7 @@ func (l *look) answer(ctx context.Context, c ledger.Command) error {
 	if err != nil {
 		return err
 	}
+	ctx = priority.With(ctx, priority.Write{Worth: priority.Reaction})
 	if err = publisher.React(ctx, c.Comment, sign); err == nil && text != "" {
 		_, err = publisher.UpsertComment(ctx, func(int) string { return text })
 	}

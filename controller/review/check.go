@@ -34,11 +34,6 @@ func (r *Reviewer) Wishes(ctx context.Context, head string) ([]Wish, error) {
 	return wishes, err
 }
 
-// Rerequested says that somebody asked for the check run anew. What is stored
-// of the head is not paid for again: what is open is tried again, and the check
-// run is made once more, also where it says the same.
-func (r *Review) Rerequested() { r.again = true }
-
 // Answer makes the check run of a commit anew for which nobody waits any more:
 // with its report where there is one, else with why there is none. Nothing is
 // judged, and nothing else is written.

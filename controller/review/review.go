@@ -116,6 +116,10 @@ type Abandoned struct {
 	// Within bounds how long the forge is given to take it. Defaults to 30 s, as
 	// for every context that ends.
 	Within time.Duration
+	// Superseded means that another head has taken the place of this one, or none.
+	// Then the review writes nothing more, not even what it has found out, so that
+	// the next one does not wait: its last word is for [Reviewer.Supersede].
+	Superseded bool
 }
 
 // farewell is how long a forge is given to take what is said after the end of a
@@ -123,20 +127,24 @@ type Abandoned struct {
 const farewell = 30 * time.Second
 
 // lasting is a context for what has to be said although ctx ends, for a while
-// after that.
+// after that. Of a head that was superseded only what was sent is finished.
 func lasting(ctx context.Context) (late context.Context, cancel context.CancelFunc) {
-	late, cancel = context.WithCancel(context.WithoutCancel(ctx))
+	sent, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	late, drop := context.WithCancel(priority.Finishing(sent, sent))
 	context.AfterFunc(ctx, func() {
 		within := farewell
 		if a, ok := errors.AsType[*Abandoned](context.Cause(ctx)); ok {
 			within = cmp.Or(a.Within, farewell)
+			if a.Superseded {
+				drop()
+			}
 		}
 		timer := time.NewTimer(within)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 			cancel()
-		case <-late.Done():
+		case <-sent.Done():
 		}
 	})
 	return late, cancel
@@ -194,7 +202,7 @@ type Review struct {
 	id     int64
 	// pushed is when the head came, as far as that is known.
 	pushed time.Time
-	// again completes the check run anew, see [Review.Rerequested].
+	// again completes the check run again, see [Reviewer.Answer].
 	again bool
 	// clock is set where head is judged anew because it is time.
 	clock *Clock
@@ -291,10 +299,11 @@ func (r *Review) Trusted() bool { return r.trust.Run }
 func (r *Review) Closed() bool { return r.closed }
 
 // Run judges and publishes. Where the verdict does not come within a few seconds
-// both statuses are pending until then. unpublished is what
-// the forge did not take, which changes no verdict; err is why there is no
-// report, and then both statuses say so; it is an [Abandoned] where they say
-// that. There is neither where nothing may be looked at, see [ForksNever].
+// both statuses are pending until then. unpublished is what the forge did not
+// take, which changes no verdict; err is why there is no report, and then both
+// statuses say so; it is an [Abandoned] where they say that. Either is an
+// [Abandoned] where the head was superseded. There is neither where nothing may
+// be looked at, see [ForksNever].
 func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished, err error) {
 	// The head must not stay pending, even when the run was cancelled.
 	late, end := lasting(ctx)
@@ -313,6 +322,8 @@ func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished
 	why := abandoned(ctx)
 	var declined *Declined
 	switch {
+	case err != nil && superseded(ctx) != nil:
+		return nil, nil, superseded(ctx)
 	case err != nil && why != "":
 		if err := r.settle(ctx, late, why); err != nil {
 			return nil, nil, err
@@ -324,7 +335,20 @@ func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished
 		const broken = "gavel could not judge this head; see the log of its run"
 		return nil, nil, errors.Join(err, r.settle(ctx, late, broken, r.groups...))
 	}
-	return report, r.publish(ctx, late, report, why == ""), nil
+	unpublished = r.publish(ctx, late, report, why == "")
+	if unpublished != nil && superseded(ctx) != nil {
+		unpublished = superseded(ctx)
+	}
+	return report, unpublished, nil
+}
+
+// superseded is why nobody waits for a head any more, nil where somebody does or
+// where it has to say so itself.
+func superseded(ctx context.Context) error {
+	if a, ok := errors.AsType[*Abandoned](context.Cause(ctx)); ok && a.Superseded {
+		return a
+	}
+	return nil
 }
 
 // settle says why there is no verdict, of groups by their contexts, too. ctx ends

@@ -186,7 +186,7 @@ func (m *matrix) holds(after string, passed ...string) {
 		got := m.states(commit)
 		over := false
 		for _, name := range passed {
-			over = over || name == commit && (got == " " || got == "error error")
+			over = over || name == commit && (got == " " || got == " error" || got == "error error")
 		}
 		_, verdict, _ := strings.Cut(got, " ")
 		if group, _, _ := strings.Cut(m.group(commit), ":"); group != verdict && (!over || group != "") {

@@ -72,6 +72,14 @@ func (m *memory) add(number int, repository string, r *reporters.Report) bool {
 	return m.put(place{repository, number, *r.Head}, r.Run, base)
 }
 
+// knows reports whether there is a report of a place.
+func (m *memory) knows(p place) bool {
+	p.repository = strings.ToLower(p.repository)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.runs[p] != ""
+}
+
 // report reads the newest report of a place, nil where there is none.
 func (m *memory) report(ctx context.Context, book *ledger.Ledger, p place) (*reporters.Report, error) {
 	p.repository = strings.ToLower(p.repository)

@@ -66,12 +66,13 @@ func (r *repository) follows(branch string) bool {
 
 // poll makes due what is not as it was at the last time.
 func (s *Server) poll(ctx context.Context, repo *repository) error {
-	// New heads are looked at when they are judged.
-	seen := errors.Join(s.pollWishes(ctx, repo), s.pollStanding(ctx, repo))
+	before := repo.seen() // new heads are looked at when they are judged
 	pulls, branches := s.pollPulls(ctx, repo), s.pollBranches(ctx, repo)
 	repo.listed = repo.listed || pulls == nil
 	s.pollStalled(repo)
-	return errors.Join(seen, pulls, branches, s.pollComments(ctx, repo), s.pollClock(repo))
+	news := errors.Join(pulls, branches, s.pollComments(ctx, repo), s.pollClock(repo))
+	// Nobody waits for what is asked last.
+	return errors.Join(news, s.pollStanding(ctx, repo), s.pollWishes(ctx, repo, before))
 }
 
 func (s *Server) pollPulls(ctx context.Context, repo *repository) error {

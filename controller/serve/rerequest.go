@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +79,34 @@ func (s *Server) listWishes(ctx context.Context, repo *repository, sha string) (
 func isLimit(err error) bool {
 	_, limited := errors.AsType[*forge.LimitError](err)
 	return limited
+}
+
+// A wanted is a head whose check run somebody may want again.
+type wanted struct {
+	number int
+	sha    string
+	// ended is who cancelled it; empty where it was judged.
+	ended string
+}
+
+// grant makes the check run of a head again where somebody wants that. The
+// question is asked after the verdict was published, which must not wait for it;
+// err is how that ended, and is returned unless this fails, too. What is not heard
+// now the forge still shows later.
+func (s *Server) grant(ctx context.Context, repo *repository, head wanted, err error) error {
+	if _, stalled := errors.AsType[*reconcile.Stall](err); stalled {
+		s.answered(ctx, repo, head.sha, err)
+	}
+	if err != nil {
+		return err
+	}
+	wishes, _ := s.wished(ctx, repo, head.sha)
+	if len(wishes) == 0 {
+		return nil
+	}
+	err = next(repo.reviewer.Answer(ctx, review.Wish{Number: head.number}, head.sha, cmp.Or(head.ended, "nothing was judged")))
+	s.answered(ctx, repo, head.sha, err)
+	return err
 }
 
 // answered notes that the check runs of a commit were made anew, or that no try
@@ -171,17 +200,22 @@ func (s *Server) hear(ctx context.Context, repo *repository, sha string, wishes 
 	return err
 }
 
-// pollWishes finds who wants the check run of a head anew, of so many heads at a
-// time that there is no storm. A forge that knows of no change answers for free.
-func (s *Server) pollWishes(ctx context.Context, repo *repository) error {
-	const most = 100
+// seen are the heads that the last look found.
+func (r *repository) seen() map[string]bool {
 	heads := map[string]bool{}
-	for _, p := range repo.pulls {
+	for _, p := range r.pulls {
 		heads[p.HeadSHA] = true
 	}
-	for _, tip := range repo.tips {
+	for _, tip := range r.tips {
 		heads[tip] = true
 	}
+	return heads
+}
+
+// pollWishes finds who wants the check run of a head anew, of so many heads at a
+// time that there is no storm. A forge that knows of no change answers for free.
+func (s *Server) pollWishes(ctx context.Context, repo *repository, heads map[string]bool) error {
+	const most = 100
 	for _, sha := range s.underWay(repo.id) {
 		delete(heads, sha) // it may be about to be answered
 	}

@@ -17,10 +17,15 @@ var permissions = map[string]string{
 
 const appID = 5
 
-// newAppWorld is a world whose server is a GitHub App.
+// newAppWorld is a world whose server is a GitHub App. Its domain has a mistake
+// that is a warning, so that every head has a check run.
 func newAppWorld(t *testing.T) *world {
 	t.Helper()
-	w := newWorld(t)
+	return asApp(t, newWorldOf(t, `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "nonsense": true}`))
+}
+
+func asApp(t *testing.T, w *world) *world {
+	t.Helper()
 	key := w.forge.AddApp(t, forgetest.App{ID: appID, Slug: "gavel-judge", Installation: 77, Permissions: permissions})
 	w.app = &forge.AppConfig{ID: appID, Key: func() (forge.Token, error) { return forge.Token(key), nil }}
 	return w
@@ -63,7 +68,7 @@ func TestAnAppWritesCheckRuns(t *testing.T) {
 	if w.check("two") != "failure 1" || w.check("main") != "success 1" {
 		t.Errorf("the check runs are %q and %q", w.check("two"), w.check("main"))
 	}
-	if run := w.forge.CheckRuns(w.commits["two"])[0]; len(run.Output.Annotations) != 1 || run.Output.Annotations[0].Path != "test_definitions/talk/level_1/hello.json" {
+	if run := w.forge.CheckRuns(w.commits["two"])[0]; len(run.Output.Annotations) != 2 || run.Output.Annotations[1].Path != "test_definitions/talk/level_1/hello.json" {
 		t.Errorf("annotations %+v", run.Output)
 	}
 	before := len(w.forge.Writes())
@@ -130,5 +135,60 @@ func TestAnAppWithoutChecks(t *testing.T) {
 	defer w.mu.Unlock()
 	if log := strings.Join(w.lines, "\n"); !strings.Contains(log, "checks: write") {
 		t.Errorf("the log does not name the permission:\n%s", log)
+	}
+}
+
+// TestNoEmptyCheckRun: where there is nothing to say at a line a head has none,
+// unless somebody asks for one.
+func TestNoEmptyCheckRun(t *testing.T) {
+	w := asApp(t, newWorld(t))
+	w.push("one")
+	w.start()
+	w.idle()
+	w.want("one", "success success")
+	if got := w.check("one") + w.check("main"); got != "" {
+		t.Errorf("the check runs are %q", got)
+	}
+	for _, r := range w.forge.Requests() {
+		if strings.HasSuffix(r.Path, w.commits["one"]+"/check-suites") {
+			t.Error("it is asked who wants a check run again that nobody has seen")
+		}
+	}
+	w.push("two")
+	w.hint()
+	w.idle()
+	if got := w.check("two"); got != "failure 1" {
+		t.Errorf("the check run of a head with a regression is %q", got)
+	}
+}
+
+// TestNoVerdictWaitsForAnOptionalQuestion: a forge that does not say who wants a
+// check run again is asked when the verdict stands.
+func TestNoVerdictWaitsForAnOptionalQuestion(t *testing.T) {
+	w := newAppWorld(t)
+	w.push("one")
+	w.start()
+	w.idle()
+	asked := make(chan string, 10)
+	w.forge.Inject(forgetest.Fault{Path: w.commits["two"] + "/check-suites", Times: -1, Hold: func() {
+		select {
+		case asked <- w.states("two"):
+		default:
+		}
+	}})
+	w.push("two")
+	w.poll() // finds the push before it asks anything
+	w.idle()
+	w.hint() // now the head is known
+	w.idle()
+	close(asked)
+	n := 0
+	for states := range asked {
+		if n++; states != "success failure" {
+			t.Errorf("the question came while the states were %q", states)
+		}
+	}
+	if n == 0 {
+		t.Error("nobody asked")
 	}
 }

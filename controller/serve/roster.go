@@ -210,7 +210,9 @@ func (s *Server) follow(ctx context.Context, r *Repository, e *entry) {
 				return err
 			}
 			repo = now
-			return errors.Join(s.poll(ctx, repo), s.sweep(ctx, repo))
+			err = s.poll(ctx, repo)
+			s.loop.AddPatiently(Key{Repository: repo.id, Sweep: true})
+			return err
 		})
 		s.looked(ctx, e, repo, err)
 		if ctx.Err() == nil {

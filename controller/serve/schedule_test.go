@@ -55,6 +55,40 @@ func nightly(t *testing.T) (*world, *wallClock) {
 	return w, clock
 }
 
+// TestDriftWithoutAnIssue is a status and no comment, and nothing is asked of any
+// issue.
+func TestDriftWithoutAnIssue(t *testing.T) {
+	t.Parallel()
+	schedule, err := cron.ParseStandard("CRON_TZ=UTC 0 3 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, clock := newWorld(t), &wallClock{}
+	clock.set(2, 1)
+	w.now = clock.now
+	w.configure = func(cfg *serve.Config) { cfg.Now, cfg.Repositories[0].Schedule = clock.now, schedule }
+	w.start()
+	w.idle()
+	before := len(w.forge.Requests())
+	clock.set(2, 4)
+	w.poll()
+	w.idle()
+	if got := w.drift("main"); !strings.HasPrefix(got, "success: ") {
+		t.Errorf("it says %q", got)
+	}
+	for _, r := range w.forge.Requests()[before:] {
+		if strings.Contains(r.Path, "/issues/") && !strings.HasSuffix(r.Path, "/issues/comments") {
+			t.Errorf("an issue is asked for: %s", r)
+		}
+		if r.IsWrite() && !strings.Contains(r.Path, "/statuses/") {
+			t.Errorf("written: %s %s", r, r.Body)
+		}
+	}
+	if w.logged("Anew:true") > 0 { // the look failed
+		t.Errorf("log:\n%s", strings.Join(w.lines, "\n"))
+	}
+}
+
 // drift is the last status about it.
 func (w *world) drift(commit string) string {
 	said := ""

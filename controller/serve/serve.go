@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/serve/slots"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/reporters"
 )
@@ -43,6 +44,8 @@ type Key struct {
 	// Commit is one whose check run somebody wants anew; then Pull and Branch are
 	// not known.
 	Commit string
+	// Sweep is for all that was left open in the repository, see [Server.sweep].
+	Sweep bool
 }
 
 // number is the pull request in whose name a key is judged, 0 for none.
@@ -143,7 +146,7 @@ type Server struct {
 	open   unfinished
 	names  names
 	stalls stalls
-	slots  slots
+	slots  *slots.Slots
 	guard  *trial.Guard
 
 	writing sync.Mutex // held while the diary is read and written
@@ -151,14 +154,14 @@ type Server struct {
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	heads   map[Key]string          // that are under way
-	swept   map[swept]chan struct{} // closed when the sweep has done with them
-	reasons map[Key]string          // why those are not wanted any more
+	heads  map[Key]string // that are under way
+	swept  map[swept]sweeping
+	passes map[Key]pass // why those are not wanted any more
 }
 
 // lookers is how many keys are looked at at once. It is more than are judged, so
 // that a head says that it is known while others have their turn.
-const lookers = 32
+const lookers = 64
 
 // New reads what the ledger has. It asks no forge: a repository that cannot be
 // reached must not keep the server from looking after the others.
@@ -185,8 +188,8 @@ func newServer(cfg Config) *Server {
 	return &Server{
 		cfg: cfg, roster: newRoster(), open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
 		diary: diary{filepath.Join(cfg.Dir, "anew")}, names: names{file: filepath.Join(cfg.Dir, "names.json")},
-		heads: map[Key]string{}, reasons: map[Key]string{}, swept: map[swept]chan struct{}{}, stalls: stalls{since: map[Key]time.Time{}},
-		slots: slots{most: cfg.Workers},
+		heads: map[Key]string{}, passes: map[Key]pass{}, swept: map[swept]sweeping{}, stalls: stalls{since: map[Key]time.Time{}},
+		slots: slots.New(cfg.Workers),
 	}
 }
 
@@ -226,7 +229,7 @@ func (s *Server) done(key Key, took time.Duration, err error) {
 
 // Depth is how many keys wait, and how many are under way.
 func (s *Server) Depth() (waiting, running int) {
-	queued := s.slots.queued()
+	queued := s.slots.Queued()
 	waiting, running = s.loop.Depth()
 	return waiting + queued, max(0, running-queued)
 }
@@ -285,32 +288,29 @@ func (s *Server) reconcile(ctx context.Context, key Key) error {
 		return next(s.anew(ctx, repo, key))
 	case key.Commit != "":
 		return next(s.asked(ctx, repo, key.Commit))
+	case key.Sweep:
+		if err := s.sweep(ctx, repo); err != nil {
+			return &reconcile.Stall{Err: err} // each poll comes back to it
+		}
+		return nil
 	}
 	r, err := s.review(ctx, repo, key)
 	if err != nil || r == nil {
 		return next(err)
 	}
 	r.Tell = func(line string) { s.cfg.Observer.Tell(s.Name(key), line) }
-	wishes, _ := s.wished(ctx, repo, r.Head()) // what is not heard now stands on the forge still
-	if len(wishes) > 0 {
-		r.Rerequested()
-	}
+	// Of a head that is looked at for the first time nobody has seen a check run.
+	known := s.memory.knows(place{repo.known, key.number(), r.Head()})
 	orders, unread, err := s.obey(ctx, repo, key, r)
-	switch {
-	case err != nil:
-	case orders.Cancelled != "":
-		for _, wish := range wishes {
-			err = errors.Join(err, repo.reviewer.Answer(ctx, wish, r.Head(), orders.Cancelled))
-		}
-	default:
+	if err == nil && orders.Cancelled == "" {
 		err = s.run(ctx, key, r)
 		if err == nil && orders.Waiting {
 			s.loop.Add(key) // there is a report now
 		}
 	}
 	err = next(errors.Join(err, unread))
-	if len(wishes) > 0 {
-		s.answered(ctx, repo, r.Head(), err)
+	if known || orders.Cancelled != "" {
+		err = s.grant(ctx, repo, wanted{key.number(), r.Head(), orders.Cancelled}, err)
 	}
 	return err
 }
@@ -332,6 +332,10 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	s.begin(key, r.Head())
 	defer s.end(key)
 	entry := head{Repository: key.Repository, Pull: key.Pull, Branch: key.Branch, SHA: r.Head(), Anew: key.Anew}
+	if entry.Seen = s.open.known(entry).Seen; entry.Seen.IsZero() {
+		entry.Seen = s.cfg.Now()
+	}
+	r.Pushed(entry.Seen)
 	if err := s.open.add(entry); err != nil {
 		return err
 	}
@@ -347,7 +351,7 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	})
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	stop := context.AfterFunc(ctx, func() { cancel(&review.Abandoned{Reason: s.why(ctx, key), Within: s.cfg.Farewell}) })
+	stop := context.AfterFunc(ctx, func() { cancel(s.why(ctx, key)) })
 	defer stop()
 	report, unpublished, err := r.Run(inner)
 	// What is judged anew stands beside what is remembered of the commit.
@@ -358,10 +362,14 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 		}
 	}
 	var abandoned *review.Abandoned
-	if errors.As(err, &abandoned) {
+	if errors.As(errors.Join(err, unpublished), &abandoned) {
 		s.cfg.Observer.Tell(s.Name(key), fmt.Sprintf("%.7s: %s", r.Head(), abandoned.Reason))
+		if abandoned.Superseded {
+			s.loop.AddPatiently(Key{Repository: key.Repository, Sweep: true})
+			return ctx.Err()
+		}
 		if len(entry.Groups) > 0 {
-			return ctx.Err() // they are swept up, when the next head has its turn
+			return ctx.Err() // they are swept up
 		}
 		return errors.Join(s.open.remove(entry), ctx.Err())
 	}
@@ -371,29 +379,38 @@ func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
 	return s.open.remove(entry)
 }
 
+// A pass is why the run of a key is not wanted any more.
+type pass struct {
+	reason string
+	// superseded means that the sweep says so, and not the run.
+	superseded bool
+}
+
 // why is the reason that the run of a key is not wanted any more.
-func (s *Server) why(ctx context.Context, key Key) string {
+func (s *Server) why(ctx context.Context, key Key) *review.Abandoned {
 	if !errors.Is(context.Cause(ctx), reconcile.ErrSuperseded) {
-		return "gavel was stopped; it goes on when it starts again"
+		return &review.Abandoned{Reason: "gavel was stopped; it goes on when it starts again", Within: s.cfg.Farewell}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.reasons[key]
+	now := s.passes[key]
+	return &review.Abandoned{Reason: now.reason, Within: s.cfg.Farewell, Superseded: now.superseded}
 }
 
-// begin waits while the sweep is at the head: what that says must not come after
-// what is found out now.
+// begin ends the sweep of the head, if it is at it: what that says must not come
+// after what is found out now.
 func (s *Server) begin(key Key, head string) {
 	for {
 		s.mu.Lock()
-		done := s.swept[swept{key.Repository, head}]
-		if done == nil {
+		at, there := s.swept[swept{key.Repository, head}]
+		if !there {
 			s.heads[key] = head
 			s.mu.Unlock()
 			return
 		}
 		s.mu.Unlock()
-		<-done
+		at.end()
+		<-at.done
 	}
 }
 
@@ -401,7 +418,7 @@ func (s *Server) end(key Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.heads, key)
-	delete(s.reasons, key)
+	delete(s.passes, key)
 }
 
 // stale reports whether the run of a key is about a head that is not the
@@ -413,8 +430,10 @@ func (s *Server) stale(ctx context.Context, key Key) bool {
 	if running == "" {
 		return false
 	}
+	repo := s.repo(key.Repository)
 	reason, err := s.passed(ctx, key, running)
-	if repo := s.repo(key.Repository); err == nil && reason == "" && key.Pull != 0 && repo != nil {
+	superseded := reason != "" && repo != nil // of others nothing is swept up
+	if err == nil && reason == "" && key.Pull != 0 && repo != nil {
 		reason, err = s.cancelled(ctx, repo, key)
 	}
 	if err != nil || reason == "" {
@@ -422,7 +441,7 @@ func (s *Server) stale(ctx context.Context, key Key) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reasons[key] = reason
+	s.passes[key] = pass{reason, superseded}
 	return s.heads[key] == running
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/serve/slots"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 )
 
@@ -36,7 +37,11 @@ func (s *Server) turn(ctx context.Context, repo *repository, w review.Waiting) (
 	if err != nil {
 		return nil, err
 	}
-	free, err := s.slots.take(ctx, w.Number == 0)
+	class := slots.Interactive
+	if w.Number == 0 {
+		class = slots.Background
+	}
+	free, err := s.slots.Take(ctx, class)
 	if err != nil {
 		return nil, err
 	}

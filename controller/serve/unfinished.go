@@ -1,13 +1,13 @@
 package serve
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // A head is a commit whose statuses may say that something is under way, or
@@ -20,6 +20,8 @@ type head struct {
 	Anew       bool   `json:"anew,omitempty"`
 	// Asked means that only the check run is wanted anew.
 	Asked bool `json:"asked,omitempty"`
+	// Seen is when it was first looked at.
+	Seen time.Time `json:"seen,omitzero"`
 	// Groups are the contexts of its groups, as far as they are known.
 	Groups []string `json:"groups,omitempty"`
 }
@@ -101,91 +103,6 @@ func (u unfinished) list(repository int64) ([]head, error) {
 		}
 	}
 	return found, nil
-}
-
-// sweep ends what stays pending on commits that are not the head of anything
-// any more, and what was left open of their groups. Those that are have a key of
-// their own, as have those whose check run is wanted anew.
-func (s *Server) sweep(ctx context.Context, repo *repository) error {
-	heads, err := s.open.list(repo.id)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, h := range heads {
-		errs = append(errs, s.sweepHead(ctx, repo, h))
-	}
-	return errors.Join(errs...)
-}
-
-// Abandon says on all heads that an earlier server left open why nobody judges
-// them. It asks nothing of a ledger.
-func Abandon(ctx context.Context, cfg Config, why string) error {
-	s := newServer(withDefaults(cfg))
-	s.memory = new(memory)
-	var errs []error
-	for _, r := range cfg.Repositories {
-		repo, err := s.repository(ctx, r)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		heads, err := s.open.list(repo.id)
-		errs = append(errs, err)
-		for _, h := range heads {
-			if !h.Asked && repo.Client != nil {
-				errs = append(errs, s.settle(ctx, repo, h, why))
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// A swept is a commit of a repository that the sweep is at.
-type swept struct {
-	repository int64
-	sha        string
-}
-
-// sweepHead ends one that is not under way and does not come to be meanwhile.
-func (s *Server) sweepHead(ctx context.Context, repo *repository, h head) error {
-	at, done := swept{h.Repository, h.SHA}, make(chan struct{})
-	s.mu.Lock()
-	if s.heads[h.key()] == h.SHA {
-		s.mu.Unlock()
-		return nil
-	}
-	s.swept[at] = done
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.swept, at)
-		close(done)
-	}()
-	if h.Asked {
-		s.loop.AddPatiently(h.key())
-		return nil
-	}
-	reason, err := s.passed(ctx, h.key(), h.SHA)
-	if err != nil || reason == "" {
-		return err
-	}
-	return s.settle(ctx, repo, h, reason)
-}
-
-// settle says on a head why nobody waits for it any more.
-func (s *Server) settle(ctx context.Context, repo *repository, h head, reason string) error {
-	var err error
-	if h.Anew {
-		err = repo.reviewer.SettleAnew(ctx, h.SHA, reason)
-	} else {
-		err = repo.reviewer.Settle(ctx, h.key().number(), h.SHA, reason, h.Groups...)
-	}
-	if err != nil {
-		return err
-	}
-	return s.open.remove(h)
 }
 
 // underWay gives the heads of a repository that are judged now.

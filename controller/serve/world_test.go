@@ -139,6 +139,12 @@ func (a *agent) twice() []string {
 // newWorld has the settings beside the targets in its gavel.yaml.
 func newWorld(t *testing.T, settings ...string) *world {
 	t.Helper()
+	return newWorldOf(t, `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`, settings...)
+}
+
+// newWorldOf has a domain that its definition says all about.
+func newWorldOf(t *testing.T, domain string, settings ...string) *world {
+	t.Helper()
 	w := &world{
 		t: t, dir: t.TempDir(), forge: forgetest.New(t), commits: map[string]string{},
 		agent: &agent{held: make(chan string)}, polled: make(chan string, 100),
@@ -154,7 +160,7 @@ func newWorld(t *testing.T, settings ...string) *world {
 			"gavel.yaml": []byte(strings.Join(append(settings, "version: 1\ntargets:\n  bot: {provider: mock, replies: [{match: two, reply: bye}, {reply: hello}]}\n"), "\n")),
 		}},
 		{Message: "main", At: at.Add(time.Hour), Write: map[string][]byte{
-			"test_definitions/talk/domain.json": []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
+			"test_definitions/talk/domain.json": []byte(domain),
 			file:                                asks("main"),
 		}},
 		{Branch: "one", Message: "one", At: at.Add(2 * time.Hour), Write: map[string][]byte{file: asks("one")}},

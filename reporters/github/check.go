@@ -62,7 +62,9 @@ const (
 // SetCheck makes c the check run of the commit sha. It is found again by commit,
 // name and what it says, so that the same is written once, whatever became of
 // the answer. One that says something else is made anew, because what stands in
-// annotations cannot be taken back; forges show the newest of a name.
+// annotations cannot be taken back; forges show the newest of a name. One without
+// annotations says nothing that the statuses do not say: it is made only where
+// there is one already, or where somebody asked for it.
 func (p *Publisher) SetCheck(ctx context.Context, sha string, c Check) error {
 	op := fmt.Sprintf("set check run %s of %s/%s@%.12s", CheckName, p.cfg.Owner, p.cfg.Name, sha)
 	id, err := c.externalID(p.cfg.Number)
@@ -113,6 +115,8 @@ func (p *Publisher) setCheck(ctx context.Context, sha, id string, c Check, befor
 	}
 	sent := len(c.Annotations)
 	switch {
+	case run == nil && sent == 0 && !c.Again:
+		return nil
 	case run == nil || run.GetExternalID() != id || run.GetID() == before:
 		if run, err = p.createCheck(ctx, sha, id, c); err != nil {
 			return err

@@ -54,7 +54,7 @@ func oneCheck(t *testing.T, f *forgetest.Forge, want github.Check) forgetest.Che
 
 // TestSetCheck writes 50 annotations with each request, and the same once.
 func TestSetCheck(t *testing.T) {
-	for n, want := range map[int][]int{0: {0}, 50: {50}, 51: {50, 1}, 120: {50, 50, 20}} {
+	for n, want := range map[int][]int{50: {50}, 51: {50, 1}, 120: {50, 50, 20}} {
 		f := newForge(t)
 		p := publisher(t, f.URL, forgetest.TokenActions, nil)
 		c := manyAnnotations(n)
@@ -65,6 +65,26 @@ func TestSetCheck(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, oneCheck(t, f, c).Requests); diff != "" {
 			t.Errorf("%d annotations, requests -want +got:\n%s", n, diff)
+		}
+	}
+}
+
+// TestAnEmptyCheck is made where somebody asks for it, and where it takes back
+// what another one says.
+func TestAnEmptyCheck(t *testing.T) {
+	f := newForge(t)
+	p := publisher(t, f.URL, forgetest.TokenActions, nil)
+	again := manyAnnotations(0)
+	again.Again = true
+	for i, step := range []struct {
+		check github.Check
+		want  int // check runs
+	}{{manyAnnotations(0), 0}, {manyAnnotations(2), 1}, {manyAnnotations(0), 2}, {manyAnnotations(0), 2}, {again, 3}} {
+		if err := p.SetCheck(t.Context(), sha, step.check); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(f.CheckRuns(sha)); n != step.want {
+			t.Errorf("after step %d there are %d check runs, want %d", i, n, step.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package github_test
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -64,6 +65,10 @@ func (s *side) speak() {
 	s.must(err)
 	_, err = s.client.Permission(ctx, demo, "maintainer")
 	s.must(err)
+	_, err = s.client.Pusher(ctx, demo, "prompts", sha)
+	if !errors.Is(err, forge.ErrNoPusher) {
+		s.must(err)
+	}
 	_, err = s.client.Login(ctx)
 	s.must(err)
 	_, err = s.client.Comments(ctx, demo, 7, time.Unix(1, 0))
@@ -147,6 +152,7 @@ func TestEveryRequest(t *testing.T) {
 		"repos/get",
 		"repos/get-collaborator-permission-level",
 		"repos/get-combined-status-for-ref?page&per_page",
+		"repos/list-activities?per_page&ref",
 		"repos/list-commit-statuses-for-ref?page&per_page",
 		"users/get-authenticated",
 		"users/get-by-username",

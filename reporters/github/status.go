@@ -90,15 +90,15 @@ func (p *Publisher) BeginStatuses(ctx context.Context, sha string, statuses ...S
 }
 
 // EndStatuses gives a commit that nobody waits for any more its last word: the
-// status last, unless there is a terminal one in its context, and of the others
-// those that would stay pending.
+// status last, unless there is a success or a failure in its context, and of the
+// others those that would stay pending.
 func (p *Publisher) EndStatuses(ctx context.Context, sha string, last Status, others ...Status) error {
 	standing, err := p.standing(ctx, sha)
 	if err != nil {
 		return p.explain(fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha), "statuses: read", err)
 	}
 	var all []Status
-	if !standing[strings.ToLower(last.Context)].isTerminal() {
+	if before := standing[strings.ToLower(last.Context)].state(); before != Success && before != Failure {
 		all = append(all, last)
 	}
 	for _, s := range others {

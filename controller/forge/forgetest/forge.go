@@ -168,6 +168,25 @@ type Forge struct {
 // New starts a forge that ends with the test.
 func New(tb testing.TB) *Forge {
 	tb.Helper()
+	f := unserved(tb)
+	server := httptest.NewServer(f.handler())
+	f.URL = server.URL
+	tb.Cleanup(server.Close)
+	return f
+}
+
+// NewLocal gives a forge that is reached by [Forge.Transport] only: without a
+// network, so that a test may run in virtual time.
+func NewLocal(tb testing.TB) *Forge {
+	tb.Helper()
+	f := unserved(tb)
+	f.URL = "https://forge.example"
+	return f
+}
+
+// unserved conforms when the test ends.
+func unserved(tb testing.TB) *Forge {
+	tb.Helper()
 	f := &Forge{
 		pulls:       map[int]Pull{},
 		issues:      map[int]bool{},
@@ -180,10 +199,7 @@ func New(tb testing.TB) *Forge {
 		tokens:      map[string]minted{},
 		Now:         time.Now,
 	}
-	server := httptest.NewServer(f.handler())
-	f.URL = server.URL
 	tb.Cleanup(func() {
-		server.Close()
 		for _, r := range f.Requests() {
 			if err := Conforms(r); err != nil {
 				tb.Errorf("%s does not conform to GitHub's REST description: %v", r, err)

@@ -1,4 +1,7 @@
-package serve
+// Package slots bounds how many commits are judged at once.
+//
+// Callers [Slots.Take] one and end it when they are done.
+package slots
 
 import (
 	"context"
@@ -6,9 +9,9 @@ import (
 	"sync"
 )
 
-// slots bound how many commits are judged at once. Who waits for one has said on
-// its commit that it is looked at.
-type slots struct {
+// Slots are given out in the order in which they are asked for, those of the
+// background last. They are safe for concurrent use.
+type Slots struct {
 	most int
 
 	mu sync.Mutex
@@ -23,10 +26,22 @@ type slot struct {
 	begins chan struct{} // closed when it is taken
 }
 
-// take waits for a slot, or until ctx ends. Those in the background leave one to
+// A Class says who waits for a commit.
+type Class int
+
+// The classes: of people, or of nobody in particular.
+const (
+	Interactive Class = iota
+	Background
+)
+
+// New gives so many slots.
+func New(most int) *Slots { return &Slots{most: most} }
+
+// Take waits for a slot, or until ctx ends. Those in the background leave one to
 // the others where there are several.
-func (t *slots) take(ctx context.Context, behind bool) (end func(), err error) {
-	mine := &slot{behind, make(chan struct{})}
+func (t *Slots) Take(ctx context.Context, c Class) (end func(), err error) {
+	mine := &slot{c == Background, make(chan struct{})}
 	t.mu.Lock()
 	t.waiting = append(t.waiting, mine)
 	t.grant()
@@ -40,7 +55,7 @@ func (t *slots) take(ctx context.Context, behind bool) (end func(), err error) {
 	return func() { t.end(mine) }, nil
 }
 
-func (t *slots) end(mine *slot) {
+func (t *Slots) end(mine *slot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := slices.Index(t.waiting, mine); i >= 0 {
@@ -51,7 +66,7 @@ func (t *slots) end(mine *slot) {
 	t.grant()
 }
 
-func (t *slots) count(mine *slot, n int) {
+func (t *Slots) count(mine *slot, n int) {
 	t.busy += n
 	if mine.behind {
 		t.behind += n
@@ -59,7 +74,7 @@ func (t *slots) count(mine *slot, n int) {
 }
 
 // grant gives out the slots that are free.
-func (t *slots) grant() {
+func (t *Slots) grant() {
 	for t.busy < t.most && len(t.waiting) > 0 {
 		i := slices.IndexFunc(t.waiting, func(w *slot) bool { return !w.behind })
 		if i < 0 && t.behind >= max(1, t.most-1) {
@@ -72,8 +87,8 @@ func (t *slots) grant() {
 	}
 }
 
-// queued is how many wait for one.
-func (t *slots) queued() int {
+// Queued is how many wait for one.
+func (t *Slots) Queued() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.waiting)

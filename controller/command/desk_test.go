@@ -1,0 +1,144 @@
+package command_test
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+const headSHA = "9f31c2e000000000000000000000000000000001"
+
+// A hall is a forge with a pull request on which mona, who may write, ordered
+// something.
+type hall struct {
+	t     *testing.T
+	forge *forgetest.Forge
+	path  string // of the ledger
+	book  *ledger.Ledger
+	order int64 // the comment
+}
+
+func newHall(t *testing.T) *hall {
+	t.Helper()
+	h := &hall{t: t, forge: forgetest.New(t), path: filepath.Join(t.TempDir(), "ledger.db")}
+	h.book = ledgertest.Open(t, ledger.Config{Path: h.path})
+	h.forge.SetPermission("mona", "write")
+	h.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: headSHA, HeadRef: "topic", BaseSHA: headSHA})
+	h.order = h.forge.AddComment(1, "mona", "/gavel run")
+	return h
+}
+
+// take is one look by a process of its own.
+func (h *hall) take() (command.Orders, error) {
+	h.t.Helper()
+	clock := &forgetest.Clock{}
+	client, err := forge.New(forge.Config{BaseURL: h.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	orders, unread, err := command.NewDesk(command.Config{
+		Client: client, Ledger: h.book, ID: 1, Known: "octo/demo", WebURL: "https://github.com",
+		Report: func(context.Context, int, string) (*reporters.Report, error) {
+			return nil, nil
+		},
+		Tell: func(_ int, line string) { h.t.Log(line) },
+	}).Take(h.t.Context(), command.Place{Repository: forge.Repo{Owner: "octo", Name: "demo"}, Number: 1, Head: headSHA})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return orders, unread
+}
+
+// TestAnOrderThatCannotBeAsked: where the forge does not say who wrote an order,
+// what that person may do, or whether it was answered before, or the ledger does
+// not store it, nothing is obeyed, the look says that it is incomplete, and the
+// next one takes it.
+func TestAnOrderThatCannotBeAsked(t *testing.T) {
+	away := func(path string) func(*hall) {
+		return func(h *hall) {
+			h.forge.Inject(forgetest.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Times: -1})
+		}
+	}
+	for name, tt := range map[string]struct {
+		breaks func(*hall)
+		mends  func(*hall)
+	}{
+		"who we are":          {away("/user"), nil},
+		"the permission":      {away("/collaborators/mona/permission"), nil},
+		"the reactions":       {away("/reactions"), nil},
+		"the ledger is away":  {closing("/collaborators/mona/permission"), reopening},
+		"the comments at all": {away("/issues/1/comments"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHall(t)
+			tt.breaks(h)
+			orders, unread := h.take()
+			if unread == nil || len(orders.Obeyed)+len(orders.Refused) > 0 {
+				t.Errorf("obeyed %v, refused %q, unread: %v", orders.Obeyed, orders.Refused, unread)
+			}
+			if got := h.forge.Reactions(1, h.order, "maintainer"); got != "" {
+				t.Errorf("its author was told %q", got)
+			}
+			h.forge.Heal()
+			if tt.mends != nil {
+				tt.mends(h)
+			}
+			if stored, err := h.book.Commands(t.Context(), repositoryOf(h), 1); err != nil || len(stored) > 0 {
+				t.Errorf("stored %v, %v", stored, err)
+			}
+			orders, unread = h.take()
+			if unread != nil || len(orders.Obeyed) != 1 || orders.Obeyed[0].By != "mona" {
+				t.Errorf("then obeyed %v, unread: %v", orders.Obeyed, unread)
+			}
+			if got := h.forge.Reactions(1, h.order, "maintainer"); got != "+1" {
+				t.Errorf("then its author was told %q", got)
+			}
+		})
+	}
+}
+
+// closing takes the ledger away when a path is asked for.
+func closing(path string) func(*hall) {
+	return func(h *hall) {
+		h.forge.Inject(forgetest.Fault{Path: path, Hold: func() {
+			if err := h.book.Close(); err != nil {
+				h.t.Error(err)
+			}
+		}})
+	}
+}
+
+func reopening(h *hall) { h.book = ledgertest.Open(h.t, ledger.Config{Path: h.path}) }
+
+// repositoryOf is what a ledger calls the repository of a hall.
+func repositoryOf(h *hall) string { return strings.TrimPrefix(h.forge.URL, "http://") + "/1" }
+
+// TestAnAnswerThatWaits: that its author cannot be told keeps no order from being
+// obeyed, and the next look tells it once.
+func TestAnAnswerThatWaits(t *testing.T) {
+	h := newHall(t)
+	h.forge.Inject(forgetest.Fault{Method: http.MethodPost, Path: "/reactions", Status: http.StatusInternalServerError, Times: -1})
+	orders, unread := h.take()
+	if unread != nil || orders.Unanswered == nil || len(orders.Obeyed) != 1 {
+		t.Errorf("obeyed %v, unread: %v, unanswered: %v", orders.Obeyed, unread, orders.Unanswered)
+	}
+	h.forge.Heal()
+	for range 2 {
+		orders, unread = h.take()
+		if unread != nil || orders.Unanswered != nil || len(orders.Obeyed) != 1 {
+			t.Errorf("obeyed %v, unread: %v, unanswered: %v", orders.Obeyed, unread, orders.Unanswered)
+		}
+	}
+	if got := h.forge.Reactions(1, h.order, "maintainer"); got != "+1" {
+		t.Errorf("its author was told %q", got)
+	}
+}

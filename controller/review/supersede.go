@@ -1,0 +1,74 @@
+package review
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge/priority"
+	"github.com/gavel-evals/gavel/reporters/drift"
+	"github.com/gavel-evals/gavel/reporters/github"
+)
+
+// A Predecessor is a head that nobody waits for any more: another took its place,
+// or its pull request was closed.
+type Predecessor struct {
+	// Number is the pull request, 0 for none.
+	Number int
+	Head   string
+	// Pushed is when the head came, as far as that is known.
+	Pushed time.Time
+	// Drift means that it was judged by the clock, see [Reviewer.Anew].
+	Drift bool
+}
+
+// Supersede gives a predecessor its last word, after all else that is written:
+// its verdict where it has one, and else why not. That is one terminal status; a
+// second one is written only where it would stay pending. What else its report
+// had to publish is dropped.
+func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) error {
+	past := &Review{Config: r.cfg, head: p.Head, number: p.Number, pushed: p.Pushed}
+	if past.Client == nil {
+		return nil
+	}
+	ctx = past.worth(ctx, priority.Superseded)
+	if p.Drift {
+		last := github.Status{Context: drift.Context, State: github.Error, Description: why}
+		return past.publisher(posting{}, 0).EndStatuses(ctx, p.Head, last)
+	}
+	verdict := github.Status{Context: github.ContextVerdict, State: github.Error, Description: why}
+	validate := github.Status{Context: github.ContextValidate, State: github.Error, Description: why}
+	if r.cfg.Recall != nil {
+		stored, err := r.cfg.Recall(ctx, p.Number, p.Head)
+		if err != nil {
+			return err
+		}
+		if stored != nil {
+			validate, verdict = github.StatusFor(stored)
+		}
+	}
+	all := past.linked([]github.Status{verdict, validate})
+	if err := past.publisher(posting{}, 0).EndStatuses(ctx, p.Head, all[0], all[1:]...); err != nil {
+		return err
+	}
+	return past.drop(ctx)
+}
+
+// drop takes out of the outbox what it has of a head. A comment is replaced there
+// by that of the next head.
+func (r *Review) drop(ctx context.Context) error {
+	pending, err := r.Ledger.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	for _, item := range pending {
+		var p posting
+		if err := json.Unmarshal(item.Body, &p); err != nil || p.Repository != r.Known || p.Head != r.head || p.isComment() {
+			continue
+		}
+		if err := r.Ledger.MarkPublished(ctx, item, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
