@@ -93,7 +93,7 @@ func (h *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	delivery := clipHeader(r.Header.Get("X-GitHub-Delivery"), r.Header.Get("X-Gitea-Delivery"))
 	event := clipHeader(r.Header.Get("X-GitHub-Event"), r.Header.Get("X-Gitea-Event"))
-	hint, useless, status := h.receive(r, event, signature)
+	hint, status, useless := h.receive(r, event, signature)
 	if status != 0 {
 		refuse(w, status)
 		return
@@ -150,27 +150,27 @@ func refuse(w http.ResponseWriter, status int) {
 
 // receive reads a body and gives what it says, or the status that refuses it.
 // useless is why a well signed one says nothing.
-func (h *Webhook) receive(r *http.Request, event string, signature []byte) (hint forge.Hint, useless error, status int) {
+func (h *Webhook) receive(r *http.Request, event string, signature []byte) (hint forge.Hint, status int, useless error) {
 	sums := h.sums()
 	if !forge.Heard(event) {
 		if status := unread(h.intake.pass(r.Body, r.ContentLength, sums)); status != 0 {
-			return hint, nil, status
+			return hint, status, nil
 		}
 		if !sums.signed(signature) {
-			return hint, nil, http.StatusUnauthorized
+			return hint, http.StatusUnauthorized, nil
 		}
-		return hint, fmt.Errorf("the event %.50q is not known", event), 0
+		return hint, 0, fmt.Errorf("the event %.50q is not known", event)
 	}
 	body, err := h.intake.read(r.Body, r.ContentLength, sums)
 	if status := unread(err); status != 0 {
-		return hint, nil, status
+		return hint, status, nil
 	}
 	defer body.close()
 	if !sums.signed(signature) {
-		return hint, nil, http.StatusUnauthorized
+		return hint, http.StatusUnauthorized, nil
 	}
 	hint, err = forge.ParseHint(event, body.bytes())
-	return hint, err, 0
+	return hint, 0, err
 }
 
 // unread is the status for a body that could not be read.
