@@ -107,5 +107,5 @@ func (a *app) render(files fs.FS, format string, out validated.Result) error {
 
 // printProblems shows problems before an error that ends the command.
 func (a *app) printProblems(files fs.FS, problems []schema.Problem) error {
-	return terminal.Problems(a.stderr, problems, terminal.Source(files), terminal.For(a.stderr, a.lookupEnv))
+	return terminal.Problems(a.stderr, validated.Causes(problems), terminal.Source(files), terminal.For(a.stderr, a.lookupEnv))
 }

@@ -164,14 +164,7 @@ func booleanKind(expected string) (answerKind, error) {
 
 // truth reads a text that is nothing but yes or no.
 func truth(s string) (value, ok bool) {
-	switch wording.Plain(s) {
-	case "yes", "y", "true", "correct", "right", "1", "ya", "iya", "benar", "betul":
-		return true, true
-	case "no", "n", "false", "incorrect", "not correct", "wrong", "0",
-		"tidak", "bukan", "salah", "tidak benar", "tidak betul", "nggak", "enggak", "gak":
-		return false, true
-	}
-	return false, false
+	return evaluator.YesOrNo(wording.Plain(s))
 }
 
 func choiceKind(expected string) answerKind {

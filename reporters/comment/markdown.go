@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/validated"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -213,6 +214,7 @@ func (c *comment) problems() {
 	if reporters.OutOfBounds(bad) {
 		out[0] = "**Nothing of this commit was run**"
 	}
+	bad = validated.Causes(bad)
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
 		where := markup.Link(markup.Text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))

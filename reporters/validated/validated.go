@@ -41,7 +41,7 @@ func Of(definitions iter.Seq[load.Listed], problems []schema.Problem) Result {
 		out.Definitions = append(out.Definitions, Definition{d.File, d.Dialect, d.Cases})
 		out.Summary.Cases += d.Cases
 	}
-	for _, p := range problems {
+	for _, p := range Causes(schema.SortProblems(problems)) {
 		switch p.Severity {
 		case schema.Note:
 			out.Notes = append(out.Notes, note(p))
@@ -53,7 +53,6 @@ func Of(definitions iter.Seq[load.Listed], problems []schema.Problem) Result {
 		}
 		out.Problems = append(out.Problems, p)
 	}
-	out.Problems = schema.SortProblems(out.Problems)
 	out.Summary.Definitions = len(out.Definitions)
 	return out
 }

@@ -61,3 +61,37 @@ func TestShape(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+// TestCauses holds that what follows from one mistake is one problem, with a
+// count of the others, and that mistakes of one text in several files are not.
+func TestCauses(t *testing.T) {
+	at := func(file string, rule, message string) schema.Problem {
+		return schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Error, Rule: rule, Message: message}
+	}
+	out := validated.Of(slices.Values([]load.Listed(nil)), []schema.Problem{
+		at("d/level_1/a.json", "domain-invalid", "d/domain.json is invalid"),
+		at("d/domain.json", "unknown-field", "unknown field `nam`"),
+		at("d/level_1/b.json", "domain-invalid", "d/domain.json is invalid"),
+		at("d/level_1/c.json", "domain-invalid", "d/domain.json is invalid"),
+		at("e/level_1/c.json", "domain-invalid", "e/domain.json is invalid"),
+		at("x.yaml", "missing-field", "the field `id` is missing"),
+		at("y.yaml", "missing-field", "the field `id` is missing"),
+		at("y.yaml", "unknown-target", "there is no target \"bot\""),
+		at("z.yaml", "unknown-target", "there is no target \"bot\""),
+	})
+	var got []string
+	for _, p := range out.Problems {
+		got = append(got, p.File+": "+p.Message)
+	}
+	want := []string{
+		"d/domain.json: unknown field `nam`",
+		"d/level_1/a.json: d/domain.json is invalid (2 other tests build on it, too)",
+		"e/level_1/c.json: e/domain.json is invalid",
+		"x.yaml: the field `id` is missing",
+		"y.yaml: the field `id` is missing",
+		"y.yaml: there is no target \"bot\" (1 other place names it, too)",
+	}
+	if !slices.Equal(got, want) || out.Summary.Errors != len(want) {
+		t.Errorf("%d errors: %q, want %q", out.Summary.Errors, got, want)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -191,6 +192,9 @@ func (c *compiler) twoPass(e *evaluatorFile) schema.Spec {
 	case "text", "exact_match":
 		spec.Type = "string"
 	}
+	if !c.canMatch(spec) {
+		return nil
+	}
 	if spec.Type == "numeric" {
 		spec.Tolerance = 0.01
 		if e.Config.Tolerance != nil {
@@ -201,6 +205,39 @@ func (c *compiler) twoPass(e *evaluatorFile) schema.Spec {
 		}
 	}
 	return spec
+}
+
+// canMatch refuses an answer that nothing of its type equals.
+func (c *compiler) canMatch(spec evaluator.TwoPass) bool {
+	text := string(spec.Answer)
+	var s string
+	isText := json.Unmarshal(spec.Answer, &s) == nil
+	if isText {
+		text = s
+	}
+	why := ""
+	switch {
+	case spec.Type == "numeric" && !strings.ContainsFunc(text, unicode.IsNumber):
+		why = "is not a number"
+	case spec.Type == "boolean" && isText && !mayMeanYesOrNo(text):
+		why = "is neither yes nor no"
+	case spec.Type == "contains" && strings.TrimSpace(text) == "":
+		why = "is empty, and every reply contains it"
+	default:
+		return true
+	}
+	c.Fail("wrong-value", fmt.Sprintf("the answer %s %s, and type is %s", spec.Answer, why, spec.Type), "correct the answer, or write another type, such as string", "expected", "answer")
+	return false
+}
+
+// mayMeanYesOrNo reports whether a text may be read as either. Other letters than
+// those of ASCII may be forms of them that only a judgement folds.
+func mayMeanYesOrNo(text string) bool {
+	if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return true
+	}
+	_, ok := evaluator.YesOrNo(strings.Join(strings.Fields(strings.ToLower(strings.Trim(text, " \t\n.!\"'`*_()"))), " "))
+	return ok
 }
 
 // numeric is a number, plain or with groups of three digits.

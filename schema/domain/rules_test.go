@@ -270,3 +270,40 @@ func TestKeys(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestWhatCanNeverHold is said of a test before it is run.
+func TestWhatCanNeverHold(t *testing.T) {
+	twoPass := func(expected string) string { return with(`"evaluator_id": "two_pass", "expected": ` + expected) }
+	sql := func(kind string) string {
+		return with(`"evaluator_id": "sql_executor", "expected": {"query_type": "` + kind + `"}`)
+	}
+	for text, want := range map[string]string{
+		twoPass(`{"answer": "abc", "type": "numeric"}`):      "the answer \"abc\" is not a number, and type is numeric",
+		twoPass(`{"answer": "maybe", "type": "boolean"}`):    "the answer \"maybe\" is neither yes nor no, and type is boolean",
+		twoPass(`{"answer": " ", "type": "contains"}`):       "the answer \" \" is empty, and every reply contains it, and type is contains",
+		twoPass(`{"answer": "Rp 1.500", "type": "numeric"}`): "",
+		twoPass(`{"answer": "٣", "type": "numeric"}`):        "",
+		twoPass(`{"answer": "Yes.", "type": "boolean"}`):     "",
+		twoPass(`{"answer": "ＹＥＳ", "type": "boolean"}`):      "",
+		twoPass(`{"answer": 1, "type": "boolean"}`):          "",
+		twoPass(`{"answer": false}`):                         "",
+		twoPass(`{"answer": "abc"}`):                         "",
+		sql("SELCT"):                                         "`query_type` is \"SELCT\", which no statement of SQL begins with; did you mean `SELECT`?",
+		sql("WITH"):                                          "; write what follows the WITH clause, such as SELECT",
+		sql("a query"):                                       "; write the word that the statement begins with, such as SELECT",
+		sql(" select "):                                      "",
+		sql("Explain"):                                       "",
+	} {
+		files := seed()
+		files["t/d/level_1/one.json"] = text
+		var got string
+		for _, p := range load(t, files, schema.Settings{}).Problems {
+			if p.File == "t/d/level_1/one.json" {
+				got += p.String() + "\n"
+			}
+		}
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}

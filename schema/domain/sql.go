@@ -1,11 +1,13 @@
 package domain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -36,6 +38,9 @@ func (c *compiler) sql(e *evaluatorFile) schema.Spec {
 		ForbiddenColumns: x.ForbiddenColumns, MinRows: x.MinRows, MaxRows: x.MaxRows,
 		Tables: oneOrMany(x.Table), Clauses: oneOrMany(x.Clause), Functions: x.Functions,
 	}
+	if !c.knownStatement(x.QueryType) {
+		return nil
+	}
 	if len(spec.Columns)+len(spec.ForbiddenColumns)+len(spec.Tables)+len(spec.Clauses)+len(spec.Functions) == 0 &&
 		spec.QueryType == "" && spec.MinRows == nil && spec.MaxRows == nil {
 		c.Fail("no-check", "expected declares no check", c.orAnother("sql_executor", `add "query_type": "SELECT" or another`), "expected")
@@ -52,6 +57,28 @@ func (c *compiler) sql(e *evaluatorFile) schema.Spec {
 		}
 	}
 	return spec
+}
+
+// statements are the words that a statement of SQL begins with.
+var statements = []string{
+	"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "UPSERT", "VALUES", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME",
+	"EXPLAIN", "ANALYZE", "DESCRIBE", "SHOW", "PRAGMA", "SET", "USE", "CALL", "EXEC", "EXECUTE", "DO", "BEGIN", "START", "COMMIT",
+	"ROLLBACK", "SAVEPOINT", "RELEASE", "GRANT", "REVOKE", "COMMENT", "COPY", "LOAD", "LOCK", "ATTACH", "DETACH", "VACUUM", "REINDEX",
+}
+
+// knownStatement refuses a query_type that no statement has. What follows WITH
+// decides, so that it is none itself.
+func (c *compiler) knownStatement(name string) bool {
+	word := strings.ToUpper(strings.TrimSpace(name))
+	if word == "" || slices.Contains(statements, word) {
+		return true
+	}
+	hint := cmp.Or(schema.DidYouMean(word, statements), "write the word that the statement begins with, such as SELECT")
+	if word == "WITH" {
+		hint = "write what follows the WITH clause, such as SELECT"
+	}
+	c.Fail("wrong-value", fmt.Sprintf("`query_type` is %q, which no statement of SQL begins with", name), hint, "expected", "query_type")
+	return false
 }
 
 func oneOrMany(raw json.RawMessage) []string {

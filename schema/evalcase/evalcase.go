@@ -126,9 +126,25 @@ func (s *suite) openSidecar() []schema.Problem {
 			s.keys = part{doc: doc}
 			problems = doc.Check("#EvalcaseSidecar", schema.Warning)
 		}
+		if ext == ".yaml" {
+			problems = append(problems, s.unreadSidecar(file)...)
+		}
 		return problems
 	}
 	return nil
+}
+
+// unreadSidecar warns of suite keys that nobody reads, since another file has
+// them.
+func (s *suite) unreadSidecar(read string) []schema.Problem {
+	file := strings.TrimSuffix(read, ".yaml") + ".yml"
+	if _, err := fs.Stat(s.FS, file); err != nil {
+		return nil
+	}
+	return []schema.Problem{{
+		Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "unread-suite",
+		Message: fmt.Sprintf("the file is not read, since %s is next to it", path.Base(read)), Hint: "move its keys into " + path.Base(read) + " and remove it",
+	}}
 }
 
 // name is what the suite is called in reports.

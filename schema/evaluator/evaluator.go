@@ -48,6 +48,19 @@ func (TwoPass) Version() int { return 1 }
 // Roles returns the extractor.
 func (TwoPass) Roles() []schema.Role { return []schema.Role{schema.Extractor} }
 
+// YesOrNo reads a plain text that is nothing but yes or no, in English and
+// Indonesian.
+func YesOrNo(plain string) (yes, ok bool) {
+	switch plain {
+	case "yes", "y", "true", "correct", "right", "1", "ya", "iya", "benar", "betul":
+		return true, true
+	case "no", "n", "false", "incorrect", "not correct", "wrong", "0",
+		"tidak", "bukan", "salah", "tidak benar", "tidak betul", "nggak", "enggak", "gak":
+		return false, true
+	}
+	return false, false
+}
+
 // SQLExecutor takes a SQL statement from the reply and checks its form and,
 // on a database built fresh for it, its result.
 type SQLExecutor struct {

@@ -80,3 +80,19 @@ func TestASuiteIsLoadedAgain(t *testing.T) {
 		t.Errorf("cases that a program beside the judge affects (-want +got):\n%s", diff)
 	}
 }
+
+// TestTwoSidecars holds that the keys of a suite that nobody reads are told of.
+func TestTwoSidecars(t *testing.T) {
+	files := map[string]string{
+		"test_definitions/a.jsonl": `{"id": "x", "expected_outcome": "y", "input": "z"}`,
+		"test_definitions/a.yaml":  "name: read\n", "test_definitions/a.yml": "name: unread\n",
+	}
+	want := "test_definitions/a.yml:1:1: warning: the file is not read, since a.yaml is next to it; move its keys into a.yaml and remove it"
+	if res := loadAll(t, files); len(res.Problems) != 1 || res.Problems[0].String() != want {
+		t.Errorf("got %v, want %s", res.Problems, want)
+	}
+	delete(files, "test_definitions/a.yaml")
+	if res := loadAll(t, files); len(res.Problems) != 0 {
+		t.Errorf("one of them alone: %v", res.Problems)
+	}
+}

@@ -1,0 +1,49 @@
+package validated
+
+import (
+	"fmt"
+
+	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A cause is what many places have a problem of, with what is said of the others.
+type cause struct{ noun, one, many string }
+
+// causes by the rules of their problems.
+var causes = map[string]cause{
+	"domain-invalid":    {"test", "builds on it", "build on it"},
+	"level-invalid":     {"test", "builds on it", "build on it"},
+	"evaluator-invalid": {"test", "is judged by it", "are judged by it"},
+	"domain-missing":    {"test", "lacks it", "lack it"},
+	"unknown-target":    {"place", "names it", "name it"},
+}
+
+// Causes makes one problem of those that have one cause, at the first of their
+// places: a broken domain.json, say, of which every test says that it is broken.
+// The problems are sorted by place.
+func Causes(problems []schema.Problem) []schema.Problem {
+	counts := map[schema.Problem]int{}
+	unplaced := func(p schema.Problem) schema.Problem {
+		p.Position = schema.Position{}
+		return p
+	}
+	for _, p := range problems {
+		counts[unplaced(p)]++
+	}
+	said := map[schema.Problem]bool{}
+	var out []schema.Problem
+	for _, p := range problems {
+		why, follows := causes[p.Rule]
+		same := unplaced(p)
+		if !follows || counts[same] == 1 {
+			out = append(out, p)
+		} else if !said[same] {
+			said[same] = true
+			others := counts[same] - 1
+			p.Message += fmt.Sprintf(" (%s %s, too)", phrase.Count(others, "other "+why.noun), phrase.Verb(others, why.one, why.many))
+			out = append(out, p)
+		}
+	}
+	return out
+}
