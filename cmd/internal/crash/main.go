@@ -5,6 +5,7 @@
 // It judges 500 conversations once undisturbed and once with kills, by a server
 // that counts the calls. In the end every verdict has to be there and the same,
 // and no more calls may have been made twice than were under way at the kills.
+// Then it kills gavel serve as often, which may not refuse what it was looking at.
 package main
 
 import (
@@ -61,7 +62,10 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if t.program, err = build(ctx, dir); err != nil {
 		return err
 	}
-	return t.compare(ctx, dir)
+	if err := t.compare(ctx, dir); err != nil {
+		return err
+	}
+	return t.serve(ctx, dir)
 }
 
 func (t *trial) compare(ctx context.Context, dir string) error {
