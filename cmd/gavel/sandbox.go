@@ -22,7 +22,7 @@ type sandboxFlags struct {
 func (f *sandboxFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.accept, "sandbox", string(sandbox.Isolated), "least sandbox that programs of the repository are run in: isolated, partial (what this machine can) or off")
-	flags.StringSliceVar(&f.read, "sandbox-read", nil, "further folder that programs may read, such as /opt/python")
+	flags.StringSliceVar(&f.read, "sandbox-read", nil, "further file or folder that programs may read, such as /opt/python, or node_modules where git ignores it")
 	flags.StringSliceVar(&f.path, "sandbox-path", nil, "folder in which programs are looked for first, such as /opt/python/bin")
 	flags.BoolVar(&f.network, "sandbox-network", false, "let programs use the network")
 }
@@ -51,7 +51,12 @@ func (a *app) programs(ctx context.Context) (*programs.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	own := []string{}
+	if a.ledgerFile != "" {
+		own = append(own, a.ledgerFile)
+	}
 	return programs.New(ctx, programs.Config{
+		Give: "--sandbox-read PATH gives them to programs", Own: own,
 		Policy: policy, Less: "--sandbox partial runs them with what there is, --sandbox off without",
 		Tell: func(line string) { fmt.Fprintf(a.stderr, "gavel: %s\n", line) },
 	}), nil

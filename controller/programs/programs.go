@@ -36,16 +36,24 @@ type Config struct {
 	Policy sandbox.Policy
 	// Less tells how the operator accepts less than the policy does.
 	Less string
+	// Give tells how the operator gives programs what git ignores.
+	Give string
+	// Own are files and folders of the product, absolute: no program sees them in
+	// a working tree. Each stands also for the files whose names begin with its
+	// own and go on with - or a dot.
+	Own []string
 	// Tell is given a line when the sandbox is partial.
 	Tell func(line string)
 }
 
 // A Runner runs programs. It is safe for use by several goroutines.
 type Runner struct {
+	cfg  Config
 	open func() (*sandbox.Box, error)
 
-	mu    sync.Mutex // guards trees
-	trees map[string]*sandbox.Folder
+	mu     sync.Mutex // guards trees and hidden
+	trees  map[string]*sandbox.Folder
+	hidden map[string]sandbox.Hidden
 }
 
 // New prepares to run programs; nothing is done before one is there. ctx bounds
@@ -62,7 +70,7 @@ func New(ctx context.Context, cfg Config) *Runner {
 		}
 		return box, err
 	}
-	return &Runner{open: sync.OnceValues(open), trees: map[string]*sandbox.Folder{}}
+	return &Runner{cfg: cfg, open: sync.OnceValues(open), trees: map[string]*sandbox.Folder{}, hidden: map[string]sandbox.Hidden{}}
 }
 
 // Withhold adds the cases whose programs cannot be run here to those that are
@@ -77,23 +85,31 @@ func (r *Runner) Withhold(p *controller.Prepared, otherwise func(plan.Row) strin
 }
 
 // In gives the sandbox for the programs of a state, and the folder with the
-// files that they see.
+// files that they see. Of a working tree those are the files that git has or would
+// take, and what the operator named; what they are is found out once.
 func (r *Runner) In(ctx context.Context, s controller.State) (*sandbox.Box, string, error) {
 	box, err := r.open()
 	if err != nil {
 		return nil, "", err
 	}
-	dir, err := r.tree(ctx, s)
-	return box, dir, err
-}
-
-func (r *Runner) tree(ctx context.Context, s controller.State) (string, error) {
 	if s.Programs != nil {
 		s = *s.Programs
 	}
-	if s.Dir != "" {
-		return s.Dir, nil
+	if s.Dir == "" {
+		dir, err := r.tree(ctx, s)
+		return box, dir, err
 	}
+	if box.Mode() == sandbox.Off {
+		return box, s.Dir, nil
+	}
+	hidden, err := r.hiddenIn(s)
+	if err != nil {
+		return nil, "", fmt.Errorf("find what git ignores, which programs do not see: %w", err)
+	}
+	return box.Hiding(hidden), s.Dir, nil
+}
+
+func (r *Runner) tree(ctx context.Context, s controller.State) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if folder, ok := r.trees[s.Commit]; ok {

@@ -6,9 +6,13 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -70,5 +74,56 @@ func TestWithhold(t *testing.T) {
 	other := func(plan.Row) string { return "for another reason" }
 	if reason := works.Withhold(p, other)(row("bot")); reason != "for another reason" {
 		t.Errorf("got %q", reason)
+	}
+}
+
+// TestHiddenInWorkTrees gives programs of a working tree what git has or would
+// take, finds it out once, and those of a commit everything.
+func TestHiddenInWorkTrees(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Commit(t, dir, map[string]string{".gitignore": "a.env\nb.env\nc.env\nd.env\ne.env\nlink\n", "kept": ""})
+	for _, name := range []string{"a.env", "b.env", "c.env", "d.env", "e.env", "book.db", "book.db-wal", "book.db.definitions", "book.dbx"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	repo, err := gitrepo.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	work, err := repo.WorkFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work.Close()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	r := New(t.Context(), Config{
+		Policy: sandbox.Policy{Read: []string{at("a.env"), at("link"), elsewhere, filepath.Dir(dir)}}, Own: []string{at("book.db")}, Give: "give",
+	})
+	state := controller.State{Commit: controller.Worktree, Dir: dir, FS: work}
+	hidden, err := r.hiddenIn(state)
+	want := sandbox.Hidden{
+		Names: []string{".git", "b.env", "book.db", "book.db-wal", "book.db.definitions", "c.env", "d.env", "e.env"},
+		Hint:  "files that git ignores are not there (b.env, c.env, d.env and 1 more); give",
+	}
+	if diff := cmp.Diff(want, hidden); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if err := os.Remove(at("e.env")); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := r.hiddenIn(state); err != nil || !cmp.Equal(hidden, again) {
+		t.Errorf("the second time: %v, %v", again, err)
+	}
+	state.FS = fstest.MapFS{}
+	if hidden, err := New(t.Context(), Config{}).hiddenIn(state); err != nil || len(hidden.Names) > 0 {
+		t.Errorf("without git: %v, %v", hidden, err)
 	}
 }

@@ -110,6 +110,9 @@ func (s *spec) mount() error {
 	if errno != 0 {
 		return fmt.Errorf("mount all files read-only: %w", errno)
 	}
+	if s.Cover && s.cover() == nil {
+		s.Hidden = nil // Landlock need not know of them
+	}
 	options := fmt.Sprintf("size=%d,nr_inodes=%d,mode=0700", s.Limits.Disk, s.Limits.Files+1)
 	if s.Root {
 		options += fmt.Sprintf(",uid=%d,gid=%d", nobody, nobody)

@@ -104,6 +104,9 @@ func (b *Box) mayRead(file, tree string) error {
 	if err != nil {
 		return err
 	}
+	if b.hides(file, tree) || b.hides(real, tree) {
+		return fmt.Errorf("%s is hidden from programs in the sandbox%s", file, b.hidden.hint())
+	}
 	for _, root := range b.readable(tree) {
 		if root, err := filepath.EvalSymlinks(root); err == nil && within(real, root) {
 			return nil

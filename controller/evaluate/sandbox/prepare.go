@@ -22,6 +22,7 @@ type running struct {
 	folder  *Folder // that of scratch
 	// readable are the folders and files that it may read.
 	readable []string
+	hidden   Hidden
 	stdout   *limitedBuffer
 	stderr   *tail
 	// stop ends the run for a reason.
@@ -34,7 +35,7 @@ func (b *Box) prepare(p Program) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &running{Program: p, readable: b.readable(p.Tree)}
+	r := &running{Program: p, readable: b.readable(p.Tree), hidden: b.hidden}
 	if r.file, err = b.find(p); err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func removeAll(path string) {
 }
 
 func (r *running) failure(cause string) *Failure {
-	return &Failure{Program: filepath.Base(r.file), Cause: cause, Stderr: string(r.stderr.data)}
+	return &Failure{Program: filepath.Base(r.file), Cause: cause, Stderr: string(r.stderr.data), Hint: r.hidden.Hint}
 }
 
 // pollTime is how often a running program is looked at. What it can do in

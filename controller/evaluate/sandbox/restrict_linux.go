@@ -184,10 +184,8 @@ func (s *spec) restrictFiles() error {
 		}
 		return nil
 	}
-	for _, path := range s.Readable {
-		if err := allow(path, rightsToUse); err != nil {
-			return err
-		}
+	if err := s.allowReading(allow); err != nil {
+		return err
 	}
 	if err := allow("/dev/null", rightsToRun|landlock.AccessFSWriteFile|landlock.AccessFSTruncate); err != nil {
 		return err
@@ -197,6 +195,19 @@ func (s *spec) restrictFiles() error {
 	}
 	if err := landlock.LandlockRestrictSelf(rules, 0); err != nil {
 		return fmt.Errorf("restrict files: %w", err)
+	}
+	return nil
+}
+
+// allowReading gives what the program may read.
+func (s *spec) allowReading(allow func(path string, rights uint64) error) error {
+	if len(s.Hidden) > 0 {
+		return s.allowVisible(allow)
+	}
+	for _, path := range s.Readable {
+		if err := allow(path, rightsToUse); err != nil {
+			return err
+		}
 	}
 	return nil
 }

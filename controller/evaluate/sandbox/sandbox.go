@@ -130,6 +130,7 @@ type Box struct {
 	mode    Mode
 	means   means
 	missing []string
+	hidden  Hidden
 }
 
 // An Unavailable error says what this machine cannot enforce.
@@ -182,6 +183,8 @@ type Failure struct {
 	// Stderr is the end of what it wrote there, longer than what Error shows:
 	// whoever takes secrets out of it finds them whole.
 	Stderr string
+	// Hint says what may be missing and how to give it; it may be empty.
+	Hint string
 }
 
 // shownStderr is how much of the end of stderr an error shows.
@@ -200,7 +203,11 @@ func (f *Failure) Error() string {
 		}
 		return ' '
 	}, strings.ToValidUTF8(said, "\uFFFD"))
-	return f.Program + ": " + f.Cause + ": " + cmp.Or(said, "nothing on stderr")
+	text := f.Program + ": " + f.Cause + ": " + cmp.Or(said, "nothing on stderr")
+	if f.Hint != "" {
+		text += "; " + f.Hint
+	}
+	return text
 }
 
 // Run runs a program and returns what it printed. A program that fails or

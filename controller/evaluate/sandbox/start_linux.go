@@ -32,8 +32,12 @@ type spec struct {
 	Dir      string   `json:"dir"`
 	Scratch  string   `json:"scratch"`
 	Readable []string `json:"readable"`
-	Network  bool     `json:"network"`
-	Means    means    `json:"means"`
+	// Tree has the Hidden names, which a mount covers if Cover says so.
+	Tree    string   `json:"tree"`
+	Hidden  []string `json:"hidden"`
+	Cover   bool     `json:"cover"`
+	Network bool     `json:"network"`
+	Means   means    `json:"means"`
 	// Root means that another user has to run the program.
 	Root   bool   `json:"root"`
 	Limits Limits `json:"limits"`
@@ -109,6 +113,7 @@ func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
 	// A child that cannot read it says so, or ends without an answer.
 	_ = json.NewEncoder(toChild).Encode(spec{
 		File: r.file, Argv: r.Argv, Env: r.Env, Dir: r.Dir, Scratch: r.scratch, Readable: r.readable,
+		Tree: r.Tree, Hidden: r.hidden.Names, Cover: len(r.hidden.Names) > 0 && coverable(r.Tree, r.scratch),
 		Network: b.policy.Network, Means: b.means, Root: os.Geteuid() == 0, Limits: r.Limits,
 	})
 	waitErr := cmd.Wait()

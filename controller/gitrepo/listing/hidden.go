@@ -1,0 +1,112 @@
+package listing
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+)
+
+// A View says what of a working tree is shown besides what git has or would take.
+type View struct {
+	// Shown are files and folders that are shown although git ignores them.
+	Shown []string
+	// Own are files and folders that are hidden although nothing ignores them,
+	// unless Shown has them or something in them by name.
+	Own []string
+}
+
+// gitFolder is hidden wherever it is.
+const gitFolder = ".git"
+
+// Hidden lists, sorted, the files and folders of a working tree that are not for
+// programs: what git ignores and does not track, .git, repositories inside, and
+// what View adds. A folder stands for all that it contains. A folder that cannot
+// be read is hidden; an error means that the root or git's index cannot be read.
+func Hidden(work WorkTree, v View) ([]string, error) {
+	rules, tracked, err := rulesOf(work, work)
+	if err != nil {
+		return nil, err
+	}
+	h := hiding{work: work, own: v.Own, ignored: rules.match, tracked: map[string]bool{}}
+	for _, name := range tracked {
+		for ; name != "." && !h.tracked[name]; name = path.Dir(name) {
+			h.tracked[name] = true
+		}
+	}
+	list, err := fs.ReadDir(work, ".")
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(v.Shown, func(s string) bool { return Covers(gitFolder, s) }) {
+		h.hidden = append(h.hidden, gitFolder)
+	}
+	h.entries(".", list, place{shown: v.Shown, open: slices.Contains(v.Shown, ".")})
+	slices.Sort(h.hidden)
+	return h.hidden, nil
+}
+
+// A hiding collects what is hidden.
+type hiding struct {
+	work    WorkTree
+	own     []string
+	ignored func(name string, isFolder bool) bool
+	// tracked are the files in git's index, and the folders above them.
+	tracked map[string]bool
+	hidden  []string
+}
+
+// A place is how the entries of a folder are looked at.
+type place struct {
+	// shown are the names that are shown by request.
+	shown []string
+	// open means that the folder is one of those, closed that it is hidden except
+	// for what is tracked or shown in it.
+	open, closed bool
+}
+
+// at is the place of an entry.
+func (h *hiding) at(p place, name string, isFolder bool) place {
+	if slices.Contains(h.own, name) {
+		// Only what was named in it is shown, not what covers it.
+		p.shown = slices.DeleteFunc(slices.Clone(p.shown), func(s string) bool { return !Covers(name, s) })
+		p.open, p.closed = false, true
+	}
+	switch {
+	case slices.ContainsFunc(p.shown, func(s string) bool { return Covers(s, name) }):
+		p.open, p.closed = true, false
+	case !p.open && !p.closed && (isFolder || !h.tracked[name]):
+		p.closed = h.ignored(name, isFolder)
+	}
+	return p
+}
+
+func (h *hiding) entries(dir string, list []fs.DirEntry, above place) {
+	for _, e := range list {
+		name := path.Join(dir, e.Name())
+		p := h.at(above, name, e.IsDir())
+		below := func(s string) bool { return Covers(name, s) }
+		switch {
+		case e.Type()&fs.ModeIrregular != 0: // a repository of its own
+			if !p.open && !slices.ContainsFunc(p.shown, below) {
+				h.hidden = append(h.hidden, name)
+			} else if git := name + "/" + gitFolder; !slices.ContainsFunc(p.shown, func(s string) bool { return Covers(git, s) }) {
+				h.hidden = append(h.hidden, git)
+			}
+		case p.closed && !h.tracked[name] && !slices.ContainsFunc(p.shown, below):
+			h.hidden = append(h.hidden, name)
+		case e.IsDir() && (!p.open || slices.ContainsFunc(h.own, below)):
+			h.folder(name, p)
+		}
+	}
+}
+
+func (h *hiding) folder(name string, p place) {
+	list, err := fs.ReadDir(h.work, name)
+	switch {
+	case err == nil:
+		h.entries(name, list, p)
+	case !errors.Is(err, fs.ErrNotExist):
+		h.hidden = append(h.hidden, name)
+	}
+}

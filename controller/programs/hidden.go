@@ -1,0 +1,100 @@
+package programs
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
+	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+)
+
+// hiddenIn is what programs do not see of a working tree.
+func (r *Runner) hiddenIn(s controller.State) (sandbox.Hidden, error) {
+	work, ok := s.FS.(listing.WorkTree)
+	if !ok {
+		return sandbox.Hidden{}, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, ok := r.hidden[s.Dir]; ok {
+		return known, nil
+	}
+	view := listing.View{
+		Shown: inside(s.Dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path)), Own: []string{controller.OwnFolder},
+	}
+	for _, name := range inside(s.Dir, r.cfg.Own) {
+		view.Own = append(view.Own, family(work, name)...)
+	}
+	names, err := listing.Hidden(work, view)
+	if err != nil {
+		return sandbox.Hidden{}, err
+	}
+	hidden := sandbox.Hidden{Names: names, Hint: r.hint(names)}
+	r.hidden[s.Dir] = hidden
+	return hidden, nil
+}
+
+// inside gives the paths that are in a folder, relative to it. One that is a link
+// counts where it is and where it leads; a folder that contains dir does not count.
+func inside(dir string, paths []string) []string {
+	dir = real(dir)
+	var names []string
+	for _, p := range paths {
+		for _, p := range []string{filepath.Join(real(filepath.Dir(p)), filepath.Base(p)), real(p)} {
+			if name, err := filepath.Rel(dir, p); err == nil && filepath.IsLocal(name) {
+				names = append(names, filepath.ToSlash(name))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// real is a path without links, as far as it is there.
+func real(p string) string {
+	if out, err := filepath.EvalSymlinks(p); err == nil {
+		return out
+	}
+	return filepath.Clean(p)
+}
+
+// family is a file with those that are kept next to it, such as the log of a
+// database.
+func family(files fs.FS, name string) []string {
+	out := []string{name}
+	list, err := fs.ReadDir(files, path.Dir(name))
+	if err != nil {
+		return out // then it is hidden itself, or is not there
+	}
+	base := path.Base(name)
+	for _, e := range list {
+		if rest, ok := strings.CutPrefix(e.Name(), base); ok && rest != "" && strings.ContainsAny(rest[:1], "-.") {
+			out = append(out, path.Join(path.Dir(name), e.Name()))
+		}
+	}
+	return out
+}
+
+// hint says of a program that failed what it may miss: nothing where only what
+// nobody gives is hidden.
+func (r *Runner) hint(names []string) string {
+	const most = 3
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return name == ".git" || listing.Covers(controller.OwnFolder, name) || slices.ContainsFunc(r.cfg.Own, func(own string) bool {
+			return strings.HasPrefix(path.Base(name), filepath.Base(own))
+		})
+	})
+	if len(names) == 0 {
+		return ""
+	}
+	which := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		which += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("files that git ignores are not there (%s); %s", which, r.cfg.Give)
+}
