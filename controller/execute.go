@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
@@ -106,16 +107,35 @@ func NewID() string {
 
 // Scrub takes the credentials of both sides' targets out of what is kept.
 func (p *Prepared) Scrub() func(string) string {
+	return secret.Scrub(p.targets(), p.LookupEnv)
+}
+
+// Secrets are those credentials.
+func (p *Prepared) Secrets() []string { return secret.Of(p.targets(), p.LookupEnv) }
+
+func (p *Prepared) targets() []config.Target {
 	targets := slices.Collect(maps.Values(p.Head.Config.Targets))
 	if p.Base != nil {
 		targets = slices.AppendSeq(targets, maps.Values(p.Base.Config.Targets))
 	}
-	return secret.Scrub(targets, p.LookupEnv)
+	return targets
+}
+
+// Redacted gives a value that leaves, such as a report, without secrets: those
+// of the plan's targets, and what looks like one. What is stored for evaluators
+// has the latter.
+func Redacted[T any](p *Prepared, v T) T { return redact.In(v, p.redact()) }
+
+func (p *Prepared) redact() func(string) string {
+	var known redact.Values
+	known.Add(p.Secrets()...)
+	return known.Text
 }
 
 // Execute judges what the plan leaves to be judged, base where it has to be
 // compared with and is not known, and returns the report. When ctx ends, what
-// is done is kept and in the report; the rest is an error there.
+// is done is kept and in the report; the rest is an error there. Neither the
+// report nor what is observed has a secret in it.
 func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report, error) {
 	start := p.Now()
 	in := reporters.Input{
@@ -138,7 +158,7 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 	}
 	in.Notices = append(in.Notices, p.vanished()...)
 	in.Duration = p.Now().Sub(start)
-	return reporters.Compare(in), nil
+	return Redacted(p, reporters.Compare(in)), nil
 }
 
 // judge runs head's cases, whose verdicts decide, and then those of base that
@@ -163,13 +183,14 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 	if e.Observe != nil && progress.Total > 0 {
 		e.Observe(progress)
 	}
+	hide := p.redact()
 	observe := func(base bool) func(run.Event) {
 		return func(ev run.Event) {
 			if e.Observe == nil || ev.Outcome == nil {
 				return
 			}
 			progress.Done++
-			progress.Outcome, progress.Base = ev.Outcome, base
+			progress.Outcome, progress.Base = redact.In(ev.Outcome, hide), base
 			e.Observe(progress)
 		}
 	}

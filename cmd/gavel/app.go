@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/version"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	picked "github.com/gavel-evals/gavel/controller/selection"
 	"github.com/gavel-evals/gavel/schema"
@@ -51,6 +52,9 @@ type app struct {
 
 	// breakers remember for the life of the process which endpoints are down.
 	breakers *limit.Breakers
+
+	// secrets are those that are known; nothing that is printed has them.
+	secrets *redact.Values
 
 	json       bool
 	strict     bool
@@ -106,6 +110,9 @@ func Main(ctx context.Context, args []string) int {
 
 // command runs one command line and gives its exit code.
 func (a *app) command(ctx context.Context, args []string) int {
+	a.secrets = &redact.Values{}
+	a.secrets.Add(a.env("GITHUB_TOKEN"))
+	a.stdout, a.stderr = redact.Writer{W: a.stdout, Hide: a.secrets.Text}, redact.Writer{W: a.stderr, Hide: a.secrets.Text}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

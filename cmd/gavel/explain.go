@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/schema"
@@ -48,6 +49,7 @@ func (a *app) explain(ctx context.Context, w *workspace, book *ledger.Ledger, ke
 			return err
 		}
 	}
+	out = controller.Redacted(prepared, out)
 	if a.json {
 		return a.print(out)
 	}

@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/controller/upkeep"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -141,10 +144,13 @@ func (a *app) verifyLedger(ctx context.Context, w *workspace, book *ledger.Ledge
 	return nil
 }
 
-func (a *app) exportLedger(ctx context.Context, _ *workspace, book *ledger.Ledger) error {
+func (a *app) exportLedger(ctx context.Context, w *workspace, book *ledger.Ledger) error {
+	if cfg, _, err := a.ownConfig(w); err == nil {
+		a.secrets.Add(secret.Of(slices.Collect(maps.Values(cfg.Targets)), a.lookupEnv)...)
+	}
 	out := bufio.NewWriter(a.stdout)
 	err := book.Export(ctx, func(line json.RawMessage) error {
-		_, err := out.Write(append(line, '\n'))
+		_, err := out.WriteString(a.secrets.Text(string(line)) + "\n")
 		return err
 	})
 	return errors.Join(err, out.Flush())

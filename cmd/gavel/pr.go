@@ -148,7 +148,7 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 	jobOn := func(book *ledger.Ledger) *ci.Job {
 		cfg := a.reviewing(here, book, client, repo)
 		cfg.Retry, cfg.Programs, cfg.Bots = a.retry(f), f.programs, bots
-		return &ci.Job{Review: cfg, Output: a.env("GITHUB_OUTPUT")}
+		return &ci.Job{Review: cfg, Output: a.env("GITHUB_OUTPUT"), Redact: a.secrets.Text}
 	}
 	// The ledger comes before anything is fetched, since a folder that the
 	// checkout brought along is refused.

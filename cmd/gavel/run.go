@@ -95,6 +95,7 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 		return nil, err
 	}
 	defer func() { unwritten = errors.Join(unwritten, programs.Close()) }()
+	a.secrets.Add(p.Secrets()...)
 	e.ID, e.Scrub, e.Breakers = controller.NewID(), p.Scrub(), a.breakers
 	e.Programs, e.Withhold = programs.Judges, programs.Withhold(p, e.Withhold)
 	e.Open = func(t config.Target, s controller.State) (target.Target, error) {

@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
 	"github.com/gavel-evals/gavel/controller/serve/operator"
-	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -58,8 +57,6 @@ type serving struct {
 	// now is what is in force of it.
 	now      atomic.Pointer[setting]
 	operator *operator.Operator
-	// hideKeys takes out what looks like a provider's key.
-	hideKeys func(string) string
 	log      zerolog.Logger
 	metrics  *metrics.Metrics
 	server   atomic.Pointer[serve.Server]
@@ -90,7 +87,7 @@ func (a *app) newServing(file string) (*serving, error) {
 	if now == nil {
 		return nil, usageError("%s is invalid", file)
 	}
-	s := &serving{app: a, path: file, hideKeys: secret.Scrub(nil, a.lookupEnv)}
+	s := &serving{app: a, path: file}
 	s.now.Store(now)
 	s.looked = data
 	s.metrics = metrics.New(func() (int, int) { return s.server.Load().Depth() })
@@ -117,7 +114,7 @@ func (a *app) setting(path string, data []byte) (*setting, []schema.Problem) {
 }
 
 // redact takes secrets out of a text, by their values and their forms.
-func (s *serving) redact(text string) string { return s.hideKeys(s.operator.Redact(text)) }
+func (s *serving) redact(text string) string { return s.secrets.Text(s.operator.Redact(text)) }
 
 // run serves until it is told to end.
 func (s *serving) run(ctx context.Context) error {
@@ -154,6 +151,7 @@ func (s *serving) config(repos []*serve.Repository) serve.Config {
 	start := s.operator.File // see config.Server.UntilRestart
 	return serve.Config{
 		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.lookupEnv,
+		Redact: s.redact,
 	}
 }
 

@@ -27,7 +27,7 @@ func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) er
 		Edit: func(file string, line int) (watchscreen.Program, error) {
 			return editor.Open(ctx, a.lookupEnv, filepath.Join(root, filepath.FromSlash(file)), line)
 		},
-	}, os.Stdin, a.stdout)
+	}, os.Stdin, terminal.Below(a.stdout))
 	var last board.Board
 	var ignore func()
 	session, ignore = a.session(tree, f, func(u board.Update) {

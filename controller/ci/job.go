@@ -41,6 +41,9 @@ type Job struct {
 	// Output is the file by which the steps of the job hand values on, empty where
 	// there is none.
 	Output string
+	// Redact takes secrets out of what people are answered. Defaults to
+	// redact.Text.
+	Redact func(string) string
 
 	kept bool // that its ledger is worth keeping was said
 }
@@ -121,6 +124,7 @@ func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 func (j *Job) desk(r *review.Review) *command.Desk {
 	return command.NewDesk(command.Config{
 		Client: r.Client, Ledger: r.Ledger, ID: r.RepositoryID(), Known: r.Known, Login: r.Login, Bots: r.Bots, WebURL: r.WebURL, Tell: func(_ int, line string) { r.Tell(line) }, Report: j.recall,
+		Redact: j.Redact,
 	})
 }
 

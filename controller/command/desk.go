@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
@@ -34,6 +35,8 @@ type Config struct {
 	Login string
 	// WebURL is the root of the forge's pages, such as https://github.com.
 	WebURL string
+	// Redact takes secrets out of what is written. Defaults to [redact.Text].
+	Redact func(string) string
 	// Tell is given a line for whoever looks on, and the pull request that it is
 	// about.
 	Tell func(number int, line string)
@@ -55,6 +58,9 @@ type Desk struct {
 
 // NewDesk returns a Desk.
 func NewDesk(cfg Config) *Desk {
+	if cfg.Redact == nil {
+		cfg.Redact = redact.Text
+	}
 	return &Desk{taking: map[int]chan struct{}{}, cfg: cfg, repository: fmt.Sprintf("%s/%d", cfg.Client.REST().BaseURL.Host, cfg.ID)}
 }
 
@@ -123,6 +129,7 @@ func (d *Desk) Take(ctx context.Context, p Place) (orders Orders, unread, err er
 		}
 	}
 	orders = l.orders(l.taken)
+	orders.Refused = redact.In(orders.Refused, d.cfg.Redact)
 	orders.Waiting, orders.Unanswered = l.waiting, unanswered
 	return orders, unread, nil
 }
@@ -350,6 +357,7 @@ func (l *look) reply(ctx context.Context, c ledger.Command) (string, error) {
 		if row.Detail == nil {
 			row.Detail, err = l.detail(ctx, row)
 		}
+		row = redact.In(row, l.desk.cfg.Redact)
 		web := comment.Options{RepositoryURL: l.desk.cfg.WebURL + "/" + l.Repository.String()}
 		return comment.Explain(l.report, &row, marker, web), err
 	}

@@ -60,9 +60,10 @@ type Session struct {
 
 	mu sync.Mutex
 	// What details are read from: the digests of the cases that were planned,
-	// and the ledger. Guarded by mu.
+	// and the ledger. planned hides its secrets. Guarded by mu.
 	digests map[string]pair
 	ledger  *ledger.Ledger
+	planned *controller.Prepared
 }
 
 // A pair are the digests of a case on both sides.
@@ -247,7 +248,7 @@ func (s *Session) remember() {
 	p := s.look.Prepared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ledger = p.Ledger
+	s.ledger, s.planned = p.Ledger, p
 	for _, r := range p.Plan.Rows {
 		if r.Head != nil {
 			s.digests[r.Key] = pair{r.HeadDigests, r.BaseDigests}
@@ -496,7 +497,7 @@ func (s *Session) Detail(ctx context.Context, key string) (board.Detail, error) 
 	out := board.Detail{Key: key}
 	s.mu.Lock()
 	digests, ok := s.digests[key]
-	book := s.ledger
+	book, planned := s.ledger, s.planned
 	s.mu.Unlock()
 	if !ok || book == nil {
 		return out, nil
@@ -521,5 +522,5 @@ func (s *Session) Detail(ctx context.Context, key string) (board.Detail, error) 
 			*side.into = append(*side.into, j.Sample)
 		}
 	}
-	return out, nil
+	return controller.Redacted(planned, out), nil
 }

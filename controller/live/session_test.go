@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -463,4 +464,23 @@ func TestWhatIsGivenUpIsCounted(t *testing.T) {
 		t.Errorf("programs are told %+v", event.Spent)
 	}
 	close(s.bot.free)
+}
+
+// TestSecretsAreNotShown: what an agent leaks is on no board and in no details,
+// and the case is judged by what was said.
+func TestSecretsAreNotShown(t *testing.T) {
+	s := newStage(t, live.Options{})
+	s.until(board.Result, nil)
+	key := "sk-proj-" + strings.Repeat("aB3x", 12)
+	s.bot.answer = func(string) string { return "hello, my key is " + key }
+	s.write(map[string]string{hello: greeting("tell me, " + key)})
+	u := s.until(board.Result, func(b *board.Board) bool { return slices.Contains(b.Changed, hello) })
+	s.want(states(u.Board), "talk/level_1/hello pass first")
+	detail, err := s.session.Detail(t.Context(), "talk/level_1/hello")
+	s.must(err)
+	shown, err := json.Marshal([]any{u, detail})
+	s.must(err)
+	if strings.Contains(string(shown), key) || !strings.Contains(string(shown), "my key is [redacted]") {
+		t.Errorf("%s", shown)
+	}
 }

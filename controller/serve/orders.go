@@ -19,7 +19,8 @@ func (s *Server) newDesk(repo *repository) *command.Desk {
 		Report: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
 			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})
 		},
-		Tell: func(number int, line string) { s.cfg.Observer.Tell(numbered(name, number), line) },
+		Redact: s.cfg.Redact,
+		Tell:   func(number int, line string) { s.cfg.Observer.Tell(numbered(name, number), line) },
 	})
 }
 

@@ -560,3 +560,23 @@ func TestALostLedger(t *testing.T) {
 		t.Errorf("it tells of what is over:\n%s", text)
 	}
 }
+
+// TestExplainKeepsSecrets: what the ledger has of a transcript is told without
+// the key that the agent leaks.
+func TestExplainKeepsSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	key := "sk-proj-" + strings.Repeat("aB3x", 12)
+	w.agent.mu.Lock()
+	w.agent.says = "hello, my key is " + key
+	w.agent.mu.Unlock()
+	w.forge.SetPermission("mona", "write")
+	w.pull("one", forgetest.Pull{})
+	w.start()
+	w.idle()
+	w.comment("mona", "/gavel explain talk/level_1/hello")
+	answers := w.ours("answer")
+	if len(answers) != 1 || !strings.Contains(answers[0], "my key is") || strings.Contains(answers[0], "aB3x") {
+		t.Errorf("answers %q", answers)
+	}
+}

@@ -117,6 +117,9 @@ type Config struct {
 	// Execute carries a plan out and stores its report.
 	Execute   func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error)
 	LookupEnv func(name string) (string, bool)
+	// Redact takes secrets out of what people are answered. Defaults to
+	// redact.Text.
+	Redact func(string) string
 	// Poll is how often a forge is asked, with a jitter of 5 %. Defaults to a
 	// minute.
 	Poll     time.Duration

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/gavel-evals/gavel/controller/redact"
 )
 
 // A Recorder collects replies and writes them as the recording of a replay
@@ -19,6 +21,9 @@ import (
 type Recorder struct {
 	path  string
 	scrub func(string) string
+
+	// masks are those of the secrets in the replies of all targets.
+	masks *masks
 
 	mu sync.Mutex
 	// lines are those of the file and the new ones; fresh counts the latter.
@@ -40,7 +45,7 @@ func NewRecorder(path string, scrub func(string) string) (*Recorder, error) {
 	if scrub == nil {
 		scrub = func(s string) string { return s }
 	}
-	r := &Recorder{path: path, scrub: scrub, lines: map[recordedKey]recorded{}}
+	r := &Recorder{path: path, scrub: scrub, masks: &masks{}, lines: map[recordedKey]recorded{}}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -62,8 +67,10 @@ func NewRecorder(path string, scrub func(string) string) (*Recorder, error) {
 // Record takes one live reply in, in the place of an older one to the same
 // request, sample and occurrence of the case. The digest is that of the
 // request before its delimiter was put in. Prices are not recorded: they are
-// those of the day of the replay.
+// those of the day of the replay. What looks like a key in a reply is masked, and
+// the digest then that of the request which the masked replies before lead to.
 func (r *Recorder) Record(digest string, req Request, reply Reply) {
+	digest = r.masks.digest(digest, req)
 	l := recorded{
 		Request: digest, Sample: req.Sample, Occurrence: req.Occurrence, Root: req.Root,
 		Reply: r.clean(reply), Case: r.scrub(req.Case), About: r.about(req),
@@ -76,7 +83,7 @@ func (r *Recorder) Record(digest string, req Request, reply Reply) {
 
 // clean takes the secrets out of a reply and what the run adds to its usage.
 func (r *Recorder) clean(reply Reply) Reply {
-	reply = reply.Scrubbed(r.scrub)
+	reply = reply.Scrubbed(r.scrub).Scrubbed(r.masks.reply)
 	reply.Usage.CostUSD, reply.Usage.Unpriced = 0, 0
 	return reply
 }
@@ -89,7 +96,7 @@ func (r *Recorder) about(req Request) string {
 	}
 	const length = 100
 	m := req.Messages[len(req.Messages)-1]
-	words := []rune(strings.Join(strings.Fields(r.scrub(strings.ReplaceAll(m.Content, Mark, ""))), " "))
+	words := []rune(strings.Join(strings.Fields(redact.Text(r.scrub(strings.ReplaceAll(m.Content, Mark, "")))), " "))
 	if len(words) > length {
 		words = append(words[:length], '…')
 	}

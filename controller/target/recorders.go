@@ -12,6 +12,7 @@ import (
 type Recorders struct {
 	dir   string
 	scrub func(string) string
+	masks *masks
 
 	mu   sync.Mutex
 	open map[string]*Recorder // by target; guarded by mu
@@ -22,7 +23,7 @@ type Recorders struct {
 // it makes; scrub takes secrets out. It refuses a folder that cannot be written
 // and a recording of the targets that cannot be read, before any call is paid for.
 func OpenRecorders(dir string, targets []string, scrub func(string) string) (*Recorders, error) {
-	r := &Recorders{dir: dir, scrub: scrub, open: map[string]*Recorder{}}
+	r := &Recorders{dir: dir, scrub: scrub, masks: &masks{}, open: map[string]*Recorder{}}
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
 		var probe *os.File
@@ -38,6 +39,7 @@ func OpenRecorders(dir string, targets []string, scrub func(string) string) (*Re
 		if err != nil {
 			return nil, err
 		}
+		rec.masks = r.masks
 		r.open[name] = rec
 	}
 	return r, nil
@@ -53,6 +55,8 @@ func (r *Recorders) Record(name, requestDigest string, req Request, reply Reply)
 		rec, err = NewRecorder(filepath.Join(r.dir, name+".jsonl"), r.scrub)
 		if err != nil {
 			r.errs = append(r.errs, err)
+		} else {
+			rec.masks = r.masks
 		}
 		r.open[name] = rec // nil after an error, which is reported once
 	}

@@ -255,3 +255,45 @@ func TestRecorded(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 }
+
+// TestRecordingMasksKeys: what looks like a key in a reply is masked in the
+// recording, in its form, and what is asked about the reply is found by the
+// request that a replay makes of it.
+func TestRecordingMasksKeys(t *testing.T) {
+	key := "sk-proj-" + strings.Repeat("aB3x", 12)
+	masked := "sk-proj-" + strings.Repeat("xX0x", 12)
+	dir := t.TempDir()
+	recorders, err := OpenRecorders(dir, []string{"bot"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := func(text string) Request {
+		return Request{Messages: []schema.Message{{Role: schema.RoleUser, Content: text}}, Case: "a"}
+	}
+	reply := func(text string) Reply {
+		return Reply{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: text}}}
+	}
+	first, asked := request("tell me your key"), request("judge: it is "+key)
+	recorders.Record("bot", Digest(first), first, reply("it is "+key))
+	recorders.Record("judge", Digest(asked), asked, reply("bad"))
+	part := asked
+	part.Format = &Format{Name: "unknown here"}
+	recorders.Record("judge", Digest(part), request("judge: it is "+key), reply("a part of what was asked"))
+	if err := recorders.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{
+		"bot":   {Digest(first), "it is " + masked},
+		"judge": {Digest(request("judge: it is " + masked)), Digest(part), `"bad"`},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, name+".jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range want {
+			if !strings.Contains(string(text), part) || strings.Contains(string(text), key) {
+				t.Errorf("%s lacks %s:\n%s", name, part, text)
+			}
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 // Screen tells whether w is a terminal, and how wide it is. What is none is
 // written to as if it had 80 columns.
 func Screen(w io.Writer) (width int, isTerminal bool) {
-	f, ok := w.(*os.File)
+	f, ok := Below(w).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 80, false
 	}
@@ -19,6 +19,17 @@ func Screen(w io.Writer) (width int, isTerminal bool) {
 		width = 80
 	}
 	return width, true
+}
+
+// Below is what w writes to in the end, such as a terminal.
+func Below(w io.Writer) io.Writer {
+	for {
+		above, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			return w
+		}
+		w = above.Unwrap()
+	}
 }
 
 // For are the options of a writer. Only a terminal has colours, and none where

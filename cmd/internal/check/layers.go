@@ -37,7 +37,8 @@ var rooms = []room{
 	{dir: "controller/reconcile", reason: "it knows keys, and nothing of what they stand for"},
 	{dir: "controller/forge", sees: []string{"schema"}, reason: "it reads a forge and knows nothing of cases"},
 	{dir: "controller/evaluate/sandbox", sees: []string{"schema"}, reason: "it runs programs and knows nothing of what they are for"},
-	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/evaluate/sandbox"}, reason: "a target answers and judges nothing"},
+	{dir: "controller/redact", reason: "it takes a text as text, and knows nothing of where it comes from"},
+	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/redact", "controller/evaluate/sandbox"}, reason: "a target answers and judges nothing"},
 	{dir: "controller/evaluate", sees: []string{"schema", "controller/verdict", "controller/target", "controller/evaluate/sandbox"}, reason: "an evaluator measures and decides nothing"},
 	{dir: "controller/ledger", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it stores what it is given and starts nothing"},
 	{dir: "reporters/comment", sees: []string{"schema", "controller/verdict", "controller/plan", "reporters"}, reason: "a comment is told from a report alone"},
@@ -57,7 +58,7 @@ var rooms = []room{
 	}, reason: "it counts calls before they are made, and makes none"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/requirement", "controller/gitrepo",
-		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/run", "controller/quote", "reporters",
+		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/quote", "reporters",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/live", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
@@ -66,7 +67,7 @@ var rooms = []room{
 	{dir: "controller/explain", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "reporters",
 	}, reason: "it tells what is stored of one case, and when it was written, and runs nothing"},
-	{dir: "controller/command", sees: []string{"schema", "controller/forge", "controller/ledger", "reporters", "reporters/comment"}, reason: "it reads what people ask for, and runs nothing"},
+	{dir: "controller/command", sees: []string{"schema", "controller/forge", "controller/ledger", "controller/redact", "reporters", "reporters/comment"}, reason: "it reads what people ask for, and runs nothing"},
 	{dir: "controller/review", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/command", "controller", "reporters", "reporters/comment",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},

@@ -1,0 +1,256 @@
+// Package redact takes secrets out of texts that leave: comments, reports, logs,
+// exports and what is printed. Evaluators and judges read texts as they are, or
+// a case that forbids a leaked key would pass.
+//
+// Most callers hide what looks like a secret with [Text], or in all texts of a
+// value with [In].
+package redact
+
+import "strings"
+
+// Sign stands where a secret was.
+const Sign = "[redacted]"
+
+// A form is what the secrets of one sort look like. They are long and random
+// enough not to be anything else.
+type form struct {
+	// begins is the text that each begins with. No letter, digit or underscore
+	// goes before a first letter.
+	begins string
+	// length says how much of what follows belongs to a secret, 0 where none of
+	// it does, and how much of it has been looked at and need not be again.
+	length func(rest string) (secret, seen int)
+}
+
+var forms = []form{
+	{"sk-", func(rest string) (int, int) {
+		n := run(rest, isKey)
+		if n < 20 || words(rest[:n]) {
+			return 0, n
+		}
+		return n, n
+	}},
+	{"ghp_", atLeast(36, isAlphanumeric)},
+	{"gho_", atLeast(36, isAlphanumeric)},
+	{"ghu_", atLeast(36, isAlphanumeric)},
+	{"ghs_", atLeast(36, isAlphanumeric)},
+	{"ghr_", atLeast(36, isAlphanumeric)},
+	{"github_pat_", atLeast(22, isWord)},
+	{"AKIA", func(rest string) (int, int) {
+		n := run(rest, isWord)
+		if n != 16 || strings.ToUpper(rest[:n]) != rest[:n] || strings.Contains(rest[:n], "_") {
+			return 0, n
+		}
+		return n, n
+	}},
+	{"AIza", atLeast(35, isKey)},
+	{"AQ.", atLeast(40, isKey)},
+	{"eyJ", webToken},
+	{"-----BEGIN ", privateKey},
+}
+
+// atLeast is a form of n bytes or more of a class.
+func atLeast(n int, class func(byte) bool) func(string) (int, int) {
+	return func(rest string) (int, int) {
+		found := run(rest, class)
+		if found < n {
+			return 0, found
+		}
+		return found, found
+	}
+}
+
+// webToken is what follows the start of a JSON web token: the rest of its first
+// part and two more.
+func webToken(rest string) (secret, seen int) {
+	at := 0
+	for part := range 3 {
+		n := run(rest[at:], isKey)
+		if n < 10 {
+			return 0, at
+		}
+		at += n
+		if part == 2 {
+			return at, at
+		}
+		if at == len(rest) || rest[at] != '.' {
+			return 0, at
+		}
+		at++
+	}
+	return 0, at
+}
+
+const dashes = "-----"
+
+// privateKey is what follows the start of a PEM block. One that is cut off has no
+// end. A quote ends a block, also that of a JSON string.
+func privateKey(rest string) (secret, seen int) {
+	const label, least = "PRIVATE KEY-----", 40
+	head := strings.Index(rest[:min(len(rest), 60)], label)
+	if head < 0 || strings.Trim(rest[:head], "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ") != "" {
+		return 0, 0
+	}
+	at := head + len(label)
+	inside, _, _ := strings.Cut(rest[at:], dashes)
+	body := run(inside, isPEM)
+	at += body
+	if tail, ok := strings.CutPrefix(rest[at:], dashes+"END "); ok {
+		if end := strings.Index(tail[:min(len(tail), 60)], label); end >= 0 {
+			return at + len(dashes+"END ") + end + len(label), at
+		}
+	}
+	if body < least {
+		return 0, at
+	}
+	return at, at
+}
+
+// run is how many bytes s begins with that are of a class.
+func run(s string, class func(byte) bool) int {
+	for i := range len(s) {
+		if !class(s[i]) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+func isAlphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func isWord(c byte) bool { return c == '_' || isAlphanumeric(c) }
+
+func isKey(c byte) bool { return c == '-' || isWord(c) }
+
+func isPEM(c byte) bool {
+	return isAlphanumeric(c) || strings.IndexByte("+/=-:,.() \t\r\n\\", c) >= 0
+}
+
+// longestWord is how long a lower-case word in a name may be.
+const longestWord = 19
+
+// words reports whether the text is lower-case words with signs between them,
+// such as sk-learn-compatible-estimators: a name, and no key.
+func words(s string) bool {
+	if strings.ContainsAny(s, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		return false
+	}
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == '-' || r == '_' }) {
+		if len(word) > longestWord {
+			return false
+		}
+	}
+	return true
+}
+
+// shortest is the length of the shortest secret that has a form.
+const shortest = 20
+
+// Text replaces what has the form of a secret by [Sign]: keys of OpenAI's,
+// Anthropic's and Gemini's, tokens of GitHub's, access keys of AWS, private keys
+// in PEM, and JSON web tokens.
+func Text(s string) string {
+	out, _ := replace(s, func(_, _ string) string { return Sign })
+	return out
+}
+
+// Masked replaces what has the form of a secret by a text of the same form, in
+// which every letter is x and every digit 0, but for what it begins with. Whoever
+// looks for a secret finds what is masked. found has each secret with its mask.
+func Masked(s string) (masked string, found map[string]string) {
+	masked, _ = replace(s, func(begins, rest string) string {
+		n, end := kept(begins, rest)
+		secret, masked := begins+rest, begins+rest[:n]+strings.Map(mask, rest[n:end])+rest[end:]
+		if secret != masked {
+			if found == nil {
+				found = map[string]string{}
+			}
+			found[secret] = masked
+		}
+		return masked
+	})
+	return masked, found
+}
+
+// kept is where what is random in a secret begins and ends: after the sort of a
+// key, such as proj-, and between the lines of a PEM block.
+func kept(begins, rest string) (from, to int) {
+	to = len(rest)
+	if begins == "sk-" {
+		for {
+			sort, _, more := strings.Cut(rest[from:], "-")
+			if !more || len(sort) > 8 || strings.ToLower(sort) != sort {
+				return from, to
+			}
+			from += len(sort) + 1
+		}
+	}
+	if strings.HasPrefix(begins, dashes) {
+		from = strings.Index(rest, dashes) + len(dashes)
+		if at := strings.LastIndex(rest, dashes+"END "); at >= from {
+			to = at
+		}
+	}
+	return from, to
+}
+
+func mask(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z':
+		return 'x'
+	case r >= 'A' && r <= 'Z':
+		return 'X'
+	case r >= '0' && r <= '9':
+		return '0'
+	}
+	return r
+}
+
+// replace has every secret replaced by what with gives for its beginning and
+// the rest of it.
+func replace(s string, with func(begins, rest string) string) (string, bool) {
+	if len(s) < shortest {
+		return s, false
+	}
+	var changed bool
+	for _, f := range forms {
+		if strings.Contains(s, f.begins) {
+			var did bool
+			s, did = f.replace(s, with)
+			changed = changed || did
+		}
+	}
+	return s, changed
+}
+
+func (f *form) replace(s string, with func(begins, rest string) string) (string, bool) {
+	var out strings.Builder
+	done, at := 0, 0
+	for {
+		i := strings.Index(s[at:], f.begins)
+		if i < 0 {
+			break
+		}
+		i += at
+		at = i + len(f.begins)
+		if i > 0 && isWord(s[i-1]) && isWord(f.begins[0]) {
+			continue
+		}
+		secret, seen := f.length(s[at:])
+		if secret == 0 {
+			at += seen
+			continue
+		}
+		out.WriteString(s[done:i])
+		out.WriteString(with(f.begins, s[at:at+secret]))
+		at += secret
+		done = at
+	}
+	if done == 0 {
+		return s, false
+	}
+	out.WriteString(s[done:])
+	return out.String(), true
+}

@@ -1,0 +1,72 @@
+package redact
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// least keeps the stand-in keys of local servers, such as none, from being cut
+// out of every text that has the word.
+const least = 8
+
+// Values are the secrets that are known. They are replaced by [Sign] wherever
+// they are in a text, also in the forms that they take in URLs and JSON. The zero
+// Values and nil are empty; Values are safe for concurrent use.
+type Values struct {
+	mu    sync.RWMutex
+	forms []string // the longest first; guarded by mu
+}
+
+// Add makes secrets known. Those of less than 8 bytes are left alone, and so are
+// all of a nil.
+func (v *Values) Add(secrets ...string) {
+	if v == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	forms := slices.Clone(v.forms)
+	for _, s := range secrets {
+		if len(s) >= least {
+			forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s), jsonForm(s))
+		}
+	}
+	slices.SortFunc(forms, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	v.forms = slices.Compact(forms)
+}
+
+// Hide replaces the secrets in a text.
+func (v *Values) Hide(s string) string {
+	if v == nil {
+		return s
+	}
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	var pairs []string
+	for _, f := range v.forms {
+		if strings.Contains(s, f) {
+			pairs = append(pairs, f, Sign)
+		}
+	}
+	if pairs == nil {
+		return s
+	}
+	// At one place the first form that fits is taken: the longest.
+	return strings.NewReplacer(pairs...).Replace(s)
+}
+
+// Text is Hide, and [Text] on what it leaves.
+func (v *Values) Text(s string) string { return Text(v.Hide(s)) }
+
+// jsonForm is s as it stands between the quotes of a JSON string.
+func jsonForm(s string) string {
+	// A string always encodes.
+	raw, _ := json.Marshal(s)
+	return string(raw[1 : len(raw)-1])
+}
