@@ -15,12 +15,11 @@ import (
 func (s *Server) newDesk(repo *repository) *command.Desk {
 	name := repo.name.String()
 	return command.NewDesk(command.Config{
-		Client: repo.Client, Ledger: s.cfg.Ledger, ID: repo.said.ID, Known: repo.known, Bots: s.policy().Bots, WebURL: repo.WebURL,
+		Client: repo.Client, Ledger: s.cfg.Ledger, ID: repo.said.ID, Known: repo.known, Bots: s.policy().Bots, WebURL: repo.WebURL, Redact: s.cfg.Redact,
 		Report: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
 			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})
 		},
-		Redact: s.cfg.Redact,
-		Tell:   func(number int, line string) { s.cfg.Observer.Tell(numbered(name, number), line) },
+		Tell: func(number int, line string) { s.cfg.Observer.Tell(numbered(name, number), line) },
 	})
 }
 

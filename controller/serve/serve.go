@@ -117,11 +117,8 @@ type Config struct {
 	// Execute carries a plan out and stores its report.
 	Execute   func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error)
 	LookupEnv func(name string) (string, bool)
-	// Redact takes secrets out of what people are answered. Defaults to
-	// redact.Text.
-	Redact func(string) string
-	// Poll is how often a forge is asked, with a jitter of 5 %. Defaults to a
-	// minute.
+	Redact    func(string) string // of answers to people; defaults to redact.Text
+	// Poll is how often a forge is asked, with a jitter of 5 %; a minute by default.
 	Poll     time.Duration
 	Observer Observer
 	// Workers is how many commits are judged at once. Defaults to 4.
