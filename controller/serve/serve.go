@@ -224,7 +224,9 @@ func withDefaults(cfg Config) Config {
 // done is told of every look at a key that ended.
 func (s *Server) done(key Key, took time.Duration, err error) {
 	s.stalls.note(key, err, s.cfg.Now())
-	s.cfg.Observer.Done(key, took, err)
+	if !key.Sweep || err != nil {
+		s.cfg.Observer.Done(key, took, err)
+	}
 }
 
 // Depth is how many keys wait, and how many are under way.

@@ -60,21 +60,15 @@ func (s *Server) sweepHead(ctx context.Context, repo *repository, h head) error 
 	}
 	reason, err := s.passed(inner, h.key(), h.SHA)
 	if err == nil && reason != "" {
-		err = s.supersede(priority.Finishing(inner, ctx), repo, h, reason)
+		past := review.Predecessor{Number: h.key().number(), Head: h.SHA, Pushed: h.Seen, Drift: h.Anew}
+		if err = repo.reviewer.Supersede(priority.Finishing(inner, ctx), past, reason); err == nil {
+			return s.open.remove(h)
+		}
 	}
 	if inner.Err() != nil && ctx.Err() == nil {
 		return nil // it is a head again
 	}
 	return err
-}
-
-// supersede gives a head that nobody waits for its last word.
-func (s *Server) supersede(ctx context.Context, repo *repository, h head, reason string) error {
-	err := repo.reviewer.Supersede(ctx, review.Predecessor{Number: h.key().number(), Head: h.SHA, Pushed: h.Seen, Drift: h.Anew}, reason)
-	if err != nil {
-		return err
-	}
-	return s.open.remove(h)
 }
 
 // Abandon says on all heads that an earlier server left open why nobody judges
