@@ -25,16 +25,23 @@ targets: {bot: {provider: mock, kind: agent, replies: [{reply: "yes"}]}}
 roles: {judge: bot}
 `
 
-// generated makes a repository of n files of one case each, as many of each
-// dialect, with a second commit that changes one of them, checked out.
-func generated(b *testing.B, n int) string {
+// mixed has every dialect, domains only the first of them, whose cases need no
+// judge.
+const (
+	mixed   = 1
+	domains = 4
+)
+
+// generated makes a repository of n files of one case each, mixed or of domains,
+// with a second commit that changes one of them, checked out.
+func generated(b *testing.B, n, kind int) string {
 	b.Helper()
 	dir := b.TempDir()
 	git(b, dir, nil, "init", "-q", "-b", "main")
 	in, out := io.Pipe()
 	go func() {
 		w := bufio.NewWriter(out)
-		out.CloseWithError(errors.Join(stream(w, n), w.Flush()))
+		out.CloseWithError(errors.Join(stream(w, n, kind), w.Flush()))
 	}()
 	git(b, dir, in, "fast-import", "--quiet")
 	git(b, dir, nil, "reset", "-q", "--hard", "main")
@@ -42,7 +49,7 @@ func generated(b *testing.B, n int) string {
 }
 
 // stream writes the two commits for git fast-import.
-func stream(w io.Writer, n int) error {
+func stream(w io.Writer, n, kind int) error {
 	file := func(name, text string) error {
 		_, err := fmt.Fprintf(w, "M 100644 inline %s\ndata %d\n%s\n", name, len(text), text)
 		return err
@@ -57,9 +64,9 @@ func stream(w io.Writer, n int) error {
 			fmt.Sprintf(`{"id": "d%d", "name": "D", "evaluator_id": "keyword", "system_prompt": "Be brief."}`, d)))
 	}
 	for i := range n {
-		err = errors.Join(err, file(benchFile(i, "is")))
+		err = errors.Join(err, file(benchFile(i*kind, "is")))
 	}
-	return errors.Join(err, commit("one"), file(benchFile(n/2, "was")))
+	return errors.Join(err, commit("one"), file(benchFile(n/2*kind, "was")))
 }
 
 // benchFile gives the name and the text of a definition.
@@ -171,7 +178,7 @@ func (r benchRepo) plan(b *testing.B, snapshot *load.Snapshot) {
 // the repository open, as a watch has it, and in a process that opens it and
 // reads what is remembered of base.
 func BenchmarkPlan(b *testing.B) {
-	dir := generated(b, 100_000)
+	dir := generated(b, 100_000, mixed)
 	stored := filepath.Join(b.TempDir(), "definitions")
 	open := openBench(b, dir)
 	known, err := open.snapshots(stored).At(b.Context(), open.defined(b, open.base), snapshot.Notes{})
@@ -202,7 +209,7 @@ func BenchmarkPlan(b *testing.B) {
 // warm, where the working tree has one file that differs from HEAD.
 func BenchmarkValidate(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
-		dir := generated(b, n)
+		dir := generated(b, n, mixed)
 		changed, text := benchFile(8, "will be")
 		if err := os.WriteFile(filepath.Join(dir, changed), []byte(text), 0o644); err != nil {
 			b.Fatal(err)
