@@ -125,8 +125,15 @@ func (w *world) kill() {
 		w.t.Fatal(err)
 	}
 	w.end()
-	if files, err := os.ReadDir(w.looking()); err != nil || len(files) > 0 {
-		w.t.Errorf("a server that was told to end leaves %v, %v", files, err)
+	files, err := os.ReadDir(w.looking())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, f := range files {
+		// The base branch, which is number 0, may still wait to prove itself.
+		if !strings.Contains(f.Name(), "-0-") {
+			w.t.Errorf("a server that was told to end leaves the note %s, want none of a pull request", f.Name())
+		}
 	}
 	if err := os.RemoveAll(w.looking()); err != nil {
 		w.t.Fatal(err)
