@@ -57,6 +57,8 @@ type Request struct {
 	// Also are definitions whose cases get a row where only the affected ones
 	// do, so that what is stored of them is in the report.
 	Also []string
+	// MaxNew bounds the cases that head has in changed files; 0 is no bound.
+	MaxNew int64
 	// ConfigFile is the path of gavel.yaml, for reasons.
 	ConfigFile string
 	// Select keeps the cases that are asked for; nil keeps all.

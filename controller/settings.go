@@ -55,6 +55,8 @@ type Commits struct {
 	// Anew and Before are those of the [Request].
 	Anew   func(key string) (since time.Time, why plan.Reason)
 	Before time.Time
+	// MaxNew is that of the [Request].
+	MaxNew int64
 	// Seen is when head was seen first: a case whose agent's version nobody knows
 	// is asked once for each head. The zero time asks again.
 	Seen time.Time
@@ -69,7 +71,7 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		return nil, err
 	}
 	req := Request{
-		Head: head, Anew: c.Anew, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
+		Head: head, MaxNew: c.MaxNew, Anew: c.Anew, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
 	}
 	if !c.Seen.IsZero() {

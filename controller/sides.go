@@ -171,7 +171,16 @@ func (p *Prepared) compare(base *plan.Side, head plan.Side, changed []string) {
 
 // loadFiles reads the definitions of one state; nil reads all.
 func (p *Prepared) loadFiles(ctx context.Context, s State, files []string) (*load.Result, error) {
-	loaded, err := load.Load(ctx, s.FS, load.Options{Settings: s.Config.Settings(), Files: files})
+	opts := load.Options{Settings: s.Config.Settings(), Files: files}
+	if p.MaxNew > 0 && p.Changed != nil && s.Commit == p.Head.Commit {
+		changed, err := p.changes(ctx, &load.Snapshot{})
+		if err != nil {
+			return nil, err
+		}
+		set := setOf(changed)
+		opts.New, opts.MaxNew = func(file string) bool { return set[file] }, p.MaxNew
+	}
+	loaded, err := load.Load(ctx, s.FS, opts)
 	if err != nil {
 		return nil, fmt.Errorf("load the definitions of %s: %w", s.Commit, err)
 	}

@@ -28,7 +28,9 @@ func TestAbuse34ManySavesWithFewDescriptors(t *testing.T) {
 		return
 	}
 	// A file that nobody closes is closed by the garbage collector, some time.
+	// Here that is late.
 	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(256 << 20)
 	r := newRepo(t)
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
 	}
 	prepared, err := controller.PrepareCommits(inner, controller.Commits{
 		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
-		Trust: r.writes(), HeadConfig: r.approved, Anew: r.asked(), Before: r.due(), Seen: seen,
+		Trust: r.writes(), HeadConfig: r.approved, Anew: r.asked(), Before: r.due(), Seen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {
 		return found, err
@@ -116,6 +116,18 @@ func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
 	}
 	found.prepared = prepared
 	return found, nil
+}
+
+// strangersCases are how many cases a head may have in what it changes that may
+// not be run. Planning takes memory for each.
+const strangersCases = 20_000
+
+// maxNew bounds the cases of a head in what it changes, 0 for no bound.
+func (r *Review) maxNew() int64 {
+	if r.trust.Run {
+		return 0
+	}
+	return strangersCases
 }
 
 // writes is what samples of head are stored under.

@@ -19,6 +19,8 @@ type Waiting struct {
 	// compared with the merge base.
 	Known, Refs []string
 	Base        string
+	// Stranger means that nothing of head may be run.
+	Stranger bool
 	// Accepted means that the configuration of head decides for itself, HeadConfig
 	// that it does where base has none.
 	Accepted, HeadConfig bool
@@ -31,7 +33,7 @@ type Waiting struct {
 
 // Waiting is what a turn is asked for.
 func (r *Review) Waiting() Waiting {
-	w := Waiting{Number: r.number, Head: r.head, Known: slices.Clone(r.known), Refs: slices.Clone(r.refs), Base: r.base, Accepted: r.accepted(), HeadConfig: r.approved, Again: r.again}
+	w := Waiting{Number: r.number, Head: r.head, Known: slices.Clone(r.known), Refs: slices.Clone(r.refs), Base: r.base, Stranger: !r.trust.Run, Accepted: r.accepted(), HeadConfig: r.approved, Again: r.again}
 	for _, o := range r.orders.Obeyed {
 		if (o.Verb == reporters.OrderRun || o.Verb == reporters.OrderRerun) && o.At.After(w.Asked) {
 			w.Asked = o.At

@@ -38,7 +38,10 @@ func (s *Server) turn(ctx context.Context, repo *repository, w review.Waiting) (
 		return nil, err
 	}
 	class := slots.Interactive
-	if w.Number == 0 {
+	switch {
+	case w.Stranger:
+		class = slots.Stranger
+	case w.Number == 0:
 		class = slots.Background
 	}
 	free, err := s.slots.Take(ctx, class)

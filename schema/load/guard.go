@@ -30,6 +30,10 @@ type guard struct {
 	most        bounds
 	end         context.CancelCauseFunc
 	read, cases atomic.Int64
+	// new counts the cases of files that are new; isNew may be nil, maxNew 0.
+	new    atomic.Int64
+	isNew  func(file string) bool
+	maxNew int64
 }
 
 // An excess ends a load: there is more than is looked at.
@@ -105,8 +109,11 @@ func (g *guard) ReadFile(name string) ([]byte, error) {
 	return data, err
 }
 
-// count notes cases.
-func (g *guard) count(n int) {
+// count notes the cases of a file.
+func (g *guard) count(file string, n int) {
+	if g.maxNew > 0 && g.isNew != nil && g.isNew(file) && g.new.Add(int64(n)) > g.maxNew {
+		g.end(&excess{"too-many-cases", fmt.Sprintf("the definitions that are new or changed have more than %d cases", g.maxNew)})
+	}
 	if g.cases.Add(int64(n)) > g.most.cases {
 		g.end(&excess{"too-many-cases", fmt.Sprintf("the definitions have more than %d cases", g.most.cases)})
 	}
@@ -120,7 +127,7 @@ func guarded(ctx context.Context, fsys fs.FS, opts Options, load func(context.Co
 	if opts.most != nil {
 		most = *opts.most
 	}
-	res, err := load(inner, &guard{FS: fsys, most: most, end: end})
+	res, err := load(inner, &guard{FS: fsys, most: most, end: end, isNew: opts.New, maxNew: opts.MaxNew})
 	cause := context.Cause(inner)
 	var broken *fault
 	var over *excess

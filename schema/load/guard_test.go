@@ -68,6 +68,24 @@ func TestAbuse26MoreThanIsLookedAt(t *testing.T) {
 	}
 }
 
+// TestAbuse26CasesOfNewFiles: what is new has a bound of its own.
+func TestAbuse26CasesOfNewFiles(t *testing.T) {
+	isNew := func(file string) bool { return strings.HasPrefix(file, "test_definitions/1") } // 11 files
+	for most, want := range map[int64]string{0: "", 11: "", 10: "the definitions that are new or changed have more than 10 cases"} {
+		res, err := Load(t.Context(), greetings(100), Options{Settings: oneFolder, New: isNew, MaxNew: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, p := range res.Problems {
+			got += p.Message
+		}
+		if got != want || want == "" && len(res.Cases) != 100 {
+			t.Errorf("at most %d: %d cases, problems %q; want %q", most, len(res.Cases), got, want)
+		}
+	}
+}
+
 // exhausted is a file system of a process that can open no more files after some.
 type exhausted struct {
 	fstest.MapFS

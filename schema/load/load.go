@@ -55,6 +55,11 @@ type Options struct {
 	// keeps neither.
 	Note func(*schema.Case) string
 
+	// New says which files are new or changed; nil says none. MaxNew bounds the
+	// cases that they have together, 0 for no bound but that of all cases.
+	New    func(file string) bool
+	MaxNew int64
+
 	evaluations *cuefile.Budget // of tests; nil for a new one
 	most        *bounds         // of tests; nil for defaultBounds
 }
@@ -250,7 +255,7 @@ func ofDomain(d domain.Definition) Definition {
 // finish adds to the cases of a definition what other files say of them, and
 // takes notes of them before they are made brief. It returns what else is wrong.
 func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Problem, keep func(*schema.Case) *schema.Case) []schema.Problem {
-	l.fsys.count(len(def.Cases))
+	l.fsys.count(def.File, len(def.Cases))
 	found := l.addChecks(src, def, schema.HasErrors(problems))
 	if l.opts.Note != nil {
 		for _, c := range def.Cases {

@@ -25,10 +25,12 @@ roles: {judge: judge}
 // A place is a repository with pull requests at a forge.
 type place struct {
 	*stage
-	forge *forgetest.Forge
-	dir   string // of the repository
-	base  string
-	heads []head
+	// forge is asked by jobs, and second by the server, which must not find what a
+	// job has written.
+	forge, second *forgetest.Forge
+	dir           string // of the repository
+	base          string
+	heads         []head
 }
 
 // A head is a pull request.
@@ -43,12 +45,14 @@ type head struct {
 
 // newPlace makes the repository, with a blob of so many zeros for some heads.
 func newPlace(s *stage, blob int64) *place {
-	p := &place{stage: s, forge: forgetest.New(s), dir: filepath.Join(s.dir, "origin")}
+	p := &place{stage: s, forge: forgetest.New(s), second: forgetest.New(s), dir: filepath.Join(s.dir, "origin")}
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		p.Fatal(err)
 	}
-	p.forge.SetPermission("maintainer", "write")
-	p.forge.SetPermission(stranger, "read")
+	for _, forge := range p.forges() {
+		forge.SetPermission("maintainer", "write")
+		forge.SetPermission(stranger, "read")
+	}
 	gittest.Run(p, p.dir, "init", "-q", "-b", "main")
 	p.base = gittest.Commit(p, p.dir, map[string]string{"gavel.yaml": configuration, "test_definitions/a.json": definition})
 	// A large file in the history of a repository is no reason to refuse it.
@@ -59,9 +63,14 @@ func newPlace(s *stage, blob int64) *place {
 	p.blobs(blob)
 	p.others()
 	p.add(head{name: "harmless", green: true}, "100644 blob "+p.blob(definition)+"\ttest_definitions/b.json")
-	p.forge.CloneURL = gittest.Backend(p, p.dir)
+	url := gittest.Backend(p, p.dir)
+	for _, forge := range p.forges() {
+		forge.CloneURL = url
+	}
 	return p
 }
+
+func (p *place) forges() []*forgetest.Forge { return []*forgetest.Forge{p.forge, p.second} }
 
 func (p *place) blob(text string) string {
 	return gittest.Blob(p, p.dir, strings.NewReader(text))
@@ -78,7 +87,9 @@ func (p *place) add(h head, entries ...string) {
 		pull.Author, pull.HeadRepo = stranger, stranger+"/demo"
 	}
 	gittest.Run(p, p.dir, "update-ref", fmt.Sprintf("refs/pull/%d/head", h.number), h.sha)
-	p.forge.AddPull(pull)
+	for _, forge := range p.forges() {
+		forge.AddPull(pull)
+	}
 	p.heads = append(p.heads, h)
 }
 
@@ -92,7 +103,7 @@ func (p *place) bombs() {
 	p.add(head{name: "10^10 definitions", job: true, words: bound}, bomb(10, 10, ".json")+"\ttest_definitions/bomb")
 	p.add(head{name: "10^10 other files", job: true, words: bound}, bomb(10, 10, ".txt")+"\tdocs/bomb")
 	p.add(head{name: "300 folders deep", words: "nested more than 64 deep"}, bomb(300, 1, ".json")+"\ttest_definitions/deep")
-	p.add(head{name: "27,000 definitions of one blob"}, bomb(3, 30, ".json")+"\ttest_definitions/bomb")
+	p.add(head{name: "195,000 definitions of one blob"}, bomb(3, 58, ".json")+"\ttest_definitions/bomb")
 }
 
 // blobs are heads with one that is large once it is inflated.
@@ -105,6 +116,12 @@ func (p *place) blobs(size int64) {
 // others are heads that take long to read.
 func (p *place) others() {
 	pattern := strings.Repeat("**/*a*/", 30) + "*.json\n"
+	var lines strings.Builder
+	for i := range 2500 {
+		fmt.Fprintf(&lines, `{"id": "%d", "expected_outcome": "x", "input_messages": [{"role": "user", "content": "y"}]}`+"\n", i)
+	}
+	suites := gittest.Bomb{Levels: 2, Names: 14, Extension: ".jsonl", Blob: p.blob(lines.String())}
+	p.add(head{name: "490,000 cases", words: "more than 20000 cases"}, "040000 tree "+suites.Store(p, p.dir)+"\ttest_definitions/suites")
 	deep := p.blob("{}")
 	p.add(head{name: "globs with many **"},
 		"100644 blob "+p.blob(strings.Repeat(pattern, 200))+"\t.gavelignore",

@@ -13,8 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -55,18 +53,16 @@ func (t *trial) job(ctx context.Context, h head) error {
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 0 || exit.ExitCode() > 2) {
 		return fmt.Errorf("gavel pr of %s: %w: %s", h.name, err, out)
 	}
-	// Linux counts in KiB.
-	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
-	return errors.Join(t.measured("gavel pr: "+h.name, time.Since(start), peak), t.said(h))
+	return errors.Join(t.measured("gavel pr: "+h.name, time.Since(start), tookOf(cmd.ProcessState)), said(t.place.forge, h))
 }
 
-// said checks what stands at the forge of a head.
-func (t *trial) said(h head) error {
+// said checks what is at a forge about a head.
+func said(forge *forgetest.Forge, h head) error {
 	states := map[string]string{}
-	for _, s := range t.place.forge.Statuses(h.sha) {
+	for _, s := range forge.Statuses(h.sha) {
 		states[s.Context] = s.State
 	}
-	comments := t.place.forge.Comments(h.number)
+	comments := forge.Comments(h.number)
 	switch {
 	case len(comments) != 1:
 		return fmt.Errorf("%s has %d comments", h.name, len(comments))
@@ -91,7 +87,7 @@ webhook: {secret_env: HOOK}
 credentials: {bot: {token_env: GITHUB_TOKEN}}
 repositories: [{name: %s, forge: %s, credential: bot}]
 deadline: 10m
-`, filepath.Join(t.dir, "data"), forgetest.Repository, t.place.forge.URL)
+`, filepath.Join(t.dir, "data"), forgetest.Repository, t.place.second.URL)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
@@ -135,7 +131,7 @@ func (t *trial) besiege(ctx context.Context, log *journal, ended <-chan error) e
 	for {
 		var open error
 		for _, h := range t.place.heads {
-			open = cmp.Or(open, t.said(h))
+			open = cmp.Or(open, said(t.place.second, h))
 		}
 		if open == nil {
 			return nil
@@ -221,20 +217,4 @@ func (j *journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
-}
-
-var high = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
-
-// peakOf is the most memory that a process took so far.
-func peakOf(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	found := high.FindSubmatch(status)
-	if found == nil {
-		return 0, fmt.Errorf("the system does not tell the memory of process %d", pid)
-	}
-	kib, err := strconv.ParseInt(string(found[1]), 10, 64)
-	return kib << 10, err
 }

@@ -16,32 +16,36 @@ type Slots struct {
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	waiting      []*slot // the oldest first
-	busy, behind int     // those that are taken, and of these those in the background
+	waiting []*slot       // the oldest first
+	busy    int           // those that are taken
+	of      map[Class]int // and of these those of a class
 }
 
 // A slot is one that is taken or waited for.
 type slot struct {
-	behind bool          // of the background, which waits for all others
+	class  Class
 	begins chan struct{} // closed when it is taken
 }
 
 // A Class says who waits for a commit.
 type Class int
 
-// The classes: of people, or of nobody in particular.
+// The classes: of people who may write, of nobody in particular, and of a
+// stranger. One stranger's commit has a slot at a time: what the bounds allow to
+// each is then no more for many at once.
 const (
 	Interactive Class = iota
 	Background
+	Stranger
 )
 
 // New gives so many slots.
-func New(most int) *Slots { return &Slots{most: most} }
+func New(most int) *Slots { return &Slots{most: most, of: map[Class]int{}} }
 
 // Take waits for a slot, or until ctx ends. Those in the background leave one to
 // the others where there are several.
 func (t *Slots) Take(ctx context.Context, c Class) (end func(), err error) {
-	mine := &slot{c == Background, make(chan struct{})}
+	mine := &slot{c, make(chan struct{})}
 	t.mu.Lock()
 	t.waiting = append(t.waiting, mine)
 	t.grant()
@@ -68,20 +72,23 @@ func (t *Slots) end(mine *slot) {
 
 func (t *Slots) count(mine *slot, n int) {
 	t.busy += n
-	if mine.behind {
-		t.behind += n
-	}
+	t.of[mine.class] += n
 }
 
 // grant gives out the slots that are free.
 func (t *Slots) grant() {
 	for t.busy < t.most && len(t.waiting) > 0 {
-		i := slices.IndexFunc(t.waiting, func(w *slot) bool { return !w.behind })
-		if i < 0 && t.behind >= max(1, t.most-1) {
+		i := slices.IndexFunc(t.waiting, func(w *slot) bool {
+			return w.class == Interactive || w.class == Stranger && t.of[Stranger] == 0
+		})
+		if i < 0 && t.of[Background] < max(1, t.most-1) {
+			i = slices.IndexFunc(t.waiting, func(w *slot) bool { return w.class == Background })
+		}
+		if i < 0 {
 			return
 		}
-		next := t.waiting[max(0, i)]
-		t.waiting = slices.Delete(t.waiting, max(0, i), max(0, i)+1)
+		next := t.waiting[i]
+		t.waiting = slices.Delete(t.waiting, i, i+1)
 		t.count(next, 1)
 		close(next.begins)
 	}
