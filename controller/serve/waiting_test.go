@@ -26,6 +26,7 @@ func TestEveryHeadIsPendingAtOnce(t *testing.T) {
 		at(number, commit)
 		says(commit, "pending pending")
 	}
+	w.until(3) // the sweep that a poll asks for ends
 	if waiting, running := w.server.Depth(); waiting != 2 || running != 1 {
 		t.Errorf("%d wait and %d run, want 2 and 1", waiting, running)
 	}
