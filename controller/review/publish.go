@@ -50,16 +50,21 @@ func (r *Review) publish(ctx, late context.Context, report *reporters.Report, wa
 	}
 	left := slices.DeleteFunc(r.postings(late, report), func(p posting) bool { return p.isComment() && !wanted })
 	var refused []error
-	err = r.Retry.Do(ctx, func() error {
+	// try posts what is left, once, and gives what the forge was away for.
+	try := func(statusesFirst func(posting) bool) error {
 		var again []posting
 		var errs []error
-		for _, p := range left {
+		for i, p := range left {
 			// What the outbox does not have any more was written before; somebody
 			// may have deleted it since.
 			err := r.post(late, p, waiting[p.destination()], r.Text(report))
 			switch {
 			case forge.Transient(err):
 				again, errs = append(again, p), append(errs, err)
+				if statusesFirst(p) {
+					left = append(again, left[i+1:]...)
+					return errors.Join(errs...)
+				}
 				continue
 			case err != nil:
 				refused = append(refused, err)
@@ -68,7 +73,12 @@ func (r *Review) publish(ctx, late context.Context, report *reporters.Report, wa
 		}
 		left = again
 		return errors.Join(errs...)
-	})
+	}
+	err = r.Retry.Do(ctx, func() error { return try(func(p posting) bool { return p.Status != nil }) })
+	if err != nil && ctx.Err() == nil {
+		// The statuses alone may be what the forge does not take.
+		err = try(func(posting) bool { return false })
+	}
 	for _, p := range left {
 		delete(waiting, p.destination())
 	}
