@@ -3,6 +3,7 @@ package terminal
 import (
 	"bytes"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,20 +51,42 @@ func TestBar(t *testing.T) {
 	}
 }
 
+// A log is written by one goroutine and read by another.
+type log struct {
+	mu   sync.Mutex
+	text []byte // guarded by mu
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	return len(p), nil
+}
+
+// take returns what was written since the last time.
+func (l *log) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := string(l.text)
+	l.text = nil
+	return text
+}
+
 // TestLines: where there is no terminal a line tells every ten seconds how far
 // the run is, whether or not a case ended, and none follows its end.
 func TestLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out log
 		bar := NewBar(&out)
 		for range 2 { // a Bar serves several runs
-			out.Reset()
+			out.take()
 			bar.Show(Step{"head", 0, 1200, ""})
 			time.Sleep(9 * time.Second)
 			bar.Show(Step{"head", 1, 1200, verdict.Pass})
 			synctest.Wait()
-			if out.Len() > 0 {
-				t.Errorf("%q is written within ten seconds", &out)
+			if early := out.take(); early != "" {
+				t.Errorf("%q is written within ten seconds", early)
 			}
 			time.Sleep(12 * time.Second)
 			bar.Show(Step{"base", 1200, 1200, verdict.Fail})
@@ -74,8 +97,8 @@ func TestLines(t *testing.T) {
 		want := "head: 1 of 1,200 cases done after 10 s: 2 passed, 1 failed, 0 errors\n" +
 			"head: 1 of 1,200 cases done after 20 s: 2 passed, 1 failed, 0 errors\n" +
 			"base: 1,200 of 1,200 cases done after 30 s: 2 passed, 2 failed, 0 errors\n"
-		if out.String() != want {
-			t.Errorf("%s, want\n%s", &out, want)
+		if got := out.take(); got != want {
+			t.Errorf("got\n%s, want\n%s", got, want)
 		}
 	})
 }
