@@ -64,7 +64,7 @@ func TestAnUnknownVersionIsAskedAgain(t *testing.T) {
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
 	p.asks("run --base HEAD~1", "hello, briefly")
 	p.asks("run --base HEAD~1", "hello, briefly")
-	// The rubric alone is no reason to believe an answer of yesterday.
+	// An answer of yesterday is not believed because the rubric alone changed.
 	p.commit(map[string]string{casePath("hello"): strings.Replace(caseOf("hello", "briefly"), `["yes"]`, `["YES"]`, 1)})
 	p.asks("run --base HEAD~1", "hello, briefly")
 }
@@ -107,7 +107,7 @@ func TestARunThatWasBrokenOff(t *testing.T) {
 	p.asks("run", "hello, kindly", "thanks, kindly")
 }
 
-// TestABudgetThatEnds is no end of the look: the next run goes on behind it.
+// TestABudgetThatEnds does not end the look: the next run continues it.
 func TestABudgetThatEnds(t *testing.T) {
 	p := newProject(t)
 	p.deploy("")

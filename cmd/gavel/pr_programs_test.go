@@ -187,7 +187,7 @@ func TestImpliedInputsAreTheProgram(t *testing.T) {
 		gate   string
 		said   string
 	}{
-		{"a file beside it", map[string]string{"agent/words.sh": words}, "undetermined", "agent/words.sh is changed here"},
+		{"a file next to it", map[string]string{"agent/words.sh": words}, "undetermined", "agent/words.sh is changed here"},
 		{"one that head ignores", map[string]string{"agent/words.sh": words, ".gavelignore": "agent/words.sh\n"}, "undetermined", "agent/words.sh is changed here"},
 		{"a file elsewhere", map[string]string{"undeclared.sh": "more='undeclared of head'\n"}, "pass", ""},
 	} {

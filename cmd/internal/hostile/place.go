@@ -55,7 +55,7 @@ func newPlace(s *stage, blob int64) *place {
 	}
 	gittest.Run(p, p.dir, "init", "-q", "-b", "main")
 	p.base = gittest.Commit(p, p.dir, map[string]string{"gavel.yaml": configuration, "test_definitions/a.json": definition})
-	// A large file in the history of a repository is no reason to refuse it.
+	// A repository with a large file in its history is accepted.
 	asset := gittest.Zeros(p, p.dir, 300<<20)
 	p.base = gittest.Graft(p, p.dir, p.base, "100644 blob "+asset+"\tassets/film.bin")
 	gittest.Run(p, p.dir, "update-ref", "refs/heads/main", p.base)

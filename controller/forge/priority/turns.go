@@ -16,8 +16,8 @@ type (
 	finishesKey struct{}
 )
 
-// With gives a context for writes of that worth. Without it a write has that of a
-// comment which was asked for now.
+// With gives a context for writes of that worth. Without it, a write has the worth of a
+// comment that was asked for at this moment.
 func With(ctx context.Context, w Write) context.Context {
 	return context.WithValue(ctx, writeKey{}, w)
 }
@@ -29,7 +29,7 @@ func Finishing(ctx, sent context.Context) context.Context {
 	return context.WithValue(ctx, finishesKey{}, sent)
 }
 
-// Of is the write that is asked for now with a context, see [With].
+// Of returns the write that a context asks for at this moment, see [With].
 func Of(ctx context.Context, now time.Time) Write {
 	write, ok := ctx.Value(writeKey{}).(Write)
 	if !ok {
