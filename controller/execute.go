@@ -21,7 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/run/purse"
+	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -70,7 +70,7 @@ type Execution struct {
 	// Orders are what people asked for and get.
 	Orders []reporters.Order
 
-	purse *purse.Purse // of both sides, see Prepared.purse
+	budget *budget.Budget // of both sides, see Prepared.budget
 }
 
 // Progress tells how many cases are done.
@@ -175,7 +175,7 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 	head := slices.DeleteFunc(p.headJobs(), p.without(in.Head))
 	base := slices.DeleteFunc(p.baseJobs(in.Base), p.without(in.Head))
 	p.need(head, base)
-	e.purse = p.purse()
+	e.budget = p.budget()
 	if e.Breakers == nil {
 		e.Breakers = &limit.Breakers{}
 	}
@@ -343,7 +343,7 @@ func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job
 	}
 	outcomes, err := run.Run(ctx, run.Config{
 		Ledger: p.Ledger, Trust: p.trust(s), Programs: programs, Targets: targets, Roles: s.Config.Roles.Targets(),
-		Purse: e.purse, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control,
+		Budget: e.budget, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control,
 		Breakers: e.Breakers, Now: p.Now,
 	}, jobs)
 	for _, o := range outcomes {

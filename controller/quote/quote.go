@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/purse"
+	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -146,7 +146,7 @@ func (e *estimator) add(q *Quote, name string, n int, characters int64) {
 	}
 	q.Tokens += int64(n) * one.Tokens
 	q.USD += float64(n) * one.USD
-	slack := purse.Most(t, characters).Rest(one)
+	slack := budget.UpperBound(t, characters).Rest(one)
 	q.slack = ledger.Amount{Tokens: max(q.slack.Tokens, slack.Tokens), USD: max(q.slack.USD, slack.USD)}
 }
 
@@ -163,9 +163,9 @@ func (e *estimator) said() int64 {
 }
 
 // Need is the quote as a budget sees it.
-func (q *Quote) Need() purse.Need {
+func (q *Quote) Need() budget.Need {
 	likely := ledger.Amount{Calls: int64(q.Calls), Tokens: q.Tokens, USD: q.USD}
-	n := purse.Need{Likely: likely, Peak: likely.Plus(q.slack)}
+	n := budget.Need{Likely: likely, Peak: likely.Plus(q.slack)}
 	n.Least = n.Peak
 	if least := q.least; least != nil {
 		n.Least = ledger.Amount{Calls: int64(least.Calls), Tokens: least.Tokens, USD: least.USD}.Plus(least.slack)

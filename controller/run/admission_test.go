@@ -11,15 +11,15 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/purse"
+	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // needs is what every case of a bench takes: so many calls, and at least least.
-func needs(likely, least int64) purse.Need {
-	return purse.Need{
+func needs(likely, least int64) budget.Need {
+	return budget.Need{
 		Likely: ledger.Amount{Calls: likely}, Peak: ledger.Amount{Calls: likely}, Least: ledger.Amount{Calls: least},
 	}
 }
@@ -57,7 +57,7 @@ func judged(t *testing.T, s *script, outcomes []run.Outcome) string {
 func TestASmallBudgetFinishesCasesInOrder(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limit, samples int64
-		need           purse.Need
+		need           budget.Need
 		want, why      string
 	}{
 		"two of six":          {limit: 5, samples: 2, need: needs(2, 2), want: "ab", why: "does not suffice: 1 is left, and the case takes at least 2"},
@@ -94,7 +94,7 @@ func TestTokensOfWholeCases(t *testing.T) {
 	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("800")}
 	limit := int64(2000)
 	b.budget.Tokens = &limit
-	b.need = purse.Need{
+	b.need = budget.Need{
 		Likely: ledger.Amount{Calls: 3, Tokens: 300}, Peak: ledger.Amount{Calls: 3, Tokens: 1200}, Least: ledger.Amount{Calls: 3, Tokens: 1200},
 	}
 	s := &script{answer: costs(60, 40)}

@@ -7,14 +7,14 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/run/purse"
+	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// paid tells a fault of the ledger in what the purse says.
+// paid tells a fault of the ledger in what the budget says.
 func paid(ctx context.Context, err error) error {
-	var short *purse.Shortage
+	var short *budget.Shortage
 	if err == nil || errors.As(err, &short) || ctx.Err() != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func atPrice(u verdict.Usage, price *config.Price) verdict.Usage {
 
 // refused notes that the job, or a call of it, was not allowed.
 func (w *work) refused(err error) {
-	var short *purse.Shortage
+	var short *budget.Shortage
 	var down *limit.Down
 	why := ""
 	switch {

@@ -90,7 +90,7 @@ func TestATimeoutIsSpent(t *testing.T) {
 	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("900")}
 	limit := int64(1500)
 	b.budget.Tokens = &limit
-	b.purse = b.open()
+	b.shared = b.open()
 	c := greeting("slow")
 	c.Policy.Timeout = time.Nanosecond
 	b.run(t.Context(), t, slowTarget{}, c)
@@ -101,8 +101,8 @@ func TestATimeoutIsSpent(t *testing.T) {
 	}
 
 	// What a provider refuses takes no tokens.
-	b.purse = nil
-	b.purse = b.open()
+	b.shared = nil
+	b.shared = b.open()
 	refuses := &script{answer: func(int, target.Request) (target.Reply, error) {
 		return target.Reply{}, &target.Error{Target: "bot", Status: 400, Message: "400"}
 	}}

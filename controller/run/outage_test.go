@@ -117,7 +117,7 @@ func (b *bench) during(t *testing.T, p *provider) []run.Outcome {
 		jobs = append(jobs, run.Job{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &env)})
 	}
 	out, err := run.Run(t.Context(), run.Config{
-		Ledger: b.book, Trust: operator, Roles: roles, Targets: p.models(), Purse: b.open(),
+		Ledger: b.book, Trust: operator, Roles: roles, Targets: p.models(), Budget: b.open(),
 		Jitter: func() float64 { return 1 }, Sleep: func(context.Context, time.Duration) error { return nil },
 	}, jobs)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/run/purse"
+	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -34,7 +34,7 @@ type Job struct {
 	Scope ledger.Scope
 	// Need is what has to be left of a budget for the case to be begun; a case
 	// without one is begun in any case.
-	Need purse.Need
+	Need budget.Need
 }
 
 // A Target is an opened target with its configuration.
@@ -54,8 +54,8 @@ type Config struct {
 	// Programs runs the programs that cases are judged by. Defaults to none:
 	// a case that needs one is an error.
 	Programs evalcase.Programs
-	// Purse is what calls are paid from. Defaults to one without limits.
-	Purse *purse.Purse
+	// Budget is what calls are paid from. Defaults to one without limits.
+	Budget *budget.Budget
 	// Revision is the commit that a deployed agent must name where its target
 	// asks for that; empty for a working tree.
 	Revision string

@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/purse"
+	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -70,8 +70,8 @@ type bench struct {
 
 	budget   config.Budget
 	pull     int
-	need     purse.Need // of every case
-	purse    *purse.Purse
+	need     budget.Need // of every case
+	shared   *budget.Budget
 	control  *run.Control
 	revision string
 	// clock stands still but for what is slept.
@@ -130,12 +130,12 @@ func (b *bench) now() func() time.Time {
 	return func() time.Time { return b.clock }
 }
 
-// open is the purse that the bench was given, or a new one for every run.
-func (b *bench) open() *purse.Purse {
-	if b.purse != nil {
-		return b.purse
+// open is the budget that the bench was given, or a new one for every run.
+func (b *bench) open() *budget.Budget {
+	if b.shared != nil {
+		return b.shared
 	}
-	return purse.New(purse.Means{Budget: b.budget, Repository: "o/r", PullRequest: b.pull, Now: b.now()})
+	return budget.New(budget.Config{Budget: b.budget, Repository: "o/r", PullRequest: b.pull, Now: b.now()})
 }
 
 func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases ...*schema.Case) []run.Outcome {
@@ -150,7 +150,7 @@ func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases .
 	}
 	out, err := run.Run(ctx, run.Config{
 		Ledger: b.book, Trust: operator, Targets: map[string]run.Target{"bot": {Target: t, Config: b.cfg}},
-		Purse: b.open(), Control: b.control, Revision: b.revision, Now: b.now(), Jitter: func() float64 { return 1 },
+		Budget: b.open(), Control: b.control, Revision: b.revision, Now: b.now(), Jitter: func() float64 { return 1 },
 		Sleep: func(_ context.Context, d time.Duration) error {
 			b.slept = append(b.slept, d)
 			b.clock = b.clock.Add(d)

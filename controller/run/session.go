@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/run/purse"
+	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -48,8 +48,8 @@ func (r *runner) applyDefaults() {
 	if r.Breakers == nil {
 		r.Breakers = &limit.Breakers{}
 	}
-	if r.Purse == nil {
-		r.Purse = purse.New(purse.Means{})
+	if r.Budget == nil {
+		r.Budget = budget.New(budget.Config{})
 	}
 	if r.Scrub == nil {
 		r.Scrub = func(s string) string { return s }

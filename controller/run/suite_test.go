@@ -179,7 +179,7 @@ func judgeSuite(t *testing.T, id string, said stated) (result, sent string) {
 		name = c.Target
 	}
 	out, err := run.Run(t.Context(), run.Config{
-		Ledger: bench.book, Trust: operator, Roles: map[schema.Role]string{schema.Judge: "judge"}, Purse: bench.open(),
+		Ledger: bench.book, Trust: operator, Roles: map[schema.Role]string{schema.Judge: "judge"}, Budget: bench.open(),
 		Targets: map[string]run.Target{
 			name:    at(name, func(string) string { return said.answer }),
 			"judge": at("judge", func(string) string { return said.judge }),
@@ -226,7 +226,7 @@ func TestCostIsMeasuredAtThePriceOfNow(t *testing.T) {
 	} {
 		name := fmt.Sprint(tt.price)
 		out, err := run.Run(t.Context(), run.Config{
-			Ledger: bench.book, Trust: operator, Purse: bench.open(),
+			Ledger: bench.book, Trust: operator, Budget: bench.open(),
 			Targets: map[string]run.Target{
 				"bot":   {Target: bot, Config: config.Target{Name: "bot", Concurrency: 1, Price: tt.price}},
 				"large": {Target: large, Config: config.Target{Name: "large", Concurrency: 1}},

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/run/purse"
+	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -20,7 +20,7 @@ type work struct {
 	job   Job
 	place place
 	lease *ledger.Lease // see hold
-	claim *purse.Claim  // see admit
+	claim *budget.Claim  // see admit
 	// attempts are those that were begun; all but the last have ended.
 	attempts []*series
 	rival    *series // nil where nothing is compared
@@ -78,20 +78,20 @@ func (w *work) attemptAll(ctx context.Context) error {
 // admit waits for the case's turn and lets it in as far as the budget goes.
 func (w *work) admit(ctx context.Context) (err error) {
 	defer w.place.pass()
-	if w.Purse.Limited() {
+	if w.Budget.Limited() {
 		select {
 		case <-w.place.ahead:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	w.claim, err = w.Purse.Admit(ctx, w.lease, w.job.Need)
+	w.claim, err = w.Budget.Admit(ctx, w.lease, w.job.Need)
 	return err
 }
 
 // keptOut is the outcome of a case that was not let in.
 func (w *work) keptOut(err error) (Outcome, error) {
-	var short *purse.Shortage
+	var short *budget.Shortage
 	if !errors.As(err, &short) {
 		return Outcome{}, err
 	}

@@ -1,4 +1,4 @@
-package purse
+package budget
 
 import (
 	"fmt"
@@ -78,14 +78,14 @@ func shared(accounts []ledger.Account, on *ledger.Shortage, more ledger.Amount) 
 }
 
 // accounts are those of the limits that several runs share.
-func (p *Purse) accounts() []ledger.Account {
+func (b *Budget) accounts() []ledger.Account {
 	var out []ledger.Account
 	open := func(name string, l config.Limits) {
 		if l != (config.Limits{}) {
 			out = append(out, ledger.Account{Name: name, Calls: l.Calls, Tokens: l.Tokens, USD: l.USD})
 		}
 	}
-	m := p.means
+	m := b.cfg
 	if m.PullRequest != 0 {
 		open(fmt.Sprintf("pull request %s#%d", m.Repository, m.PullRequest), m.Budget.PullRequest)
 	}

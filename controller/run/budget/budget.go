@@ -1,11 +1,10 @@
-// Package purse holds what runs may spend, and lets cases and calls have it
-// only as far as it suffices.
+// Package budget enforces what runs may spend, on cases and on their calls.
 //
-// A case is let in by [Purse.Admit] with a claim of what it is likely to take,
-// so that a small budget finishes some cases rather than beginning all. Each of
-// its calls is then paid with [Claim.Reserve] before it and [Claim.Settle]
-// after it.
-package purse
+// [Budget.Admit] lets a case in with a claim of what the case is likely to take,
+// so that a small budget finishes some cases instead of beginning all of them.
+// Each of its calls is then paid with [Claim.Reserve] before it and
+// [Claim.Settle] after it.
+package budget
 
 import (
 	"context"
@@ -17,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// Means say what a run may spend, and where that is counted.
-type Means struct {
+// A Config says what a run may spend, and where that is counted.
+type Config struct {
 	Budget config.Budget
 	// Repository and PullRequest name the accounts that several runs share in
 	// the ledger; 0 is no pull request.
@@ -28,12 +27,12 @@ type Means struct {
 	Now func() time.Time
 }
 
-// A Purse is what calls are paid from. Before a call the most that it may take
-// is reserved, and afterwards what it took is put in the place of that, so that
-// no limit is passed but by a reply that is larger than any before. Several
-// runs may share a Purse, one after the other.
-type Purse struct {
-	means Means
+// A Budget is what calls are paid from. Before a call the most that it may take
+// is reserved, and afterwards what the call took replaces the reservation. A
+// limit is passed only by a reply that is larger than any before it. Several
+// runs may share a Budget, one after the other.
+type Budget struct {
+	cfg Config
 	// spending lets one at a time see what is left and take of it.
 	spending sync.Mutex
 
@@ -50,21 +49,21 @@ type Purse struct {
 	changed  chan struct{}
 }
 
-// New opens a purse that nothing was spent from in this run.
-func New(m Means) *Purse {
-	if m.Now == nil {
-		m.Now = time.Now
+// New returns a Budget from which nothing was spent yet in this run.
+func New(cfg Config) *Budget {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
-	return &Purse{means: m, largest: map[string]int64{}, changed: make(chan struct{})}
+	return &Budget{cfg: cfg, largest: map[string]int64{}, changed: make(chan struct{})}
 }
 
 // Limited reports whether there is a limit at all.
-func (p *Purse) Limited() bool {
-	b := p.means.Budget
-	return b.Limits != (config.Limits{}) || b.Day != (config.Limits{}) || b.PullRequest != (config.Limits{})
+func (b *Budget) Limited() bool {
+	c, none := b.cfg.Budget, config.Limits{}
+	return c.Limits != none || c.Day != none || c.PullRequest != none
 }
 
-// Need is what a case takes as far as can be told before.
+// A Need is what a case is expected to take, before it has begun.
 type Need struct {
 	// Likely is what it is expected to take in all.
 	Likely ledger.Amount
@@ -79,10 +78,10 @@ type Need struct {
 // A Claim is what a case that was let in is likely to take still. The calls of
 // cases that were let in later leave it alone.
 type Claim struct {
-	purse *Purse
-	lease *ledger.Lease
+	budget *Budget
+	lease  *ledger.Lease
 	// likely is what was claimed; used is what was spent of it or is reserved,
-	// and guarded by purse.mu.
+	// and guarded by budget.mu.
 	likely, used ledger.Amount
 }
 
@@ -92,28 +91,28 @@ type Claim struct {
 // waits for what they leave over. A case that is alone is let in where what is
 // left may suffice, so that a guess that is too high does not keep it out for
 // good. The caller must call Done.
-func (p *Purse) Admit(ctx context.Context, lease *ledger.Lease, need Need) (*Claim, error) {
-	c := &Claim{purse: p, lease: lease, likely: need.Likely}
-	if !p.Limited() || need.Likely.Calls == 0 {
+func (b *Budget) Admit(ctx context.Context, lease *ledger.Lease, need Need) (*Claim, error) {
+	c := &Claim{budget: b, lease: lease, likely: need.Likely}
+	if !b.Limited() || need.Likely.Calls == 0 {
 		return c, nil
 	}
-	err := p.until(ctx, func() (*Shortage, error) {
-		short, err := p.admit(ctx, c, need.Peak)
+	err := b.until(ctx, func() (*Shortage, error) {
+		short, err := b.admit(ctx, c, need.Peak)
 		if err != nil || short == nil || short.waits {
 			return short, err
 		}
-		return p.admit(ctx, c, need.Least)
+		return b.admit(ctx, c, need.Least)
 	})
 	return c, err
 }
 
 // admit lets a case in if what is left has peak in it.
-func (p *Purse) admit(ctx context.Context, c *Claim, peak ledger.Amount) (*Shortage, error) {
-	p.mu.Lock()
-	short := exceeds(p.means.Budget.Limits, p.taken.Plus(p.ahead(c)), peak)
-	waits := len(p.claims) > 0
-	p.mu.Unlock()
-	accounts := p.accounts()
+func (b *Budget) admit(ctx context.Context, c *Claim, peak ledger.Amount) (*Shortage, error) {
+	b.mu.Lock()
+	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(b.ahead(c)), peak)
+	waits := len(b.claims) > 0
+	b.mu.Unlock()
+	accounts := b.accounts()
 	if short == nil && len(accounts) > 0 {
 		on, err := c.lease.Claim(ctx, accounts, c.likely, peak)
 		if err != nil {
@@ -125,35 +124,35 @@ func (p *Purse) admit(ctx context.Context, c *Claim, peak ledger.Amount) (*Short
 		short.who, short.waits = "case takes at least", short.elsewhere || waits
 		return short, nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.claims = append(p.claims, c)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.claims = append(b.claims, c)
 	return nil, nil
 }
 
 // Done ends a case: what it did not take is left to the others. On the
 // accounts that are shared the claim ends with the lease.
 func (c *Claim) Done() {
-	p := c.purse
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if i := slices.Index(p.claims, c); i >= 0 {
-		p.claims = slices.Delete(p.claims, i, i+1)
+	b := c.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i := slices.Index(b.claims, c); i >= 0 {
+		b.claims = slices.Delete(b.claims, i, i+1)
 	}
-	p.wake()
+	b.wake()
 }
 
 // wake has everybody look again who waits. The caller holds mu.
-func (p *Purse) wake() {
-	close(p.changed)
-	p.changed = make(chan struct{})
+func (b *Budget) wake() {
+	close(b.changed)
+	b.changed = make(chan struct{})
 }
 
 // ahead is what the cases may still take that were let in before one. The
 // caller holds mu.
-func (p *Purse) ahead(c *Claim) ledger.Amount {
+func (b *Budget) ahead(c *Claim) ledger.Amount {
 	var sum ledger.Amount
-	for _, other := range p.claims {
+	for _, other := range b.claims {
 		if other == c {
 			break
 		}
@@ -169,7 +168,7 @@ func (c *Claim) rest() ledger.Amount { return c.likely.Rest(c.used) }
 // holds mu.
 func (c *Claim) take(a ledger.Amount) {
 	c.used = c.used.Plus(a)
-	c.purse.taken = c.purse.taken.Plus(a)
+	c.budget.taken = c.budget.taken.Plus(a)
 }
 
 const (
@@ -181,14 +180,14 @@ const (
 
 // until tries until it succeeds, for as long as what is short may still come
 // free.
-func (p *Purse) until(ctx context.Context, try func() (*Shortage, error)) error {
+func (b *Budget) until(ctx context.Context, try func() (*Shortage, error)) error {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		p.mu.Lock()
-		changed := p.changed
-		p.mu.Unlock()
-		p.spending.Lock()
+		b.mu.Lock()
+		changed := b.changed
+		b.mu.Unlock()
+		b.spending.Lock()
 		short, err := try()
-		p.spending.Unlock()
+		b.spending.Unlock()
 		switch {
 		case err != nil:
 			return err

@@ -1,0 +1,117 @@
+package budget
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/target"
+)
+
+// usualOutput is taken for the most tokens that a reply has where its target
+// sets no max_tokens and has not written more before.
+const usualOutput = 4096
+
+// A Reservation is what is set aside for one call.
+type Reservation struct {
+	// Amount is the most that the call may take.
+	Amount   ledger.Amount
+	accounts []ledger.Account
+}
+
+// Reserve allows one more call of the case, or says which limit the call may
+// pass: the error is a [*Shortage], else ctx's or the ledger's. While other calls
+// run, or cases that were let in before, it waits for what they leave over. The
+// caller must call Settle.
+func (c *Claim) Reserve(ctx context.Context, t config.Target, req target.Request) (Reservation, error) {
+	var r Reservation
+	err := c.budget.until(ctx, func() (*Shortage, error) {
+		var short *Shortage
+		var err error
+		r, short, err = c.reserve(ctx, t, req)
+		return short, err
+	})
+	return r, err
+}
+
+func (c *Claim) reserve(ctx context.Context, t config.Target, req target.Request) (Reservation, *Shortage, error) {
+	b := c.budget
+	b.mu.Lock()
+	r := Reservation{upperBound(t, int64(bytesOf(req)), b.largest[t.Name]), b.accounts()}
+	ahead := b.ahead(c)
+	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(ahead), r.Amount)
+	underway := b.underway > 0
+	rest := c.likely.Rest(c.used.Plus(r.Amount))
+	b.mu.Unlock()
+	if short == nil && len(r.accounts) > 0 {
+		on, err := c.lease.Reserve(ctx, r.accounts, r.Amount, rest)
+		if err != nil {
+			return r, nil, err
+		}
+		short = shared(r.accounts, on, r.Amount)
+	}
+	if short != nil {
+		// A call that ends leaves tokens and money over, but no call.
+		short.who = "call may take"
+		short.waits = short.elsewhere || ahead != ledger.Amount{} || underway && short.unit != "calls"
+		return r, short, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c.take(r.Amount)
+	b.underway++
+	return r, nil, nil
+}
+
+// Settle replaces what was reserved for a call to a target by what the call
+// took. The error is the ledger's.
+func (c *Claim) Settle(ctx context.Context, r Reservation, name string, spent ledger.Amount) error {
+	b, more := c.budget, spent.Less(r.Amount)
+	b.mu.Lock()
+	b.largest[name] = max(b.largest[name], spent.Tokens)
+	c.take(more)
+	rest := c.rest()
+	b.underway--
+	b.wake()
+	b.mu.Unlock()
+	if len(r.accounts) == 0 {
+		return nil
+	}
+	return c.lease.Settle(context.WithoutCancel(ctx), r.accounts, more, rest)
+}
+
+// UpperBound is the most that a call of so many bytes may take: a token has at
+// least a byte, and a reply is not longer than the target allows.
+func UpperBound(t config.Target, bytes int64) ledger.Amount { return upperBound(t, bytes, 0) }
+
+// upperBound is UpperBound of a target whose largest call so far took so many
+// tokens.
+func upperBound(t config.Target, in, largest int64) ledger.Amount {
+	a := ledger.Amount{Calls: 1}
+	if t.Provider == config.Replay || t.Provider == config.Mock {
+		return a
+	}
+	out := int64(usualOutput)
+	for _, name := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
+		if json.Unmarshal(t.Parameters[name], &out) == nil {
+			break
+		}
+	}
+	a.Tokens = max(in+out, largest)
+	if t.Price != nil {
+		a.USD = t.Price.Cost(in, max(out, a.Tokens-in))
+	}
+	return a
+}
+
+// bytesOf is how much a request says, with some for the frame of each message.
+func bytesOf(req target.Request) int {
+	raw, err := json.Marshal(struct {
+		System, Messages, Tools, Format any
+	}{req.System, req.Messages, req.Tools, req.Format})
+	if err != nil {
+		return 0 // such a request is refused by its target
+	}
+	return len(raw)
+}
