@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/run/contest"
+	"github.com/gavel-evals/gavel/controller/run/abtest"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -36,9 +36,9 @@ func (w *work) compare(ctx context.Context, first *series) error {
 			return err
 		}
 	}
-	var pairs []contest.Pair
+	var pairs []abtest.Pair
 	for i, t := range first.trials[:both] {
-		p := contest.Pair{A: t.sample, B: w.rival.trials[i].sample, Preference: preferences[i]}
+		p := abtest.Pair{A: t.sample, B: w.rival.trials[i].sample, Preference: preferences[i]}
 		if problem := p.Problem(); problem != "" {
 			w.contest.Errors++
 			w.contest.Error = problem
@@ -46,7 +46,7 @@ func (w *work) compare(ctx context.Context, first *series) error {
 		}
 		pairs = append(pairs, p)
 	}
-	contest.Decide(w.contest, w.job.Case.Evaluators, pairs)
+	abtest.Decide(w.contest, w.job.Case.Evaluators, pairs)
 	return nil
 }
 

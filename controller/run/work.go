@@ -20,7 +20,7 @@ type work struct {
 	job   Job
 	place place
 	lease *ledger.Lease // see hold
-	claim *budget.Claim  // see admit
+	claim *budget.Claim // see admit
 	// attempts are those that were begun; all but the last have ended.
 	attempts []*series
 	rival    *series // nil where nothing is compared

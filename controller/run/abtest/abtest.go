@@ -1,6 +1,6 @@
-// Package contest sets two prompts against each other by what was measured of
-// the same inputs under both. It is pure.
-package contest
+// Package abtest compares two prompts by what was measured of the same inputs
+// under both. It is pure.
+package abtest
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ const significant = 0.05
 // A Pair is what was measured of one input under both prompts.
 type Pair struct {
 	A, B verdict.Sample
-	// Preference is that of a judge who saw both outputs; empty where nobody was
+	// Preference is that of a judge who saw both outputs; empty where no judge is
 	// asked.
 	Preference verdict.Measurement
 }
@@ -41,10 +41,10 @@ func (p Pair) Problem() string {
 	return p.Preference.Error
 }
 
-// Decide fills in how the two prompts did over pairs without a problem. Where a judge saw both
-// outputs, the one that it prefers in clearly more pairs wins, see
-// [stats.SignTest]; else the one whose score is higher by an interval that 0 is
-// not in, see [stats.Paired].
+// Decide fills c in with how the two prompts did over pairs without a problem.
+// Where a judge saw both outputs, the prompt that the judge prefers in clearly
+// more pairs wins, see [stats.SignTest]. Otherwise a prompt wins whose score is
+// higher by an interval that does not contain 0, see [stats.Paired].
 func Decide(c *verdict.Contest, evaluators []schema.Evaluator, pairs []Pair) {
 	c.Pairs = len(pairs)
 	if len(pairs) == 0 {
