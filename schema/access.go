@@ -16,7 +16,7 @@ func (d *Document) Decode(v any) error {
 	return nil
 }
 
-// JSON gives the value at the path in canonical form, or nil if there is none.
+// JSON returns the value at the path in canonical form, or nil if there is none.
 // A step is a field name (string) or an index (int).
 func (d *Document) JSON(path ...any) json.RawMessage {
 	n := d.find(path)
@@ -38,7 +38,7 @@ func (d *Document) Has(path ...any) bool {
 	return n != nil && n.kind != nullNode
 }
 
-// Text gives the string at the path, or "" where there is none.
+// Text returns the string at the path, or "" where there is none.
 func (d *Document) Text(path ...any) string {
 	n := d.find(path)
 	if n == nil || n.kind != stringNode {
@@ -51,7 +51,7 @@ func (d *Document) Text(path ...any) string {
 	return s
 }
 
-// Keys gives the names of the fields at the path, in the order of the file. A
+// Keys returns the names of the fields at the path, in the order of the file. A
 // $schema at the top of the file is none of them.
 func (d *Document) Keys(path ...any) []string {
 	n := d.find(path)
@@ -67,8 +67,8 @@ func (d *Document) Keys(path ...any) []string {
 	return names
 }
 
-// At gives the place of the value at the path; of its key where the last step
-// is a field. Where the path ends early, the place of what is nearest.
+// At returns the place of the value at the path; of its key where the last step
+// is a field. If the path ends early, it is the position of the nearest value.
 func (d *Document) At(path ...any) Position {
 	n, pos := d.root, d.root.pos
 	for _, step := range path {

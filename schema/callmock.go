@@ -3,7 +3,7 @@ package schema
 import "encoding/json"
 
 // A CallMock is the answer that a case has ready for calls of a tool with
-// certain arguments. Of the mocks of a tool the first that matches answers;
+// certain arguments. The first matching mock of a tool answers;
 // each is used once, and the last that matches repeats. A call that matches
 // none gets a tool error.
 type CallMock struct {

@@ -15,8 +15,8 @@ import (
 // Canonical rewrites one JSON value so that equal values have equal bytes:
 // keys sorted by their bytes, no white space, no escapes that JSON does not
 // ask for, and numbers in one form, so that 1, 1.0 and 1e0 are the same. No
-// digit is lost, however long a number is. Of keys that stand twice in an
-// object the last one counts. The error says what is not JSON.
+// digit is lost, however long a number is. The last of
+// duplicate keys in an object counts. The error describes invalid JSON.
 func Canonical(data []byte) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -87,7 +87,7 @@ const (
 	maxLeadingZeros  = 6
 )
 
-// canonicalNumber gives the one form of a JSON number: its digits without
+// canonicalNumber returns the one form of a JSON number: its digits without
 // leading and trailing zeros, scaled by a power of ten.
 func canonicalNumber(s string) (string, error) {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")

@@ -117,7 +117,7 @@ type Layer struct {
 type Drive struct {
 	// Messages are sent in order. The target answers after the last one.
 	Messages []Message
-	// Openings stand in for Messages where a case has several: the sample of
+	// Openings replace Messages if a case has several: the sample of
 	// ordinal n begins with opening n mod len(Openings).
 	Openings [][]Message
 	// Simulation writes every further message of the user, and the first where
@@ -135,10 +135,10 @@ type Policy struct {
 	// MaxToolRounds bounds how often the target may ask for tools, ≥ 1.
 	MaxToolRounds int
 	// MaxTurns is after how many replies of the target a simulated conversation
-	// ends, whoever has more to say; 0 leaves the end to the two.
+	// ends, even if one of the two has more to say; 0 leaves the end to the two.
 	MaxTurns int
 	// TurnCap is after how many replies a conversation that found no end of its
-	// own is an error; 0 means never. It is 0 beside MaxTurns, which wins.
+	// own is an error; 0 means never. It is 0 if there is a MaxTurns, which wins.
 	TurnCap int
 	// Retry runs a case that failed again; nil takes its first result.
 	Retry *Retry
@@ -160,7 +160,7 @@ type Input struct {
 	// evaluator, tool, database, seed …
 	Role string
 	// Absent marks a file that was looked for and not found. If it appears,
-	// the case is compiled anew.
+	// the case is compiled again.
 	Absent bool
 }
 

@@ -141,7 +141,7 @@ func (w *walker) fail(pos Position, rule, message, hint string) {
 	w.problems = append(w.problems, Problem{pos, Error, rule, message, hint})
 }
 
-// value checks one value; at is where its key stands.
+// value checks one value; at is the position of its key.
 func (w *walker) value(n *node, s *shape.Shape, name string, at Position) {
 	if len(s.Kinds) > 0 && n.kind != unreadNode && !slices.Contains(s.Kinds, n.kind) {
 		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be %s, not %s", quoteName(name), oneOf(s.Kinds), n.kind), writeInstead(n, s))
@@ -220,7 +220,7 @@ func (w *walker) unknown(f field, s *shape.Shape, near string) {
 	}
 }
 
-// meant gives the field that is near by name to one that is not known, and is
+// meant returns the field that is near by name to one that is not known, and is
 // not there itself; empty where there is none.
 func (w *walker) meant(name string, s *shape.Shape, n *node) string {
 	known := s.Names

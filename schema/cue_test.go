@@ -48,7 +48,7 @@ func TestParseCUE(t *testing.T) {
 }
 
 // TestSchemasAreReadable holds that the files that gavel schema prints are
-// formatted as CUE is, and that a comment on a field stands apart from the
+// formatted as CUE is, and that a comment on a field is apart from the
 // field before it.
 func TestSchemasAreReadable(t *testing.T) {
 	for name, text := range schema.Sources() {

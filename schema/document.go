@@ -43,11 +43,11 @@ type node struct {
 	fields []field // of an object, in the order of the file
 	items  []*node // of a list
 	scalar string  // of the rest, as JSON
-	// written is a plain scalar as it stands in the file, where that differs from
+	// written is a plain scalar as the file has it, where that differs from
 	// what it is read as: 012 is ten.
 	written string
 	// flaws are what is wrong with the value as it is written, whatever it is
-	// to mean: a key that stands twice, a number beyond all bounds.
+	// to mean: a duplicate key, a number beyond all bounds.
 	flaws []Problem
 }
 
@@ -141,7 +141,7 @@ func (n *node) allFlaws() []Problem {
 type places struct {
 	file  string
 	lines []string
-	first int // how many lines of the file stand before
+	first int // how many lines of the file are before
 }
 
 func (s places) position(p token.Pos) Position {
@@ -226,7 +226,7 @@ func (b *builder) node(expr ast.Expr, depth int) *node {
 			b.scalar(n, lit, "-")
 		}
 	default:
-		b.fail(expr.Pos(), "syntax", "this is no plain value", "write a string, number, list or object")
+		b.fail(expr.Pos(), "syntax", "this is not a plain value", "write a string, number, list or object")
 	}
 	return n
 }
@@ -240,13 +240,13 @@ func (b *builder) object(n *node, x *ast.StructLit, depth int) {
 		}
 		name, _, err := ast.LabelName(f.Label)
 		if err != nil {
-			b.fail(f.Pos(), "syntax", "the key is no string", "put it into quotes")
+			b.fail(f.Pos(), "syntax", "the key is not a string", "put it into quotes")
 			continue
 		}
 		pos := b.key(f.Label.Pos())
 		if first, dup := seen[name]; dup {
 			b.flaw(n, Problem{
-				pos, Error, "duplicate-key", fmt.Sprintf("the key %q stands here for the second time", name),
+				pos, Error, "duplicate-key", fmt.Sprintf("duplicate key %q", name),
 				fmt.Sprintf("the first is in line %d; remove one", first.Line),
 			})
 			continue
@@ -315,7 +315,7 @@ func (b *builder) number(n *node, lit *ast.BasicLit, sign string) {
 	}
 }
 
-// plain gives the text of a scalar of YAML where it is read as another; empty
+// plain returns the text of a scalar of YAML where it is read as another; empty
 // where it is not. In the other languages what is written is what is read.
 func (b *builder) plain(n *node) string {
 	line := n.pos.Line - b.first

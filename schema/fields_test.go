@@ -55,7 +55,7 @@ func fieldTable(t *testing.T, file string) (head string, rows []fieldRow) {
 	return head, rows
 }
 
-// least gives the fields that a definition cannot do without, each with the
+// least returns the fields that a definition cannot do without, each with the
 // value that its own row has accepted.
 func least(c *shape.Checker, def string, rows []fieldRow) map[string]string {
 	values := map[string]string{}

@@ -11,34 +11,34 @@ import (
 	"github.com/gavel-evals/gavel/schema/shape"
 )
 
-// Names of the formats that are no dialects.
+// Names of the formats that are not dialects.
 const (
 	FormatConfig = "gavel.yaml"
 	FormatServer = "server" // the operator's file
-	FormatChecks = "checks" // beside a definition
+	FormatChecks = "checks" // next to a definition
 )
 
-// kinds are the files of the domain dialect, which are told apart by where they
-// stand.
+// kinds are the files of the domain dialect, which are distinguished by their
+// path.
 var kinds = map[string]string{
 	"domain/test": "#Test", "domain/domain": "#Domain", "domain/level": "#Level",
 	"domain/tool": "#Tool", "domain/evaluator": "#Evaluator",
 }
 
-// Formats lists the dialects, gavel.yaml, the operator's file, the checks beside
+// Formats lists the dialects, gavel.yaml, the operator's file, the checks next to
 // definitions, and the kinds of files of the domain dialect: domain/test and so
 // on.
 func Formats() []string {
 	return append([]string{DialectTestcase, DialectPromptval, DialectDomain, DialectEvalcase, FormatConfig, FormatServer, FormatChecks}, slices.Sorted(maps.Keys(kinds))...)
 }
 
-// FormatCUE gives a format as the CUE that its files are checked with.
+// FormatCUE returns a format as the CUE that its files are checked with.
 func FormatCUE(format string) (string, error) {
 	dialect, _, _ := strings.Cut(format, "/")
 	return CUE(strings.TrimSuffix(dialect, ".yaml") + ".cue")
 }
 
-// FormatJSON gives a format as a JSON Schema (draft 2020-12) for editors. It
+// FormatJSON returns a format as a JSON Schema (draft 2020-12) for editors. It
 // refuses no valid file, and lets some pass that are not: what depends on other
 // fields or files can hardly be said in it.
 func FormatJSON(format string) ([]byte, error) {
@@ -49,7 +49,7 @@ func FormatJSON(format string) ([]byte, error) {
 		out = fileSchema(w, format)
 	})
 	if out == nil {
-		return nil, fmt.Errorf("there is no format %q", format)
+		return nil, fmt.Errorf("unknown format %q", format)
 	}
 	out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	out["title"] = "Gavel: " + format
@@ -93,7 +93,7 @@ var inner = map[string]string{
 	"#EvalcaseSuite.evalcases":      "[#Evalcase]",
 }
 
-// fileSchema says what the files of a format are; nil where there is no such
+// fileSchema returns the schema of the files of a format; nil if there is no such
 // format.
 func fileSchema(w *shape.Writer, format string) shape.JSON {
 	switch format {
@@ -104,7 +104,7 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 	case DialectPromptval:
 		return listOr(shape.JSON{"minItems": 1, "maxItems": 1, "items": w.Ref("#Promptval")}, w.Ref("#Promptval"))
 	case DialectEvalcase:
-		// Beside a .jsonl file stands one with the keys of the suite.
+		// Next to a .jsonl file there is one with the keys of the suite.
 		suite := shape.JSON{"if": shape.JSON{"required": []string{"evalcases"}}, "then": w.Ref("#EvalcaseSuite"), "else": w.Ref("#EvalcaseSidecar")}
 		return listOr(shape.JSON{"items": w.Ref("#Evalcase")}, suite)
 	case DialectDomain:
@@ -133,7 +133,8 @@ var expecteds = map[string]string{
 }
 
 // testSchema says what a test is, and what it expects where it names a built-in
-// evaluator itself. Of one that its domain names nothing is known here.
+// evaluator itself. An evaluator that its domain
+// names is unknown here.
 func testSchema(w *shape.Writer) shape.JSON {
 	all := []shape.JSON{w.Ref("#Test")}
 	for _, id := range slices.Sorted(maps.Keys(expecteds)) {

@@ -120,7 +120,7 @@ func same(t *testing.T, schema *schematest.Schema, def, text string) {
 	t.Helper()
 	doc, _ := Parse("x.json", []byte(text))
 	if doc == nil {
-		return // what is no document has no schema
+		return // only a document has a schema
 	}
 	extra := Warning
 	if slices.Contains(closed, def) {

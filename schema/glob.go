@@ -16,7 +16,7 @@ func MatchGlob(glob, name string) bool {
 	return glob == name || len(glob) <= MaxGlob && matchSegments(strings.Split(glob, "/"), strings.Split(name, "/"))
 }
 
-// matchSegments gives ** as few segments as it can. Where the rest does not
+// matchSegments lets ** match as few segments as it can. If the rest does not
 // match, only the last ** is given one more: what an earlier one could take
 // besides, the last one can take, too.
 func matchSegments(glob, name []string) bool {

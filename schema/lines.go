@@ -58,7 +58,7 @@ func parseLine(line []byte, text places) (*Document, []Problem) {
 	return parse(line, text, nil)
 }
 
-// Items is how many items the list at the path has; 0 where there is no list.
+// Items returns how many items the list at the path has; 0 if there is no list.
 func (d *Document) Items(path ...any) int {
 	if n := d.find(path); n != nil {
 		return len(n.items)
@@ -78,7 +78,7 @@ func (d *Document) is(kind nodeKind, path []any) bool {
 	return n != nil && n.kind == kind
 }
 
-// Part gives the value at a path as a document of its own, with the places
+// Part returns the value at a path as a document of its own, with the places
 // that it has in the file; nil where there is none.
 func (d *Document) Part(path ...any) *Document {
 	if len(path) == 0 {

@@ -24,7 +24,7 @@ type Message struct {
 	// Content has as text as far as there is one. nil where Content is all.
 	Blocks []Block `json:"blocks,omitempty"`
 	// Opaque is what a provider wants back with the message that it gave, such
-	// as signed thoughts. Nobody else reads it; nil where there is nothing.
+	// as signed thoughts. Nothing else reads it; nil if there is nothing.
 	Opaque json.RawMessage `json:"opaque,omitempty"`
 }
 
@@ -32,7 +32,7 @@ type Message struct {
 type Block struct {
 	Type string `json:"type"` // text, json, file or image
 	// Text is what a text, json or file block holds; Data what an image does,
-	// or a file that is no text.
+	// or a file that is not text.
 	Text  string `json:"text,omitempty"`
 	Data  []byte `json:"data,omitempty"`
 	Media string `json:"media_type,omitempty"` // of an image

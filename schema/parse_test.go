@@ -18,7 +18,7 @@ func TestAbuse11BombsAndDepths(t *testing.T) {
 		"brackets without end": {"x.json", strings.Repeat("[", 250_000), "x.json:1:66: error: values are nested more than 64 deep; flatten the file"},
 		"objects without end":  {"x.json", strings.Repeat(`{"a":`, 50_000), "x.json:1:326: error: values are nested more than 64 deep; flatten the file"},
 		"CUE's parentheses":    {"x.json", strings.Repeat("(", 250_000), "x.json:1:1: error: not valid JSON: it begins with neither { nor [; name a YAML file .yaml"},
-		"CUE's interpolation":  {"x.json", `"` + strings.Repeat(`\("`, 80_000), "x.json:1:3: error: not valid JSON: there is no such escape; write \\\\ for a backslash"},
+		"CUE's interpolation":  {"x.json", `"` + strings.Repeat(`\("`, 80_000), "x.json:1:3: error: not valid JSON: unknown escape sequence; write \\\\ for a backslash"},
 		"a CUE expression":     {"x.json", `{"a": 1 + 1}`, "x.json:1:9: error: not valid JSON: a comma is missing before this place; write one, and look whether a quote is missing or too many"},
 		"flow without end":     {"x.yaml", "a: " + strings.Repeat("[", 1500), "x.yaml:1:1: error: not valid YAML: a value is missing before this place; write one, remove the comma, or close the bracket"},
 		"nested flow":          {"x.yaml", strings.Repeat("[", 80) + strings.Repeat("]", 80), "x.yaml:1:66: error: values are nested more than 64 deep; flatten the file"},
@@ -56,8 +56,7 @@ func TestParseExpandsAliases(t *testing.T) {
 	}
 }
 
-// TestYAMLIsReadAsItIsMeant holds what YAML says against the JSON that it stands
-// for.
+// TestYAMLIsReadAsItIsMeant compares YAML with the JSON that it means.
 func TestYAMLIsReadAsItIsMeant(t *testing.T) {
 	for text, want := range map[string]string{
 		"- &b {n: A, t: 1}\n- {n: B, <<: *b}\n- {<<: *b, n: C}\n":                `[{"n":"A","t":1},{"n":"B","t":1},{"n":"C","t":1}]`,
@@ -85,7 +84,7 @@ func TestYAMLIsReadAsItIsMeant(t *testing.T) {
 }
 
 // TestPlacesInYAML holds that places count characters in our lines, whatever
-// stands before them.
+// precedes them.
 func TestPlacesInYAML(t *testing.T) {
 	for _, tt := range []struct {
 		text string
@@ -108,13 +107,13 @@ func TestPlacesInYAML(t *testing.T) {
 		if doc == nil {
 			t.Errorf("%q: %v", tt.text, problems)
 		} else if got := doc.At(tt.path...).String(); got != "x.yaml:"+tt.want {
-			t.Errorf("%q: %v stands at %s, want %s", tt.text, tt.path, got, tt.want)
+			t.Errorf("%q: %v is at %s, want %s", tt.text, tt.path, got, tt.want)
 		}
 	}
 }
 
-// TestHintsOfScalars holds that a hint writes what stands in the file, and not
-// what YAML makes of it.
+// TestHintsOfScalars holds that a hint repeats the text of the file, not
+// the value that YAML reads from it.
 func TestHintsOfScalars(t *testing.T) {
 	for text, want := range map[string][]string{
 		"name: 012":                           {"1:7: error: `name` must be a string, not a number; write \"012\""},

@@ -43,7 +43,7 @@ const (
 	Error Severity = "error"
 	// Warning means that the cases run, but probably not as the author meant.
 	Warning Severity = "warning"
-	// Note is worth one counted line ("7 files are no definitions") and is no
+	// Note is worth one counted line ("7 files are not definitions") and is not a
 	// row of a report unless --strict makes it an error.
 	Note Severity = "note"
 )

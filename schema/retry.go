@@ -1,7 +1,7 @@
 package schema
 
 // A Retry says how a case that failed is run again. An attempt is all samples
-// of the case anew; every attempt is kept, and the last one is the result.
+// of the case again; every attempt is kept, and the last one is the result.
 type Retry struct {
 	// Most is how many attempts may follow the first, ≥ 1.
 	Most int `json:"most"`
@@ -16,7 +16,7 @@ type Retry struct {
 type Edit struct {
 	// Editor is the role of the model that is asked.
 	Editor Role `json:"editor"`
-	// ShowOutputs gives the editor the outputs in full beside the summary of
+	// ShowOutputs gives the editor the full outputs in addition to the summary of
 	// their evaluation.
 	ShowOutputs bool `json:"show_outputs,omitempty"`
 }

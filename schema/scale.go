@@ -17,7 +17,7 @@ func ShownScale(dialect string) float64 {
 // NativeScore writes a score or threshold of [0,1] as the dialect's authors do:
 // 7.5 or 0.75.
 func NativeScore(dialect string, x float64) string {
-	// What multiplying adds in the last digits is nothing that anybody wrote.
+	// Multiplying adds last digits that nobody wrote.
 	shown := math.Round(x*ShownScale(dialect)*1e9) / 1e9
 	return strconv.FormatFloat(shown, 'g', -1, 64)
 }

@@ -43,8 +43,8 @@ type Settings struct {
 	Constraints []ConstraintFile `json:",omitempty"`
 }
 
-// CompileAgainst gives the settings by which every case is one of the target.
-// What kind of target a definition asks for is not checked then.
+// CompileAgainst returns the settings by which every case is one of the target.
+// The kind of target that a definition asks for is not checked then.
 func (s Settings) CompileAgainst(target string) Settings {
 	s.DefaultTarget, s.Against = target, target
 	if t, ok := s.Targets[target]; ok {
@@ -67,14 +67,14 @@ type TargetSettings struct {
 	Mocks map[string]bool
 	// Agent marks a target that runs its own tools: mocks never reach it.
 	Agent bool
-	// Kind is model, agent, workflow or custom_workflow. Where it is empty, a
+	// Kind is model, agent, workflow or custom_workflow. If it is empty, a
 	// definition that asks for a kind is not checked.
 	Kind string
 	// AcceptsPrompt says whether the target takes a system prompt from outside:
-	// one that was rewritten, or one to compare with its own. Where it is nil,
+	// one that was rewritten, or one to compare with its own. If it is nil,
 	// that is not checked.
 	AcceptsPrompt *bool
-	// AcceptsImages says whether the target takes images. Where it is nil, that
+	// AcceptsImages reports whether the target takes images. If it is nil, that
 	// is not checked.
 	AcceptsImages *bool
 }

@@ -32,7 +32,7 @@ type Source struct {
 // Constraints are what a team demands of its definitions beyond their formats,
 // such as a Set of package constraint.
 type Constraints interface {
-	// Adds lists the fields that a definition has beside those of the format.
+	// Adds lists the fields that a definition has in addition to those of the format.
 	Adds(def string) []string
 	// Check holds the value at a path, which its format accepts, against what
 	// is demanded of a definition.
@@ -64,7 +64,7 @@ func (s Source) Key(file, local string) string {
 
 // A Reference is a path that a definition names.
 type Reference struct {
-	// At is where it stands; its file is what a relative path begins at.
+	// At is its position; a relative path begins at its file.
 	At Position
 	// Path is relative to the folder of that file, or begins with / for the
 	// repository root.
@@ -82,7 +82,7 @@ type Lookup struct {
 	// Inputs are the file, and those that would have been taken had they been
 	// there.
 	Inputs []Input
-	// Problems stand at the place of the reference. A file that was found in a
+	// Problems have the position of the reference. A file that was found in a
 	// parent folder only is a warning.
 	Problems []Problem
 }
@@ -118,7 +118,7 @@ func (s Source) Read(ref Reference) Lookup {
 			return out
 		}
 		if i > 0 {
-			fail(Warning, "found-above", fmt.Sprintf("%s is not beside this file; %s is taken", ref.Path, file), "write the path from the file's own folder, or /"+file)
+			fail(Warning, "found-above", fmt.Sprintf("%s is not next to this file; using %s", ref.Path, file), "write the path from the file's own folder, or /"+file)
 		}
 		out.File = File{Path: file, Data: data}
 		return out
@@ -127,7 +127,7 @@ func (s Source) Read(ref Reference) Lookup {
 	return out
 }
 
-// candidates are the places where a reference may be: beside the definition,
+// candidates are the places where a reference may be: next to the definition,
 // then in the folders above it.
 func (s Source) candidates(ref Reference) ([]string, bool) {
 	name := ref.Path
@@ -186,7 +186,7 @@ func ReadFile(fsys fs.FS, file string, most int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no plain file; links and submodules are not followed")
+		return nil, errors.New("not a regular file; symlinks and submodules are not followed")
 	case info.Size() > most:
 		return nil, tooLargeError{info.Size(), most}
 	}
@@ -234,7 +234,7 @@ func reason(err error) string {
 }
 
 // FindTarget resolves the name of a target as a definition writes it: aliases
-// first. Without a configuration the name stands for itself and ok is false,
+// first. Without a configuration the name is returned as it is and ok is false,
 // since nothing can be checked. The problem is nil or has no place yet.
 func (s Settings) FindTarget(name string) (target string, ok bool, problem *Problem) {
 	if s.Targets == nil {
@@ -257,5 +257,5 @@ func (s Settings) FindTarget(name string) (target string, ok bool, problem *Prob
 	if hint == "" {
 		hint = "add it to targets: or aliases: in gavel.yaml"
 	}
-	return "", false, &Problem{Severity: Error, Rule: "unknown-target", Message: fmt.Sprintf("there is no target %q", clip(name)), Hint: hint}
+	return "", false, &Problem{Severity: Error, Rule: "unknown-target", Message: fmt.Sprintf("unknown target %q", clip(name)), Hint: hint}
 }

@@ -27,13 +27,13 @@ func TestRead(t *testing.T) {
 		absent     []string // inputs that were looked for
 		problem    string
 	}{
-		{"beside", "prompt.md", "tests/math/prompt.md", nil, ""},
-		{"beside with a dot", "./prompt.md", "tests/math/prompt.md", nil, ""},
+		{"next to it", "prompt.md", "tests/math/prompt.md", nil, ""},
+		{"next to it with a dot", "./prompt.md", "tests/math/prompt.md", nil, ""},
 		{"root", "/top.md", "top.md", nil, ""},
 		{"up", "../shared.md", "tests/shared.md", nil, ""},
 		{
 			"in a folder above", "shared.md", "tests/shared.md", []string{"tests/math/shared.md"},
-			"tests/math/a.yaml:3:7: warning: shared.md is not beside this file; tests/shared.md is taken; write the path from the file's own folder, or /tests/shared.md",
+			"tests/math/a.yaml:3:7: warning: shared.md is not next to this file; using tests/shared.md; write the path from the file's own folder, or /tests/shared.md",
 		},
 		{
 			"missing", "promt.md", "", []string{"tests/math/promt.md", "tests/promt.md", "promt.md"},
@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 		},
 		{
 			"a folder", "module", "", nil,
-			"tests/math/a.yaml:3:7: error: tests/math/module cannot be read: it is no plain file; links and submodules are not followed; name a plain file of the repository",
+			"tests/math/a.yaml:3:7: error: tests/math/module cannot be read: not a regular file; symlinks and submodules are not followed; name a plain file of the repository",
 		},
 		{
 			"too large", "long.md", "", nil,
@@ -147,10 +147,10 @@ func TestLines(t *testing.T) {
 		t.Errorf("the second line has the id %q", got)
 	}
 	if at := doc.Part(1, "n").At("k", 0).String(); at != "x.jsonl:3:35" {
-		t.Errorf("the item in the third line stands at %s", at)
+		t.Errorf("the item in the third line is at %s", at)
 	}
 	if string(doc.Part(1, "n").JSON()) != `{"k":[7],"é":1}` || doc.Part(2) != nil || doc.Part(1, "x") != nil {
-		t.Error("a part is not what stands there")
+		t.Error("a part differs from the file's content at its position")
 	}
 	doc, problems = schema.Parse("x.jsonl", []byte("{}\n{\"a\": 1,}\n{\"b\": 1, \"b\": 2}\n"))
 	var got []string
@@ -158,8 +158,8 @@ func TestLines(t *testing.T) {
 		got = append(got, p.String())
 	}
 	want := []string{
-		"x.jsonl:2:8: error: not valid JSON: a comma stands before }; remove the comma",
-		"x.jsonl:3:10: error: the key \"b\" stands here for the second time; the first is in line 3; remove one",
+		"x.jsonl:2:8: error: not valid JSON: trailing comma before }; remove it",
+		"x.jsonl:3:10: error: duplicate key \"b\"; the first is in line 3; remove one",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -23,7 +23,7 @@ type library struct {
 	checker *shape.Checker // guarded by mu
 }
 
-// shape gives that of a definition, which is for reading.
+// shape returns that of a definition, which is for reading.
 func (l *library) shape(def string) *shape.Shape {
 	if s, ok := l.shapes.Load(def); ok {
 		return s.(*shape.Shape)
@@ -48,13 +48,13 @@ func (l *library) use(f func(c *shape.Checker)) {
 	f(l.checker)
 }
 
-// CUE gives the text of a built-in schema file, such as domain.cue.
+// CUE returns the text of a built-in schema file, such as domain.cue.
 func CUE(name string) (string, error) {
 	src, err := sources.ReadFile(name)
 	return string(src), err
 }
 
-// Sources gives every file of the built-in schemas by name.
+// Sources returns every file of the built-in schemas by name.
 func Sources() map[string]string {
 	out := map[string]string{}
 	entries, err := sources.ReadDir(".")
@@ -66,7 +66,7 @@ func Sources() map[string]string {
 	return out
 }
 
-// Shapes gives what the built-in schemas say of each definition. They are for
+// Shapes returns what the built-in schemas say of each definition. They are for
 // reading.
 func Shapes() map[string]*shape.Shape {
 	var defs []string

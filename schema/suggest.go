@@ -9,8 +9,8 @@ import (
 // Suggest returns the candidate that a misspelt name most likely means, or ""
 // when none is near. A difference in case or between -, _ and space weighs
 // nothing; otherwise about one typing error in three letters is forgiven, and
-// words that were left out. Of equally near candidates the one with fewer typing
-// errors wins, then the first in alphabetical order.
+// words that were left out. The one with fewer typing errors wins among equally
+// near candidates, then the first in alphabetical order.
 func Suggest(name string, candidates []string) string {
 	folded := foldName(name)
 	length := utf8.RuneCountInString(folded)
@@ -42,7 +42,7 @@ func DidYouMean(name string, candidates []string) string {
 
 func didYouMean(name string) string { return "did you mean `" + name + "`?" }
 
-// Longer names are no typing errors, and the comparison is quadratic.
+// Longer names are not typing errors, and the comparison is quadratic.
 const maxSuggestLength = 64
 
 func foldName(s string) string {

@@ -34,7 +34,7 @@ func (a *app) schemaCommand() *cobra.Command {
 
 func (a *app) schema(format, notation string) error {
 	if known := schema.Formats(); !slices.Contains(known, format) {
-		return usageError("there is no format %q; %s known are %s", format, schema.DidYouMean(format, known), strings.Join(known, ", "))
+		return usageError("unknown format %q; %s known are %s", format, schema.DidYouMean(format, known), strings.Join(known, ", "))
 	}
 	if a.json {
 		notation = "json-schema"

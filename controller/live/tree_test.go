@@ -210,7 +210,7 @@ func TestNoCommit(t *testing.T) {
 }
 
 // TestCheckoutOfManyFiles holds the case in which more happens than the system
-// tells. Most files are no definitions: what is tested is that they are seen.
+// tells. Most files are not definitions: what is tested is that they are seen.
 func TestCheckoutOfManyFiles(t *testing.T) {
 	r := newRepo(t)
 	r.git("checkout", "-q", "-b", "many")

@@ -257,7 +257,7 @@ func TestWhatIsNotReadIsAWarning(t *testing.T) {
 	at := schema.Position{File: "test_definitions/bot.json", Line: 1, Column: 1}
 	s.In.Problems = append(s.In.Problems,
 		schema.Problem{Position: at, Severity: schema.Warning, Rule: schema.RuleLooksLike, Message: "the file is not read; it looks like promptval: `test_type` is missing"},
-		schema.Problem{Position: at, Severity: schema.Note, Rule: schema.RuleNoDefinition, Message: "7 files are no definitions"})
+		schema.Problem{Position: at, Severity: schema.Note, Rule: schema.RuleNoDefinition, Message: "7 files are not definitions"})
 	text := strings.ReplaceAll(Markdown(reporters.Compare(s.In), Options{RepositoryURL: "https://github.com/octo/demo"}), "<wbr>", "")
 	_, block, _ := strings.Cut(text, "> [!WARNING]")
 	block, _, _ = strings.Cut(block, "\n\n")

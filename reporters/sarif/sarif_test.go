@@ -25,7 +25,7 @@ var problems = []schema.Problem{
 		Position: schema.Position{File: "c:tests/grüße [1]?.yaml", Line: 2, Column: 7}, Severity: schema.Error,
 		Rule: "missing-field", Message: "the field `rubric` is missing {0}", Hint: `add "rubric": {"criteria": [{"name": …}]}`,
 	},
-	{Severity: schema.Note, Rule: "no-definition", Message: "7 files are no definitions"},
+	{Severity: schema.Note, Rule: "no-definition", Message: "7 files are not definitions"},
 }
 
 func TestGolden(t *testing.T) {

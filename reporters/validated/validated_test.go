@@ -43,7 +43,7 @@ func TestShape(t *testing.T) {
 	problems := []schema.Problem{
 		{Position: schema.Position{File: "b.json", Line: 2, Column: 3}, Severity: schema.Error, Rule: "syntax", Message: "m"},
 		{Position: schema.Position{File: "a.json"}, Severity: schema.Warning, Rule: "octal", Message: "m", Hint: "h"},
-		{Severity: schema.Note, Rule: "no-definition", Message: "1 file is no definition: a.json"},
+		{Severity: schema.Note, Rule: "no-definition", Message: "1 file is not a definition: a.json"},
 	}
 	for name, out := range map[string]validated.Result{
 		"all": validated.Of(slices.Values(listed), problems), "nothing": validated.Of(slices.Values([]load.Listed{}), nil),
@@ -76,8 +76,8 @@ func TestCauses(t *testing.T) {
 		at("e/level_1/c.json", "domain-invalid", "e/domain.json is invalid"),
 		at("x.yaml", "missing-field", "the field `id` is missing"),
 		at("y.yaml", "missing-field", "the field `id` is missing"),
-		at("y.yaml", "unknown-target", "there is no target \"bot\""),
-		at("z.yaml", "unknown-target", "there is no target \"bot\""),
+		at("y.yaml", "unknown-target", "unknown target \"bot\""),
+		at("z.yaml", "unknown-target", "unknown target \"bot\""),
 	})
 	var got []string
 	for _, p := range out.Problems {
@@ -89,7 +89,7 @@ func TestCauses(t *testing.T) {
 		"e/level_1/c.json: e/domain.json is invalid",
 		"x.yaml: the field `id` is missing",
 		"y.yaml: the field `id` is missing",
-		"y.yaml: there is no target \"bot\" (1 other place names it, too)",
+		"y.yaml: unknown target \"bot\" (1 other place names it, too)",
 	}
 	if !slices.Equal(got, want) || out.Summary.Errors != len(want) {
 		t.Errorf("%d errors: %q, want %q", out.Summary.Errors, got, want)

@@ -5,7 +5,7 @@
 //	#Testcase: tags: list.MatchN(>0, =~"^owner:") | error("who owns this?")
 //
 // A field that is named without ? must be there, and one that the format does
-// not have is added to it. What is said of a definition that fails is the text
+// not have is added to it. The message for a definition that fails is the text
 // of the error("…"), or the comment above the field. The files are code of
 // strangers and are evaluated as such, by the child of package cuefile.
 //
@@ -87,8 +87,8 @@ var extensible = []string{
 	"#Domain", "#Level", "#Test", "#Tool", "#Evaluator",
 }
 
-// New compiles the files of one definitions folder. Of files that cannot be
-// used it gives problems and nothing else. The budget bounds what compiling
+// New compiles the files of one definitions folder. For files that cannot
+// be used it returns only problems. The budget bounds what compiling
 // them takes and holding definitions against them.
 func New(files []schema.ConstraintFile, budget *cuefile.Budget) (*Set, []schema.Problem) {
 	if len(files) > maxFiles {
@@ -126,7 +126,7 @@ func problem(file, message, hint string) schema.Problem {
 	return schema.Problem{Position: at, Severity: schema.Error, Rule: RuleFile, Message: message, Hint: hint}
 }
 
-// explain gives the problems of an evaluation.
+// explain returns the problems of an evaluation.
 func explain(file string, err error) []schema.Problem {
 	var wrong cuefile.FileProblems
 	if !errors.As(err, &wrong) {
@@ -152,7 +152,7 @@ func (c *Set) vet() []schema.Problem {
 		message, hint := "", ""
 		switch s := shapes[f.Def]; {
 		case s == nil: // a name of their own, or a misspelt one
-			message, hint = fmt.Sprintf("there is no definition `%s`", f.Def), schema.DidYouMean(f.Def, slices.Collect(maps.Keys(shapes)))
+			message, hint = fmt.Sprintf("unknown definition `%s`", f.Def), schema.DidYouMean(f.Def, slices.Collect(maps.Keys(shapes)))
 			if hint == "" && f.Used {
 				continue
 			}
@@ -192,7 +192,7 @@ func unknown(f cuefile.ConstrainedField, s *shape.Shape) (message, hint string) 
 }
 
 // Overrun says why the constraints were given up while definitions were
-// checked; nil when they were not. What was found before is then by chance.
+// checked; nil when they were not. Problems found before are then incomplete.
 func (c *Set) Overrun() []schema.Problem {
 	if c == nil {
 		return nil
@@ -202,7 +202,7 @@ func (c *Set) Overrun() []schema.Problem {
 	return c.overrun
 }
 
-// Adds lists the fields that a definition has beside those of the format.
+// Adds lists the fields that a definition has in addition to those of the format.
 func (c *Set) Adds(def string) []string {
 	if c == nil {
 		return nil

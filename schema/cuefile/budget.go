@@ -30,7 +30,7 @@ type Budget struct {
 	left time.Duration // guarded by mu
 }
 
-// NewBudget gives what the evaluations of one repository may take.
+// NewBudget returns what the evaluations of one repository may take.
 func NewBudget() *Budget { return &Budget{each: timeEach, left: totalTime} }
 
 // isSpent reports whether nothing may be evaluated any more.
@@ -43,7 +43,7 @@ func (b *Budget) isSpent() bool {
 	return b.left <= 0
 }
 
-// unstarted tells that no child could be started.
+// unstarted reports that no child could be started.
 func (b *Budget) unstarted(err error) {
 	if b != nil && b.Unstarted != nil {
 		b.Unstarted(err)

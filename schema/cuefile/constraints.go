@@ -69,7 +69,7 @@ type FileProblem struct {
 // FileProblems is the error of constraints that cannot be used.
 type FileProblems []FileProblem
 
-// Error gives a line for each problem.
+// Error returns a line for each problem.
 func (p FileProblems) Error() string {
 	var lines []string
 	for _, one := range p {
@@ -110,7 +110,7 @@ type ruleAnswer struct {
 	Violations []Violation        `json:"violations,omitempty"`
 }
 
-// Compile gives the constraints of files with the schema that they build on.
+// Compile returns the constraints of files with the schema that they build on.
 // Compiling and checking take their time from the budget. Files that cannot be
 // used are an error of type [FileProblems].
 func (b *Budget) Compile(ctx context.Context, schema, files []File) (*Constraints, error) {
@@ -151,7 +151,7 @@ func (b *Budget) Compile(ctx context.Context, schema, files []File) (*Constraint
 func (c *Constraints) Touches(def string) bool { return c != nil && c.touched[def] }
 
 // Check holds a JSON value that the schema accepts against the constraints of
-// a definition. Where they pass the limits of an evaluation or break it off,
+// a definition. If they pass the limits of an evaluation or end it,
 // the error is of type [FileProblems] and names the file.
 func (c *Constraints) Check(ctx context.Context, def string, value []byte) ([]Violation, error) {
 	r := c.request

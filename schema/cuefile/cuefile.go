@@ -93,7 +93,7 @@ type Problem struct {
 // wrong; every other error means that no evaluation came about.
 type Problems []Problem
 
-// Error gives a line for each problem.
+// Error returns a line for each problem.
 func (p Problems) Error() string {
 	var lines []string
 	for _, one := range p {
@@ -108,10 +108,10 @@ type answer struct {
 	Problems Problems `json:"problems,omitempty"`
 }
 
-// Evaluate gives the value of a .cue file as JSON sees it: hidden fields,
+// Evaluate returns the value of a .cue file as JSON sees it: hidden fields,
 // definitions, optional fields and attributes are no part of it. The file is
 // all there is: no package but CUE's own, no other file, no registry, no
-// network. What is wrong with the file, or with the time that it took, is an
+// network. A problem of the file, or of the time that it took, is an
 // error of type [Problems]. A nil budget has no bound but that of each file. It
 // may be called from many goroutines.
 func (b *Budget) Evaluate(ctx context.Context, file string, data []byte) (*Value, error) {
@@ -138,8 +138,8 @@ func (b *Budget) Evaluate(ctx context.Context, file string, data []byte) (*Value
 	return out.Value, nil
 }
 
-// exceeded is the problem of a file that was given up. Where in it the
-// evaluator was is not known.
+// exceeded is the problem of a file that was given up. The position of the
+// evaluator in it is unknown.
 func exceeded(message string) Problems {
 	return Problems{{Pos{0, 1, 1}, "cue-limit", message, "look for comprehensions, lists or strings that grow, and for definitions that refer to themselves"}}
 }

@@ -138,7 +138,7 @@ func TestAbuse12Limits(t *testing.T) {
 	}
 }
 
-// doubling gives a string of 2ⁿ characters in n lines.
+// doubling returns a string of 2ⁿ characters in n lines.
 func doubling(n int) string {
 	var b strings.Builder
 	b.WriteString("_a0: \"x\"\n")
@@ -149,7 +149,7 @@ func doubling(n int) string {
 	return b.String()
 }
 
-// structs gives a struct of 2ⁿ leaves in n lines.
+// structs returns a struct of 2ⁿ leaves in n lines.
 func structs(n int) string {
 	var b strings.Builder
 	b.WriteString("_a0: {x: 1}\n")

@@ -71,7 +71,7 @@ func (e *evaluation) answer(v *Value) answer {
 	return answer{Problems: e.problems}
 }
 
-// pos gives a place of the file, or its beginning where CUE knows none.
+// pos returns a place of the file, or its beginning where CUE knows none.
 func pos(p token.Pos) (at Pos, ok bool) {
 	if !p.IsValid() || p.Filename() != source {
 		return Pos{}, false

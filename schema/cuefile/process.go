@@ -52,7 +52,7 @@ var (
 )
 
 // ask has one child answer one request, in the time that the budget has left.
-// What accept does not take counts as no answer.
+// An answer that accept refuses counts as none.
 func (b *Budget) ask(ctx context.Context, r request, accept func([]byte) error) error {
 	if !served.Load() {
 		return errors.New("main or TestMain must call cuefile.ServeChild first")
@@ -122,7 +122,7 @@ func start() (*child, error) {
 	return c, nil
 }
 
-// ask gives the child back to the others when it answered, and ends it when it
+// ask returns the child back to the others when it answered, and ends it when it
 // did not.
 func (c *child) ask(ctx context.Context, r request, accept func([]byte) error) error {
 	line, err := c.line(r)

@@ -308,7 +308,7 @@ func (s *ruleSet) conflicts() {
 	}
 }
 
-// contradiction gives the first of errors that all say that what is demanded
+// contradiction returns the first of errors that all say that what is demanded
 // contradicts itself; nil where one says something else, such as an error("…")
 // by which a field is forbidden.
 func contradiction(err error) cueerrors.Error {

@@ -73,8 +73,8 @@ func sources(v cue.Value) []ast.Node {
 	return append(given, bounds...)
 }
 
-// value makes the tree of a value; at is its own place. Where it finds a
-// problem the tree is of no use.
+// value makes the tree of a value; at is its own position. If it finds a
+// problem, the tree must not be used.
 func (e *evaluation) value(v cue.Value, at place, depth int) *Value {
 	out := &Value{Kind: Null}
 	out.At, _ = pos(at.value)

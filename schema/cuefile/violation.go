@@ -43,7 +43,7 @@ func (s *ruleSet) check(def string, value []byte) []Violation {
 
 // violation makes one of the errors that one place has.
 func (s *ruleSet) violation(errs []cueerrors.Error, data cue.Value) Violation {
-	// Of values that may be null, that they are not is the least of it.
+	// For a value that may be null, "not null" is the least useful message.
 	told := slices.DeleteFunc(slices.Clone(errs), func(one cueerrors.Error) bool {
 		text := one.Error()
 		return strings.HasSuffix(text, "in empty disjunction:") || strings.Contains(text, "null and ") || strings.Contains(text, "and null")
@@ -90,8 +90,8 @@ func (s *ruleSet) violation(errs []cueerrors.Error, data cue.Value) Violation {
 	return out
 }
 
-// absentField is the field that a condition looks at in vain. What the rest of
-// the constraint demands is then not known.
+// absentField is the field that a condition reads and that is absent. The
+// demands of the rest of the constraint are then unknown.
 func absentField(err cueerrors.Error) string {
 	format, args := err.Msg()
 	if !strings.HasPrefix(format, "cannot reference optional field") || len(args) == 0 {
@@ -169,7 +169,7 @@ func (s *ruleSet) own(at FilePos, err cueerrors.Error) string {
 	return text
 }
 
-// named gives what a name stands for at the top of the files.
+// named returns what a name stands for at the top of the files.
 func (s *ruleSet) named(name string) ast.Node {
 	var found ast.Node = &ast.BottomLit{}
 	for _, f := range s.files {

@@ -34,11 +34,11 @@ var (
 		schema.DialectTestcase:  {"persona_context": "persona", "first_message": "initial_message"},
 		schema.DialectPromptval: {"type": "test_type", "id": "name", "input": "user_input"},
 	}
-	// contentDialects are known by what stands in the file, in this order.
+	// contentDialects are known by the content of the file, in this order.
 	contentDialects = []string{schema.DialectEvalcase, schema.DialectPromptval, schema.DialectTestcase}
 )
 
-// Detect tells a dialect by what stands in a file; "" when it is none.
+// Detect returns the dialect of a file by its content; "" if it has none.
 func Detect(doc *schema.Document) string {
 	switch {
 	case slices.Contains(doc.Keys(), "evalcases"), has(doc, "id", "expected_outcome"),
@@ -58,7 +58,7 @@ func has(doc *schema.Document, fields ...string) bool {
 		return !slices.ContainsFunc(fields, func(f string) bool { return !doc.Has(append(at, f)...) })
 	}
 	if doc.IsObject() {
-		return fields[0] != "id" && all() // one object with an id is no suite
+		return fields[0] != "id" && all() // one object with an id is not a suite
 	}
 	for i := range doc.Items() {
 		if all(i) {
@@ -68,8 +68,9 @@ func has(doc *schema.Document, fields ...string) bool {
 	return false
 }
 
-// isTestcase asks for a name and, beside it, either a field that only a
-// testcase has or none that it does not know. Of a list one item is enough.
+// isTestcase asks for a name and, in addition, either a field that only a
+// testcase has or none that it does not know. One item
+// of a list is enough.
 func isTestcase(doc *schema.Document) bool {
 	if doc.IsList() {
 		for i := range doc.Items() {
@@ -104,7 +105,7 @@ func isEnvelope(doc *schema.Document) bool {
 }
 
 // Misfit says what is wrong with a file below root that looks like a definition
-// and is not one. Nothing is said of a file that does not even look like one.
+// and is not one. It is empty for a file that does not even look like one.
 func Misfit(doc *schema.Document, root string) []schema.Problem {
 	if of, is := strings.CutSuffix(stem(doc.File), ".checks"); is {
 		return []schema.Problem{doc.Problem("unknown-dialect", "checks are read from "+path.Base(of)+".checks.yaml"+" alone", "rename the file")}
@@ -139,14 +140,14 @@ func Misfit(doc *schema.Document, root string) []schema.Problem {
 // its place.
 func elsewhere(doc *schema.Document, root string, at []any) schema.Problem {
 	key := at[len(at)-1]
-	what, stands, move := "a test", "in no level of a domain", "<domain>/level_1, beside a domain.json"
+	what, where, move := "a test", "not in a level of a domain", "<domain>/level_1, next to a domain.json"
 	switch key {
 	case "eval_prompt", "extraction_regex":
-		what, stands, move = "an evaluator", "elsewhere", path.Join(root, "evaluators")
+		what, where, move = "an evaluator", "in another folder", path.Join(root, "evaluators")
 	case "mock_response", "mock_response_type":
-		what, stands, move = "a tool", "elsewhere", path.Join(root, "tools")
+		what, where, move = "a tool", "in another folder", path.Join(root, "tools")
 	}
-	return doc.Problem("unknown-dialect", fmt.Sprintf("the file has `%s` like %s of the domain format, and stands %s", key, what, stands),
+	return doc.Problem("unknown-dialect", fmt.Sprintf("the file has `%s` like %s of the domain format, but is %s", key, what, where),
 		"move it into "+move+", or name the file in .gavelignore", at...)
 }
 
@@ -178,7 +179,7 @@ var needs = map[string][]string{
 // is misspelt.
 func nearlyHas(doc *schema.Document, dialect string, keys []string) bool {
 	if dialect == schema.DialectEvalcase && !doc.IsList() {
-		return false // one object is no suite, whatever it holds
+		return false // one object is not a suite, whatever it holds
 	}
 	known := doc.Fields(caseOf[dialect])
 	strange := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(known, key) })
@@ -189,7 +190,7 @@ func nearlyHas(doc *schema.Document, dialect string, keys []string) bool {
 
 // misspelt finds a key that is nearly one that only a dialect has. Single words
 // are near to too many others, and count only where a testcase's other fields
-// stand beside them.
+// are next to them.
 func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
 	for _, dialect := range contentDialects {
 		for _, key := range keys {
@@ -222,8 +223,8 @@ func signsOf(dialect string, keys []string) []string {
 	return signs
 }
 
-// counts says whether a later version's name speaks for a dialect: words that
-// any file may have do so only beside a field that no other file has.
+// counts reports whether a later version's name speaks for a dialect: words that
+// any file may have do so only together with a field that no other file has.
 func counts(dialect, key string, keys []string) bool {
 	if _, ok := renamed[dialect][key]; !ok {
 		return false

@@ -38,7 +38,7 @@ func TestResemblance(t *testing.T) {
 		"tools that are counted":      {"a.yaml", "name: bot\nexpected_tools: []\n", "promptval: `test_type` and `testing_prompt` are missing"},
 		"cases without an outcome":    {"a.yaml", "- {id: x, input: Hi}\n", "evalcase: `expected_outcome` is missing"},
 		"lines without an outcome":    {"a.jsonl", `{"input": "Hi", "expected_output": "Hello"}`, "evalcase: `id` and `expected_outcome` are missing"},
-		"a case that is no suite":     {"a.yaml", "id: x\ninput: Hi\nassertions: []\n", "evalcase: `expected_outcome` and the list `evalcases` are missing"},
+		"a case, not a suite":         {"a.yaml", "id: x\ninput: Hi\nassertions: []\n", "evalcase: `expected_outcome` and the list `evalcases` are missing"},
 		"an outcome that is expected": {"a.json", `[{"id": "x", "input": "Hi", "expected": "Hello"}]`, "evalcase: `expected_outcome` is missing"},
 		"a testcase without a name":   {"a.json", `{"title": "Refund", "difficulty": "hard", "status": "draft"}`, "testcase: `name` is missing"},
 		"a test in no level":          {"a.json", `{"id": "x", "prompt": "2?", "expected": {"answer": 2}}`, "domain: a test is in test_definitions/<domain>/level_1, next to a domain.json"},

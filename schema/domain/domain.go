@@ -36,10 +36,10 @@ type Source struct {
 type Result struct {
 	Definitions []Definition
 	Problems    []schema.Problem
-	// Tools are those of the folder and of the folders of tools beside it, by
+	// Tools are those of the folder and of the folders of tools next to it, by
 	// id, as far as they are valid.
 	Tools map[string]Tool
-	// Names says which file stands for the id of an evaluator or a tool.
+	// Names maps the id of an evaluator or a tool to its file.
 	Names map[Name]string
 }
 
@@ -61,7 +61,7 @@ type Definition struct {
 
 // A Test is one test of a definition.
 type Test struct {
-	// ID is unique over the whole tree; At is where it stands.
+	// ID is unique over the whole tree; At is its position.
 	ID string
 	At schema.Position
 	// Case is nil where the test has errors.
@@ -83,7 +83,7 @@ type tree struct {
 	levels     map[string]*folder // by folder
 	evaluators map[string]*evaluatorFile
 	tools      map[string]*toolFile
-	shared     []string // the files that are no tests
+	shared     []string // the files that are not tests
 	problems   []schema.Problem
 }
 
@@ -156,7 +156,7 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 	return out, nil
 }
 
-// names tells the files by the ids that they stand for.
+// names returns the files by their ids.
 func (t *tree) names() map[Name]string {
 	out := make(map[Name]string, len(t.evaluators)+len(t.tools))
 	for id, e := range t.evaluators {
@@ -168,7 +168,7 @@ func (t *tree) names() map[Name]string {
 	return out
 }
 
-// valid gives the tools that can be offered.
+// valid returns the tools that can be offered.
 func (t *tree) valid() map[string]Tool {
 	out := make(map[string]Tool, len(t.tools))
 	for id, tf := range t.tools {

@@ -32,7 +32,7 @@ func (c *compiler) evaluators() ([]schema.Evaluator, string) {
 	}
 	e := c.evaluator(id)
 	if e.broken {
-		c.Fail("evaluator-invalid", e.file+" is invalid", "mend it first: the test is judged by it", "evaluator_id")
+		c.Fail("evaluator-invalid", e.file+" is invalid", "fix it first; this test is judged by it", "evaluator_id")
 		return nil, ""
 	}
 	if e.file != "" {
@@ -51,7 +51,7 @@ func (c *compiler) evaluators() ([]schema.Evaluator, string) {
 	return []schema.Evaluator{{Name: id, File: e.file, Weight: 1, Spec: spec, Rule: rule}}, ""
 }
 
-// evaluator gives the file of an evaluator, or a stand-in for a built-in one.
+// evaluator returns the file of an evaluator, or a substitute for a built-in one.
 func (t *tree) evaluator(id string) *evaluatorFile {
 	if e := t.evaluators[id]; e != nil {
 		return e

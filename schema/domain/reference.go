@@ -28,7 +28,7 @@ type evaluatorFile struct {
 	Regex  string           `json:"extraction_regex"`
 	Config evaluatorOptions `json:"config"`
 
-	// databaseAt is where Config.Database stands.
+	// databaseAt is the position of Config.Database.
 	databaseAt schema.Position
 }
 
@@ -91,7 +91,7 @@ func (t *tree) unknownEvaluator(doc *schema.Document, id string) schema.Problem 
 	if hint == "" {
 		hint = fmt.Sprintf("add evaluators/%s.json or use one of %s", id, strings.Join(slices.Sorted(slices.Values(known)), ", "))
 	}
-	return doc.Problem("unknown-evaluator", fmt.Sprintf("there is no evaluator %q", id), hint, "evaluator_id")
+	return doc.Problem("unknown-evaluator", fmt.Sprintf("unknown evaluator %q", id), hint, "evaluator_id")
 }
 
 // toolFile is what a tools/*.json says.
@@ -161,7 +161,7 @@ func (tf *toolFile) compile() schema.Tool {
 	return tool
 }
 
-// loadOtherTools reads the tool folders beside the definitions folder and
+// loadOtherTools reads the tool folders next to the definitions folder and
 // those that gavel.yaml names.
 func (t *tree) loadOtherTools() {
 	folders := append([]string{path.Join(path.Dir(t.Root), "tools")}, t.Settings.Tools...)
@@ -191,14 +191,14 @@ func (t *tree) unknownTools(doc *schema.Document, ids []string) []schema.Problem
 	var out []schema.Problem
 	for i, id := range ids {
 		if raw := doc.JSON("tool_ids", i); t.tools[id] != nil || len(raw) > 0 && raw[0] != '"' {
-			continue // or it is no name, which is said already
+			continue // or it is not a name, which is reported already
 		}
 		known := slices.Collect(maps.Keys(t.tools))
 		hint := schema.DidYouMean(id, known)
 		if hint == "" {
 			hint = fmt.Sprintf("add tools/%s.json", id)
 		}
-		out = append(out, doc.Problem("unknown-tool", fmt.Sprintf("there is no tool %q", id), hint, "tool_ids", i))
+		out = append(out, doc.Problem("unknown-tool", fmt.Sprintf("unknown tool %q", id), hint, "tool_ids", i))
 	}
 	return out
 }

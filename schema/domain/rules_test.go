@@ -67,7 +67,7 @@ func load(t *testing.T, texts map[string]string, settings schema.Settings) *doma
 
 // rules are the constraints that go beyond single fields: for each a file that
 // is accepted and one that is rejected, in the place of the seed's. An empty
-// text removes the file. What is said of the rejected one stands in
+// text removes the file. The message about the rejected one is in
 // testdata/rules.txt.
 func rules() []struct{ name, file, accepted, rejected string } {
 	const one, dom = "t/d/level_1/one.json", "t/d/domain.json"
@@ -150,7 +150,7 @@ func TestRules(t *testing.T) {
 	golden.Compare(t, "testdata/rules.txt", got.String())
 }
 
-// one gives the case of the seed's test, with changes.
+// one returns the case of the seed's test, with changes.
 func one(t *testing.T, changes map[string]string) *schema.Case {
 	t.Helper()
 	texts := seed()
@@ -168,22 +168,22 @@ func one(t *testing.T, changes map[string]string) *schema.Case {
 }
 
 // TestSystem has the nearest layer that is not empty say by its mode whether
-// it stands alone or after those above it.
+// it is used alone or after those above it.
 func TestSystem(t *testing.T) {
 	level := func(text, mode string) string {
 		return fmt.Sprintf(`{"system_prompt": %q, "system_prompt_mode": %q}`, text, mode)
 	}
 	for name, tt := range map[string]struct{ level, test, want string }{
-		"the domain's":             {"", ``, "Domain."},
-		"the test's":               {"", `"system_prompt": "Test.", `, "Test."},
-		"the test's, appended":     {"", `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nTest."},
-		"null is no layer":         {"", `"system_prompt": null, "system_prompt_mode": "overwrite", `, "Domain."},
-		"blank is no layer":        {"", `"system_prompt": " \n", "system_prompt_mode": "overwrite", `, "Domain."},
-		"the level's":              {level("Level.", "overwrite"), ``, "Level."},
-		"the level's, appended":    {level("Level.", "append"), ``, "Domain.\n\nLevel."},
-		"all three":                {level("Level.", "append"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nLevel.\n\nTest."},
-		"a level that overwrites":  {level("Level.", "overwrite"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Level.\n\nTest."},
-		"a blank level is no wall": {level("", "overwrite"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nTest."},
+		"the domain's":                {"", ``, "Domain."},
+		"the test's":                  {"", `"system_prompt": "Test.", `, "Test."},
+		"the test's, appended":        {"", `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nTest."},
+		"null is not a layer":         {"", `"system_prompt": null, "system_prompt_mode": "overwrite", `, "Domain."},
+		"blank is not a layer":        {"", `"system_prompt": " \n", "system_prompt_mode": "overwrite", `, "Domain."},
+		"the level's":                 {level("Level.", "overwrite"), ``, "Level."},
+		"the level's, appended":       {level("Level.", "append"), ``, "Domain.\n\nLevel."},
+		"all three":                   {level("Level.", "append"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nLevel.\n\nTest."},
+		"a level that overwrites":     {level("Level.", "overwrite"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Level.\n\nTest."},
+		"a blank level is not a wall": {level("", "overwrite"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nTest."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes := map[string]string{"t/d/level_1/one.json": with(tt.test + `"expected": {"keywords": ["x"]}`)}

@@ -66,8 +66,8 @@ var statements = []string{
 	"ROLLBACK", "SAVEPOINT", "RELEASE", "GRANT", "REVOKE", "COMMENT", "COPY", "LOAD", "LOCK", "ATTACH", "DETACH", "VACUUM", "REINDEX",
 }
 
-// knownStatement refuses a query_type that no statement has. What follows WITH
-// decides, so that it is none itself.
+// knownStatement refuses a query_type that no statement has. The statement
+// after WITH decides, so WITH itself is not one.
 func (c *compiler) knownStatement(name string) bool {
 	word := strings.ToUpper(strings.TrimSpace(name))
 	if word == "" || slices.Contains(statements, word) {
@@ -94,7 +94,7 @@ func oneOrMany(raw json.RawMessage) []string {
 }
 
 // database reads what the statement runs on: the evaluator's, else the seed
-// scripts beside the domain or in the definitions folder.
+// scripts next to the domain or in the definitions folder.
 func (c *compiler) database(e *evaluatorFile) []schema.File {
 	if e.Config.Database != "" {
 		return c.namedDatabase(e)
@@ -105,7 +105,7 @@ func (c *compiler) database(e *evaluatorFile) []schema.File {
 			return files
 		}
 	}
-	c.Fail("missing-database", "columns and rows are checked, but there is no database",
+	c.Fail("missing-database", "columns and rows are checked, but no database is named",
 		fmt.Sprintf("add %s/seed/schema.sql, or config.database to the evaluator", path.Dir(c.domain.file)), "expected")
 	return nil
 }
@@ -133,7 +133,7 @@ func (c *compiler) seeds(dir string) []schema.File {
 }
 
 // namedDatabase reads the database of the evaluator's config, whose path begins
-// at the evaluator's file. Its problems stand where the test names the
+// at the evaluator's file. Its problems are reported where the test names the
 // evaluator, since it is the test that cannot run.
 func (c *compiler) namedDatabase(e *evaluatorFile) []schema.File {
 	found := c.Read(schema.Reference{

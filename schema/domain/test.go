@@ -64,7 +64,7 @@ func (t *tree) test(file string) (Definition, []schema.Problem) {
 	for i := range doc.Items() {
 		item := doc.Part(i)
 		if !item.IsObject() {
-			problems = append(problems, item.Problem("wrong-type", "an item of the list is no test", `write an object with "id", "name" and "prompt"`))
+			problems = append(problems, item.Problem("wrong-type", "an item of the list is not a test", `write an object with "id", "name" and "prompt"`))
 			continue
 		}
 		test, found := t.compile(item, true)
@@ -74,7 +74,7 @@ func (t *tree) test(file string) (Definition, []schema.Problem) {
 	return def, problems
 }
 
-// compile makes a case of a test. Where it has errors there is none.
+// compile makes a case of a test; a test with errors has none.
 func (t *tree) compile(doc *schema.Document, listed bool) (Test, []schema.Problem) {
 	c := &compiler{tree: t, file: doc.File, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Test", schema.Warning)}}
 	test := Test{At: doc.At()}
@@ -132,10 +132,10 @@ func (c *compiler) place() bool {
 		c.Fail("domain-missing", "domain.json is missing", fmt.Sprintf("add %s/domain.json", path.Dir(dir)))
 		return false
 	case c.domain.broken:
-		c.Fail("domain-invalid", c.domain.file+" is invalid", "mend it first: the test builds on it")
+		c.Fail("domain-invalid", c.domain.file+" is invalid", "fix it first; this test depends on it")
 		return false
 	case c.level != nil && c.level.broken:
-		c.Fail("level-invalid", c.level.file+" is invalid", "mend it first: the test builds on it")
+		c.Fail("level-invalid", c.level.file+" is invalid", "fix it first; this test depends on it")
 		return false
 	}
 	if id := c.Doc.Text("domain_id"); id != "" && id != c.domain.ID {
@@ -218,7 +218,7 @@ func (c *compiler) levelInputs() {
 }
 
 // system builds the system prompt: the nearest layer that is not empty says
-// by its mode whether it stands alone or after those above it.
+// its mode decides whether it is used alone or after those above it.
 func (c *compiler) system() (string, []schema.Layer) {
 	var layers []schema.Layer
 	add := func(file, text, mode string) {
@@ -259,7 +259,7 @@ func (c *compiler) offered() []schema.Tool {
 			c.absent(path.Join(c.Root, "tools", id+".json"), "tool")
 			continue
 		case tf.broken:
-			c.Fail("tool-invalid", tf.file+" is invalid", "mend it first: the test offers it", "tool_ids")
+			c.Fail("tool-invalid", tf.file+" is invalid", "fix it first; this test offers it", "tool_ids")
 			continue
 		}
 		byName[tf.tool.Name] = tf.tool

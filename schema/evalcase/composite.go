@@ -23,10 +23,10 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 			continue
 		}
 		if slices.Contains(names, ev.Name) {
-			c.fail(item.problem("duplicate-name", fmt.Sprintf("the name %q stands for two evaluators", ev.Name), "give each a name of its own", "name"))
+			c.fail(item.problem("duplicate-name", fmt.Sprintf("two evaluators have the name %q", ev.Name), "give each a name of its own", "name"))
 			continue
 		}
-		// What a member measures stands under its name and a slash.
+		// A measurement of a member has its name and a slash as its prefix.
 		if i := slices.IndexFunc(names, func(other string) bool { return under(other, ev.Name) || under(ev.Name, other) }); i >= 0 {
 			c.fail(item.problem("duplicate-name", fmt.Sprintf("the names %q and %q cannot be told apart by what they measure", names[i], ev.Name), "write another character than the slash", "name"))
 		}

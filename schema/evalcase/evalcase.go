@@ -1,5 +1,5 @@
 // Package evalcase reads the evalcase dialect: suites of cases with rubrics
-// and evaluators, as YAML, JSON, CUE, or one case a line beside a YAML file
+// and evaluators, as YAML, JSON, CUE, or one case per line next to a YAML file
 // with what they have in common.
 //
 // Most callers want [Load]. A case with problems is left out; the others of
@@ -33,7 +33,7 @@ const (
 type suite struct {
 	schema.Source
 	file string
-	// keys is where the suite keys stand: the file itself, the one beside its
+	// keys is where the suite keys are: the file itself, the one next to its
 	// lines, or nowhere.
 	keys   part
 	inputs []schema.Input
@@ -71,7 +71,7 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		problems = append(problems, found...)
 		id := item.Text("id")
 		if at, dup := first[id]; dup && id != "" {
-			problems = append(problems, item.Problem("duplicate-id", fmt.Sprintf("the id %q stands for two cases", id), "the other is in "+at.String(), "id"))
+			problems = append(problems, item.Problem("duplicate-id", fmt.Sprintf("two cases have the id %q", id), "the other is in "+at.String(), "id"))
 			continue
 		}
 		first[id] = item.At("id")
@@ -79,11 +79,11 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 			cases = append(cases, kase)
 		}
 	}
-	// Mistakes in the file beside the lines cost cases of these, which have to
-	// be loaded again whatever mends them.
-	beside := func(p schema.Problem) bool { return p.Severity == schema.Error && p.File != doc.File }
-	if i := slices.IndexFunc(problems, beside); i >= 0 {
-		problems = append(problems, doc.Problem("suite-invalid", problems[i].File+" is invalid", "mend it first: the cases build on it"))
+	// Mistakes in the file next to the lines cost cases of the lines, which have to
+	// be loaded again once that file is fixed.
+	inSidecar := func(p schema.Problem) bool { return p.Severity == schema.Error && p.File != doc.File }
+	if i := slices.IndexFunc(problems, inSidecar); i >= 0 {
+		problems = append(problems, doc.Problem("suite-invalid", problems[i].File+" is invalid", "fix it first; the cases depend on it"))
 	}
 	return cases, schema.SortProblems(problems)
 }
@@ -100,7 +100,7 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 		}
 		problems = doc.Check("#EvalcaseSuite", schema.Warning)
 	case !doc.IsList():
-		problems = []schema.Problem{doc.Problem("wrong-type", "the file is no suite", "write a list of cases, or put them under `evalcases`")}
+		problems = []schema.Problem{doc.Problem("wrong-type", "the file is not a suite", "write a list of cases, or put them under `evalcases`")}
 	case path.Ext(doc.File) == ".jsonl":
 		problems = s.openSidecar()
 	}
@@ -178,8 +178,8 @@ type caseFile struct {
 	Note            string `json:"note"`
 }
 
-// compile makes a case of an item, of which some problems are known. Where it
-// has errors there is none.
+// compile makes a case of an item, of which some problems are known. An
+// item with errors has none.
 func (s *suite) compile(doc *schema.Document, known []schema.Problem) (*schema.Case, []schema.Problem) {
 	c := &compiler{suite: s, kase: part{doc: doc}, inputs: slices.Clone(s.inputs)}
 	err := doc.Decode(&c.caseFile)
@@ -222,7 +222,7 @@ func (c *compiler) build() *schema.Case {
 	return kase
 }
 
-// outcome settles under which of its names the expected outcome stands.
+// outcome returns the one of its names that the expected outcome has.
 func (c *compiler) outcome() {
 	switch {
 	case c.ExpectedOutcome != "" && c.Outcome != "":
@@ -239,7 +239,7 @@ func (c *compiler) checkExecution() {
 	c.problems = append(c.problems, c.kase.check("#EvalcaseExecution", schema.Warning, "execution")...)
 }
 
-// findTarget gives the target that the case names, else the suite.
+// findTarget returns the target that the case names, else the suite.
 func (c *compiler) findTarget() string {
 	name := ""
 	for _, p := range []part{c.kase.sub("execution", "target"), c.keys.sub("execution", "target"), c.keys.sub("target")} {

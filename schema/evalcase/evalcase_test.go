@@ -118,8 +118,8 @@ func completeEach(text string) string {
 	return regexp.MustCompile(`(?m)^( *)(- id: .*)$`).ReplaceAllString(text, "${1}${2}"+added)
 }
 
-// TestSeedExamples compiles what the description of the format shows, as it
-// stands there. The examples fields-… are fields of a case, and those in
+// TestSeedExamples compiles the examples of the description of the format,
+// unchanged. The examples fields-… are fields of a case, and those in
 // partial-… leave out what the format requires; here these are added.
 func TestSeedExamples(t *testing.T) {
 	names, err := filepath.Glob("testdata/seed/*.yaml")
@@ -256,7 +256,7 @@ func TestShortFormsExpand(t *testing.T) {
 }
 
 // TestFormsOfFiles: a suite is the same in YAML, JSON and CUE, and as lines
-// with the suite keys beside them.
+// with the suite keys next to them.
 func TestFormsOfFiles(t *testing.T) {
 	suite := `{"name": "s", "target": "t", "execution": {"timeout_seconds": 5}, "evalcases": [` +
 		`{"id": "x", "expected_outcome": "y", "input": "z"}, {"id": "w", "expected_outcome": "y", "input": "z"}]}`

@@ -20,7 +20,7 @@ var definitions = map[string]string{
 }
 
 // evaluators are the rubrics of the case as one evaluator, then those that the
-// case lists, else the suite. Where there are none, a judge looks at the
+// case lists, else the suite. Without any, a judge compares with the
 // expected outcome.
 func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 	var out []schema.Evaluator
@@ -36,7 +36,7 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 			continue
 		}
 		if slices.ContainsFunc(out, func(other schema.Evaluator) bool { return other.Name == ev.Name }) {
-			c.fail(p.problem("duplicate-name", fmt.Sprintf("the name %q stands for two evaluators", ev.Name), "give each a name of its own", "name"))
+			c.fail(p.problem("duplicate-name", fmt.Sprintf("two evaluators have the name %q", ev.Name), "give each a name of its own", "name"))
 		}
 		out = append(out, ev)
 	}
@@ -94,7 +94,7 @@ func (c *compiler) unknownType(p part, kind string) {
 	if hint == "" {
 		hint = "write one of " + strings.Join(types(), ", ")
 	}
-	c.fail(p.problem("unknown-evaluator", fmt.Sprintf("there is no evaluator of type %q", kind), hint))
+	c.fail(p.problem("unknown-evaluator", fmt.Sprintf("unknown evaluator type %q", kind), hint))
 }
 
 func types() []string {
@@ -178,7 +178,7 @@ func (c *compiler) subject() evaluator.Subject {
 	return evaluator.Subject{ExpectedOutcome: c.ExpectedOutcome, Reference: c.answer.reference, Note: c.Note}
 }
 
-// judge gives the model that an evaluator names, or nothing.
+// judge returns the model that an evaluator names, or nothing.
 func (c *compiler) judge(p part) string {
 	if p.text("target") == "" {
 		return ""

@@ -87,7 +87,7 @@ func (c *compiler) field(item part, f fieldFile) evaluator.Field {
 	case "numeric_tolerance":
 		out.Tolerance, out.Relative = f.Tolerance, f.Relative
 		if _, err := strconv.ParseFloat(strings.Trim(string(out.Expected), `"`), 64); err != nil {
-			c.fail(c.answer.from.problem("wrong-type", fmt.Sprintf("the expected value at %s is no number", f.Path), "write a number, or compare it by exact"))
+			c.fail(c.answer.from.problem("wrong-type", fmt.Sprintf("the expected value at %s is not a number", f.Path), "write a number, or compare it by exact"))
 		}
 	case "date":
 		c.text(f, out.Expected)

@@ -40,13 +40,13 @@ func (c *compiler) imageBlock(p part) (schema.Block, bool) {
 	}
 	b.Path, b.Data, b.Media = f.Path, f.Data, mediaType(f.Data)
 	if b.Media == "" {
-		c.fail(p.problem("no-image", f.Path+" is no image that is known", "name a PNG, JPEG, GIF or WebP file", "value"))
+		c.fail(p.problem("no-image", f.Path+" is not a known type of image", "name a PNG, JPEG, GIF or WebP file", "value"))
 		return b, false
 	}
 	return b, true
 }
 
-// fromURI decodes what stands behind data: and gives nil for anything but an
+// fromURI decodes the data after data: and returns nil for anything but an
 // image in base64.
 func fromURI(uri string) []byte {
 	head, body, ok := strings.Cut(uri, ",")

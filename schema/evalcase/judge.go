@@ -95,7 +95,7 @@ func (c *compiler) codeJudge(p part) schema.Spec {
 	return spec
 }
 
-// config is what a program is handed: config, and every field beside it that
+// config is what a program is handed: config, and every field next to it that
 // the format does not know.
 func (c *compiler) config(p part, def string) json.RawMessage {
 	known := schema.Fields(def)
@@ -137,13 +137,13 @@ type programFiles struct {
 }
 
 const (
-	// maxProgram bounds a file of a program, maxSiblings how many may stand
-	// beside it.
+	// maxProgram bounds the bytes of one file of a program, maxSiblings the
+	// number of files next to it.
 	maxProgram  = 4 << 20
 	maxSiblings = 256
 )
 
-// program reads the command that stands at a place, with the files that it is
+// program reads the command at a position, with the files that it is
 // made of. It runs in cwd, else in the folder of the file that names it.
 func (c *compiler) program(p, script part) *evaluator.Program {
 	dir, ok := c.folder(p)
@@ -199,7 +199,7 @@ func (c *compiler) folder(p part) (string, bool) {
 }
 
 // readProgram reads the files that are named by words of a command, and those
-// of the same kind beside each, since a program may load them.
+// of the same kind next to each, since a program may load them.
 func (c *compiler) readProgram(script part, dir string, words []string) programFiles {
 	out := programFiles{argv: slices.Clone(words)}
 	program := evaluator.Program{Dir: dir}
@@ -267,7 +267,7 @@ func (c *compiler) isFile(file string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// addProgram reads a file of a program and those beside it with the same
+// addProgram reads a file of a program and those next to it with the same
 // extension. The folder is an input as a whole, since what appears there may
 // be loaded.
 func (c *compiler) addProgram(script part, file string, out *programFiles) {
@@ -291,14 +291,14 @@ func (c *compiler) addProgram(script part, file string, out *programFiles) {
 	if err != nil {
 		return // the file itself was read
 	}
-	beside := 0
+	siblings := 0
 	for _, e := range entries {
 		name := path.Join(folder, e.Name())
 		if name == file || path.Ext(name) != ext || !e.Type().IsRegular() {
 			continue
 		}
-		if beside++; beside > maxSiblings {
-			c.warn(script.problem("many-programs", fmt.Sprintf("of the files beside %s only %d count as part of the program", file, maxSiblings), "move the program into a folder of its own"))
+		if siblings++; siblings > maxSiblings {
+			c.warn(script.problem("many-programs", fmt.Sprintf("only %[2]d of the files next to %[1]s count as part of the program", file, maxSiblings), "move the program into a folder of its own"))
 			return
 		}
 		add(name)

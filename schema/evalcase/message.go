@@ -22,12 +22,12 @@ type answer struct {
 	// reference is the answer as text, value as JSON where it is JSON.
 	reference string
 	value     json.RawMessage
-	// from is where it stands; isBroken says that there is a mistake in it.
+	// from is its position; isBroken reports that it has a mistake.
 	from     part
 	isBroken bool
 }
 
-// input gives the system prompt and the messages. The system messages that
+// input returns the system prompt and the messages. The system messages that
 // come first are the system prompt, as every target takes one.
 func (c *compiler) input() (string, []schema.Layer, []schema.Message) {
 	from := c.kase.sub("input")
@@ -75,7 +75,7 @@ func (c *compiler) layers(p part) []schema.Layer {
 			continue
 		}
 		if b.Data != nil {
-			c.fail(p.problem("binary-file", b.Path+" is no text, and a system prompt is text", "name a text file", "content", i))
+			c.fail(p.problem("binary-file", b.Path+" is not text, and a system prompt must be text", "name a text file", "content", i))
 			continue
 		}
 		file := p.doc.File
@@ -237,7 +237,7 @@ func (c *compiler) unknownBlock(p part, kind string) {
 	if near := schema.DidYouMean(kind, known); near != "" {
 		hint = near
 	}
-	c.fail(p.problem("wrong-value", fmt.Sprintf("there is no content of type %s", p.json("type")), hint, "type"))
+	c.fail(p.problem("wrong-value", fmt.Sprintf("unknown content type %s", p.json("type")), hint, "type"))
 }
 
 // fileBlock reads a file that goes into the message of a model and of which an
@@ -251,7 +251,7 @@ func (c *compiler) fileBlock(p part) (schema.Block, bool) {
 	if !utf8.Valid(f.Data) || strings.ContainsRune(b.Text, 0) {
 		b.Text, b.Data = "", f.Data
 		if c.known && !c.target.Agent {
-			c.fail(p.problem("binary-file", f.Path+" is no text, and a model is sent the text of a file", "name a text file, an image as `type: image`, or an agent as the target", "value"))
+			c.fail(p.problem("binary-file", f.Path+" is not text, and a model receives the text of a file", "name a text file, an image as `type: image`, or an agent as the target", "value"))
 		}
 	}
 	return b, true

@@ -42,7 +42,7 @@ func (p part) json(path ...any) json.RawMessage {
 	return p.doc.JSON(p.way(path)...)
 }
 
-// number gives the number at the path, or 0.
+// number returns the number at the path, or 0.
 func (p part) number(path ...any) float64 {
 	var x float64
 	if json.Unmarshal(p.json(path...), &x) != nil {
@@ -51,7 +51,7 @@ func (p part) number(path ...any) float64 {
 	return x
 }
 
-// list gives the items of the list at the path.
+// list returns the items of the list at the path.
 func (p part) list(path ...any) []part {
 	if p.doc == nil {
 		return nil
@@ -69,7 +69,7 @@ func (p part) isObject(path ...any) bool { return p.doc != nil && p.doc.IsObject
 
 func (p part) keys(path ...any) []string { return p.doc.Keys(p.way(path)...) }
 
-// strings gives the list of strings at the path, or the one string as a list.
+// strings returns the list of strings at the path, or the one string as a list.
 func (p part) strings(path ...any) []string {
 	if p.isText(path...) {
 		return []string{p.text(path...)}

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
-// TestProblems gives for every mistake its place, what is wrong and what to
+// TestProblems returns for every mistake its place, what is wrong and what to
 // write instead.
 func TestProblems(t *testing.T) {
 	data, err := os.ReadFile("testdata/problems.txt")
@@ -68,7 +68,7 @@ func problemsOf(t *testing.T, text string) []string {
 	return problems
 }
 
-// TestSidecarProblems stand in the file beside the lines, and leave no case of
+// TestSidecarProblems holds that problems are in the file next to the lines, and leave no case of
 // these.
 func TestSidecarProblems(t *testing.T) {
 	for text, want := range map[string]string{
@@ -82,7 +82,7 @@ func TestSidecarProblems(t *testing.T) {
 			"suites/a.yaml":  {Data: []byte(text)},
 		}
 		cases, problems := loadIn(t, files, "a.jsonl", schema.Settings{})
-		if diff := cmp.Diff([]string{"a.jsonl:1:1: error: suites/a.yaml is invalid; mend it first: the cases build on it", want}, problems); diff != "" || len(cases) > 0 {
+		if diff := cmp.Diff([]string{"a.jsonl:1:1: error: suites/a.yaml is invalid; fix it first; the cases depend on it", want}, problems); diff != "" || len(cases) > 0 {
 			t.Errorf("%q: %d cases, problems (-want +got):\n%s", text, len(cases), diff)
 		}
 	}
@@ -103,7 +103,7 @@ func TestAnAgentTakesAnyFile(t *testing.T) {
 	}
 }
 
-// TestProgramFiles: a program counts with those beside it that it may load.
+// TestProgramFiles holds that a program counts with the files next to it that it may load.
 func TestProgramFiles(t *testing.T) {
 	files := fstest.MapFS{
 		"suites/a.yaml":           {Data: []byte("- id: x\n" + least + "  evaluators: [{type: code_judge, script: [python, judges/main.py]}]\n")},
@@ -120,7 +120,7 @@ func TestProgramFiles(t *testing.T) {
 		}
 		for _, role := range []schema.Input{{File: "suites/judges", Role: "program"}, {File: "suites/judges/util.py", Role: "program"}} {
 			if !slices.Contains(cases[0].Inputs, role) {
-				t.Errorf("%v is no input: %v", role, cases[0].Inputs)
+				t.Errorf("%v is not an input, want it among %v", role, cases[0].Inputs)
 			}
 		}
 		return evaluator.ProgramsOf(cases[0].Evaluators[0].Spec)[0].Files

@@ -41,7 +41,7 @@ func (c *compiler) rubrics(list part, threshold float64) ([]evaluator.RubricCrit
 			}
 		}
 		if at, dup := first[r.ID]; dup {
-			c.fail(item.problem("duplicate-id", fmt.Sprintf("the id %q stands for two criteria", r.ID), "the other is in "+at.String(), "id"))
+			c.fail(item.problem("duplicate-id", fmt.Sprintf("two criteria have the id %q", r.ID), "the other is in "+at.String(), "id"))
 			continue
 		}
 		first[r.ID] = item.at("id")
@@ -96,7 +96,7 @@ func put(m map[string]float64, key string, x float64) map[string]float64 {
 	return m
 }
 
-// ranges reads what scores stand for: a description by score, or a list of
+// ranges reads the meaning of scores: a description by score, or a list of
 // ranges.
 func (c *compiler) ranges(item part) []evaluator.ScoreRange {
 	if !item.isObject() || !item.has("score_ranges") {
@@ -131,7 +131,7 @@ func (c *compiler) points(from part) []evaluator.ScoreRange {
 			c.fail(from.problem("out-of-range", fmt.Sprintf("`score_ranges` describes %q", key), "it must be a score from 0 to 10", key))
 			continue
 		case !from.isText(key):
-			c.fail(from.problem("wrong-type", fmt.Sprintf("the description of %s must be a string", key), "say what the score stands for", key))
+			c.fail(from.problem("wrong-type", fmt.Sprintf("the description of %s must be a string", key), "describe the score", key))
 			continue
 		}
 		out = append(out, evaluator.ScoreRange{From: score, To: score, Description: from.text(key)})
@@ -145,11 +145,11 @@ func (c *compiler) rangeList(from part) []evaluator.ScoreRange {
 		var ends []float64
 		text := cmp.Or(item.text("expected_outcome"), item.text("outcome"), item.text("description"))
 		if err := json.Unmarshal(item.json("score_range"), &ends); err != nil || len(ends) != 2 || !inScale(ends[0]) || !inScale(ends[1]) || ends[0] > ends[1] {
-			c.fail(item.problem("out-of-range", "`score_range` is no range", "write two scores from 0 to 10, the lower one first", "score_range"))
+			c.fail(item.problem("out-of-range", "`score_range` is not a range", "write two scores from 0 to 10, the lower one first", "score_range"))
 			continue
 		}
 		if text == "" {
-			c.fail(item.problem("missing-field", "the range does not say what it stands for", `add "expected_outcome": …`))
+			c.fail(item.problem("missing-field", "the range has no description", `add "expected_outcome": …`))
 			continue
 		}
 		out = append(out, evaluator.ScoreRange{From: ends[0], To: ends[1], Description: text})

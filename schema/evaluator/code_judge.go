@@ -3,7 +3,7 @@ package evaluator
 import "github.com/gavel-evals/gavel/schema"
 
 // CodeJudge runs a program that reads the conversation from stdin and prints a
-// score. Where it fails or prints something else there is no judgement.
+// score. If it fails or prints something else, the case has no judgement.
 type CodeJudge struct {
 	Program
 	Subject

@@ -9,7 +9,7 @@ import (
 
 // Composite makes one score of those of its members.
 //
-// What a member measures stands under its ID, a slash and the criterion. Its
+// A measurement of a member has its ID, a slash and the criterion as its name. Its
 // own rule makes a score of that, which is the criterion ID of the composite;
 // the composite's rule makes one of these, unless a model or a program does.
 type Composite struct {

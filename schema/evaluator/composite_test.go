@@ -52,8 +52,8 @@ func TestCompositeGathersItsParts(t *testing.T) {
 	}
 }
 
-// TestMembersEncodeWhatIsMeasured and nothing that only decides, or says where
-// something stands.
+// TestMembersEncodeWhatIsMeasured holds that they encode nothing that only
+// decides, and no position.
 func TestMembersEncodeWhatIsMeasured(t *testing.T) {
 	raw, err := json.Marshal(evaluator.Composite{Members: []evaluator.Member{
 		{ID: "cost", Spec: evaluator.Measured{Type: "cost", Quantities: []string{"cost_usd"}}, Rule: schema.Rule{Threshold: 1}},

@@ -53,7 +53,7 @@ type CallExpectation struct {
 	Forbidden bool            `json:"forbidden,omitempty"`
 }
 
-// NumberCalls gives every expectation an ID that no other has.
+// NumberCalls returns every expectation an ID that no other has.
 func NumberCalls(calls []CallExpectation) {
 	taken := map[string]bool{}
 	for i, c := range calls {

@@ -13,8 +13,8 @@ type LLMJudge struct {
 	// prints it instead. Neither asks whether the expected outcome came about.
 	Template string   `json:"template,omitempty"`
 	Program  *Program `json:"program,omitempty"`
-	// Target is the model that is asked; empty means the judge. What is known
-	// of it is a part of J of its own.
+	// Target is the model that is asked; empty means the judge. Its
+	// identity is a part of J of its own.
 	Target string `json:"-"`
 	// Subject holds what the template uses and the note, which is added where
 	// the template has no place for it; all where a program prints it.
@@ -35,7 +35,7 @@ const ResultsVariable = "evaluator_results"
 
 var variable = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 
-// VariablesOf lists what stands between double braces in a template, sorted.
+// VariablesOf returns the names between double braces in a template, sorted.
 func VariablesOf(template string) []string {
 	var names []string
 	for _, m := range variable.FindAllStringSubmatch(template, -1) {

@@ -17,8 +17,8 @@ const (
 	DurationMS     = "duration_ms"
 )
 
-// Measured takes quantities of a sample. What bounds them is in the Rule, so
-// that another bound costs no call. One that is not known is an error.
+// Measured takes quantities of a sample. Their bounds are in the Rule, so
+// that another bound costs no call. An unknown quantity is an error.
 type Measured struct {
 	// Type is execution_metrics, latency, cost or token_usage.
 	Type string `json:"-"`

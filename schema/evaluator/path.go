@@ -33,7 +33,7 @@ func ParsePath(text string) (Path, bool) {
 	return steps, len(steps) > 0
 }
 
-// Find gives the value that a path leads to, or nil.
+// Find returns the value that a path leads to, or nil.
 func (p Path) Find(value json.RawMessage) json.RawMessage {
 	for _, step := range p {
 		switch s := step.(type) {

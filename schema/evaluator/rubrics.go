@@ -10,8 +10,8 @@ import (
 // it has ranges, for 0 to 10 against what these describe.
 type Rubrics struct {
 	Criteria []RubricCriterion `json:"criteria"`
-	// Target is the model that is asked; empty means the judge. What is known
-	// of it is a part of J of its own.
+	// Target is the model that is asked; empty means the judge. Its
+	// identity is a part of J of its own.
 	Target string `json:"-"`
 	Subject
 }
@@ -22,11 +22,11 @@ type RubricCriterion struct {
 	ID string `json:"id"`
 	// Outcome is what is looked for; empty where the ranges say it all.
 	Outcome string `json:"outcome,omitempty"`
-	// Ranges are sorted by score. None asks for met or not.
+	// Ranges are sorted by score. Without any, the answer is met or not met.
 	Ranges []ScoreRange `json:"ranges,omitempty"`
 }
 
-// A ScoreRange says what scores from From to To, out of 10, stand for.
+// A ScoreRange describes the scores from From to To, out of 10.
 type ScoreRange struct {
 	From        float64 `json:"from"`
 	To          float64 `json:"to"`
@@ -51,7 +51,7 @@ const byTarget = schema.Judge + " "
 // JudgeBy is the role of a target that an evaluator asks in place of the judge.
 func JudgeBy(target string) schema.Role { return byTarget + schema.Role(target) }
 
-// JudgedBy gives the target of a role that [JudgeBy] made.
+// JudgedBy returns the target of a role that [JudgeBy] made.
 func JudgedBy(role schema.Role) (target string, ok bool) {
 	return strings.CutPrefix(string(role), string(byTarget))
 }

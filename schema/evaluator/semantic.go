@@ -19,7 +19,7 @@ const (
 	GradeCriterion = "grade"
 )
 
-// A Grade is a word of the judge with the score that it stands for.
+// A Grade is a word of the judge with its score.
 type Grade struct {
 	Word  string
 	Score float64

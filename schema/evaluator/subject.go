@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Subject is what a judge is told of a case beside its conversation, which
+// A Subject is what a judge sees of a case in addition to its conversation, which
 // is the input and what the target answered.
 type Subject struct {
 	ExpectedOutcome string `json:"expected_outcome,omitempty"`
@@ -26,7 +26,7 @@ type Program struct {
 	Argv []string `json:"argv"`
 	// Config is handed to it, as canonical JSON.
 	Config json.RawMessage `json:"config,omitempty"`
-	// Files are those that Argv names and those beside them that they may
+	// Files are those that Argv names and those next to them that they may
 	// load. Their bytes are parts of J of their own, by the names that the
 	// program knows them by.
 	Files []schema.File `json:"-"`
@@ -39,7 +39,7 @@ type Program struct {
 // what the sample cost.
 func (p Program) ReadsCost() bool { return true }
 
-// Sees gives the name of a file of the repository as the program knows it, from
+// Sees returns the name of a file of the repository as the program knows it, from
 // the folder that it runs in.
 func (p Program) Sees(file string) string {
 	dir, up := path.Clean(p.Dir), ""

@@ -14,7 +14,7 @@ type ToolCounts struct {
 type ToolCount struct {
 	Tool  string `json:"tool"`
 	Least int    `json:"least"`
-	// Most is nil where there is no upper bound.
+	// Most is nil if there is no upper bound.
 	Most *int `json:"most,omitempty"`
 }
 

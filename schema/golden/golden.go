@@ -1,5 +1,5 @@
 // Package golden holds what a test makes against a file that people have read.
-// Every test that imports it has the flag -update, which writes the files anew.
+// Every test that imports it has the flag -update, which rewrites the files.
 package golden
 
 import (
@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files and recordings anew")
+var update = flag.Bool("update", false, "rewrite the golden files and recordings")
 
-// Update reports whether files are to be written anew.
+// Update reports whether files are to be rewritten.
 func Update() bool { return *update }
 
 // Compare fails the test where the text is not that of the file, which is
@@ -33,6 +33,6 @@ func Compare(tb testing.TB, file, got string) {
 		tb.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		tb.Errorf("%s (-want +got; -update writes it anew):\n%s", file, diff)
+		tb.Errorf("%s (-want +got; -update rewrites it):\n%s", file, diff)
 	}
 }

@@ -77,11 +77,11 @@ func TestConstraints(t *testing.T) {
 	}
 	want := []string{
 		"d/domain.json:1:1: error: the field `description` is missing; add \"description\": …, which test_definitions/schema/team.cue:18:10 demands",
-		"d/level_1/fine.json:1:1: error: test_definitions/d/domain.json is invalid; mend it first: the test builds on it",
+		"d/level_1/fine.json:1:1: error: test_definitions/d/domain.json is invalid; fix it first; this test depends on it",
 		"d/level_1/fine.json:1:92: warning: unknown field `other`; it is ignored; remove it",
 		"d/level_1/orphan.yaml:1:1: error: the field `owner` is missing; add \"owner\": …, which test_definitions/schema/team.cue:12:2 demands",
-		"d/level_1/orphan.yaml:1:1: error: test_definitions/d/domain.json is invalid; mend it first: the test builds on it",
-		"d/level_1/slow.json:1:1: error: test_definitions/d/domain.json is invalid; mend it first: the test builds on it",
+		"d/level_1/orphan.yaml:1:1: error: test_definitions/d/domain.json is invalid; fix it first; this test depends on it",
+		"d/level_1/slow.json:1:1: error: test_definitions/d/domain.json is invalid; fix it first; this test depends on it",
 		"d/level_1/slow.json:3:3: error: a test of ours has an hour at most; see test_definitions/schema/team.cue:11:15",
 		"lines.jsonl:2:15: error: every testcase needs a tag with its owner, such as owner:billing; see test_definitions/schema/team.cue:5:40",
 		"list.yaml:4:3: error: every testcase needs a tag with its owner, such as owner:billing; see test_definitions/schema/team.cue:5:40",
@@ -127,12 +127,12 @@ func TestAddedFieldsAreKnown(t *testing.T) {
 func TestConstraintsThatCannotBeUsed(t *testing.T) {
 	for name, tt := range map[string]struct{ rules, want string }{
 		"syntax":               {"#Testcase: {", teamFile + ":1:13: error: expected '}', found 'EOF'; look for a missing comma, quote or bracket at or before this place"},
-		"a misspelt name":      {"#TestCase: tags: _", teamFile + ":1:1: error: there is no definition `#TestCase`; did you mean `#Testcase`?"},
+		"a misspelt name":      {"#TestCase: tags: _", teamFile + ":1:1: error: unknown definition `#TestCase`; did you mean `#Testcase`?"},
 		"a misspelt field":     {"#Testcase: tagz: _", teamFile + ":1:12: error: `#Testcase` has no field `tagz`; did you mean `tags`?"},
 		"no such field":        {"#TestcasePersona: colour: string", teamFile + ":1:19: error: `#TestcasePersona` has no field `colour`; known are type, description, instructions"},
 		"a field that is none": {"#Testcase: agent_tools: _", teamFile + ":1:12: error: `agent_tools` does not belong here: the agent's tools are captured on the run, so that the same case fits every version of the agent; remove them; calls that are wanted go into expected_tool_calls, their answers into its mock_responses"},
-		"an unknown name":      {"#Agent: name: _", teamFile + ":1:1: error: there is no definition `#Agent`, and nothing refers to it: it constrains nothing; open one of #Testcase, #Promptval, #Evalcase, #EvalcaseSuite, #EvalcaseSidecar, #Domain, #Level, #Test, #Tool, #Evaluator, or another of those that gavel schema prints"},
-		"a name in itself":     {"#List: {#Agent: 1}\n_x: #Agent\n#Agent: 1", teamFile + ":1:1: error: there is no definition `#List`, and nothing refers to it: it constrains nothing; open one of #Testcase, #Promptval, #Evalcase, #EvalcaseSuite, #EvalcaseSidecar, #Domain, #Level, #Test, #Tool, #Evaluator, or another of those that gavel schema prints"},
+		"an unknown name":      {"#Agent: name: _", teamFile + ":1:1: error: unknown definition `#Agent`, and nothing refers to it: it constrains nothing; open one of #Testcase, #Promptval, #Evalcase, #EvalcaseSuite, #EvalcaseSidecar, #Domain, #Level, #Test, #Tool, #Evaluator, or another of those that gavel schema prints"},
+		"a name in itself":     {"#List: {#Agent: 1}\n_x: #Agent\n#Agent: 1", teamFile + ":1:1: error: unknown definition `#List`, and nothing refers to it: it constrains nothing; open one of #Testcase, #Promptval, #Evalcase, #EvalcaseSuite, #EvalcaseSidecar, #Domain, #Level, #Test, #Tool, #Evaluator, or another of those that gavel schema prints"},
 		"no definition":        {"testcase: {}", teamFile + ":1:1: error: `testcase` constrains nothing; open a definition again, such as #Testcase: {…}; names of your own begin with _"},
 		"memory":               {"import \"strings\"\n#Testcase: name: !=strings.Repeat(\"x\", 2000000000)", teamFile + ":1:1: error: the constraints are not checked: the evaluation needed more memory than 512 MiB, or is nested too deeply; look for comprehensions, lists or strings that grow, and for definitions that refer to themselves"},
 		"too large":            {"// " + strings.Repeat("x", schema.MaxFile), teamFile + ":1:1: error: the file cannot be read: it has 262147 bytes and may have 262144; make it a plain file of the repository"},

@@ -32,9 +32,9 @@ func TestDetect(t *testing.T) {
 		"an envelope, misspelt":    {"a.yaml", "test_cases:\n- nam: x\n", "testcase", ""},
 		"an envelope, nameless":    {"a.yaml", "test_cases:\n- max_turns: 3\n", "testcase", ""},
 		"an envelope of others":    {"a.yaml", "test_cases:\n- {question: x, answer: y}\n", "", "1:1: error: the file has `test_cases` like a definition of the testcase format, and fits no format; give each of the `test_cases` a `name`, or name the file in .gavelignore"},
-		"a test in no level":       {"stray/t.json", `{"id": "t", "name": "T", "prompt": "2?", "evaluator_id": "keyword"}`, "", "1:42: error: the file has `evaluator_id` like a test of the domain format, and stands in no level of a domain; move it into <domain>/level_1, beside a domain.json, or name the file in .gavelignore"},
-		"an evaluator elsewhere":   {"stray/evaluators/e.json", `{"id": "e", "eval_prompt": "Good?"}`, "", "1:13: error: the file has `eval_prompt` like an evaluator of the domain format, and stands elsewhere; move it into test_definitions/evaluators, or name the file in .gavelignore"},
-		"a tool elsewhere":         {"stray/tools/t.json", `{"id": "t", "function": {"name": "t"}, "mock_response": "x"}`, "", "1:40: error: the file has `mock_response` like a tool of the domain format, and stands elsewhere; move it into test_definitions/tools, or name the file in .gavelignore"},
+		"a test in no level":       {"stray/t.json", `{"id": "t", "name": "T", "prompt": "2?", "evaluator_id": "keyword"}`, "", "1:42: error: the file has `evaluator_id` like a test of the domain format, but is not in a level of a domain; move it into <domain>/level_1, next to a domain.json, or name the file in .gavelignore"},
+		"an evaluator elsewhere":   {"stray/evaluators/e.json", `{"id": "e", "eval_prompt": "Good?"}`, "", "1:13: error: the file has `eval_prompt` like an evaluator of the domain format, but is in another folder; move it into test_definitions/evaluators, or name the file in .gavelignore"},
+		"a tool elsewhere":         {"stray/tools/t.json", `{"id": "t", "function": {"name": "t"}, "mock_response": "x"}`, "", "1:40: error: the file has `mock_response` like a tool of the domain format, but is in another folder; move it into test_definitions/tools, or name the file in .gavelignore"},
 		"checks of another type":   {"suite.checks.yml", "x: [{contains: y}]\n", "", "1:1: error: checks are read from suite.checks.yaml alone; rename the file"},
 		"checks as JSON":           {"suite.checks.json", `{"x": [{"contains": "y"}]}`, "", "1:1: error: checks are read from suite.checks.yaml alone; rename the file"},
 		"lines of evalcases":       {"a.jsonl", `{"id": "x", "expected_outcome": "y"}`, "evalcase", ""},
@@ -127,7 +127,7 @@ func TestCapitals(t *testing.T) {
 	}
 }
 
-// TestTheRepositoryAsDefinitions holds that the configuration is no definition.
+// TestTheRepositoryAsDefinitions holds that the configuration is not a definition.
 func TestTheRepositoryAsDefinitions(t *testing.T) {
 	files := map[string]string{"gavel.yaml": "version: 1\n", "talk.yaml": "name: x\n", "sub/gavel.yaml": "name: y\n"}
 	res := loadBy(t, schema.Settings{Definitions: []string{"."}}, files)
@@ -145,7 +145,7 @@ func TestNotesAreOne(t *testing.T) {
 		notes = append(notes, p.String())
 	}
 	want := []string{
-		"test_definitions/a.json:1:1: note: 2 files are no definitions; the first is test_definitions/a.json; " +
+		"test_definitions/a.json:1:1: note: 2 files are not definitions; the first is test_definitions/a.json; " +
 			"name them in .gavelignore, or their dialect under dialects: in gavel.yaml",
 	}
 	if diff := cmp.Diff(want, notes); diff != "" {
@@ -201,7 +201,7 @@ func TestFilesThatLookLikeDefinitions(t *testing.T) {
 				more++
 			case p.Rule == schema.RuleLooksLike && p.Severity == schema.Warning:
 				named++
-			case p.Severity == schema.Note && strings.HasPrefix(p.Message, "1 file is no definition"):
+			case p.Severity == schema.Note && strings.HasPrefix(p.Message, "1 file is not a definition"):
 				notes++
 			default:
 				t.Errorf("%s: %v", name, p)

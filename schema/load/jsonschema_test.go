@@ -71,7 +71,7 @@ func folder(t *testing.T, dialect, dir string, beside fstest.MapFS) []example {
 			continue // what the examples compile to
 		}
 		if strings.HasPrefix(name, "fields-") || strings.HasPrefix(name, "partial-") {
-			continue // pieces that are no definitions
+			continue // pieces that are not definitions
 		}
 		placed := fstest.MapFS{}
 		for other, f := range beside {

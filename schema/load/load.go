@@ -67,12 +67,12 @@ type Options struct {
 // A Definition is one file with its cases.
 type Definition struct {
 	File string
-	// Dialect is empty for a file that is no definition.
+	// Dialect is empty for a file that is not a definition.
 	Dialect string
 	Cases   []*schema.Case
 	// IDs are unique over the whole repository.
 	IDs []ID
-	// Other says of a file that is no definition why it should be one, or
+	// Other says of a file that is not a definition why it should be one, or
 	// notes that it is none. Nothing is said where a definition refers to it.
 	Other []schema.Problem
 
@@ -91,13 +91,13 @@ type Result struct {
 	Definitions []Definition
 	Cases       []*schema.Case
 	// Problems are all that is wrong. Where only some files were loaded, what
-	// is to be said of files that are no definitions is left out, since it is
+	// is to be said of files that are not definitions is left out, since it is
 	// not known whether others refer to them.
 	Problems []schema.Problem
-	// Names says which file stands for the id of an evaluator or a tool.
+	// Names maps the id of an evaluator or a tool to its file.
 	Names map[domain.Name]string
 
-	direct []schema.Problem // without those of files that are no definitions
+	direct []schema.Problem // without those of files that are not definitions
 }
 
 // Load reads the definition folders of a repository. It returns an error only
@@ -348,7 +348,7 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 		if len(def.Other) == 0 {
 			other, looksLike := dialect.Resemblance(doc, src.Root)
 			if !looksLike {
-				other = doc.Problem(schema.RuleNoDefinition, "the file is no definition", "")
+				other = doc.Problem(schema.RuleNoDefinition, "the file is not a definition", "")
 				other.Severity = schema.Note
 			}
 			def.Other = []schema.Problem{other}
@@ -395,7 +395,7 @@ func (d *Definition) isSidecar(src schema.Source) bool {
 	return doc != nil && dialect.Detect(doc) == schema.DialectEvalcase
 }
 
-// others says what is to be said of the files that are no definitions: the
+// others says what is to be said of the files that are not definitions: the
 // mistakes of those that nothing refers to, and one note for the rest.
 func others(defs []Definition) []schema.Problem {
 	var pending []Definition
@@ -462,9 +462,9 @@ func oneNote(found []schema.Problem) []schema.Problem {
 	note := found[first]
 	all := len(found)
 	found = slices.DeleteFunc(found, isNote)
-	note.Message, note.Hint = "1 file is no definition: "+note.File, "name it in .gavelignore, or its dialect under dialects: in gavel.yaml"
+	note.Message, note.Hint = "1 file is not a definition: "+note.File, "name it in .gavelignore, or its dialect under dialects: in gavel.yaml"
 	if n := all - len(found); n > 1 {
-		note.Message = fmt.Sprintf("%d files are no definitions; the first is %s", n, note.File)
+		note.Message = fmt.Sprintf("%d files are not definitions; the first is %s", n, note.File)
 		note.Hint = "name them in .gavelignore, or their dialect under dialects: in gavel.yaml"
 	}
 	return append(found, note)

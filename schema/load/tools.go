@@ -75,7 +75,7 @@ func (l *loader) unknownTools() []schema.Problem {
 				continue
 			}
 			found = append(found, schema.Problem{
-				Position: t.ToolsAt, Severity: schema.Error, Rule: "unknown-tool", Message: fmt.Sprintf("there is no tool %q", id),
+				Position: t.ToolsAt, Severity: schema.Error, Rule: "unknown-tool", Message: fmt.Sprintf("unknown tool %q", id),
 				Hint: cmp.Or(schema.DidYouMean(id, slices.Collect(maps.Keys(known))), fmt.Sprintf("add tools/%s.json to the folder of definitions", id)),
 			})
 		}

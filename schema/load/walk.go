@@ -16,7 +16,7 @@ import (
 
 var extensions = []string{".json", ".yaml", ".yml", ".jsonl", ".cue"}
 
-// configFile is no definition where the definitions folder is the repository.
+// configFile is not a definition where the definitions folder is the repository.
 const configFile = "gavel.yaml"
 
 // walk lists the files of a folder that may be definitions, sorted. Links and
@@ -90,7 +90,7 @@ func (l *loader) overlooked(root, file string) {
 	case l.ignore.Exclude(ignore.Path{Name: file, IsFolder: false}):
 		return
 	case l.isLonely(file):
-		p.Message, p.Hint = "there is no definition of this name, and the checks are not run", "name the file after the definition beside it"
+		p.Message, p.Hint = "there is not a definition of this name, and the checks are not run", "name the file after the definition beside it"
 	case ext != small && slices.Contains(extensions, small) && !l.ignored(root, file, false):
 		p.Message = "the file is not read, since its extension is in capitals"
 		p.Hint = "rename it to " + path.Base(stem(file)) + small + ", or name it in .gavelignore"

@@ -27,8 +27,8 @@ func (w *Writer) Texts(list []string) {
 	}
 }
 
-// A Reader takes values off Rest, whose memory the texts share. What is damaged
-// reads as zero values and sets Bad.
+// A Reader takes values off Rest, whose memory the texts share. Damaged
+// bytes read as zero values and set Bad.
 type Reader struct {
 	Rest string
 	Bad  bool

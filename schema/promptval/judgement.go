@@ -149,7 +149,7 @@ func (c *compiler) count(tool string, at ...any) evaluator.ToolCount {
 		case "le":
 			most = min(most, *n)
 		case "gt":
-			// Of the largest number nothing is above: the sum must not turn over.
+			// No number is above the largest one: the sum must not overflow.
 			least = max(least, min(*n, math.MaxInt-1)+1)
 		case "ge":
 			least = max(least, *n)

@@ -41,8 +41,8 @@ func TestProblems(t *testing.T) {
 		"missing field":            {strings.Replace(with(), `"name": "planner", `, "", 1), "1:1: error: the field `name` is missing; add \"name\": …"},
 		"no input":                 {strings.Replace(with(), `"Plan a trip."`, "\n[]", 1), "2:1: error: `user_input` has 0 items; it must have at least 1 item"},
 		"object for an agent":      {strings.Replace(with(), `"user_input": "Plan a trip."`, "\n\"user_input\": {}", 1), "2:1: error: `user_input` may be an object for a custom_workflow only; write a string or a list of strings"},
-		"unknown target":           {strings.Replace(with(), `"name": "planner"`, "\n\"name\": \"planer\"", 1), "2:1: error: there is no target \"planer\"; did you mean `planner`?"},
-		"target unlike any":        {strings.Replace(with(), `"name": "planner"`, "\n\"name\": \"zzz\"", 1), "2:1: error: there is no target \"zzz\"; add it to targets: or aliases: in gavel.yaml"},
+		"unknown target":           {strings.Replace(with(), `"name": "planner"`, "\n\"name\": \"planer\"", 1), "2:1: error: unknown target \"planer\"; did you mean `planner`?"},
+		"target unlike any":        {strings.Replace(with(), `"name": "planner"`, "\n\"name\": \"zzz\"", 1), "2:1: error: unknown target \"zzz\"; add it to targets: or aliases: in gavel.yaml"},
 		"target of another kind":   {strings.Replace(with(), `"test_type": "agent"`, "\n\"test_type\": \"workflow\"", 1), "2:1: error: planner is of the kind agent, and test_type is workflow; write \"agent\", or kind: workflow for the target in gavel.yaml"},
 
 		"numeric without a rubric":  {with(score), "1:1: error: the field `rubric` is missing, and evaluation_type is numeric; add \"rubric\": {\"criteria\": [{\"name\": …, \"weight\": 1}]}"},

@@ -30,11 +30,11 @@ const (
 	semantic = "default"
 )
 
-// Load compiles the configuration of a file. Where it has errors there is no
-// case.
+// Load compiles the configuration of a file. A file with errors
+// compiles to none.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
 	if doc.IsList() {
-		// Nothing may be keyed by where it stands in a list.
+		// A key must not depend on a position in a list.
 		if n := doc.Items(); n != 1 {
 			return nil, []schema.Problem{doc.Problem("several-configurations",
 				fmt.Sprintf("the file holds %d configurations; it may hold one", n), "write each into a file of its own", 1)}
@@ -75,7 +75,7 @@ func field[T any](c *compiler, path ...any) *T {
 	return &v
 }
 
-// orElse gives a field, or what stands in where it is absent.
+// orElse returns a field, or the fallback if the field is absent.
 func orElse[T any](v *T, fallback T) T {
 	if v == nil {
 		return fallback
@@ -128,7 +128,7 @@ func (c *compiler) target(name string) (target string, known bool) {
 	return target, known
 }
 
-// drive gives the openings of the conversations. A list of one input is the
+// drive returns the openings of the conversations. A list of one input is the
 // same as the input.
 func (c *compiler) drive() schema.Drive {
 	if c.Doc.IsObject("user_input") {

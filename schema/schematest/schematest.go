@@ -49,7 +49,7 @@ func (s *Schema) Check(def string, text []byte) error {
 func (s *Schema) check(schema, value any, at string) error {
 	rules, ok := schema.(map[string]any)
 	if !ok {
-		return fmt.Errorf("%s: %v is no schema", at, schema)
+		return fmt.Errorf("%s: %v is not a schema", at, schema)
 	}
 	for _, keyword := range slices.Sorted(maps.Keys(rules)) {
 		var err error

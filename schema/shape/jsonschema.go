@@ -20,7 +20,7 @@ type Writer struct {
 	// since what they hold is checked piece by piece: by a definition of the
 	// field, or, written in brackets, of the list's items.
 	Inner map[string]string
-	// Typed is a definition that stands for those of certain types, of which
+	// Typed is a definition that represents those of certain types, of which
 	// each is checked alone; empty for none.
 	Typed string
 
@@ -74,7 +74,7 @@ func (w *Writer) variants() []JSON {
 }
 
 // value writes a shape. What JSON Schema says of one kind of value holds for no
-// other, so that all of it can stand side by side.
+// other, so that they can all be in one document.
 func value(s *Shape, isClosed bool) JSON {
 	out := JSON{}
 	var types []string
@@ -145,7 +145,7 @@ func fields(out JSON, s *Shape, isClosed bool) {
 	}
 }
 
-// comment is what stands above a field, in one line.
+// comment returns the text above a field, in one line.
 func (s *Shape) comment() string {
 	var words []string
 	for _, group := range s.comments {

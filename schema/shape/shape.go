@@ -91,7 +91,7 @@ type Shape struct {
 	Least int
 	// Refused are fields that are unknown for a reason worth saying.
 	Refused map[string]Refusal
-	// comments stand above the field.
+	// comments are those above the field.
 	comments []*ast.CommentGroup
 	// part marks a shape that does not say all that the schema says.
 	part bool
@@ -119,7 +119,7 @@ type Refusal struct {
 	To string
 }
 
-// Shape gives that of a definition, such as #Test.
+// Shape returns that of a definition, such as #Test.
 func (c *Checker) Shape(def string) *Shape {
 	s, ok := c.shapes[def]
 	if !ok {
@@ -212,8 +212,8 @@ func (s *Shape) read(v cue.Value) {
 	}
 }
 
-// readAll takes over branches. Of two that speak of the same kind of value, of
-// those given, a shape cannot tell which one holds.
+// readAll adds branches. If two of the given kinds describe the same kind of
+// value, a shape cannot tell which one holds.
 func (s *Shape) readAll(args []cue.Value, single cue.Kind) {
 	var seen cue.Kind
 	for _, a := range args {

@@ -34,7 +34,7 @@ func readJSON(file string, data []byte) (ast.Expr, *Mistake) {
 	return expr, nil
 }
 
-// tooDeep gives the offset of the bracket that nests JSON too deeply, or -1.
+// tooDeep returns the offset of the bracket that nests JSON too deeply, or -1.
 func tooDeep(data []byte) int {
 	depth, inString := 0, false
 	for i := 0; i < len(data); i++ {
@@ -55,7 +55,7 @@ func tooDeep(data []byte) int {
 	return -1
 }
 
-// placed gives a mistake the place of a byte.
+// placed returns a mistake the place of a byte.
 func placed(data []byte, offset int, m Mistake) *Mistake {
 	before := data[:min(max(offset, 0), len(data))]
 	m.Line = 1 + bytes.Count(before, []byte("\n"))

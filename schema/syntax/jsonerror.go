@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// What is said of a file and of a line alike, but for the hint.
+// Messages that a file and a line share, but for the hint.
 const (
 	goesOn = "it goes on behind its value"
 	noJSON = "it begins with neither { nor ["
@@ -20,7 +20,7 @@ const (
 var hintsOfLines = map[string]string{
 	"not valid JSON: " + goesOn:                                 "write one object in each line",
 	"not valid JSON: " + noJSON:                                 "write one object in each line",
-	"not valid JSON: a comma stands behind the value":           "remove it: the lines are no list",
+	"not valid JSON: unexpected comma after the value":          "remove it; JSON lines have no commas between them",
 	"not valid JSON: the object that begins here is not closed": "close it in its line",
 }
 
@@ -36,7 +36,7 @@ func jsonMistake(data []byte, err *json.SyntaxError) *Mistake {
 
 // unclosed is the mistake of a text that ends too early.
 func unclosed(data []byte) *Mistake {
-	var open []int // where brackets and the last quote stand
+	var open []int // offsets of open brackets and the last quote
 	inString := false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
@@ -79,17 +79,17 @@ func explainJSON(data []byte, at int, problem string) *Mistake {
 	case is("in string literal"):
 		return controlIn(data, at, say)
 	case is("string escape code", "hexadecimal"):
-		return say(at, "there is no such escape", `write \\ for a backslash`)
+		return say(at, "unknown escape sequence", `write \\ for a backslash`)
 	case c == '#' || c == '/':
 		return say(at, "JSON has no comments", "remove it, or write the file as YAML or CUE")
 	case (c == ']' || c == '}') && bytes.HasSuffix(before, []byte(",")):
-		return say(len(before)-1, fmt.Sprintf("a comma stands before %c", c), "remove the comma")
+		return say(len(before)-1, fmt.Sprintf("trailing comma before %c", c), "remove it")
 	case is("after top-level value") && c == ',':
-		return say(at, "a comma stands behind the value", "remove it, or put several values into a list")
+		return say(at, "unexpected comma after the value", "remove it, or put several values into a list")
 	case is("after top-level value"):
 		return say(at, goesOn, "put several values into a list, or each into a line of a .jsonl file")
 	case c == '\'':
-		return say(at, "texts and keys stand in double quotes", `write "…"`)
+		return say(at, "strings and keys need double quotes", `write "…"`)
 	case is("after object key:value pair", "after array element") && (c == ']' || c == '}'):
 		return say(at, "another bracket is open here", "close what was opened last first")
 	case is("in literal", "beginning", "numeric literal") || isWord(rune(c)) && isWord(rune(data[max(at-1, 0)])):
@@ -108,14 +108,14 @@ func controlIn(data []byte, at int, say func(int, string, string) *Mistake) *Mis
 	case '\n', '\r':
 		return say(at, "the string is not closed in its line", `close it; a line end in a text is written \n`)
 	case '\t':
-		return say(at, "a tab stands in a string", `write \t`)
+		return say(at, "a string contains a tab", `write \t`)
 	}
-	return say(at, "a control character stands in a string", fmt.Sprintf(`remove it, or write \u%04x`, data[at]))
+	return say(at, "a string contains a control character", fmt.Sprintf(`remove it, or write \u%04x`, data[at]))
 }
 
 func isWord(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// strangeWord explains what stands in no quotes and is no value.
+// strangeWord explains a word that has no quotes and is not a value.
 func strangeWord(data []byte, at int, problem string, say func(int, string, string) *Mistake) *Mistake {
 	from := at
 	for from > 0 && strings.IndexByte(" \t\r\n,:[]{}\"", data[from-1]) < 0 {
@@ -132,17 +132,17 @@ func strangeWord(data []byte, at int, problem string, say func(int, string, stri
 	case len(bytes.TrimSpace(data[:from])) == 0:
 		return say(from, noJSON, "name a YAML file .yaml")
 	case strings.Contains(problem, "object key string"):
-		return say(from, "a key stands in double quotes", `write "key": …`)
+		return say(from, "a key needs double quotes", `write "key": …`)
 	case word == "None" || word == "undefined" || word == "nil" || word == "NULL" || word == "Null":
-		return say(from, word+" is no value", "write null")
+		return say(from, word+" is not a JSON value", "write null")
 	case strings.EqualFold(word, "true") || strings.EqualFold(word, "false"):
-		return say(from, word+" is no value", "write "+strings.ToLower(word))
+		return say(from, word+" is not a JSON value", "write "+strings.ToLower(word))
 	case strings.EqualFold(strings.TrimLeft(word, "+-"), "nan") || strings.HasPrefix(strings.ToLower(strings.TrimLeft(word, "+-")), "inf"):
 		return say(from, "JSON has no number "+clip(word), "write a finite number, or null")
 	case unicode.IsDigit(first) || first == '-' || first == '+' || first == '.':
-		return say(from, clip(word)+" is no number of JSON", "write it in decimal digits without a + or zeros before it, such as 5 or 0.5, or in quotes for a text")
+		return say(from, clip(word)+" is not a JSON number", "write it in decimal digits without a + or zeros before it, such as 5 or 0.5, or in quotes for a text")
 	case word == "":
 		return say(at, "a value is missing before this place", "write one, or remove the comma or colon before it")
 	}
-	return say(from, "a text stands in double quotes", `write "…"`)
+	return say(from, "a string needs double quotes", `write "…"`)
 }

@@ -1,6 +1,6 @@
 // Package syntax reads the text of a file as a tree of values, each with its
-// place. What takes long, grows beyond bounds or reaches outside of the file
-// is refused before the parsers see it: they have no limits of their own.
+// place. Input that takes long, grows beyond bounds or reaches outside of the
+// file is refused before the parsers see it: they have no limits of their own.
 //
 // Most callers want package schema, which makes documents of the trees.
 package syntax
@@ -37,9 +37,9 @@ type Mistake struct {
 	Rule, Message, Hint string
 }
 
-// Read gives the value that stands in a .json, .yaml, .yml or .cue file, or in
-// a line of a .jsonl file. Places in the tree count bytes. What evaluating a
-// .cue file takes is of the budget; nil has no bound but that of each file.
+// Read returns the value of a .json, .yaml, .yml or .cue file, or in
+// a line of a .jsonl file. Places in the tree count bytes. The cost of evaluating
+// a .cue file counts toward the budget; nil has no bound but that of each file.
 func Read(file string, data []byte, budget *cuefile.Budget) (ast.Expr, []Mistake) {
 	if found := checkText(data); len(found) > 0 {
 		return nil, found
@@ -124,7 +124,7 @@ func validPrefix(line []byte) int {
 }
 
 // readCUE evaluates a .cue file and takes its value as if it had been written
-// out at the places where its parts stand.
+// out at the positions of its parts.
 func readCUE(file string, data []byte, budget *cuefile.Budget) (ast.Expr, []Mistake) {
 	// Parsing has no context, and needs none: an evaluation has an end.
 	value, err := budget.Evaluate(context.Background(), file, data)
@@ -157,7 +157,7 @@ func parserMistake(file string, err error) *Mistake {
 	return &m
 }
 
-// Without gives what was read without a key of the object that it is.
+// Without returns what was read without a key of the object that it is.
 func Without(expr ast.Expr, key string) ast.Expr {
 	object, ok := expr.(*ast.StructLit)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
-// TestReadTellsAllAtOnce holds that a mistake that stands in several lines is
-// told of each, and that what is no mistake is not.
+// TestReadTellsAllAtOnce holds that a mistake in several lines is
+// reported once for each, and that correct lines are not reported.
 func TestReadTellsAllAtOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file, text string

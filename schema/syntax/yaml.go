@@ -75,8 +75,8 @@ func (t *yamlTree) checkAliases(doc *yaml.Node) *Mistake {
 
 // An expansion measures a YAML tree as it would be without aliases.
 type expansion struct {
-	sizes map[*yaml.Node]int // of the nodes that are done; 0 while under way
-	loop  *yaml.Node         // an alias that stands in its own anchor
+	sizes map[*yaml.Node]int // of the nodes that are done; 0 while in progress
+	loop  *yaml.Node         // an alias within its own anchor
 	first *yaml.Node         // the first node that is too large
 }
 

@@ -35,7 +35,7 @@ func yamlMistake(data []byte, err error) *Mistake {
 // yamlPlace is how the parser begins the text of an error.
 var yamlPlace = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?`)
 
-// problemOf gives what the parser says, and the line that it names: 1 where it
+// problemOf returns what the parser says, and the line that it names: 1 where it
 // names none.
 func problemOf(err error) (problem string, line int) {
 	text := err.Error()
@@ -55,8 +55,8 @@ const maxSearch = 2 << 20
 // A search finds the place of a problem. The parser has it in the line before
 // the one that it names, in that one or behind it, and tells no column. But it
 // reads no further than to where it finds one: the last character of the
-// shortest text with that problem is the place. What is not closed is so since
-// it was opened.
+// shortest text with that problem is the place. Something that is not closed
+// is reported where it was opened.
 type search struct {
 	data    []byte
 	problem string
@@ -108,7 +108,7 @@ func (s *search) place() int {
 	return s.lineAt(end)
 }
 
-// lineEnd gives the end of the line with the problem, of which so many bytes
+// lineEnd returns the end of the line with the problem, of which so many bytes
 // were read: that of the first text by lines that has it, and has it for good.
 func (s *search) lineEnd(read int) int {
 	starts := []int{0}
@@ -163,7 +163,7 @@ func decodeAll(r io.Reader) error {
 type explanation struct {
 	message, hint string
 	// atLine puts the place to where the line begins, begins to where these
-	// characters stand last.
+	// characters are last.
 	atLine bool
 	begins string
 }
@@ -175,7 +175,7 @@ func explainYAML(problem string, data []byte, at int) explanation {
 	switch {
 	case isAnchor:
 		name := strings.Trim(strings.TrimSuffix(anchor, " referenced"), "'")
-		return explanation{"there is no anchor &" + clip(name) + " before this alias", "correct the name, or put the text in quotes", false, "*"}
+		return explanation{"unknown anchor &" + clip(name), "define the anchor before this alias, correct its name, or put the text in quotes", false, "*"}
 	case problem == "found character that cannot start any token":
 		return explanation{message: fmt.Sprintf("a text cannot begin with %c", c), hint: "put it in quotes"}
 	case problem == "did not find expected alphabetic or numeric character":
@@ -190,9 +190,9 @@ func explainYAML(problem string, data []byte, at int) explanation {
 // explanations are those of what the parser says.
 var explanations = map[string]explanation{
 	"mapping values are not allowed in this context": {
-		message: "a key cannot stand here", hint: "put a text with a colon in it in quotes; if this is meant as a key, give its line the indentation of the other keys",
+		message: "a key is not allowed here", hint: "put a text with a colon in it in quotes; if this is meant as a key, give its line the indentation of the other keys",
 	},
-	"found unknown escape character": {message: "there is no such escape", hint: `write \\ for a backslash, or use single quotes`, begins: `\`},
+	"found unknown escape character": {message: "unknown escape sequence", hint: `write \\ for a backslash, or use single quotes`, begins: `\`},
 	"found unexpected end of stream": {message: "the quote that begins here is not closed", hint: "close it"},
 	"did not find expected ',' or ']'": {
 		message: "the list that begins before this place is not closed, or lacks a comma", hint: "close it with ], and put a comma between items",
@@ -203,7 +203,7 @@ var explanations = map[string]explanation{
 	"did not find expected <document start>": {message: "the value of the file ends before this place", hint: "put the whole of a text in quotes"},
 	"did not find expected node content":     {message: "a value is missing before this place", hint: "write one, remove the comma, or close the bracket"},
 	"did not find expected key": {
-		message: "the line does not go on with what stands before it", hint: "give it the indentation of the other keys, and put quotes around the whole of a text", atLine: true,
+		message: "the line does not continue what is before it", hint: "give it the indentation of the other keys, and put quotes around the whole of a text", atLine: true,
 	},
 	"did not find expected '-' indicator": {
 		message: "the line does not go on with the list before it", hint: "begin an item with -, or give the line the indentation of what it belongs to", atLine: true,
@@ -213,6 +213,6 @@ var explanations = map[string]explanation{
 	},
 	"block sequence entries are not allowed in this context": {message: "a list cannot begin here", hint: "put the - on the next line, or the text in quotes"},
 	"found incompatible YAML document":                       {message: "this version of YAML is not known", hint: "remove the line", atLine: true},
-	"control characters are not allowed":                     {message: "a control character stands in the file", hint: "remove it, or write it as an escape such as \\x07 in double quotes"},
+	"control characters are not allowed":                     {message: "the file contains a control character", hint: "remove it, or write it as an escape such as \\x07 in double quotes"},
 	"found a tab character that violates indentation":        {message: "YAML is not indented with tabs", hint: "use spaces"},
 }

@@ -18,7 +18,7 @@ import (
 // A yamlTree makes of YAML nodes what the parser of JSON would have read. CUE
 // can do so, too, but takes the columns of YAML, which count characters, for
 // bytes, breaks off over line ends that are YAML's alone, and lets what is
-// merged win over what is written beside it.
+// merged win over the keys of the same mapping.
 type yamlTree struct {
 	file *token.File
 	data []byte
@@ -44,7 +44,7 @@ func newYAMLTree(file string, data []byte) *yamlTree {
 	return t
 }
 
-// offset gives the byte at which a node stands.
+// offset returns the byte offset of a node.
 func (t *yamlTree) offset(n *yaml.Node) int {
 	line := min(max(n.Line, 1), len(t.lines)) - 1
 	from, to := t.lines[line], len(t.data)
@@ -87,7 +87,7 @@ func null(at token.Pos) ast.Expr {
 	return &ast.BasicLit{ValuePos: at, Kind: token.NULL, Value: "null"}
 }
 
-// expr makes the value of a node. An alias stands where it is written; what is
+// expr makes the value of a node. An alias has the position where it is written; what is
 // in it, where the anchor is.
 func (t *yamlTree) expr(n *yaml.Node, at token.Pos) ast.Expr {
 	switch n.Kind {
@@ -120,7 +120,7 @@ func (t *yamlTree) fields(n *yaml.Node) []*ast.Field {
 		case !isMerge(key):
 			own = append(own, &ast.Field{Label: t.label(key), Value: t.expr(value, t.at(value))})
 		case isMerged:
-			t.fail(key, "the key << stands here for the second time", "merge several into one list: <<: [*a, *b]")
+			t.fail(key, "duplicate key <<", "merge several into one list: <<: [*a, *b]")
 		default:
 			isMerged, merged = true, t.merged(value)
 		}
@@ -203,7 +203,7 @@ func (t *yamlTree) scalar(n *yaml.Node, at token.Pos) ast.Expr {
 	case "!!binary":
 		data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 		if err != nil || !utf8.Valid(data) {
-			return t.fail(n, "the !!binary value is no text in base64", "write the text itself")
+			return t.fail(n, "the !!binary value is not base64", "write the text itself")
 		}
 		text = string(data)
 	default:
@@ -237,8 +237,8 @@ func number(digits string, isNegative bool, at token.Pos) ast.Expr {
 	return x
 }
 
-// aroundPoint puts digits on both sides of a point, as JSON wants it. Of what is
-// not finite it leaves the name.
+// aroundPoint puts digits on both sides of a point, as JSON wants it. It
+// leaves the names of numbers that are not finite.
 func aroundPoint(digits string) string {
 	whole, rest, hasPoint := strings.Cut(digits, ".")
 	if !hasPoint || strings.ContainsAny(rest, "nN") {

@@ -25,7 +25,7 @@ type callFile struct {
 
 func (f callFile) forbidden() bool { return f.ShouldCall != nil && !*f.ShouldCall }
 
-// params gives nil for what every call has: an object without keys asks for
+// params returns nil for what every call has: an object without keys asks for
 // as little as null does.
 func params(raw json.RawMessage) json.RawMessage {
 	if s := string(raw); s == "null" || s == "{}" {

@@ -88,7 +88,7 @@ func (c *compiler) unlessBlank(text, field, instead string) string {
 
 func (c *compiler) labels() schema.Labels {
 	if c.test.ID != "" && c.identity() == "" {
-		c.Warn("no-uuid", "the id is no uuid and names nothing", "remove it; a case is found by its file and name", "id")
+		c.Warn("no-uuid", "`id` is not a UUID and is ignored", "remove it; a case is found by its file and name", "id")
 	}
 	return schema.Labels{
 		ID: c.identity(), Name: c.test.Name, Description: c.test.Description, Tags: c.test.Tags,
@@ -96,8 +96,8 @@ func (c *compiler) labels() schema.Labels {
 	}
 }
 
-// simulation is all that the simulator is told. What is expected of the agent
-// is not among it.
+// simulation is all that the simulator is told. The expectations of the agent
+// are not part of it.
 func (c *compiler) simulation() *schema.Simulation {
 	sim := &schema.Simulation{Persona: c.test.Persona}
 	if len(c.Doc.Keys("user_context")) > 0 {

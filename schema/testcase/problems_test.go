@@ -79,8 +79,8 @@ func TestProblems(t *testing.T) {
 			"1:3: error: the name has no letter or digit by which the case can be found; add some, or a uuid as the id",
 		}},
 		"empty name of a file": {"a.json", `{"name": ""}`, 1, nil},
-		"id that is no uuid": {"a.json", `[{"name": "N", "id": "case-7"}]`, 1, []string{
-			"1:16: warning: the id is no uuid and names nothing; remove it; a case is found by its file and name",
+		"id that is not a uuid": {"a.json", `[{"name": "N", "id": "case-7"}]`, 1, []string{
+			"1:16: warning: `id` is not a UUID and is ignored; remove it; a case is found by its file and name",
 		}},
 		"one bad case of a list": {"a.yaml", "- name: A\n- nam: B\n- name: C\n", 2, []string{
 			"2:3: error: unknown field `nam`; did you mean `name`?",
@@ -89,7 +89,7 @@ func TestProblems(t *testing.T) {
 			"3:10: error: `name` must be a string, not a number; write \"5\"",
 		}},
 		"no list of cases": {"a.json", `["A", {"name": "B"}]`, 1, []string{
-			`1:2: error: an item of the list is no test case; write an object with a "name"`,
+			`1:2: error: an item of the list is not a test case; write an object with a "name"`,
 		}},
 		"empty list":     {"a.yaml", "[]\n", 0, []string{"1:1: error: the list has no test case; add one or remove the file"}},
 		"empty envelope": {"a.json", `{"test_cases": []}`, 0, []string{"1:16: error: `test_cases` has 0 items; it must have at least 1 item"}},

@@ -46,7 +46,7 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 type loader struct {
 	schema.Source
 	file string
-	// keys says where the cases stand that were found so far.
+	// keys has the positions of the cases that were found so far.
 	keys     map[string]schema.Position
 	cases    []*schema.Case
 	problems []schema.Problem
@@ -76,7 +76,7 @@ func (l *loader) items(doc *schema.Document, at ...any) {
 		if !item.IsObject() {
 			// The check of an envelope has said so.
 			if len(at) == 0 {
-				l.problems = append(l.problems, item.Problem("wrong-type", "an item of the list is no test case", `write an object with a "name"`))
+				l.problems = append(l.problems, item.Problem("wrong-type", "an item of the list is not a test case", `write an object with a "name"`))
 			}
 			continue
 		}
@@ -145,7 +145,7 @@ func (c *compiler) local() (string, bool) {
 	return "", false
 }
 
-// named is where the name of the case among others stands.
+// named is the position of the name that the case has among others.
 func (c *compiler) named() schema.Position {
 	if c.identity() != "" {
 		return c.Doc.At("id")
@@ -162,7 +162,7 @@ func (c *compiler) identity() string {
 }
 
 // slug makes of a name for people one that can be typed: letters and digits
-// in lower case, with a hyphen for what stands between them. Marks stay, since
+// in lower case, with a hyphen for everything between them. Marks stay, since
 // in many scripts they are part of the letters; what cannot be seen goes, and
 // how an accent is made up counts for nothing.
 func slug(name string) string {

@@ -271,7 +271,7 @@ func TestCalls(t *testing.T) {
 }
 
 // TestMocksKeepTheirOrder holds that of one tool the first mock stays first,
-// whichever expectation it stands with.
+// whichever expectation it is combined with.
 func TestMocksKeepTheirOrder(t *testing.T) {
 	c := one(t, schema.Settings{}, `{"name": "x", "expected_tool_calls": [
 		{"tool": "z", "mock_responses": [{"response": 2}, {"response": 1}]}, {"tool": "a", "mock_responses": [{"response": {"b": 1, "a": 2.0}}]},
