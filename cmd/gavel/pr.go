@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ci"
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/forge/backoff"
+	"github.com/gavel-evals/gavel/controller/forge/retry"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/inherit"
@@ -180,8 +180,8 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 
 // retry says how long a forge that is away is waited for: nobody comes back to
 // what a job leaves undone.
-func (a *app) retry(f prFlags) backoff.Config {
-	return backoff.Config{For: f.patience, Now: a.now, Wait: a.wait, Tell: func(err error, wait time.Duration) {
+func (a *app) retry(f prFlags) retry.Config {
+	return retry.Config{For: f.patience, Now: a.now, Wait: a.wait, Tell: func(err error, wait time.Duration) {
 		a.note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
 	}}
 }

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/gavel-evals/gavel/controller/backoff"
 )
 
 // A Config says which forge to speak to, and as whom.
@@ -109,23 +111,12 @@ func withDefaults(cfg Config) Config {
 		cfg.Now = time.Now
 	}
 	if cfg.Wait == nil {
-		cfg.Wait = sleep
+		cfg.Wait = backoff.Sleep
 	}
 	if cfg.Random == nil {
 		cfg.Random = rand.Float64
 	}
 	return cfg
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // parseBase never repeats the URL in its errors: somebody may have written a

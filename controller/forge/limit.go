@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/backoff"
 )
 
 // Headers by which a forge states its limits.
@@ -15,13 +17,14 @@ const (
 	headerRetry     = "Retry-After"
 )
 
-const (
-	firstBackoff = time.Second
-	// blindWait is what GitHub asks for when it states a secondary limit
+// maxDelay keeps absurd headers from overflowing; no request waits so long.
+const maxDelay = 24 * time.Hour
+
+var (
+	pauses = backoff.Doubling{First: time.Second, Most: maxDelay}
+	// blindPauses are what GitHub asks for when it states a secondary limit
 	// without a time: at least a minute, then longer.
-	blindWait = time.Minute
-	// maxDelay keeps absurd headers from overflowing; no request waits so long.
-	maxDelay = 24 * time.Hour
+	blindPauses = backoff.Doubling{First: time.Minute, Most: maxDelay}
 )
 
 // isLimited tells whether the answer is a primary or secondary rate limit.
@@ -51,10 +54,10 @@ func mentionsLimit(resp *http.Response) bool {
 // else twice as long each time, and up to a tenth and a second more, so that
 // jobs which were refused together do not come back together.
 func (t *transport) delay(resp *http.Response, attempt int) time.Duration {
-	d := firstBackoff << (attempt - 1)
+	d := pauses.Pause(attempt - 1)
 	if resp != nil {
 		if isLimited(resp) {
-			d = blindWait << (attempt - 1)
+			d = blindPauses.Pause(attempt - 1)
 		}
 		if asked, ok := askedDelay(resp, t.cfg.Now()); ok {
 			d = asked

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/backoff"
 )
 
 // A Stall is an error that no further try mends by itself: only a new hint
@@ -294,9 +296,8 @@ func (l *Loop[K]) work(ctx context.Context, key K) {
 		it.tries = 0
 		l.later(key, wait.After)
 	default:
-		delay := min(l.cfg.First<<min(it.tries, 30), l.cfg.Most)
+		l.later(key, backoff.Doubling{First: l.cfg.First, Most: l.cfg.Most}.Jittered(it.tries, l.cfg.Random))
 		it.tries++
-		l.later(key, delay/2+time.Duration(l.cfg.Random()*float64(delay)/2))
 	}
 	select {
 	case l.wake <- struct{}{}: // a worker is free

@@ -20,8 +20,8 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/forge/backoff"
 	"github.com/gavel-evals/gavel/controller/forge/priority"
+	"github.com/gavel-evals/gavel/controller/forge/retry"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -60,7 +60,7 @@ type Config struct {
 
 	// Retry says how long the forge is asked again, and given again what it has
 	// not taken. Defaults to one try, for callers that come back by themselves.
-	Retry backoff.Config
+	Retry retry.Config
 	// After tells when a time is over. Defaults to [time.After].
 	After func(time.Duration) <-chan time.Time
 	// Forks says what the pull requests get that may not be run: one of the

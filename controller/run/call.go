@@ -92,8 +92,7 @@ func (s *session) backoff(attempt int, try sending) time.Duration {
 	if try.held {
 		return 0
 	}
-	wait := min(firstBackoff<<(attempt-1), maxBackoff)
-	return wait/2 + time.Duration(s.Jitter()*float64(wait)/2)
+	return pauses.Jittered(attempt-1, s.Jitter)
 }
 
 // A sending is what became of a request that was sent one time.

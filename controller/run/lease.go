@@ -8,15 +8,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-const (
-	// firstLook and lastLook are the pauses between two looks whether another
-	// run is done with a case.
-	firstLook = 10 * time.Millisecond
-	lastLook  = 500 * time.Millisecond
-)
+// looks are the pauses before looking again whether another run is done with a
+// case.
+var looks = backoff.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
 
 // want tells the ledger what the run is about, and gives what to call at its
 // end.
@@ -157,12 +155,12 @@ func (w *work) finishFor(ctx context.Context, done <-chan struct{}) {
 
 // await returns when another run is done with the job, or dead.
 func (w *work) await(ctx context.Context) error {
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+	for n := 0; ; n++ {
 		leased, err := w.interest.Leased(ctx, w.job.Digests.E)
 		if err != nil || !leased {
 			return err
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := backoff.Sleep(ctx, looks.Pause(n)); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -28,19 +29,19 @@ import (
 const (
 	// maxAttempts bounds how often one call is tried.
 	maxAttempts = 4
-	// firstBackoff doubles with every attempt, up to maxBackoff.
-	firstBackoff = 500 * time.Millisecond
-	maxBackoff   = 30 * time.Second
 	// roleTimeout bounds a call to a judge or extractor whose target sets none.
 	roleTimeout = 120 * time.Second
 )
+
+// pauses are those between two attempts.
+var pauses = backoff.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
 func (r *runner) applyDefaults() {
 	if r.Now == nil {
 		r.Now = time.Now
 	}
 	if r.Sleep == nil {
-		r.Sleep = sleep
+		r.Sleep = backoff.Sleep
 	}
 	if r.Jitter == nil {
 		r.Jitter = rand.Float64
@@ -53,17 +54,6 @@ func (r *runner) applyDefaults() {
 	}
 	if r.Scrub == nil {
 		r.Scrub = func(s string) string { return s }
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
 }
 

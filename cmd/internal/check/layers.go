@@ -26,6 +26,7 @@ var rooms = []room{
 	{dir: "schema", reason: "it is the leaf that everything rests on"},
 	{dir: "controller/verdict", sees: []string{"schema"}, reason: "a verdict follows from samples and rules alone"},
 	{dir: "controller/plan", sees: []string{"schema", "controller/verdict"}, reason: "planning is pure: it is told what changed and what is stored"},
+	{dir: "controller/backoff", reason: "it knows times, and nothing of what failed"},
 	{dir: "controller/stats", reason: "its formulas take numbers, so that they can be checked against books"},
 	{dir: "controller/config", sees: []string{"schema"}, reason: "settings are values; they open nothing"},
 	{dir: "controller/choice", sees: []string{"schema"}, reason: "which cases are asked for follows from what they are called"},
@@ -34,8 +35,8 @@ var rooms = []room{
 	{dir: "controller/source", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo"}, reason: "it reads what a target is built from, and runs nothing"},
 	{dir: "controller/snapshot", sees: []string{"schema", "controller/gitrepo"}, reason: "it remembers what files say, and knows no verdict"},
 	{dir: "controller/watch", reason: "it tells that something happened to files, and nothing of what they mean"},
-	{dir: "controller/reconcile", reason: "it knows keys, and nothing of what they stand for"},
-	{dir: "controller/forge", sees: []string{"schema"}, reason: "it reads a forge and knows nothing of cases"},
+	{dir: "controller/reconcile", sees: []string{"controller/backoff"}, reason: "it knows keys, and nothing of what they stand for"},
+	{dir: "controller/forge", sees: []string{"schema", "controller/backoff"}, reason: "it reads a forge and knows nothing of cases"},
 	{dir: "controller/evaluate/sandbox", sees: []string{"schema"}, reason: "it runs programs and knows nothing of what they are for"},
 	{dir: "controller/redact", reason: "it takes a text as text, and knows nothing of where it comes from"},
 	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/redact", "controller/evaluate/sandbox"}, reason: "a target answers and judges nothing"},
@@ -48,7 +49,7 @@ var rooms = []room{
 	},
 	{
 		dir: "controller/run", sees: []string{
-			"schema", "controller/verdict", "controller/plan", "controller/stats",
+			"schema", "controller/verdict", "controller/plan", "controller/backoff", "controller/stats",
 			"controller/config", "controller/target", "controller/evaluate", "controller/ledger",
 		},
 		reason: "a run does the same from every door, so it knows neither git nor forge nor report",

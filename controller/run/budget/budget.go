@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
@@ -171,17 +172,14 @@ func (c *Claim) take(a ledger.Amount) {
 	c.budget.taken = c.budget.taken.Plus(a)
 }
 
-const (
-	// firstLook and lastLook are the pauses between two looks whether another
-	// process has left something over.
-	firstLook = 10 * time.Millisecond
-	lastLook  = 500 * time.Millisecond
-)
+// looks are the pauses before looking again whether another process has left
+// something over.
+var looks = backoff.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
 
 // until tries until it succeeds, for as long as what is short may still come
 // free.
 func (b *Budget) until(ctx context.Context, try func() (*Shortage, error)) error {
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+	for n := 0; ; n++ {
 		b.mu.Lock()
 		changed := b.changed
 		b.mu.Unlock()
@@ -196,7 +194,7 @@ func (b *Budget) until(ctx context.Context, try func() (*Shortage, error)) error
 		case !short.waits:
 			return short
 		}
-		if err := short.await(ctx, changed, pause); err != nil {
+		if err := short.await(ctx, changed, looks.Pause(n)); err != nil {
 			return err
 		}
 	}

@@ -1,13 +1,14 @@
 package limit
 
-import "time"
+import (
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/backoff"
+)
 
 const (
-	// firstPause doubles with every refusal in a row, up to lastPause, where the
-	// provider does not say how long to wait; maxPause bounds what it may say.
-	firstPause = 500 * time.Millisecond
-	lastPause  = 30 * time.Second
-	maxPause   = 2 * time.Minute
+	// maxPause bounds how long a provider may ask to wait.
+	maxPause = 2 * time.Minute
 	// growth is how many replies for each slot open one slot more, and quicken
 	// how many replies in a row raise the rate by a twentieth.
 	growth  = 4
@@ -15,6 +16,10 @@ const (
 	// memory bounds the time over which a rate is measured.
 	memory = time.Minute
 )
+
+// pauses are those after refusals in a row where the provider does not say how
+// long to wait.
+var pauses = backoff.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
 // A pace is what a Limiter has learned of how often its provider may be asked:
 // after a refusal it asks half as much at once and no faster than it was
@@ -67,8 +72,7 @@ func (p *pace) hear(call int, o Outcome, now time.Time, jitter func() float64) b
 	case o.Kind == Throttled && call > p.barrier:
 		p.refusals++
 		if wait <= 0 {
-			wait = min(firstPause<<min(p.refusals-1, 10), lastPause)
-			wait = wait/2 + time.Duration(jitter()*float64(wait)/2)
+			wait = pauses.Jittered(p.refusals-1, jitter)
 		}
 		p.slow(now, wait)
 		p.pause(now.Add(wait))

@@ -1,9 +1,9 @@
-// Package backoff tries again what a forge did not answer, less and less often
-// and for a bounded time.
+// Package retry tries again what a forge did not answer, less and less often and
+// for a bounded time.
 //
 // Callers that have nobody to come back to them, such as a CI job, make a
 // [Config] and call [Config.Do] around each step.
-package backoff
+package retry
 
 import (
 	"context"
@@ -11,13 +11,11 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/forge"
 )
 
-const (
-	first = 2 * time.Second
-	most  = time.Minute
-)
+var pauses = backoff.Doubling{First: 2 * time.Second, Most: time.Minute}
 
 // A Config says how long to try. The zero value tries once.
 type Config struct {
@@ -48,7 +46,7 @@ func (c Config) Do(ctx context.Context, try func() error) error {
 	deadline := c.Now().Add(c.For)
 	for n := 0; forge.Transient(err); n++ {
 		left := deadline.Sub(c.Now())
-		wait := c.delay(n)
+		wait := pauses.Jittered(n, c.Random)
 		if limit, ok := errors.AsType[*forge.LimitError](err); ok {
 			if wait = max(wait, limit.Until.Sub(c.Now())); wait > left {
 				return err
@@ -67,11 +65,6 @@ func (c Config) Do(ctx context.Context, try func() error) error {
 	return err
 }
 
-func (c Config) delay(n int) time.Duration {
-	d := min(first<<min(n, 10), most)
-	return d/2 + time.Duration(c.Random()*float64(d/2))
-}
-
 func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -83,16 +76,7 @@ func (c Config) withDefaults() Config {
 		c.Tell = func(error, time.Duration) {}
 	}
 	if c.Wait == nil {
-		c.Wait = func(ctx context.Context, d time.Duration) error {
-			t := time.NewTimer(d)
-			defer t.Stop()
-			select {
-			case <-t.C:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
+		c.Wait = backoff.Sleep
 	}
 	return c
 }

@@ -1,4 +1,4 @@
-package backoff_test
+package retry_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/forge/backoff"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/forge/retry"
 )
 
 var errAway = &url.Error{Op: "Post", URL: "https://forge.example", Err: errors.New("connection refused")}
@@ -29,7 +29,7 @@ func TestWaits(t *testing.T) {
 		"jitter":        {0.5, 10 * s, []time.Duration{1500 * time.Millisecond, 3 * s, 5500 * time.Millisecond}},
 	} {
 		clock, tries := &forgetest.Clock{}, 0
-		cfg := backoff.Config{For: tt.bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return tt.random }}
+		cfg := retry.Config{For: tt.bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return tt.random }}
 		err := cfg.Do(t.Context(), func() error { tries++; return errAway })
 		if !errors.Is(err, errAway) || tries != len(tt.want)+1 {
 			t.Errorf("%s: %v after %d tries", name, err, tries)
@@ -58,7 +58,7 @@ func TestEnds(t *testing.T) {
 			cancel()
 		}
 		clock, tries := &forgetest.Clock{}, 0
-		err := backoff.Config{For: time.Hour, Now: clock.Now, Wait: clock.Wait}.Do(ctx, func() error {
+		err := retry.Config{For: time.Hour, Now: clock.Now, Wait: clock.Wait}.Do(ctx, func() error {
 			if tries++; tries == 1 {
 				return errAway
 			}
@@ -79,7 +79,7 @@ func TestALimit(t *testing.T) {
 	} {
 		clock, tries := &forgetest.Clock{}, 0
 		limit := &forge.LimitError{Until: clock.Now().Add(5 * time.Minute)}
-		err := backoff.Config{For: bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return 0 }}.Do(t.Context(), func() error {
+		err := retry.Config{For: bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return 0 }}.Do(t.Context(), func() error {
 			if tries++; tries == 1 {
 				return limit
 			}
