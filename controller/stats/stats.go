@@ -1,8 +1,15 @@
 // Package stats says when a difference is one. It is a leaf: numbers go in and
 // numbers come out.
 //
-// Most callers want [Paired], the interval of a mean difference between two
-// things that were measured on the same inputs.
+// Intervals: [Paired] and [Clustered], of a mean difference between two things
+// that were measured on the same inputs.
+//
+// Tests: [Sequential] of one case that is measured until it is clear,
+// [BenjaminiHochberg] over several such cases, [Stratified] over all cases at
+// once. All of them are exact: they bound the chance of an error for any number
+// of measurements, not for large ones alone.
+//
+// Of one case over time: [Flaky] and [FlakeRate].
 package stats
 
 import "math"
@@ -147,6 +154,16 @@ func SignTest(a, b int) float64 {
 	return min(1, 2*tail)
 }
 
+// choose is the binomial coefficient, exact below 2⁵³.
+func choose(n, k int) float64 {
+	c := 1.0
+	for i := 1; i <= min(k, n-k); i++ {
+		c = c * float64(n-min(k, n-k)+i) / float64(i)
+	}
+	return c
+}
+
+// logChoose is the logarithm of the binomial coefficient.
 func logChoose(n, k int) float64 {
 	lgamma := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
 	return lgamma(n) - lgamma(k) - lgamma(n-k)
