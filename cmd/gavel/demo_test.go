@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/gavel-evals/gavel/cmd/internal/demo"
+	"github.com/gavel-evals/gavel/cmd/internal/signals"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/examples"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 
 // stubborn takes for ever to put things in order.
 func stubborn() {
-	ctx := signalled()
+	ctx := signals.Context()
 	fmt.Println("at work")
 	<-ctx.Done()
 	fmt.Println("in order soon")

@@ -151,7 +151,7 @@ func (s *serving) config(repos []*serve.Repository) serve.Config {
 	start := s.operator.File // see config.Server.UntilRestart
 	return serve.Config{
 		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.lookupEnv,
-		Redact: s.redact,
+		Redact: s.redact, Trial: s.judgeApart,
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 )
 
-// TestServeAfterACrash has the head that was looked at when the server died prove
-// itself in a process of its own, and then judges it.
+// TestServeAfterACrash has the head that was looked at when the server died judged
+// in a process of its own, programs and all.
 func TestServeAfterACrash(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	file := operatorsFile(t, j, "")
@@ -37,10 +37,10 @@ func TestServeAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, log, end = j.serving(t, file)
-	log.await(t, "did no harm in a process of its own")
+	log.await(t, "did no harm in a process of its own, which judged it")
 	log.await(t, `"repo":"octo/demo#1","duration"`)
 	if got := j.states()["gavel/verdict"]; !strings.HasPrefix(got, "success: ") {
-		t.Errorf("the verdict is %q", got)
+		t.Errorf("the verdict is %q\n%s", got, j.forge.Comments(1)[0].Body)
 	}
 	if code := end(); code != exitPass {
 		t.Errorf("exit code %d", code)

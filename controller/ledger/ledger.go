@@ -112,6 +112,9 @@ func (l *Ledger) Vanished() error { return l.store.Vanished() }
 // file. Writes after it are refused.
 func (l *Ledger) Close() error { return l.store.Close() }
 
+// Path is the full path of the file.
+func (l *Ledger) Path() string { return l.store.Path() }
+
 // Secret is 32 random bytes that were made with the ledger.
 func (l *Ledger) Secret() []byte { return l.secret }
 

@@ -28,8 +28,8 @@ func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *contro
 		until = " until the head is approved"
 	}
 	starts := func(row plan.Row) bool { _, starts := p.Starts(row); return starts }
-	if r.byWriters() && r.trust.Run && r.pull != nil && slices.ContainsFunc(p.Plan.Rows, starts) {
-		stranger := r.stranger(ctx)
+	if r.byWriters() && r.trust.Run && r.outsider != nil && slices.ContainsFunc(p.Plan.Rows, starts) {
+		stranger := r.outsider(ctx)
 		if stranger == "" {
 			return nil
 		}
@@ -68,14 +68,14 @@ func (c *Config) listed(user forge.User) bool {
 // stranger says why the head's programs need an approval: who opened the pull
 // request or pushed its head is not a person who may write. It is empty where
 // both are. Whoever the commits name says nothing: anybody may write any name.
-func (r *Review) stranger(ctx context.Context) string {
-	if r.pull.Fork {
+func (r *Review) stranger(ctx context.Context, pull forge.Pull) string {
+	if pull.Fork {
 		return "the head comes from a fork"
 	}
-	if r.pull.Bot && !r.listed(forge.User{ID: r.pull.AuthorID, Bot: true}) {
-		return r.pull.Author + ", who opened the pull request, is a bot"
+	if pull.Bot && !r.listed(forge.User{ID: pull.AuthorID, Bot: true}) {
+		return pull.Author + ", who opened the pull request, is a bot"
 	}
-	pusher, err := r.Client.Pusher(ctx, r.Repository, r.pull.HeadRef, r.head)
+	pusher, err := r.Client.Pusher(ctx, r.Repository, pull.HeadRef, r.head)
 	switch {
 	case err != nil:
 		return "it is not known who pushed it" // the case is worth more than a second try
@@ -85,7 +85,7 @@ func (r *Review) stranger(ctx context.Context) string {
 		return pusher.Login + ", who pushed it, is a bot"
 	}
 	// That its author may write is known: else nothing would run.
-	if pusher.ID == r.pull.AuthorID && pusher.ID != 0 {
+	if pusher.ID == pull.AuthorID && pusher.ID != 0 {
 		return ""
 	}
 	permission, err := r.Client.Permission(ctx, r.Repository, pusher.Login)

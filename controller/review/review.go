@@ -82,10 +82,10 @@ type Config struct {
 	// Deadline bounds what is done for a head before it is judged: fetching,
 	// loading and planning it. Defaults to 2 minutes.
 	Deadline time.Duration
-	// Turn waits until a head may be looked at, and gives what ends that. Its commit
-	// says meanwhile that it is known. The error is a [Declined] for a head that is
-	// not looked at. Defaults to no wait.
-	Turn func(ctx context.Context, w Waiting) (end func(), err error)
+	// Turn waits until a head may be looked at. Its commit says meanwhile that it is
+	// known. The error is a [Declined] for a head that is not looked at. Defaults to
+	// no wait.
+	Turn func(ctx context.Context, w Waiting) (Turn, error)
 }
 
 // What pull requests get that come from forks, or from authors who may not
@@ -190,8 +190,10 @@ type Review struct {
 	// level is what samples of head are stored under.
 	level ledger.Level
 	trust forge.Trust
-	// pull is as it was read, nil for what is not a pull request.
-	pull *forge.Pull
+	// outsider says why programs of the head need an approval: who opened the pull
+	// request or pushed its head may not write. It is nil for what is not a pull
+	// request.
+	outsider func(context.Context) string
 	// merged means that programs of the head are run as they are: it is what
 	// the default branch has, or what somebody who may merge has queued.
 	merged bool
@@ -237,8 +239,9 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 		Config: cfg, head: pull.HeadSHA, base: pull.BaseSHA, number: number, level: ledger.LevelPull, closed: !pull.Open, id: pull.RepoID,
 		refs:  []string{"refs/heads/" + pull.BaseRef, fmt.Sprintf("refs/pull/%d/head", number)},
 		known: []string{"refs/heads/" + pull.BaseRef},
-		trust: forge.Trusted(event, &pull, permission), pull: &pull,
+		trust: forge.Trusted(event, &pull, permission),
 	}
+	out.outsider = func(ctx context.Context) string { return out.stranger(ctx, pull) }
 	if !pull.Fork && cfg.listed(forge.User{ID: pull.AuthorID, Bot: pull.Bot}) {
 		out.trust = forge.Trust{Run: true} // no forge tells what a bot may do, and the operator vouches for it
 	}
@@ -367,12 +370,13 @@ func (r *Review) settle(ctx, late context.Context, why string, groups ...string)
 
 // judge looks at both sides, and runs what may be run, when it is its turn.
 func (r *Review) judge(ctx context.Context, said announcement) (*reporters.Report, error) {
+	var turn Turn
 	if r.Turn != nil {
-		end, err := r.Turn(ctx, r.Waiting())
-		if err != nil {
+		var err error
+		if turn, err = r.Turn(ctx, r.Waiting()); err != nil {
 			return nil, err
 		}
-		defer end()
+		defer turn.End()
 	}
 	found, err := r.look(ctx)
 	if found.repo != nil {
@@ -384,6 +388,8 @@ func (r *Review) judge(ctx context.Context, said announcement) (*reporters.Repor
 		return r.refuse(ctx, over)
 	case err != nil:
 		return nil, err
+	case turn.Run != "":
+		return Stored(ctx, r.Ledger, turn.Run)
 	case found.prepared == nil:
 		return r.last, nil
 	}

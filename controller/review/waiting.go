@@ -2,7 +2,6 @@ package review
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -15,25 +14,29 @@ type Waiting struct {
 	// Number is the pull request, 0 for a push.
 	Number int
 	Head   string
-	// Refs are fetched, of which base has the Known ones. Base is empty, a commit or one of them, and head is
-	// compared with the merge base.
-	Known, Refs []string
-	Base        string
 	// Stranger means that nothing of head may be run.
 	Stranger bool
-	// Accepted means that the configuration of head decides for itself, HeadConfig
-	// that it does where base has none.
-	Accepted, HeadConfig bool
 	// Asked is when somebody who may write asked last in a comment that the head is
 	// judged again, the zero time for never. Again means that they do now, by its
 	// check run.
 	Asked time.Time
 	Again bool
+	// Subject describes the head for another process.
+	Subject func(context.Context) Subject
+}
+
+// A Turn is what a head gets that may be looked at.
+type Turn struct {
+	// End is called when the head has been judged.
+	End func()
+	// Run is the report of the head where another process has judged it, see
+	// [Rehearse]. Nothing is judged then.
+	Run string
 }
 
 // Waiting is what a turn is asked for.
 func (r *Review) Waiting() Waiting {
-	w := Waiting{Number: r.number, Head: r.head, Known: slices.Clone(r.known), Refs: slices.Clone(r.refs), Base: r.base, Stranger: !r.trust.Run, Accepted: r.accepted(), HeadConfig: r.approved, Again: r.again}
+	w := Waiting{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again, Subject: r.Subject}
 	for _, o := range r.orders.Obeyed {
 		if (o.Verb == reporters.OrderRun || o.Verb == reporters.OrderRerun) && o.At.After(w.Asked) {
 			w.Asked = o.At

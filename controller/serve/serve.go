@@ -129,8 +129,8 @@ type Config struct {
 	// After tells when a time is over, after which a head says that it is judged.
 	// Defaults to [time.After].
 	After func(time.Duration) <-chan time.Time
-	// Trial looks at a commit in a child. Defaults to [trial.Run].
-	Trial func(ctx context.Context, job trial.Job, fetched func()) (trial.Outcome, error)
+	// Trial judges a commit in a child. Defaults to [trial.Run].
+	Trial trial.Trier
 	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
 	// Now is the clock of the schedules. Defaults to [time.Now].
@@ -503,7 +503,7 @@ func (s *Server) newReviewer(repo *repository) *review.Reviewer {
 		Execute: s.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: s.cfg.LookupEnv, WebURL: repo.WebURL,
 		Tell:  func(line string) { s.cfg.Observer.Tell(name, line) },
 		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Deadline: policy.Deadline, OwnOnly: true,
-		Turn:  func(ctx context.Context, w review.Waiting) (func(), error) { return s.turn(ctx, repo, w) },
+		Turn:  func(ctx context.Context, w review.Waiting) (review.Turn, error) { return s.turn(ctx, repo, w) },
 		After: s.cfg.After,
 		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
 			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})

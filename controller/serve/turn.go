@@ -24,18 +24,19 @@ func (s *Server) declined(repository int64, w review.Waiting) string {
 }
 
 // turn waits until a head may be looked at in this process. One that the process
-// before was looking at when it died proves itself in a child first. What is
+// before was looking at when it died is judged in a child first, so that this
+// process has only to publish the report. What is
 // looked at is noted, so that the next process knows it.
-func (s *Server) turn(ctx context.Context, repo *repository, w review.Waiting) (end func(), err error) {
+func (s *Server) turn(ctx context.Context, repo *repository, w review.Waiting) (review.Turn, error) {
 	h := trial.Head{Repository: repo.id, Pull: w.Number, SHA: w.Head}
 	tell := func(line string) { s.cfg.Observer.Tell(numbered(repo.name.String(), w.Number), line) }
 	job := func(ctx context.Context) (trial.Job, func(), error) { return s.job(ctx, repo, w) }
-	err = s.guard.Prove(ctx, h, trial.Asked{At: w.Asked, Now: w.Again}, trial.Attempt{Job: job, Tell: tell})
+	run, err := s.guard.Prove(ctx, h, trial.Asked{At: w.Asked, Now: w.Again}, trial.Attempt{Job: job, Tell: tell})
 	if errors.Is(err, trial.ErrFatal) {
-		return nil, &review.Declined{Reason: harmful}
+		return review.Turn{}, &review.Declined{Reason: harmful}
 	}
 	if err != nil {
-		return nil, err
+		return review.Turn{}, err
 	}
 	class := slots.Interactive
 	switch {
@@ -46,26 +47,26 @@ func (s *Server) turn(ctx context.Context, repo *repository, w review.Waiting) (
 	}
 	free, err := s.slots.Take(ctx, class)
 	if err != nil {
-		return nil, err
+		return review.Turn{}, err
 	}
 	done, err := s.guard.Begin(h)
 	if err != nil {
 		free()
-		return nil, err
+		return review.Turn{}, err
 	}
-	return func() {
+	end := func() {
 		if err := done(); err != nil {
 			tell(fmt.Sprintf("the note that %.7s is looked at stays: %v", h.SHA, err))
 		}
 		free()
-	}, nil
+	}
+	return review.Turn{End: end, Run: run}, nil
 }
 
-// job is what a child looks at. The clone is its own until fetched is called.
+// job is what a child judges. The clone is its own until fetched is called.
 func (s *Server) job(ctx context.Context, repo *repository, w review.Waiting) (job trial.Job, fetched func(), err error) {
 	job = trial.Job{
-		Clone: s.clone(repo.id), URL: repo.url, Known: w.Known, Refs: w.Refs, Head: w.Head, Base: w.Base,
-		Accepted: w.Accepted, HeadConfig: w.HeadConfig, ConfigFile: repo.ConfigFile,
+		Clone: s.clone(repo.id), URL: repo.url, Ledger: s.cfg.Ledger.Path(), Subject: w.Subject(ctx),
 	}
 	if repo.Token != nil {
 		if job.Token, err = repo.Token(ctx, ""); err != nil {

@@ -48,13 +48,13 @@ func (w *world) newDock() *dock {
 func (d *dock) try(ctx context.Context, job trial.Job, fetched func()) (trial.Outcome, error) {
 	fetched()
 	d.mu.Lock()
-	d.tried = append(d.tried, job.Head)
+	d.tried = append(d.tried, job.Subject.Head)
 	d.now++
 	d.most = max(d.most, d.now)
 	hold := d.hold
 	d.mu.Unlock()
 	if hold != nil {
-		d.begun <- job.Head
+		d.begun <- job.Subject.Head
 		select {
 		case <-hold:
 		case <-ctx.Done():
@@ -66,7 +66,7 @@ func (d *dock) try(ctx context.Context, job trial.Job, fetched func()) (trial.Ou
 	if ctx.Err() != nil {
 		return trial.Outcome{}, ctx.Err()
 	}
-	if d.fatal[job.Head] {
+	if d.fatal[job.Subject.Head] {
 		return trial.Outcome{Said: "signal: killed"}, nil
 	}
 	return trial.Outcome{Proven: true}, nil

@@ -23,13 +23,14 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() {
+	if cuefile.ServeChild() || trial.ServeChild(judgeApart) {
 		return
 	}
 	os.Exit(m.Run())

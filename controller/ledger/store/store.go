@@ -74,6 +74,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
+// Path is the full path of the file.
+func (s *Store) Path() string { return s.full }
+
 // connect notes which file it is and has connections to it opened when they
 // are needed.
 func (s *Store) connect(path, mode string, wait time.Duration) error {

@@ -10,16 +10,19 @@ import (
 // fatal is how many children in a row a head may end before it is declined.
 const fatal = 2
 
-// ErrFatal means that looking at a head has ended children only.
+// ErrFatal means that judging a head has ended children only.
 var ErrFatal = errors.New("looking at this commit ended the server")
 
 // A GuardConfig says how a guard tries a head.
 type GuardConfig struct {
-	// Try looks at a commit in a child. Defaults to [Run].
-	Try func(ctx context.Context, job Job, fetched func()) (Outcome, error)
+	// Try judges a commit in a child. Defaults to [Run].
+	Try Trier
 	// Now is the clock.
 	Now func() time.Time
 }
+
+// A Trier judges a commit in a child, see [Run].
+type Trier func(ctx context.Context, job Job, fetched func()) (Outcome, error)
 
 // A Guard has the heads prove themselves that an earlier process was looking at
 // when it died. It is safe for concurrent use.
@@ -52,62 +55,67 @@ func (g *Guard) Declines(h Head, asked Asked) bool {
 	return ended >= fatal && !asked.Now && !asked.At.After(at)
 }
 
-// Prove has a suspected head looked at in a child, one head at a time. The error
-// is [ErrFatal] for a head that ended two children, in which nothing else was:
+// Prove has a suspected head judged in a child, one head at a time, and returns the
+// run that the child stored. It is empty for a head that is not under suspicion. The
+// error is [ErrFatal] for a head that ended two children, in which nothing else was:
 // whatever ended the process before, most often it was not the head. Asking for it
 // has it tried again.
-func (g *Guard) Prove(ctx context.Context, h Head, asked Asked, try Attempt) error {
+func (g *Guard) Prove(ctx context.Context, h Head, asked Asked, try Attempt) (run string, err error) {
 	if suspected, _, _ := g.Suspected(h); !suspected {
-		return nil
+		return "", nil
 	}
 	select {
 	case g.trying <- struct{}{}:
 		defer func() { <-g.trying }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return "", ctx.Err()
 	}
 	for ; ; asked.Now = false {
 		suspected, ended, _ := g.Suspected(h)
 		switch {
 		case !suspected:
-			return nil
+			return run, nil
 		case g.Declines(h, asked):
-			return ErrFatal
+			return "", ErrFatal
 		case ended >= fatal:
 			if err := g.Forgive(h); err != nil {
-				return err
+				return "", err
 			}
 		}
-		if err := g.try(ctx, h, try); err != nil {
-			return err
+		if run, err = g.try(ctx, h, try); err != nil {
+			return "", err
 		}
 	}
 }
 
 // An Attempt brings a guard what it needs for a head.
 type Attempt struct {
-	// Job says what to look at; fetched is called when that was fetched, and more
+	// Job says what to judge; fetched is called when that was fetched, and more
 	// than once.
 	Job func(ctx context.Context) (job Job, fetched func(), err error)
 	// Tell is given how a child ended, in words.
 	Tell func(line string)
 }
 
-// try has a child look at a head, and notes how that ended.
-func (g *Guard) try(ctx context.Context, h Head, a Attempt) error {
+// try has a child judge a head, and notes how that ended.
+func (g *Guard) try(ctx context.Context, h Head, a Attempt) (run string, err error) {
 	job, fetched, err := a.Job(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	outcome, err := g.cfg.Try(ctx, job, fetched)
 	fetched()
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case outcome.Proven:
-		a.Tell(fmt.Sprintf("%.7s was looked at when the server ended, and did no harm in a process of its own", h.SHA))
-		return g.Clear(h)
+		line := fmt.Sprintf("%.7s was looked at when the server ended, and did no harm in a process of its own", h.SHA)
+		if outcome.Run != "" {
+			line += ", which judged it"
+		}
+		a.Tell(line)
+		return outcome.Run, g.Clear(h)
 	}
 	a.Tell(fmt.Sprintf("looking at %.7s ended a process of its own: %s", h.SHA, outcome.Said))
-	return g.Count(h, g.cfg.Now())
+	return "", g.Count(h, g.cfg.Now())
 }

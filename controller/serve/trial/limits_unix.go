@@ -22,7 +22,10 @@ func confine(job Job) error {
 			return err
 		}
 		now.Cur = min(most, now.Max)
-		now.Max = now.Cur
+		// The programs that it starts have a limit of their own for memory.
+		if resource != syscall.RLIMIT_DATA {
+			now.Max = now.Cur
+		}
 		if err := syscall.Setrlimit(resource, &now); err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
-// Package trial looks at a commit in a process of its own, to find out whether
-// that ends the process.
+// Package trial judges a commit in a process of its own, to find out whether that
+// ends the process.
 //
 // Most callers make a [Guard], note in it what they look at with [Notes.Begin], and
 // ask [Guard.Prove] before: what the process before was looking at when it died has
@@ -22,32 +22,34 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters"
 )
 
-// A Job is a commit to look at.
+// A Job is a commit to judge.
 type Job struct {
 	// Clone is the folder of the clone of URL; Token is the credential for it, or
 	// empty.
 	Clone, URL, Token string
-	// Refs are fetched, the Known ones within the bounds of what base has. Base is a commit or one of them; Head is compared with the
-	// merge base.
-	Known, Refs []string
-	Head, Base  string
-	// Accepted means that the configuration of head decides for itself, HeadConfig
-	// that it does where base has none.
-	Accepted, HeadConfig bool
-	// ConfigFile is the path of gavel.yaml.
-	ConfigFile string
+	// Ledger is the path of the ledger, in which the report is stored.
+	Ledger string
+	// Subject is the commit.
+	Subject review.Subject
+	// Host is what the program tells the child about itself, such as the operator's
+	// file.
+	Host []byte
 	// Memory and CPU bound the process, in bytes and in seconds of computing. They
-	// default to 2 GiB and 10 minutes.
+	// default to 2 GiB and an hour.
 	Memory, CPU uint64
 }
 
-// An Outcome is how a look ended.
+// An Outcome is how a child ended.
 type Outcome struct {
-	// Proven means that the process was still there at the end of the look,
-	// whatever that found.
+	// Proven means that the process was still there in the end, whatever it found.
 	Proven bool
+	// Run is the report that the process stored, empty for none.
+	Run string
 	// Said are the last words of a process that was not.
 	Said string
 }
@@ -55,16 +57,19 @@ type Outcome struct {
 const (
 	childArg = "gavel-trial-child"
 	childEnv = "GAVEL_TRIAL_CHILD"
-	// lookTime bounds a look by the clock. One that waits that long for its remote
-	// does no harm.
+	// lookTime bounds by the clock what comes before a commit is judged. A child
+	// that waits that long for its remote does no harm; one that computed for more
+	// than busy does.
 	lookTime = 15 * time.Minute
-	// What a child writes, a line each.
-	fetched, looked = "fetched", "looked"
+	busy     = 10 * time.Minute
+	// What a child writes, a line each. The last one is followed by a space and the
+	// run, if there is one.
+	fetched, judging, looked = "fetched", "judging", "looked"
 	// lastWords bounds what is kept of a process that ended.
 	lastWords = 300
 )
 
-// Run looks at a commit in a child with limits. fetched is called once, when the
+// Run judges a commit in a child with limits. fetched is called once, when the
 // child does not write into the clone any more. The error says why there is no
 // outcome: ctx ended, or no child could be started.
 func Run(ctx context.Context, job Job, fetched func()) (Outcome, error) {
@@ -74,18 +79,23 @@ func Run(ctx context.Context, job Job, fetched func()) (Outcome, error) {
 		job.Memory = 2 << 30
 	}
 	if job.CPU == 0 {
-		job.CPU = 600
+		job.CPU = 3600
 	}
-	order, err := json.Marshal(job)
+	fail := func(err error) (Outcome, error) {
+		return Outcome{}, fmt.Errorf("judge %.12s in a child: %w", job.Subject.Head, err)
+	}
+	line, err := json.Marshal(job)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("look at %.12s in a child: %w", job.Head, err)
+		return fail(err)
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return Outcome{}, fmt.Errorf("look at %.12s in a child: %w", job.Head, err)
+		return fail(err)
 	}
-	inner, cancel := context.WithTimeout(ctx, lookTime)
+	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
+	late := time.AfterFunc(lookTime, cancel)
+	defer late.Stop()
 	cmd := exec.CommandContext(inner, program, childArg)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.WaitDelay = 10 * time.Second
@@ -94,33 +104,36 @@ func Run(ctx context.Context, job Job, fetched func()) (Outcome, error) {
 	cmd.Stderr = said
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return Outcome{}, fmt.Errorf("look at %.12s in a child: %w", job.Head, err)
+		return fail(err)
 	}
 	// It stays open: its end tells the child that nobody waits any more.
 	defer stdin.Close()
-	steps := &lines{fetched: fetched}
+	steps := &lines{fetched: fetched, judging: func() { late.Stop() }}
 	cmd.Stdout = steps
 	if err := cmd.Start(); err != nil {
-		return Outcome{}, fmt.Errorf("look at %.12s in a child: %w", job.Head, err)
+		return fail(err)
 	}
-	_, sent := stdin.Write(append(order, '\n'))
+	_, sent := stdin.Write(append(line, '\n'))
 	ended := cmd.Wait()
 	switch {
 	case ctx.Err() != nil:
 		return Outcome{}, ctx.Err()
-	case inner.Err() != nil || steps.looked && ended == nil:
+	case inner.Err() != nil && cmd.ProcessState.UserTime() < busy:
 		return Outcome{Proven: true}, nil
+	case steps.looked && ended == nil:
+		return Outcome{Proven: true, Run: steps.run}, nil
 	case ended == nil: // it ended before it looked
-		return Outcome{}, fmt.Errorf("look at %.12s in a child: it did nothing: %w", job.Head, errors.Join(sent, errors.New(said.String())))
+		return fail(fmt.Errorf("it did nothing: %w", errors.Join(sent, errors.New(said.String()))))
 	}
 	return Outcome{Said: strings.TrimSpace(ended.Error() + ": " + said.String())}, nil
 }
 
 // lines reads what a child writes.
 type lines struct {
-	rest    []byte
-	fetched func()
-	looked  bool
+	rest             []byte
+	fetched, judging func()
+	looked           bool
+	run              string
 }
 
 func (l *lines) Write(data []byte) (int, error) {
@@ -132,11 +145,14 @@ func (l *lines) Write(data []byte) (int, error) {
 			return len(data), nil
 		}
 		l.rest = rest
-		switch string(line) {
+		word, run, _ := strings.Cut(string(line), " ")
+		switch word {
 		case fetched:
 			l.fetched()
+		case judging:
+			l.judging()
 		case looked:
-			l.looked = true
+			l.looked, l.run = true, run
 		}
 	}
 }
@@ -155,9 +171,17 @@ func (t *tail) String() string {
 	return line
 }
 
-// ServeChild looks at a commit if this process was started by [Run], and reports
-// whether it was; the program then has to end. look is [Examine].
-func ServeChild(look func(ctx context.Context, job Job, fetched func()) error) bool {
+// Steps are what a child reports on its way.
+type Steps struct {
+	// Fetched is called when the child does not write into the clone any more,
+	// Judging when the commit is judged from now on.
+	Fetched, Judging func()
+}
+
+// ServeChild judges a commit if this process was started by [Run], and reports
+// whether it was; the program then has to end. judge calls [Examine], and returns
+// the run that is stored.
+func ServeChild(judge func(ctx context.Context, job Job, steps Steps) (run string, err error)) bool {
 	if os.Getenv(childEnv) == "" || len(os.Args) != 2 || os.Args[1] != childArg {
 		return false
 	}
@@ -177,54 +201,48 @@ func ServeChild(look func(ctx context.Context, job Job, fetched func()) error) b
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	// What it finds is told when the commit is looked at for its verdicts.
-	_ = look(context.Background(), job, func() { fmt.Println(fetched) })
-	fmt.Println(looked)
+	// An error is found again, and reported, where the server looks at the commit.
+	run, _ := judge(context.Background(), job, Steps{func() { fmt.Println(fetched) }, func() { fmt.Println(judging) }})
+	fmt.Println(strings.TrimSpace(looked + " " + run))
 	return true
 }
 
-// bring fetches what base has, and then the head within its bounds.
-func bring(ctx context.Context, mirror *gitrepo.Mirror, job Job) (*gitrepo.Repository, []string, error) {
-	if len(job.Known) == len(job.Refs) {
-		return mirror.Fetch(ctx, gitrepo.OfBase, job.Refs...)
-	}
-	if len(job.Known) > 0 {
-		repo, _, err := mirror.Fetch(ctx, gitrepo.OfBase, job.Known...)
-		if err != nil {
-			return nil, nil, err
-		}
-		if err := repo.Close(); err != nil {
-			return nil, nil, err
-		}
-	}
-	return mirror.Fetch(ctx, gitrepo.OfHead, job.Refs...)
-}
+// An Executor carries a plan out and stores its report.
+type Executor func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error)
 
-// Examine does what comes before a commit is judged: it fetches, loads both sides
-// and plans. It calls fetched when the clone is not written into any more.
-func Examine(ctx context.Context, job Job, fetched func()) error {
+// Examine judges the commit of a job, and returns the run that it stored; empty
+// where nothing is looked at.
+func Examine(ctx context.Context, job Job, execute Executor, steps Steps) (run string, err error) {
 	from := gitrepo.MirrorConfig{Dir: job.Clone, URL: job.URL}
 	if job.Token != "" {
 		from.Token = gitrepo.Constant(job.Token)
 	}
 	mirror, err := gitrepo.NewMirror(from)
 	if err != nil {
-		return err
+		return "", err
 	}
-	repo, commits, err := bring(ctx, mirror, job)
-	fetched()
+	book, err := ledger.Open(ctx, ledger.Config{Path: job.Ledger})
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer repo.Close()
-	for i, ref := range job.Refs {
-		if ref == job.Base {
-			job.Base = commits[i]
-		}
+	defer func() { err = errors.Join(err, book.Close()) }()
+	left := 1 // fetches that are to come
+	if len(job.Subject.Known) > 0 {
+		left++
 	}
-	_, err = controller.PrepareCommits(ctx, controller.Commits{
-		Repo: repo, Head: job.Head, Base: job.Base, Accepted: job.Accepted, HeadConfig: job.HeadConfig,
-		ConfigFile: job.ConfigFile, LookupEnv: os.LookupEnv,
-	})
-	return err
+	cfg := review.Config{
+		Ledger: book, LookupEnv: os.LookupEnv, Tell: func(string) {},
+		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+			repo, commits, err := mirror.Fetch(ctx, most, refs...)
+			if left--; left == 0 || err != nil {
+				steps.Fetched()
+			}
+			return repo, commits, err
+		},
+		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+			steps.Judging()
+			return execute(ctx, p, e)
+		},
+	}
+	return review.Rehearse(ctx, cfg, job.Subject)
 }

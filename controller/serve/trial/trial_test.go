@@ -11,13 +11,21 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 // TestMain answers as the child, in which a commit does what its name says.
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() || ServeChild(lookAt) {
+	if cuefile.ServeChild() || ServeChild(behave) {
 		return
 	}
 	os.Exit(m.Run())
@@ -25,17 +33,18 @@ func TestMain(m *testing.M) {
 
 var kept [][]byte // so that nothing of it is collected
 
-func lookAt(ctx context.Context, job Job, fetched func()) error {
-	switch job.Head {
+func behave(ctx context.Context, job Job, steps Steps) (run string, err error) {
+	switch job.Subject.Head {
 	case "does no harm":
-		fetched()
-		return nil
+		steps.Fetched()
+		steps.Judging()
+		return "run-1", nil
 	case "cannot be read":
-		return errors.New("there is no such commit")
+		return "", errors.New("there is no such commit")
 	case "panics":
 		panic("a fault of ours")
 	case "is killed":
-		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		return "", syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "has no end":
 		for {
 			kept = kept[:0]
@@ -45,19 +54,41 @@ func lookAt(ctx context.Context, job Job, fetched func()) error {
 			kept = append(kept, bytes.Repeat([]byte{1}, 1<<20))
 		}
 	case "waits":
-		fetched()
+		steps.Fetched()
 		select {}
 	}
-	return Examine(ctx, job, fetched)
+	if string(job.Host) == killedJudging {
+		return Examine(ctx, job, func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error) {
+			return nil, syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}, steps)
+	}
+	return Examine(ctx, job, execute, steps)
+}
+
+// killedJudging has a child end while it judges.
+const killedJudging = "killed while it judges"
+
+// execute is what a command does.
+func execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+	started := p.Now()
+	e.ID, e.Scrub = controller.NewID(), func(s string) string { return s }
+	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+		return target.New(t, target.Env{Files: s.FS})
+	}
+	report, err := p.Execute(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return report, p.Store(ctx, e, report, started)
 }
 
 // TestAbuse28AHeadThatEndsTheProcess ends a child and no more.
 func TestAbuse28AHeadThatEndsTheProcess(t *testing.T) {
 	for head, tt := range map[string]struct {
-		proven bool
-		said   string
+		proven    bool
+		run, said string
 	}{
-		"does no harm":   {proven: true},
+		"does no harm":   {proven: true, run: "run-1"},
 		"cannot be read": {proven: true},
 		"panics":         {said: "panic: a fault of ours"},
 		"is killed":      {said: "signal: killed"},
@@ -67,12 +98,12 @@ func TestAbuse28AHeadThatEndsTheProcess(t *testing.T) {
 		t.Run(head, func(t *testing.T) {
 			t.Parallel()
 			fetched := 0
-			got, err := Run(t.Context(), Job{Head: head, Memory: 512 << 20, CPU: 2}, func() { fetched++ })
+			got, err := Run(t.Context(), Job{Subject: review.Subject{Head: head}, Memory: 512 << 20, CPU: 2}, func() { fetched++ })
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Proven != tt.proven || !regexp.MustCompile(tt.said).MatchString(got.Said) || fetched != 1 {
-				t.Errorf("got %+v after %d calls, want proven %v and %q", got, fetched, tt.proven, tt.said)
+			if got.Proven != tt.proven || got.Run != tt.run || !regexp.MustCompile(tt.said).MatchString(got.Said) || fetched != 1 {
+				t.Errorf("got %+v after %d calls, want proven %v with the run %q and the last words %q", got, fetched, tt.proven, tt.run, tt.said)
 			}
 		})
 	}
@@ -81,31 +112,59 @@ func TestAbuse28AHeadThatEndsTheProcess(t *testing.T) {
 // TestATrialThatIsStopped says nothing about the head.
 func TestATrialThatIsStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	if got, err := Run(ctx, Job{Head: "waits"}, cancel); !errors.Is(err, context.Canceled) || got != (Outcome{}) {
+	if got, err := Run(ctx, Job{Subject: review.Subject{Head: "waits"}}, cancel); !errors.Is(err, context.Canceled) || got != (Outcome{}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
-// TestExamine fetches a commit into the clone and plans it.
-func TestExamine(t *testing.T) {
+// examined is a job for a commit with one case, which base has.
+func examined(t *testing.T) Job {
+	t.Helper()
 	dir := t.TempDir()
 	gittest.Run(t, dir, "init", "-q", "-b", "main")
-	head := gittest.Commit(t, dir, map[string]string{"gavel.yaml": "version: 1\n"})
-	clone := filepath.Join(t.TempDir(), "1.git")
-	job := Job{Clone: clone, URL: gittest.Serve(t, dir, ""), Refs: []string{"refs/heads/main"}, Head: head, ConfigFile: "gavel.yaml"}
+	head := gittest.Commit(t, dir, map[string]string{
+		"gavel.yaml":                               "version: 1\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}]}\n",
+		"test_definitions/talk/domain.json":        `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
+		"test_definitions/talk/level_1/hello.json": `{"id": "hello", "name": "Hello", "prompt": "hi", "expected": {"keywords": ["hello"]}}`,
+	})
+	refs := []string{"refs/heads/main"}
+	return Job{
+		Clone: filepath.Join(t.TempDir(), "1.git"), URL: gittest.Serve(t, dir, ""), Ledger: filepath.Join(t.TempDir(), "ledger.db"),
+		Subject: review.Subject{
+			Repository: forge.Repo{Owner: "octo", Name: "demo"}, LedgerName: "octo/demo", Head: head, Known: refs, Refs: refs,
+			Level: ledger.LevelBase, Trust: forge.Trust{Run: true}, Merged: true, ConfigFile: "gavel.yaml",
+		},
+	}
+}
+
+// TestExamine fetches a commit into the clone, judges it, and stores the report.
+func TestExamine(t *testing.T) {
+	job := examined(t)
 	got, err := Run(t.Context(), job, func() {
-		if _, err := os.Stat(filepath.Join(clone, "HEAD")); err != nil {
+		if _, err := os.Stat(filepath.Join(job.Clone, "HEAD")); err != nil {
 			t.Errorf("nothing was fetched: %v", err)
 		}
 	})
-	if err != nil || !got.Proven {
-		t.Errorf("got %+v, %v", got, err)
+	if err != nil || !got.Proven || got.Run == "" {
+		t.Fatalf("got %+v, %v; want it proven with a run", got, err)
 	}
-	if err := Examine(t.Context(), job, func() {}); err != nil {
-		t.Error(err)
+	report, err := review.Stored(t.Context(), ledgertest.Open(t, ledger.Config{Path: job.Ledger}), got.Run)
+	if err != nil || report.Summary.Calls != 1 || report.Gate.Result != reporters.GatePass {
+		t.Fatalf("the report is %+v, %v; want one call and the gate passed", report, err)
 	}
-	job.Head = strings.Repeat("1", 40)
-	if err := Examine(t.Context(), job, func() {}); err == nil {
-		t.Error("a commit that is not there was looked at")
+	fatal := job
+	fatal.Host = []byte(killedJudging)
+	if got, err := Run(t.Context(), fatal, func() {}); err != nil || got.Proven || !strings.Contains(got.Said, "signal: killed") {
+		t.Errorf("a commit that ends the process while it is judged is %+v, %v; want it not proven", got, err)
+	}
+	again := job
+	again.Subject.Last = got.Run
+	if next, err := Run(t.Context(), again, func() {}); err != nil || next != got {
+		t.Errorf("judged again it is %+v, %v; want the same run, %+v", next, err, got)
+	}
+	job.Subject.Head = strings.Repeat("1", 40)
+	steps := Steps{func() {}, func() { t.Error("a commit that is not there was judged") }}
+	if run, err := Examine(t.Context(), job, execute, steps); err == nil || run != "" {
+		t.Errorf("a commit that is not there has the run %q, want an error", run)
 	}
 }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/serve/trial"
+)
+
+// A servingHost is what the server tells a child about itself: the folder that it
+// was started in, and the operator's file.
+type servingHost struct {
+	Dir, File string
+	Data      []byte
+}
+
+// judgeApart has a child judge a commit as this server would.
+func (s *serving) judgeApart(ctx context.Context, job trial.Job, fetched func()) (outcome trial.Outcome, err error) {
+	if job.Host, err = json.Marshal(servingHost{s.dir, s.path, s.now.Load().data}); err != nil {
+		return trial.Outcome{}, fmt.Errorf("judge %.12s in a child: %w", job.Subject.Head, err)
+	}
+	return trial.Run(ctx, job, fetched)
+}
+
+// judgeApart judges a commit in the child that a server started. Nobody reads what
+// it prints.
+func judgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
+	var host servingHost
+	if err := json.Unmarshal(job.Host, &host); err != nil {
+		return "", fmt.Errorf("read what the server says of itself: %w", err)
+	}
+	a := &app{
+		stdout: io.Discard, stderr: io.Discard, lookupEnv: os.LookupEnv, dir: host.Dir,
+		breakers: &limit.Breakers{}, secrets: &redact.Values{},
+	}
+	now, problems := a.setting(host.File, host.Data)
+	if now == nil {
+		return "", fmt.Errorf("%s is invalid: %v", host.File, problems)
+	}
+	s := &serving{app: a, path: host.File}
+	s.now.Store(now)
+	return trial.Examine(ctx, job, s.execute, steps)
+}

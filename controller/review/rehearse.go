@@ -1,0 +1,104 @@
+package review
+
+import (
+	"context"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/github"
+)
+
+// A Subject is a head with all that another process needs to judge it as this one
+// would. It is encoded as JSON.
+type Subject struct {
+	// Repository is its name on the forge, LedgerName the one in the ledger.
+	Repository forge.Repo
+	LedgerName string
+	Number     int
+	Head       string
+	// Refs are fetched, of which base has the Known ones. Base is empty, a commit or
+	// one of them.
+	Known, Refs []string
+	Base        string
+	Level       ledger.Level
+	Trust       forge.Trust
+	// Merged and Queued are as in [Review].
+	Merged, Queued bool
+	// Obeyed and Refused are the commands that count for the head. Obeying means
+	// that somebody reads commands.
+	Obeyed   []reporters.Order
+	Refused  []string
+	Obeying  bool
+	Approved bool
+	// Pushed means that who pushed the head decides about its programs. Stranger
+	// says why they need an approval, and is empty where they do not.
+	Pushed   bool
+	Stranger string
+	Clock    *Clock
+	// Last is the newest run of the head that is stored, empty for none.
+	Last string
+	// The fields below are as in [Config].
+	ConfigFile, WebURL, Forks, Programs string
+	Deadline                            time.Duration
+}
+
+// Subject describes the head for [Reviewer.Rehearse]. It asks the forge who pushed
+// the head, where that decides about its programs.
+func (r *Review) Subject(ctx context.Context) Subject {
+	s := Subject{
+		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Head: r.head, Known: r.known, Refs: r.refs, Base: r.base,
+		Level: r.level, Trust: r.trust, Merged: r.merged, Queued: r.queued,
+		Obeyed: r.orders.Obeyed, Refused: r.orders.Refused, Obeying: r.obeying, Approved: r.approved, Clock: r.clock,
+		ConfigFile: r.ConfigFile, WebURL: r.WebURL, Forks: r.Forks, Programs: r.Programs, Deadline: r.Deadline,
+	}
+	if r.last != nil {
+		s.Last = r.last.Run
+	}
+	if s.Pushed = r.outsider != nil && r.byWriters() && r.trust.Run; s.Pushed {
+		s.Stranger = r.outsider(ctx)
+	}
+	return s
+}
+
+// Rehearse judges a subject without a forge: it fetches, plans, judges, stores the
+// report and renders what would be published. It returns the id of the run, which
+// is empty where nothing is looked at. cfg brings what a process has of its own:
+// the ledger, Fetch, Execute, and how variables are looked up.
+func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error) {
+	cfg.Client, cfg.Repository, cfg.Known = nil, s.Repository, s.LedgerName
+	cfg.ConfigFile, cfg.WebURL, cfg.Forks, cfg.Programs, cfg.Deadline = s.ConfigFile, s.WebURL, s.Forks, s.Programs, s.Deadline
+	r := &Review{
+		Config: New(cfg).cfg, head: s.Head, refs: s.Refs, known: s.Known, base: s.Base, number: s.Number, queued: s.Queued,
+		level: s.Level, trust: s.Trust, merged: s.Merged, clock: s.Clock,
+		orders: command.Orders{Obeyed: s.Obeyed, Refused: s.Refused}, obeying: s.Obeying, approved: s.Approved,
+	}
+	if s.Pushed {
+		r.outsider = func(context.Context) string { return s.Stranger }
+	}
+	if s.Last != "" {
+		if r.last, err = Stored(ctx, r.Ledger, s.Last); err != nil {
+			return "", err
+		}
+	}
+	report, err := r.judge(ctx, announcement{})
+	if err != nil || report == nil {
+		return "", err
+	}
+	r.render(report)
+	return report.Run, nil
+}
+
+// render makes all that a report puts on a forge, and keeps none of it.
+func (r *Review) render(report *reporters.Report) {
+	r.Text(report)(comment.MaxBytes)
+	if r.clock != nil {
+		return
+	}
+	github.StatusFor(report)
+	github.GroupStatuses(report)
+	r.checkRun(report)
+}

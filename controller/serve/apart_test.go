@@ -1,0 +1,131 @@
+package serve_test
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// deadly is a target that ends the process which asks it one question.
+type deadly struct {
+	target.Target
+	question string
+}
+
+func (d deadly) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
+	if req.Messages[0].Content == d.question {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+			return target.Reply{}, err
+		}
+		select {}
+	}
+	return d.Target.Respond(ctx, req)
+}
+
+// judgeApart judges in a child. The host of its job is a question that ends it.
+func judgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
+	return trial.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+		started := p.Now()
+		e.ID, e.Scrub = controller.NewID(), func(s string) string { return s }
+		e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+			inner, err := target.New(t, target.Env{Files: s.FS})
+			return deadly{inner, string(job.Host)}, err
+		}
+		report, err := p.Execute(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		return report, p.Store(ctx, e, report, started)
+	}, steps)
+}
+
+// children counts the processes in which heads are judged.
+type children struct {
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	judged []string // heads
+	fatal  string   // the question that ends a child
+}
+
+// try judges a head in a process of its own.
+func (c *children) try(ctx context.Context, job trial.Job, fetched func()) (trial.Outcome, error) {
+	c.mu.Lock()
+	c.judged = append(c.judged, job.Subject.Head)
+	job.Host = []byte(c.fatal)
+	c.mu.Unlock()
+	return trial.Run(ctx, job, fetched)
+}
+
+// want demands how often each head was judged by a child.
+func (c *children) want(w *world, want map[string]int) {
+	w.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, n := range want {
+		got := 0
+		for _, head := range c.judged {
+			if head == w.commits[name] {
+				got++
+			}
+		}
+		if got != n {
+			w.t.Errorf("%s was judged by %d children, want %d", name, got, n)
+		}
+	}
+}
+
+// TestAbuse28AHeadThatEndsTheServerWhileItIsJudged is refused after two children,
+// which judge as the server does, until somebody who may write asks again. The
+// others go on, and what their children judged is not judged again.
+func TestAbuse28AHeadThatEndsTheServerWhileItIsJudged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := &children{fatal: "one"}
+	w.configure = func(cfg *serve.Config) { cfg.Trial = c.try }
+	w.start()
+	w.idle()
+	w.end()
+	w.forge.SetPermission("mona", "write")
+	w.push("one")
+	w.another("two")
+	w.suspect(1, "one")
+	w.suspect(2, "two")
+	w.start()
+	w.idle()
+	w.want("one", "error error")
+	w.report("looking at this commit ended the server", "/gavel run")
+	w.wantStates("two", "success failure")
+	c.want(w, map[string]int{"one": 2, "two": 1})
+	if slices.Contains(w.agent.asked, "one") || slices.Contains(w.agent.asked, "two") {
+		t.Errorf("the server asked %q, want only its children to ask what the suspects ask", w.agent.asked)
+	}
+	if body := w.forge.Comments(2)[0].Body; !strings.Contains(body, "1 regression") {
+		t.Errorf("the comment does not have the report of the child:\n%s", body)
+	}
+	w.end()
+	w.start()
+	w.idle()
+	w.writesNothing(func() { w.hint(); w.idle(); w.poll(); w.idle() })
+	c.want(w, map[string]int{"one": 2, "two": 1})
+	c.mu.Lock()
+	c.fatal = "" // as after an upgrade
+	c.mu.Unlock()
+	w.comment("mona", "/gavel run")
+	w.wantStates("one", "success success")
+	w.report("No regressions")
+	c.want(w, map[string]int{"one": 3})
+	if slices.Contains(w.agent.asked, "one") {
+		t.Errorf("the server asked %q, want the child to ask it", w.agent.asked)
+	}
+}
