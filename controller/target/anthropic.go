@@ -1,41 +1,40 @@
 package target
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
-	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 var messagesProtocol = protocol{
-	base: "https://api.anthropic.com", format: "output_config",
+	base: "https://api.anthropic.com", path: "v1/messages", authorize: anthropicKey, format: "output_config",
 	own: []string{"model", "messages", "system", "tools", "stream"},
+}
+
+func anthropicKey(h http.Header, key string) {
+	h.Set("Anthropic-Version", "2023-06-01")
+	if key != "" {
+		h.Set("X-Api-Key", key)
+	}
 }
 
 // maxTokens is asked for where the configuration names no max_tokens, without
 // which the API takes no request.
 const maxTokens = 4096
 
-// longest is more than any call may take. The SDK demands streaming of requests
-// that may take longer than its own idea of it.
-const longest = 24 * time.Hour
-
 // An anthropicModel speaks to Anthropic's Messages API.
-type anthropicModel struct {
-	model
-	messages anthropic.MessageService
-}
+type anthropicModel struct{ model }
 
 func newAnthropic(cfg config.Target, env Env, b base) (*anthropicModel, error) {
 	m, err := newModel(cfg, env, b, messagesProtocol)
@@ -44,203 +43,178 @@ func newAnthropic(cfg config.Target, env Env, b base) (*anthropicModel, error) {
 	}
 	a := &anthropicModel{model: m}
 	a.ask = a.askMessages
-	// The service is built by itself because the SDK's client reads ANTHROPIC_
-	// variables of the process and profiles of its user.
-	options := []option.RequestOption{
-		option.WithBaseURL(a.endpoint),
-		option.WithHTTPClient(a.client),
-		option.WithMaxRetries(0),
-		option.WithRequestTimeout(longest),
-		option.WithMiddleware(a.middleware),
-		option.WithoutOpenTelemetry(),
-	}
-	if a.key != "" {
-		options = append(options, option.WithAPIKey(string(a.key)))
-	}
-	a.messages = anthropic.NewMessageService(options...)
 	return a, nil
 }
 
 func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, error) {
-	params, err := a.params(req)
+	request, err := a.request(req)
 	if err != nil {
 		return Reply{}, a.unsendable(err)
 	}
-	res, err := a.messages.New(ctx, params)
+	var res provider.MessagesReply
+	body, err := a.post(ctx, request, &res)
 	if err != nil {
 		return Reply{}, err
 	}
-	if len(res.Content) == 0 && res.StopReason == "" {
-		return Reply{}, a.fail(Error{Retry: true, Message: "the reply has no content: " + res.RawJSON()})
+	blocks := res.Blocks()
+	if len(blocks) == 0 && res.StopReason == "" {
+		return Reply{}, a.fail(Error{Retry: true, Message: "the reply has no content: " + string(body)})
 	}
-	messages, err := a.message(req, readContent(res))
+	messages, err := a.message(req, readContent(&res, blocks))
 	if err != nil {
 		return Reply{}, err
 	}
-	messages[0].Opaque = thoughts(res)
+	if slices.ContainsFunc(blocks, isThought) {
+		// A model that thinks takes the result of a call only after its own,
+		// signed words.
+		messages[0].Opaque = kept{Content: res.Content}.opaque()
+	}
 	// What is read from and written to a cache was sent, too.
 	u := res.Usage
 	return Reply{
 		Messages: messages,
 		Model:    string(res.Model),
 		Usage: verdict.Usage{
-			InputTokens:  u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens,
-			OutputTokens: u.OutputTokens,
+			InputTokens:  int64(u.Input + u.CacheCreation + u.CacheRead),
+			OutputTokens: int64(u.Output),
 		},
 	}, nil
 }
 
-// thoughts keeps an answer as it came where there is thinking in it: a model
-// that thinks takes the result of a call only behind its own, signed words.
-func thoughts(res *anthropic.Message) json.RawMessage {
-	for _, block := range res.Content {
-		if block.Type == "thinking" || block.Type == "redacted_thinking" {
-			return kept{Content: json.RawMessage(res.JSON.Content.Raw())}.opaque()
-		}
-	}
-	return nil
+func isThought(b provider.ReplyBlock) bool {
+	return b.Type == "thinking" || b.Type == "redacted_thinking"
 }
 
-// readContent joins the texts of a reply and lists its calls. Thinking is no
+// readContent joins the texts of a reply and lists its calls. Thinking is not
 // part of the answer.
-func readContent(res *anthropic.Message) answer {
+func readContent(res *provider.MessagesReply, blocks []provider.ReplyBlock) answer {
 	var a answer
 	var said strings.Builder
-	for _, block := range res.Content {
+	for _, block := range blocks {
 		switch block.Type {
 		case "text":
-			said.WriteString(block.Text)
+			said.WriteString(string(block.Text))
 		case "tool_use":
-			a.calls = append(a.calls, functionCall(block.ID, block.Name, string(block.Input)))
+			a.calls = append(a.calls, functionCall(string(block.ID), string(block.Name), string(block.Input)))
 		}
 	}
 	a.text = said.String()
-	if res.StopReason == anthropic.StopReasonRefusal {
+	if res.StopReason == "refusal" {
 		// A refusal may come without a word, or in the middle of a sentence.
-		a.refusal = cmp.Or(a.text, res.StopDetails.Explanation)
+		a.refusal = cmp.Or(a.text, string(res.StopDetails.Explanation))
 		a.cut = "content_filter"
 	}
 	return a
 }
 
-func (a *anthropicModel) params(req Request) (anthropic.MessageNewParams, error) {
-	params := anthropic.MessageNewParams{Model: anthropic.Model(a.id), MaxTokens: maxTokens}
+func (a *anthropicModel) request(req Request) (provider.MessagesRequest, error) {
+	request := provider.MessagesRequest{
+		Model: a.id, MaxTokens: maxTokens, Output: a.beside, Temperature: a.heat(req),
+		Messages: make([]provider.MessagesTurn, 0, len(req.Messages)),
+	}
 	if req.System != "" {
-		params.System = append(params.System, anthropic.TextBlockParam{Text: req.System})
+		request.System = append(request.System, textBlock(req.System))
 	}
 	for _, m := range req.Messages {
-		if err := appendMessage(&params, m); err != nil {
-			return params, err
+		if err := appendMessage(&request, m); err != nil {
+			return request, err
 		}
 	}
 	for _, t := range req.Tools {
-		tool, err := offeredTool(t)
+		parameters, err := objectSchema(t)
 		if err != nil {
-			return params, err
+			return request, err
 		}
-		params.Tools = append(params.Tools, anthropic.ToolUnionParam{OfTool: tool})
+		request.Tools = append(request.Tools, provider.MessagesTool{Name: t.Name, Description: t.Description, Schema: parameters})
 	}
 	if format := a.wanted(req); format != nil {
-		// As it is: the order of the properties is that of the answer.
-		params.OutputConfig.Format.SetExtraFields(map[string]any{"schema": format.Schema})
+		request.Output = a.withFormat(provider.Schema{Type: "json_schema", Schema: format.Schema})
 	}
-	if len(a.beside) > 0 {
-		params.OutputConfig.SetExtraFields(a.beside)
-	}
-	if heat := a.heat(req); heat != nil {
-		params.Temperature = anthropic.Float(*heat)
-	}
-	params.SetExtraFields(a.parameters)
-	return params, nil
+	return request, nil
 }
 
-// offeredTool takes the schema as it is, which must be that of an object: a tool
-// that takes nothing says so, too.
-func offeredTool(t schema.Tool) (*anthropic.ToolParam, error) {
-	tool := &anthropic.ToolParam{Name: t.Name, InputSchema: anthropic.ToolInputSchemaParam{Type: "object"}}
-	if t.Description != "" {
-		tool.Description = anthropic.String(t.Description)
+// objectSchema is the schema of a tool as it is, which must be that of an
+// object: the API wants its type from a tool that takes nothing, too.
+func objectSchema(t schema.Tool) (json.RawMessage, error) {
+	const object = `{"type":"object"`
+	if len(t.Parameters) == 0 {
+		return json.RawMessage(object + "}"), nil
 	}
-	if len(t.Parameters) > 0 {
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(t.Parameters, &fields); err != nil {
-			return nil, fmt.Errorf("the parameters of the tool %s are no JSON object", t.Name)
-		}
-		tool.InputSchema.ExtraFields = make(map[string]any, len(fields))
-		for name, value := range fields {
-			tool.InputSchema.ExtraFields[name] = value
-		}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(t.Parameters, &fields); err != nil {
+		return nil, fmt.Errorf("the parameters of the tool %s are no JSON object", t.Name)
 	}
-	return tool, nil
+	if _, typed := fields["type"]; typed {
+		return t.Parameters, nil
+	}
+	if len(fields) == 0 {
+		return json.RawMessage(object + "}"), nil
+	}
+	_, rest, _ := bytes.Cut(t.Parameters, []byte("{"))
+	return slices.Concat(json.RawMessage(object+","), rest), nil
 }
 
 // appendMessage adds a message in the API's form: what is said by the system
-// stands before all others, and results of tools are said by the user.
-func appendMessage(params *anthropic.MessageNewParams, m schema.Message) error {
+// comes before all others, and results of tools are said by the user.
+func appendMessage(request *provider.MessagesRequest, m schema.Message) error {
 	switch m.Role {
 	case schema.RoleSystem:
 		text, err := onlyText(m)
-		params.System = append(params.System, anthropic.TextBlockParam{Text: text})
+		request.System = append(request.System, textBlock(text))
 		return err
 	case schema.RoleUser:
 		list, err := pieces(m)
-		said := anthropic.NewUserMessage()
+		said := provider.MessagesTurn{Role: m.Role}
 		for _, p := range list {
 			said.Content = append(said.Content, contentBlock(p))
 		}
-		params.Messages = append(params.Messages, said)
+		request.Messages = append(request.Messages, said)
 		return err
 	case schema.RoleAssistant:
-		return appendAssistant(params, m)
+		return appendAssistant(request, m)
 	case schema.RoleTool:
-		return appendResult(params, m)
+		return appendResult(request, m)
 	}
 	return fmt.Errorf("a message has the role %q", m.Role)
 }
 
-func contentBlock(p piece) anthropic.ContentBlockParamUnion {
+func textBlock(text string) provider.Block { return provider.Block{Type: "text", Text: &text} }
+
+func contentBlock(p piece) provider.Block {
 	if p.image == nil {
-		return anthropic.NewTextBlock(p.text)
+		return textBlock(p.text)
 	}
-	return anthropic.NewImageBlockBase64(p.image.Media, base64.StdEncoding.EncodeToString(p.image.Data))
+	return provider.Block{Type: "image", Source: &provider.Source{
+		Type: "base64", MediaType: p.image.Media, Data: base64.StdEncoding.EncodeToString(p.image.Data),
+	}}
 }
 
 // appendAssistant adds what the model said and called. A message that is empty
 // is left out, since the API takes none.
-func appendAssistant(params *anthropic.MessageNewParams, m schema.Message) error {
-	said := anthropic.NewAssistantMessage()
+func appendAssistant(request *provider.MessagesRequest, m schema.Message) error {
+	var blocks []provider.Block
 	var err error
 	if came := keptIn(m).Content; len(came) > 0 {
-		said.Content, err = blocksAsTheyCame(came)
+		if err = json.Unmarshal(came, &blocks); err != nil {
+			err = fmt.Errorf("what the model thought cannot be read: %w", err)
+		}
 	} else {
-		said.Content, err = assistantBlocks(m)
+		blocks, err = assistantBlocks(m)
 	}
-	if len(said.Content) > 0 {
-		params.Messages = append(params.Messages, said)
+	if len(blocks) > 0 {
+		request.Messages = append(request.Messages, provider.MessagesTurn{Role: m.Role, Content: blocks})
 	}
 	return err
 }
 
-func blocksAsTheyCame(content json.RawMessage) ([]anthropic.ContentBlockParamUnion, error) {
-	var came []anthropic.ContentBlockUnion
-	if err := json.Unmarshal(content, &came); err != nil {
-		return nil, fmt.Errorf("what the model thought cannot be read: %w", err)
-	}
-	blocks := make([]anthropic.ContentBlockParamUnion, 0, len(came))
-	for _, block := range came {
-		blocks = append(blocks, block.ToParam())
-	}
-	return blocks, nil
-}
-
-func assistantBlocks(m schema.Message) ([]anthropic.ContentBlockParamUnion, error) {
+func assistantBlocks(m schema.Message) ([]provider.Block, error) {
 	text, err := onlyText(m)
 	if err != nil {
 		return nil, err
 	}
-	var blocks []anthropic.ContentBlockParamUnion
+	var blocks []provider.Block
 	if text != "" {
-		blocks = append(blocks, anthropic.NewTextBlock(text))
+		blocks = append(blocks, textBlock(text))
 	}
 	for _, c := range m.ToolCalls {
 		var input map[string]json.RawMessage
@@ -248,40 +222,34 @@ func assistantBlocks(m schema.Message) ([]anthropic.ContentBlockParamUnion, erro
 		if err := json.Unmarshal([]byte(arguments), &input); err != nil || input == nil {
 			return nil, fmt.Errorf("the arguments of the call %s are no JSON object: %s", c.Function.Name, arguments)
 		}
-		blocks = append(blocks, anthropic.NewToolUseBlock(c.ID, json.RawMessage(arguments), c.Function.Name))
+		blocks = append(blocks, provider.Block{Type: "tool_use", ID: c.ID, Name: c.Function.Name, Input: json.RawMessage(arguments)})
 	}
 	return blocks, nil
 }
 
 // appendResult adds the result of a tool. Those of calls that were made
-// together must stand in one message.
-func appendResult(params *anthropic.MessageNewParams, m schema.Message) error {
+// together must be in one message.
+func appendResult(request *provider.MessagesRequest, m schema.Message) error {
 	list, err := pieces(m)
 	if err != nil {
 		return err
 	}
-	result := anthropic.ToolResultBlockParam{ToolUseID: m.ToolCallID}
+	result := provider.Block{Type: "tool_result", ToolUseID: m.ToolCallID}
 	for _, p := range list {
-		var content anthropic.ToolResultBlockParamContentUnion
-		switch block := contentBlock(p); {
-		case p.image != nil:
-			content.OfImage = block.OfImage
-		case p.text == "":
+		if p.image == nil && p.text == "" {
 			continue // the API takes no empty text
-		default:
-			content.OfText = block.OfText
 		}
-		result.Content = append(result.Content, content)
+		result.Content = append(result.Content, contentBlock(p))
 	}
-	block := anthropic.ContentBlockParamUnion{OfToolResult: &result}
-	if n := len(params.Messages); n > 0 && isResult(params.Messages[n-1]) {
-		params.Messages[n-1].Content = append(params.Messages[n-1].Content, block)
+	if n := len(request.Messages); n > 0 && hasResults(request.Messages[n-1]) {
+		last := &request.Messages[n-1]
+		last.Content = append(last.Content, result)
 		return nil
 	}
-	params.Messages = append(params.Messages, anthropic.NewUserMessage(block))
+	request.Messages = append(request.Messages, provider.MessagesTurn{Role: schema.RoleUser, Content: []provider.Block{result}})
 	return nil
 }
 
-func isResult(m anthropic.MessageParam) bool {
-	return len(m.Content) > 0 && !param.IsOmitted(m.Content[0].OfToolResult)
+func hasResults(m provider.MessagesTurn) bool {
+	return len(m.Content) > 0 && m.Content[0].Type == "tool_result"
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -70,19 +69,14 @@ func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
 		post.Header.Set("Authorization", "Bearer "+string(h.key))
 	}
 	start := h.now()
-	resp, err := h.exchange(post, h.client.Do)
+	status, data, err := h.exchange(post)
 	if err != nil {
 		return Reply{}, err
 	}
 	latency := h.now().Sub(start)
-	// The body is in memory: exchange has read it.
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return Reply{}, h.fail(Error{Message: err.Error()})
-	}
 	reply, err := agentReply(data)
 	if err != nil {
-		return Reply{}, h.fail(Error{Status: resp.StatusCode, Message: err.Error()})
+		return Reply{}, h.fail(Error{Status: status, Message: err.Error()})
 	}
 	reply.Latency = latency
 	return reply, nil

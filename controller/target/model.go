@@ -9,18 +9,23 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // A protocol is how an API of models wants what gavel.yaml says.
 type protocol struct {
-	// base is the endpoint where the configuration names none.
-	base string
+	// base is the endpoint where the configuration names none, and path what
+	// requests are posted to below it.
+	base, path string
+	// authorize sets the headers that the API asks for. The key may be empty.
+	authorize func(h http.Header, key string)
 	// own are the fields of a request that Gavel fills in itself or cannot deal
 	// with.
 	own []string
@@ -36,11 +41,11 @@ type model struct {
 	wire
 	protocol
 	// id is the model as its provider names it.
-	id       string
-	endpoint string
+	id  string
+	url string
 	// parameters are sent as they are, over whatever else has their name.
-	parameters map[string]any
-	// beside holds what parameters say beside the format in one object.
+	parameters map[string]json.RawMessage
+	// beside holds what parameters say in the object that also has the format.
 	beside map[string]any
 	// temperature is true where parameters settle it, by a value or by null;
 	// unformatted where they say that JSON is not asked for by a schema.
@@ -54,8 +59,8 @@ func newModel(cfg config.Target, env Env, b base, p protocol) (model, error) {
 	if err != nil {
 		return model{}, err
 	}
-	m := model{wire: w, protocol: p, id: cfg.Model, endpoint: cmp.Or(cfg.BaseURL, p.base), parameters: map[string]any{}}
-	if err := checkEndpoint("base_url", m.endpoint); err != nil {
+	m := model{wire: w, protocol: p, id: cfg.Model, parameters: map[string]json.RawMessage{}}
+	if m.url, err = below(cmp.Or(cfg.BaseURL, p.base), p.path); err != nil {
 		return m, err
 	}
 	if cfg.Model == "" {
@@ -67,6 +72,18 @@ func newModel(cfg config.Target, env Env, b base, p protocol) (model, error) {
 		}
 	}
 	return m, nil
+}
+
+// below is the address of a path at an endpoint, whose query stays.
+func below(endpoint, path string) (string, error) {
+	if err := checkEndpoint("base_url", endpoint); err != nil {
+		return "", err
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", err
+	}
+	return u.JoinPath(path).String(), nil
 }
 
 // take checks a configured parameter. One that is null is not sent, which
@@ -96,16 +113,33 @@ func (m *model) take(name string, raw json.RawMessage) error {
 
 // takeBeside keeps what a parameter says beside the format.
 func (m *model) takeBeside(raw json.RawMessage) error {
-	if err := json.Unmarshal(raw, &m.beside); err != nil {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
 		return fmt.Errorf("parameter %s is no object", m.format)
 	}
-	format, ok := m.beside["format"]
-	if format != nil {
-		return fmt.Errorf("parameter %s.format cannot be configured: it is part of what is tested", m.format)
+	m.beside = map[string]any{}
+	for name, value := range fields {
+		switch {
+		case name != "format":
+			m.beside[name] = value
+		case string(value) != "null":
+			return fmt.Errorf("parameter %s.format cannot be configured: it is part of what is tested", m.format)
+		default:
+			m.unformatted = true
+		}
 	}
-	m.unformatted = ok
-	delete(m.beside, "format")
 	return nil
+}
+
+// withFormat is what is configured for the object that has the format, and the
+// format.
+func (m *model) withFormat(format provider.Schema) map[string]any {
+	fields := maps.Clone(m.beside)
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	fields["format"] = format
+	return fields
 }
 
 // wanted is the format to ask for; nil where there is none.
@@ -125,35 +159,44 @@ func (m *model) heat(req Request) *float64 {
 	return req.Temperature
 }
 
-func (m *model) middleware(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	resp, err := m.exchange(req, next)
+// post sends a request and decodes the reply, whose body it returns as well.
+// The error is an *Error.
+func (m *model) post(ctx context.Context, request, reply any) ([]byte, error) {
+	body, err := provider.Encode(request, m.parameters)
+	if err != nil {
+		return nil, m.unsendable(err)
+	}
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, m.unsendable(err)
+	}
+	post.Header.Set("Content-Type", "application/json")
+	post.Header.Set("Accept", "application/json")
+	post.Header.Set("User-Agent", "gavel")
+	m.authorize(post.Header, string(m.key))
+	_, body, err = m.exchange(post)
 	if err != nil {
 		return nil, err
 	}
-	// Some servers forget the type, without which the SDKs read no JSON.
-	resp.Header.Set("Content-Type", "application/json")
-	return resp, nil
+	if err := provider.Decode(body, reply); err != nil {
+		return nil, m.fail(Error{
+			Message: "the reply is not what " + m.id + " should send; is base_url right? " + err.Error(),
+		})
+	}
+	return body, nil
 }
 
 // Respond sends one request. The reply is one assistant message.
 func (m *model) Respond(ctx context.Context, req Request) (Reply, error) {
 	start := m.now()
 	reply, err := m.ask(ctx, req)
-	var known *Error
-	switch {
-	case err == nil:
-		reply.Traced = true
-		reply.Usage.Calls = 1
-		reply.Latency = m.now().Sub(start)
-		return reply, nil
-	case errors.As(err, &known):
-		return Reply{}, known
-	case ctx.Err() != nil:
-		return Reply{}, m.ended(ctx)
+	if err != nil {
+		return Reply{}, err
 	}
-	return Reply{}, m.fail(Error{
-		Message: "the reply is not what " + m.id + " should send; is base_url right? " + err.Error(),
-	})
+	reply.Traced = true
+	reply.Usage.Calls = 1
+	reply.Latency = m.now().Sub(start)
+	return reply, nil
 }
 
 // unsendable is the error of a request that cannot be put into the protocol.
@@ -199,6 +242,7 @@ func callID(req Request, i int) string {
 	return "call_" + strconv.Itoa(len(req.Messages)) + "_" + strconv.Itoa(i)
 }
 
-func functionCall(id, name, arguments string) schema.ToolCall {
-	return schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: name, Arguments: arguments}}
+// functionCall is a call as it is said in a text or in a reply.
+func functionCall[S ~string](id, name, arguments S) schema.ToolCall {
+	return schema.ToolCall{ID: string(id), Type: "function", Function: schema.FunctionCall{Name: string(name), Arguments: string(arguments)}}
 }

@@ -5,29 +5,28 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/shared"
-
+	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // askChat uses the Chat Completions API.
 func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
-	params, err := o.chatParams(req)
+	request, err := o.chatRequest(req)
 	if err != nil {
 		return Reply{}, o.unsendable(err)
 	}
-	res, err := o.completions.New(ctx, params)
+	var res provider.ChatReply
+	body, err := o.post(ctx, request, &res)
 	if err != nil {
 		return Reply{}, err
 	}
 	if len(res.Choices) == 0 {
 		// Gateways answer so when the provider behind them failed.
-		return Reply{}, o.fail(Error{Retry: true, Message: "the reply has no choices: " + res.RawJSON()})
+		return Reply{}, o.fail(Error{Retry: true, Message: "the reply has no choices: " + string(body)})
 	}
 	choice := res.Choices[0]
-	a := answer{text: choice.Message.Content, refusal: choice.Message.Refusal, cut: choice.FinishReason}
+	a := answer{text: string(choice.Message.Content), refusal: string(choice.Message.Refusal), cut: string(choice.FinishReason)}
 	for _, c := range choice.Message.ToolCalls {
 		a.calls = append(a.calls, functionCall(c.ID, c.Function.Name, c.Function.Arguments))
 	}
@@ -39,125 +38,115 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 	u := res.Usage
 	return Reply{
 		Messages: messages,
-		Model:    res.Model,
+		Model:    string(res.Model),
 		Usage: verdict.Usage{
-			InputTokens: u.PromptTokens,
+			InputTokens: int64(u.Prompt),
 			// Gemini counts what it thinks in the total only.
-			OutputTokens: max(u.CompletionTokens, u.TotalTokens-u.PromptTokens),
+			OutputTokens: int64(max(u.Completion, u.Total-u.Prompt)),
 		},
 	}, nil
 }
 
-// extraContent keeps what Gemini says beside its calls, by their ids: it takes
+// extraContent keeps what Gemini adds to its calls, by their ids: it takes
 // no call back without the signature of the thought behind it.
-func extraContent(calls []schema.ToolCall, answered []openai.ChatCompletionMessageToolCallUnion) json.RawMessage {
+func extraContent(calls []schema.ToolCall, answered []provider.ChatCall) json.RawMessage {
 	extras := map[string]json.RawMessage{}
 	for i, c := range answered {
-		var beside struct {
-			Extra json.RawMessage `json:"extra_content"`
-		}
-		if json.Unmarshal([]byte(c.RawJSON()), &beside) == nil && beside.Extra != nil {
-			extras[calls[i].ID] = beside.Extra
+		if c.Extra != nil {
+			extras[calls[i].ID] = c.Extra
 		}
 	}
 	return kept{Calls: extras}.opaque()
 }
 
-func (o *openAI) chatParams(req Request) (openai.ChatCompletionNewParams, error) {
-	params := openai.ChatCompletionNewParams{
-		Model:    o.id,
-		Messages: make([]openai.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1),
+func (o *openAI) chatRequest(req Request) (provider.ChatRequest, error) {
+	request := provider.ChatRequest{
+		Model:       o.id,
+		Messages:    make([]provider.ChatMessage, 0, len(req.Messages)+1),
+		Temperature: o.heat(req),
 	}
 	if req.System != "" {
-		params.Messages = append(params.Messages, openai.SystemMessage(req.System))
+		request.Messages = append(request.Messages, chatText(schema.RoleSystem, req.System))
 	}
 	for _, m := range req.Messages {
 		message, err := chatMessage(m)
 		if err != nil {
-			return params, err
+			return request, err
 		}
-		params.Messages = append(params.Messages, message)
+		request.Messages = append(request.Messages, message)
 	}
 	for _, t := range req.Tools {
-		def := shared.FunctionDefinitionParam{Name: t.Name}
-		if t.Description != "" {
-			def.Description = openai.String(t.Description)
-		}
-		if len(t.Parameters) > 0 {
-			def.SetExtraFields(map[string]any{"parameters": t.Parameters})
-		}
-		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(def))
+		tool := provider.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+		request.Tools = append(request.Tools, provider.ChatTool{Type: "function", Function: tool})
 	}
 	if format := o.wanted(req); format != nil {
-		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-				Name: format.Name, Strict: openai.Bool(true), Schema: format.Schema,
-			},
+		request.Format = &provider.ChatFormat{
+			Type:   "json_schema",
+			Schema: provider.Schema{Name: format.Name, Strict: new(true), Schema: format.Schema},
 		}
 	}
-	if heat := o.heat(req); heat != nil {
-		params.Temperature = openai.Float(*heat)
-	}
-	params.SetExtraFields(o.parameters)
-	return params, nil
+	return request, nil
 }
 
-func chatMessage(m schema.Message) (openai.ChatCompletionMessageParamUnion, error) {
+func chatText(role, text string) provider.ChatMessage {
+	return provider.ChatMessage{Role: role, Content: &provider.Content[provider.ChatPart]{Text: text}}
+}
+
+func chatMessage(m schema.Message) (provider.ChatMessage, error) {
 	if m.Role == schema.RoleUser {
 		return chatUser(m)
 	}
 	// The API takes images from the user only.
 	text, err := onlyText(m)
-	switch {
-	case err != nil:
-		return openai.ChatCompletionMessageParamUnion{}, err
-	case m.Role == schema.RoleSystem:
-		return openai.SystemMessage(text), nil
-	case m.Role == schema.RoleTool:
-		return openai.ToolMessage(text, m.ToolCallID), nil
-	case m.Role == schema.RoleAssistant:
-		return chatAssistant(m, text), nil
+	if err != nil {
+		return provider.ChatMessage{}, err
 	}
-	return openai.ChatCompletionMessageParamUnion{}, fmt.Errorf("a message has the role %q", m.Role)
+	message := chatText(m.Role, text)
+	switch m.Role {
+	case schema.RoleSystem:
+	case schema.RoleTool:
+		message.ToolCallID = m.ToolCallID
+	case schema.RoleAssistant:
+		message.ToolCalls = chatCalls(m)
+		// Next to tool calls providers want no content rather than an empty one.
+		if text == "" && len(m.ToolCalls) > 0 {
+			message.Content = nil
+		}
+	default:
+		err = fmt.Errorf("a message has the role %q", m.Role)
+	}
+	return message, err
 }
 
-func chatUser(m schema.Message) (openai.ChatCompletionMessageParamUnion, error) {
+func chatUser(m schema.Message) (provider.ChatMessage, error) {
 	list, err := pieces(m)
 	if err != nil {
-		return openai.ChatCompletionMessageParamUnion{}, err
+		return provider.ChatMessage{}, err
 	}
 	if len(list) == 1 && list[0].image == nil {
-		return openai.UserMessage(list[0].text), nil
+		return chatText(m.Role, list[0].text), nil
 	}
-	parts := make([]openai.ChatCompletionContentPartUnionParam, 0, len(list))
+	parts := make([]provider.ChatPart, 0, len(list))
 	for _, p := range list {
 		if p.image == nil {
-			parts = append(parts, openai.TextContentPart(p.text))
+			parts = append(parts, provider.ChatPart{Type: "text", Text: p.text})
 			continue
 		}
-		parts = append(parts, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: dataURL(p.image)}))
+		parts = append(parts, provider.ChatPart{Type: "image_url", Image: &provider.ChatImage{URL: dataURL(p.image)}})
 	}
-	return openai.UserMessage(parts), nil
+	return provider.ChatMessage{Role: m.Role, Content: &provider.Content[provider.ChatPart]{Parts: parts}}, nil
 }
 
-func chatAssistant(m schema.Message, text string) openai.ChatCompletionMessageParamUnion {
-	var said openai.ChatCompletionAssistantMessageParam
-	// Beside tool calls providers want no content rather than an empty one.
-	if text != "" || len(m.ToolCalls) == 0 {
-		said.Content.OfString = openai.String(text)
-	}
+func chatCalls(m schema.Message) []provider.ChatCall {
 	extra := keptIn(m).Calls
+	var calls []provider.ChatCall
 	for _, c := range m.ToolCalls {
-		call := &openai.ChatCompletionMessageFunctionToolCallParam{
-			ID: c.ID,
-			Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-				Name: c.Function.Name, Arguments: c.Function.Arguments,
+		calls = append(calls, provider.ChatCall{
+			ID: provider.Text(c.ID), Type: "function", Extra: extra[c.ID],
+			Function: provider.ChatFunction{
+				Name: provider.Text(c.Function.Name), Arguments: provider.Text(c.Function.Arguments),
 			},
-		}
-		if raw, ok := extra[c.ID]; ok {
-			call.SetExtraFields(map[string]any{"extra_content": raw})
-		}
-		said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: call})
+		})
 	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: &said}
+	return calls
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/responses"
-
+	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -16,162 +14,137 @@ import (
 // askResponses uses the Responses API. Every request carries the whole
 // conversation: nothing relies on what the provider keeps.
 func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
-	params, err := o.responseParams(req)
+	request, err := o.responsesRequest(req)
 	if err != nil {
 		return Reply{}, o.unsendable(err)
 	}
-	res, err := o.responses.New(ctx, params)
+	var res provider.ResponsesReply
+	body, err := o.post(ctx, request, &res)
 	if err != nil {
 		return Reply{}, err
 	}
-	if err := o.responseFault(res); err != nil {
+	if err := o.responseFault(&res, body); err != nil {
 		return Reply{}, err
 	}
-	messages, err := o.message(req, readOutput(res))
+	messages, err := o.message(req, readOutput(&res))
 	return Reply{
 		Messages: messages,
-		Model:    res.Model,
-		Usage:    verdict.Usage{InputTokens: res.Usage.InputTokens, OutputTokens: res.Usage.OutputTokens},
+		Model:    string(res.Model),
+		Usage:    verdict.Usage{InputTokens: int64(res.Usage.Input), OutputTokens: int64(res.Usage.Output)},
 	}, err
 }
 
 // responseFault is the error of a response that failed behind a status of 200.
-func (o *openAI) responseFault(res *responses.Response) error {
+func (o *openAI) responseFault(res *provider.ResponsesReply, body []byte) error {
 	switch {
-	case res.Error.Message != "" || res.Status == responses.ResponseStatusFailed:
-		code := string(res.Error.Code)
+	case res.Error.Message != "" || res.Status == "failed":
+		code := res.Error.Code
 		return o.fail(Error{
 			Retry:   code == "server_error" || code == "rate_limit_exceeded",
-			Message: cmp.Or(res.Error.Message, "the response failed"),
+			Message: cmp.Or(string(res.Error.Message), "the response failed"),
 		})
-	case len(res.Output) == 0 && res.Status != responses.ResponseStatusIncomplete:
-		return o.fail(Error{Retry: true, Message: "the reply has no output: " + res.RawJSON()})
+	case len(res.Output) == 0 && res.Status != "incomplete":
+		return o.fail(Error{Retry: true, Message: "the reply has no output: " + string(body)})
 	}
 	return nil
 }
 
 // readOutput joins the texts of a response and lists its function calls.
-// Reasoning is no part of the answer.
-func readOutput(res *responses.Response) answer {
-	a := answer{cut: res.IncompleteDetails.Reason}
+// Reasoning is not part of the answer.
+func readOutput(res *provider.ResponsesReply) answer {
+	a := answer{cut: string(res.Incomplete.Reason)}
 	var said, refused strings.Builder
 	for _, item := range res.Output {
 		switch item.Type {
 		case "message":
 			for _, part := range item.Content {
-				said.WriteString(part.Text)
-				refused.WriteString(part.Refusal)
+				said.WriteString(string(part.Text))
+				refused.WriteString(string(part.Refusal))
 			}
 		case "function_call":
-			a.calls = append(a.calls, functionCall(item.CallID, item.Name, item.Arguments.OfString))
+			a.calls = append(a.calls, functionCall(item.CallID, item.Name, item.Arguments))
 		}
 	}
 	a.text, a.refusal = said.String(), refused.String()
 	return a
 }
 
-func (o *openAI) responseParams(req Request) (responses.ResponseNewParams, error) {
-	params := responses.ResponseNewParams{Model: o.id}
-	if req.System != "" {
-		params.Instructions = openai.String(req.System)
-	}
-	items := make(responses.ResponseInputParam, 0, len(req.Messages))
-	for _, m := range req.Messages {
-		var err error
-		if items, err = appendInput(items, m); err != nil {
-			return params, err
-		}
-	}
-	params.Input.OfInputItemList = items
-	for _, t := range req.Tools {
-		tool := responses.FunctionToolParam{Name: t.Name, Strict: openai.Bool(false)}
-		if t.Description != "" {
-			tool.Description = openai.String(t.Description)
-		}
-		if len(t.Parameters) > 0 {
-			tool.SetExtraFields(map[string]any{"parameters": t.Parameters})
-		}
-		params.Tools = append(params.Tools, responses.ToolUnionParam{OfFunction: &tool})
+func (o *openAI) responsesRequest(req Request) (provider.ResponsesRequest, error) {
+	request := provider.ResponsesRequest{
+		Model: o.id, Instructions: req.System, Temperature: o.heat(req),
+		Input: make([]provider.InputItem, 0, len(req.Messages)),
+		Text:  o.beside,
 	}
 	if format := o.wanted(req); format != nil {
-		text := responses.ResponseFormatTextJSONSchemaConfigParam{Name: format.Name, Strict: openai.Bool(true)}
-		text.SetExtraFields(map[string]any{"schema": format.Schema})
-		params.Text.Format.OfJSONSchema = &text
+		request.Text = o.withFormat(provider.Schema{
+			Type: "json_schema", Name: format.Name, Strict: new(true), Schema: format.Schema,
+		})
 	}
-	if len(o.beside) > 0 {
-		params.Text.SetExtraFields(o.beside)
+	for _, m := range req.Messages {
+		items, err := inputItems(m)
+		if err != nil {
+			return request, err
+		}
+		request.Input = append(request.Input, items...)
 	}
-	if heat := o.heat(req); heat != nil {
-		params.Temperature = openai.Float(*heat)
+	for _, t := range req.Tools {
+		request.Tools = append(request.Tools, provider.Tool{
+			Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Parameters, Strict: new(false),
+		})
 	}
-	params.SetExtraFields(o.parameters)
-	return params, nil
+	return request, nil
 }
 
-// appendInput adds a message as the items that the API makes of it: calls and
-// results stand beside the messages.
-func appendInput(items responses.ResponseInputParam, m schema.Message) (responses.ResponseInputParam, error) {
+// inputItems is a message as the items that the API makes of it: calls and
+// results are items next to the messages.
+func inputItems(m schema.Message) ([]provider.InputItem, error) {
 	switch m.Role {
 	case schema.RoleTool:
-		return appendOutput(items, m)
+		output, err := inputContent(m, "")
+		return []provider.InputItem{{Type: "function_call_output", CallID: m.ToolCallID, Output: output}}, err
 	case schema.RoleSystem, schema.RoleUser:
-		list, err := pieces(m)
-		if err != nil {
-			return nil, err
-		}
-		if len(list) != 1 || list[0].image != nil {
-			return append(items, responses.ResponseInputItemParamOfMessage(inputParts(list), responses.EasyInputMessageRole(m.Role))), nil
-		}
+		content, err := inputContent(m, "auto")
+		return []provider.InputItem{{Role: m.Role, Content: content}}, err
 	case schema.RoleAssistant:
-	default:
-		return nil, fmt.Errorf("a message has the role %q", m.Role)
+		return assistantItems(m)
 	}
+	return nil, fmt.Errorf("a message has the role %q", m.Role)
+}
+
+func assistantItems(m schema.Message) ([]provider.InputItem, error) {
 	text, err := onlyText(m)
 	if err != nil {
 		return nil, err
 	}
+	var items []provider.InputItem
 	if text != "" || len(m.ToolCalls) == 0 {
-		items = append(items, responses.ResponseInputItemParamOfMessage(text, responses.EasyInputMessageRole(m.Role)))
+		items = append(items, provider.InputItem{Role: m.Role, Content: &provider.Content[provider.InputPart]{Text: text}})
 	}
 	for _, c := range m.ToolCalls {
-		items = append(items, responses.ResponseInputItemParamOfFunctionCall(c.Function.Arguments, c.ID, c.Function.Name))
+		items = append(items, provider.InputItem{
+			Type: "function_call", CallID: c.ID, Name: c.Function.Name, Arguments: &c.Function.Arguments,
+		})
 	}
 	return items, nil
 }
 
-func inputParts(list []piece) responses.ResponseInputMessageContentListParam {
-	parts := make(responses.ResponseInputMessageContentListParam, 0, len(list))
-	for _, p := range list {
-		if p.image == nil {
-			parts = append(parts, responses.ResponseInputContentParamOfInputText(p.text))
-			continue
-		}
-		part := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
-		part.OfInputImage.ImageURL = openai.String(dataURL(p.image))
-		parts = append(parts, part)
-	}
-	return parts
-}
-
-// appendOutput adds the result of a tool.
-func appendOutput(items responses.ResponseInputParam, m schema.Message) (responses.ResponseInputParam, error) {
+// inputContent is the content of a message, whose images are looked at in the
+// given detail.
+func inputContent(m schema.Message, detail string) (*provider.Content[provider.InputPart], error) {
 	list, err := pieces(m)
 	if err != nil {
 		return nil, err
 	}
-	result := &responses.ResponseInputItemFunctionCallOutputParam{CallID: openai.String(m.ToolCallID)}
 	if len(list) == 1 && list[0].image == nil {
-		result.Output.OfString = openai.String(list[0].text)
-		return append(items, responses.ResponseInputItemUnionParam{OfFunctionCallOutput: result}), nil
+		return &provider.Content[provider.InputPart]{Text: list[0].text}, nil
 	}
+	parts := make([]provider.InputPart, 0, len(list))
 	for _, p := range list {
-		var item responses.ResponseFunctionCallOutputItemUnionParam
 		if p.image == nil {
-			item.OfInputText = &responses.ResponseInputTextContentParam{Text: p.text}
-		} else {
-			item.OfInputImage = &responses.ResponseInputImageContentParam{ImageURL: openai.String(dataURL(p.image))}
+			parts = append(parts, provider.InputPart{Type: "input_text", Text: p.text})
+			continue
 		}
-		result.Output.OfResponseFunctionCallOutputItemArray = append(result.Output.OfResponseFunctionCallOutputItemArray, item)
+		parts = append(parts, provider.InputPart{Type: "input_image", Detail: detail, ImageURL: dataURL(p.image)})
 	}
-	return append(items, responses.ResponseInputItemUnionParam{OfFunctionCallOutput: result}), nil
+	return &provider.Content[provider.InputPart]{Parts: parts}, nil
 }

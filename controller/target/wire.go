@@ -1,7 +1,6 @@
 package target
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -79,26 +78,25 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 }
 
 // exchange sends a request and reads the whole reply, so that a connection cut
-// in its middle is a transport error like any other. What is no success is an
-// *Error.
-func (w *wire) exchange(req *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	resp, err := send(req)
+// in its middle is a transport error like any other. It returns the status and
+// the body of a success; anything else is an *Error.
+func (w *wire) exchange(req *http.Request) (status int, body []byte, err error) {
+	resp, err := w.client.Do(req)
 	if err != nil {
-		return nil, w.broken(req, err)
+		return 0, nil, w.broken(req, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	if err != nil {
-		return nil, w.broken(req, fmt.Errorf("read the reply: %w", err))
+		return 0, nil, w.broken(req, fmt.Errorf("read the reply: %w", err))
 	}
 	if len(body) > maxReply {
-		return nil, w.fail(Error{Status: resp.StatusCode, Message: tooLong})
+		return 0, nil, w.fail(Error{Status: resp.StatusCode, Message: tooLong})
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, w.refused(resp, body)
+		return 0, nil, w.refused(resp, body)
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return resp, nil
+	return resp.StatusCode, body, nil
 }
 
 var tooLong = fmt.Sprintf("the reply is longer than %d MiB", maxReply>>20)

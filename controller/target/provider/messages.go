@@ -1,0 +1,106 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// A MessagesRequest is a request of Anthropic's Messages API.
+type MessagesRequest struct {
+	Model       string         `json:"model"`
+	MaxTokens   int            `json:"max_tokens"`
+	System      []Block        `json:"system,omitempty"`
+	Messages    []MessagesTurn `json:"messages"`
+	Tools       []MessagesTool `json:"tools,omitempty"`
+	Output      map[string]any `json:"output_config,omitempty"`
+	Temperature *float64       `json:"temperature,omitempty"`
+}
+
+// A MessagesTurn is what the user or the assistant said.
+type MessagesTurn struct {
+	Role    string  `json:"role"`
+	Content []Block `json:"content"`
+}
+
+// A Block is a text, an image, a tool call or the result of one. One that was
+// decoded is encoded again as it came, with every field that it had.
+type Block struct {
+	Type      string          `json:"type"`
+	Text      *string         `json:"text,omitempty"`
+	Source    *Source         `json:"source,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Content   []Block         `json:"content,omitempty"`
+
+	came json.RawMessage
+}
+
+// MarshalJSON writes a block that was decoded as it came.
+func (b Block) MarshalJSON() ([]byte, error) {
+	if b.came != nil {
+		return b.came, nil
+	}
+	type fields Block
+	return json.Marshal(fields(b))
+}
+
+// UnmarshalJSON keeps an object as it is. Anything else is an error.
+func (b *Block) UnmarshalJSON(raw []byte) error {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
+		return errors.New("a content block is not an object")
+	}
+	*b = Block{came: bytes.Clone(raw)}
+	return nil
+}
+
+// A Source is an image itself, in base64.
+type Source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      string `json:"data"`
+}
+
+// A MessagesTool offers a function.
+type MessagesTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+}
+
+// A MessagesReply is an answer of Anthropic's Messages API.
+type MessagesReply struct {
+	Model Text `json:"model"`
+	// Content is the blocks as they came; Blocks reads them.
+	Content     json.RawMessage `json:"content"`
+	StopReason  Text            `json:"stop_reason"`
+	StopDetails struct {
+		Explanation Text `json:"explanation"`
+	} `json:"stop_details"`
+	Usage struct {
+		Input         Count `json:"input_tokens"`
+		CacheCreation Count `json:"cache_creation_input_tokens"`
+		CacheRead     Count `json:"cache_read_input_tokens"`
+		Output        Count `json:"output_tokens"`
+	} `json:"usage"`
+}
+
+// A ReplyBlock is what Gavel reads of a block of an answer.
+type ReplyBlock struct {
+	Type  Text            `json:"type"`
+	Text  Text            `json:"text"`
+	ID    Text            `json:"id"`
+	Name  Text            `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+// Blocks returns the content of an answer; nil where it has none.
+func (r *MessagesReply) Blocks() []ReplyBlock {
+	var blocks []ReplyBlock
+	// A block that is not an object is left empty, and content that is not a
+	// list has no blocks.
+	_ = json.Unmarshal(r.Content, &blocks)
+	return blocks
+}

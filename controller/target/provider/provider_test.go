@@ -1,0 +1,157 @@
+package provider_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/target/provider"
+)
+
+// TestEncodeSendsEachFieldOnce holds that a parameter replaces a field of its
+// name, and that all JSON from outside is sent as it is written.
+func TestEncodeSendsEachFieldOnce(t *testing.T) {
+	request := provider.MessagesRequest{Model: "m", MaxTokens: 7, Messages: []provider.MessagesTurn{}}
+	parameters := map[string]json.RawMessage{
+		"max_tokens": json.RawMessage("12345678901234567890"), "seed": json.RawMessage("0.70"),
+	}
+	const plain = `{"model":"m","max_tokens":7,"messages":[]}`
+	const replaced = `{"max_tokens":12345678901234567890,"messages":[],"model":"m","seed":0.70}`
+	for _, tt := range []struct {
+		parameters map[string]json.RawMessage
+		want       string
+	}{{nil, plain}, {parameters, replaced}} {
+		got, err := provider.Encode(request, tt.parameters)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("encoded %s, %v; want %s", got, err, tt.want)
+		}
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	tests := []struct {
+		name       string
+		request    any
+		parameters map[string]json.RawMessage
+		want       string
+	}{
+		{"a schema that is not JSON", provider.Tool{Parameters: json.RawMessage("{")}, nil, "unexpected end of JSON input"},
+		{"a parameter that is not JSON", provider.Tool{}, map[string]json.RawMessage{"a": json.RawMessage("{")}, "unexpected end of JSON input"},
+		{"a request that is not an object", "a", map[string]json.RawMessage{"a": json.RawMessage("1")}, "a request has to be an object"},
+	}
+	for _, tt := range tests {
+		if body, err := provider.Encode(tt.request, tt.parameters); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: encoded %s with error %v, want %q", tt.name, body, err, tt.want)
+		}
+	}
+}
+
+// TestDecodeTakesWhatServersSend holds that a field of another type than
+// expected costs no other field of a reply.
+func TestDecodeTakesWhatServersSend(t *testing.T) {
+	type read struct {
+		Model, Content, Arguments string
+		Prompt, Completion        int64
+	}
+	tests := []struct {
+		name, body string
+		want       read
+	}{
+		{
+			"as documented", `{"model":"m","choices":[{"message":{"content":"Hi.","tool_calls":[{"function":{"arguments":"{}"}}]}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`,
+			read{"m", "Hi.", "{}", 1, 2},
+		},
+		{
+			"arguments and content as JSON", `{"model":"m","choices":[{"message":{"content":[{"a": 1}],"tool_calls":[{"function":{"arguments":{"city": "Bern"}}}]}}]}`,
+			read{"m", `[{"a": 1}]`, `{"city": "Bern"}`, 0, 0},
+		},
+		{
+			"null and other types everywhere", `{"id":7,"model":null,"object":[],"choices":[{"index":"a","message":{"content":null,"tool_calls":[{"function":null}]},"finish_reason":1}],"usage":{"prompt_tokens":"12","completion_tokens":3.0,"total_tokens":{}}}`,
+			read{"", "", "", 12, 3},
+		},
+		{
+			"counts that cannot be", `{"choices":[{"message":{"content":"Hi.","tool_calls":[{}]}}],"usage":{"prompt_tokens":-5,"completion_tokens":1e300}}`,
+			read{"", "Hi.", "", 0, 1 << 40},
+		},
+		{
+			"a list of another type", `{"model":"m","choices":[{"message":{"content":"Hi.","tool_calls":[7]}}],"usage":[]}`,
+			read{"m", "Hi.", "", 0, 0},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var reply provider.ChatReply
+			if err := provider.Decode([]byte(tt.body), &reply); err != nil {
+				t.Fatalf("decode: %v", err)
+			}
+			message := reply.Choices[0].Message
+			got := read{
+				string(reply.Model), string(message.Content), string(message.ToolCalls[0].Function.Arguments),
+				int64(reply.Usage.Prompt), int64(reply.Usage.Completion),
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("read the reply wrongly (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for body, want := range map[string]string{
+		"":               "EOF",
+		"<!doctype":      "invalid character '<'",
+		`{"choices":[`:   "unexpected EOF",
+		`{"model":"a"}}`: "",
+		`[]`:             "",
+	} {
+		err := provider.Decode([]byte(body), &provider.ChatReply{})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", body, err, want)
+		}
+	}
+}
+
+// TestBlocksGoBackAsTheyCame holds that what a model signed keeps every byte
+// that counts, known or not.
+func TestBlocksGoBackAsTheyCame(t *testing.T) {
+	const came = `[{"type":"thinking","signature":"c2ln","new":{"z":1,"a":[]}},{"type":"hologram"}]`
+	var blocks []provider.Block
+	if err := json.Unmarshal([]byte(came), &blocks); err != nil {
+		t.Fatalf("decode blocks: %v", err)
+	}
+	back, err := json.Marshal(blocks)
+	if err != nil || string(back) != came {
+		t.Errorf("encoded %s, %v; want %s", back, err, came)
+	}
+	for _, bad := range []string{`[7]`, `[null]`, `[[]]`, `{}`} {
+		if err := json.Unmarshal([]byte(bad), &blocks); err == nil {
+			t.Errorf("%s was decoded as blocks", bad)
+		}
+	}
+}
+
+// FuzzDecode reads what a hostile server answers: an error, or a reply whose
+// counts are safe to add up.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"model":"m","choices":[{"message":{"content":"Hi."}}],"usage":{"prompt_tokens":1}}`))
+	f.Add([]byte(`{"output":[{"type":"message","content":[{"text":"Hi."}]}],"usage":{"input_tokens":"9"}}`))
+	f.Add([]byte(`{"content":[{"type":"text","text":"Hi."},7],"usage":{"input_tokens":1e999}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var chat provider.ChatReply
+		var responses provider.ResponsesReply
+		var messages provider.MessagesReply
+		for _, reply := range []any{&chat, &responses, &messages} {
+			if err := provider.Decode(body, reply); err != nil {
+				return
+			}
+		}
+		messages.Blocks()
+		for _, n := range []provider.Count{chat.Usage.Total, responses.Usage.Input, messages.Usage.CacheRead} {
+			if n < 0 || n > 1<<40 {
+				t.Errorf("%s: a count of %d", body, n)
+			}
+		}
+	})
+}
