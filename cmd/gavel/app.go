@@ -47,7 +47,7 @@ type app struct {
 	// now and wait pace the writes to a forge; nil means the real clock.
 	now  func() time.Time
 	wait func(ctx context.Context, d time.Duration) error
-	// after tells when a time is over; nil means the real clock.
+	// after returns a channel that fires once a time is over; nil means the real clock.
 	after func(time.Duration) <-chan time.Time
 
 	// breakers remember for the life of the process which endpoints are down.
@@ -192,7 +192,7 @@ func describe(cmd *cobra.Command, name string) {
 	}
 }
 
-// helpCommand prints what --help does, and refuses what is no command.
+// helpCommand prints the same as --help, and refuses unknown commands.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "Print the help of a command",
@@ -216,7 +216,7 @@ func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 		names = append(names, c.Name())
 	}
 	path := cmd.CommandPath()
-	return usageError("there is no command %q; %s", path+" "+args[0], strings.TrimSpace(schema.DidYouMean(args[0], names)+" "+path+" --help lists all"))
+	return usageError("unknown command %q; %s", path+" "+args[0], strings.TrimSpace(schema.DidYouMean(args[0], names)+" "+path+" --help lists all"))
 }
 
 // flagError is a mistake in a flag, with the one that may be meant where there

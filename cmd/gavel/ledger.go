@@ -116,9 +116,9 @@ func (a *app) withStored(ctx context.Context, open func(context.Context, use) er
 		return open(ctx, do)
 	}
 	if a.ledgerFile != "" {
-		return usageError("there is no ledger %s; --ledger names the file that gavel run wrote, by default %s", file, usualLedger)
+		return usageError("ledger %s does not exist; --ledger names the file that gavel run wrote, by default %s", file, usualLedger)
 	}
-	return a.withNothing(ctx, "there is no ledger at "+usualLedger+": nothing was judged here yet", do)
+	return a.withNothing(ctx, "no ledger at "+usualLedger+": nothing was judged here yet", do)
 }
 
 func (a *app) verifyLedger(ctx context.Context, w *workspace, book *ledger.Ledger) error {

@@ -39,11 +39,11 @@ func (a *app) gcCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	duration.Var(flags, &f.MaxAge, "max-age", "remove what is older, such as 90d (default: no limit)")
-	flags.StringVar(&f.MaxBytes, "max-bytes", "", "size that is left at most, such as 500MB or 2GB (default: no limit)")
-	flags.StringArrayVar(&f.bases, "base", nil, "a further ref whose verdicts are kept, such as release; repeatable")
-	flags.StringArrayVar(&f.Closed, "closed", nil, "a pull request that is over, such as octo/demo#7; repeatable")
-	flags.BoolVar(&f.DryRun, "dry-run", false, "only say what would be removed for its age")
+	duration.Var(flags, &f.MaxAge, "max-age", "remove entries older than this, such as 90d (default: no limit)")
+	flags.StringVar(&f.MaxBytes, "max-bytes", "", "greatest size of the remaining entries, such as 500MB or 2GB (default: no limit)")
+	flags.StringArrayVar(&f.bases, "base", nil, "another ref whose verdicts are kept, such as release; repeatable")
+	flags.StringArrayVar(&f.Closed, "closed", nil, "a closed pull request, such as octo/demo#7; repeatable")
+	flags.BoolVar(&f.DryRun, "dry-run", false, "only report what --max-age would remove")
 	return cmd
 }
 

@@ -57,12 +57,12 @@ func (a *app) prCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.repo, "repo", "", "repository as owner/name, such as octo/demo (default: that of the event)")
 	flags.IntVar(&f.number, "pr", 0, "number of the pull request, such as 7 (default: that of the event)")
-	flags.StringVar(&f.baseLedger, "base-ledger", "", "ledger from which is taken over what base knows, such as base/ledger.db; it may be missing")
+	flags.StringVar(&f.baseLedger, "base-ledger", "", "ledger to import base results from, such as base/ledger.db; it may be missing")
 	f.patience = 10 * time.Minute
-	duration.Var(flags, &f.patience, "forge-timeout", "how long the forge is asked again while it does not answer or take the report, such as 20m")
-	flags.StringVar(&f.programs, "programs", review.ProgramsWriters, "programs of a head that are run: of people who may write (writers), only of approved heads (approved), as base has them (base-only) or none (never)")
-	flags.StringVar(&f.bots, "bots", "", "ids of bots that count as people who may write, such as 41898282,29139614")
-	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the names under which the ledgers of the event are kept in a cache, a line each")
+	duration.Var(flags, &f.patience, "forge-timeout", "how long to retry while the forge does not answer or accept the report, such as 20m")
+	flags.StringVar(&f.programs, "programs", review.ProgramsWriters, "which programs of a head run: those of people who may write (writers), only those of approved heads (approved), only unchanged ones (base-only) or none (never)")
+	flags.StringVar(&f.bots, "bots", "", "ids of bots that are treated as people who may write, such as 41898282,29139614")
+	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the cache names of the ledgers of the event, one per line")
 	return cmd
 }
 
@@ -197,7 +197,7 @@ func (a *app) subject(name string, number int) (forge.Event, forge.Repo, error) 
 	}
 	path := a.env("GITHUB_EVENT_PATH")
 	if path == "" {
-		return forge.Event{}, forge.Repo{}, usageError("there is no event; name the pull request with --repo owner/name --pr N")
+		return forge.Event{}, forge.Repo{}, usageError("no event in the environment; name the pull request with --repo owner/name --pr N")
 	}
 	event, err := forge.ReadEvent(path, a.env("GITHUB_EVENT_NAME"))
 	if err != nil {
@@ -233,11 +233,11 @@ func (a *app) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *f
 			return a.execute(ctx, p, "", e)
 		},
 		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: a.note, After: a.after,
-		Hint: "A job that starts for comments obeys; where there is none, run this one again: it reads them, too.",
+		Hint: "A job that starts for comments follows them. Without such a job, rerun this one: it reads them too.",
 	}
 }
 
-// note is a line for whoever looks on.
+// note writes a line to the standard error stream.
 func (a *app) note(line string) { fmt.Fprintf(a.stderr, "gavel: %s\n", line) }
 
 func (a *app) env(name string) string {
@@ -251,8 +251,8 @@ func (a *app) idle(why string) error {
 	return nil
 }
 
-// tell says the same where the job is looked at. What the forge did not take is
-// said there; it changes no verdict, but a job that leaves it does not pass.
+// tell writes the result to the job's own output, including what the forge did
+// not accept. That changes no verdict, but a job with unpublished results fails.
 func (a *app) tell(r ci.Result) error {
 	if r.Idle != "" {
 		return a.idle(r.Idle)
@@ -272,7 +272,7 @@ func (a *app) tell(r ci.Result) error {
 		fmt.Fprintln(a.stdout, text(comment.MaxBytes))
 	}
 	fmt.Fprintln(a.stdout, "gate "+gate)
-	// Where a permission is missing, summary and exit code carry the verdict.
+	// If a permission is missing, summary and exit code carry the verdict.
 	if code == exitPass && r.Unpublished != nil && !forge.Refused(r.Unpublished) {
 		code = exitInternal
 	}

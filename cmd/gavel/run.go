@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-// runFlags are the flags of run beside the selection.
+// runFlags are the flags of run other than the selection.
 type runFlags struct {
 	selection
 	record   string
@@ -70,7 +70,7 @@ func (a *app) run(ctx context.Context, w *workspace, book *ledger.Ledger, f runF
 	if report == nil {
 		return err
 	}
-	// The verdict is paid for: it is told whatever becomes of the files.
+	// The verdict is paid for: it is printed even if the files fail.
 	err = errors.Join(err, a.printReport(report), artifact.Write(report, files...))
 	switch {
 	case ctx.Err() != nil:

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/programs"
 )
 
-// sandboxFlags say what programs of the repository may do. Whoever calls the
-// command decides, be it a person or a job.
+// sandboxFlags say what programs of the repository may do. The caller of the
+// command decides, whether a person or a job.
 type sandboxFlags struct {
 	accept  string
 	read    []string
@@ -21,9 +21,9 @@ type sandboxFlags struct {
 
 func (f *sandboxFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.accept, "sandbox", string(sandbox.Isolated), "least sandbox that programs of the repository are run in: isolated, partial (what this machine can) or off")
-	flags.StringSliceVar(&f.read, "sandbox-read", nil, "further file or folder that programs may read, such as /opt/python, or node_modules where git ignores it")
-	flags.StringSliceVar(&f.path, "sandbox-path", nil, "folder in which programs are looked for first, such as /opt/python/bin")
+	flags.StringVar(&f.accept, "sandbox", string(sandbox.Isolated), "weakest sandbox in which programs of the repository run: isolated, partial (as far as this machine can) or off")
+	flags.StringSliceVar(&f.read, "sandbox-read", nil, "another file or folder that programs may read, such as /opt/python, or node_modules if git ignores it")
+	flags.StringSliceVar(&f.path, "sandbox-path", nil, "folder to look for programs in first, such as /opt/python/bin")
 	flags.BoolVar(&f.network, "sandbox-network", false, "let programs use the network")
 }
 

@@ -22,15 +22,15 @@ type selection struct {
 // keys.
 func (s *selection) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.base, "base", "", "compare with the merge base of this ref and HEAD, such as main (default: compare with nothing)")
-	f.BoolVar(&s.All, "all", false, "with --base, take every selected case and not only those that the change can have affected; verdicts that are stored serve (default: without --base it is every case)")
-	f.BoolVar(&s.Fresh, "fresh", false, "judge the cases again that would be judged or answered from stored verdicts; a run that was broken off is continued")
-	f.IntVar(&s.Repeat, "repeat", 0, "judge every selected case with this many fresh samples in place of its iterations, at base, too, such as 10; at most 1000 (default: its iterations, of which stored ones count)")
-	f.StringSliceVar(&s.Only, "only", nil, "only cases that were failed, errors or flaky in the last run of the working tree, such as failed,errors")
+	f.StringVar(&s.base, "base", "", "compare with the merge base of this ref and HEAD, such as main (default: no comparison)")
+	f.BoolVar(&s.All, "all", false, "with --base, take every selected case instead of only the affected ones; stored verdicts are reused (without --base this is the default)")
+	f.BoolVar(&s.Fresh, "fresh", false, "judge cases again although their verdicts are stored; an interrupted run continues")
+	f.IntVar(&s.Repeat, "repeat", 0, "judge every selected case with this many fresh samples instead of its iterations, at base too, such as 10; at most 1000 (default: its iterations, counting stored samples)")
+	f.StringSliceVar(&s.Only, "only", nil, "only cases that failed, ended in an error or were flaky in the last run of the working tree, such as failed,errors")
 	f.StringSliceVar(&s.Tags, "tag", nil, "only cases with one of these tags, such as red-team,slow")
 	f.StringSliceVar(&s.Difficulties, "difficulty", nil, "only cases of these difficulties, such as hard")
-	f.StringSliceVar(&s.Statuses, "status", nil, "only cases of these statuses, judged also where they are not active, such as draft (default: all, of which active ones are judged)")
+	f.StringSliceVar(&s.Statuses, "status", nil, "only cases with these statuses, including inactive ones, such as draft (default: all statuses, judging only active cases)")
 	f.StringSliceVar(&s.Domains, "domain", nil, "only cases of these domains, such as math")
 	f.StringSliceVar(&s.Levels, "level", nil, "only cases of these levels, such as 2")
-	f.StringSliceVar(&s.Targets, "target", nil, "run every selected case against these targets, side by side, such as small,large (default: each case's own)")
+	f.StringSliceVar(&s.Targets, "target", nil, "run every selected case against each of these targets, such as small,large (default: each case's own)")
 }

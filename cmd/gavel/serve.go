@@ -46,7 +46,7 @@ func (a *app) serveCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "gavel-server.yaml", "the operator's file, such as /etc/gavel/gavel-server.yaml")
-	cmd.Flags().BoolVar(&check, "check", false, "verify the file, the credentials and what they may do, and end")
+	cmd.Flags().BoolVar(&check, "check", false, "verify the file, the credentials and their permissions, then exit")
 	return cmd
 }
 
@@ -116,7 +116,7 @@ func (a *app) setting(path string, data []byte) (*setting, []schema.Problem) {
 // redact takes secrets out of a text, by their values and their forms.
 func (s *serving) redact(text string) string { return s.secrets.Text(s.operator.Redact(text)) }
 
-// run serves until it is told to end.
+// run serves until ctx is cancelled.
 func (s *serving) run(ctx context.Context) error {
 	repos, err := s.operator.Repositories()
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *serving) run(ctx context.Context) error {
 			book, err = recovery.Renew(ctx, where, book, broken)
 		}
 	}
-	// Nobody comes back to what an earlier server left open.
+	// No later server settles what an earlier one left open.
 	return errors.Join(err, serve.Abandon(ctx, s.config(repos), "the server cannot use its ledger; see its log"))
 }
 

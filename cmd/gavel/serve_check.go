@@ -46,7 +46,7 @@ func (s *serving) check(ctx context.Context) error {
 	if err == nil {
 		defer release()
 	} else if errors.Is(err, serve.ErrLocked) {
-		err = nil // a server that is under way has it, and is no hindrance to look
+		err = nil // a running server has it, which does not prevent a look
 	}
 	say("", found("the ledger "+s.now.Load().file.Ledger, err))
 	for _, r := range s.now.Load().file.Repositories {

@@ -31,7 +31,7 @@ func (s *serving) handler() (http.Handler, error) {
 	return handler, nil
 }
 
-// observer logs and counts; looked is told of every look that ended.
+// observer logs and counts; it calls looked after every look.
 func (s *serving) observer(looked func(error)) serve.Observer {
 	return serve.Observer{
 		Done: func(key serve.Key, took time.Duration, err error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // reloading reads the operator's file again when it changes or the process is
-// told to by SIGHUP, until end.
+// SIGHUP arrives, until end.
 func (s *serving) reloading(ctx context.Context) (end func()) {
 	const often = 5 * time.Second
 	asked := make(chan os.Signal, 1)

@@ -58,7 +58,7 @@ func (a *app) validate(ctx context.Context, format string) error {
 		return err
 	}
 	own := found.Problems()
-	if schema.HasErrors(problems) { // where definitions stand is not known
+	if schema.HasErrors(problems) { // the folder of definitions is unknown
 		own = slices.DeleteFunc(slices.Clone(own), func(p schema.Problem) bool { return p.Rule == "missing-folder" })
 	}
 	needs := requirement.Of(w.files, a.configFile, cfg, a.lookupEnv)

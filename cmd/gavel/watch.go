@@ -60,10 +60,10 @@ func (a *app) watchCommand() *cobra.Command {
 	a.sandbox.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.base, "base", "HEAD", "compare with the merge base of this ref and HEAD, such as main")
-	flags.BoolVar(&f.plain, "plain", false, "print lines on a terminal too")
-	flags.BoolVar(&f.yes, "yes", false, "never ask before a run, whatever it costs")
-	flags.IntVar(&f.maxCases, "max-cases", 50, "ask before a change has more cases judged than this, such as 200")
-	flags.Float64Var(&f.maxCost, "max-cost", 1, "ask before a change costs more than this many US dollars by estimate, such as 0.50; where it is given, also when a price is not known")
+	flags.BoolVar(&f.plain, "plain", false, "print lines even on a terminal")
+	flags.BoolVar(&f.yes, "yes", false, "never ask before a run, regardless of its cost")
+	flags.IntVar(&f.maxCases, "max-cases", 50, "ask for confirmation before judging more cases than this, such as 200")
+	flags.Float64Var(&f.maxCost, "max-cost", 1, "ask for confirmation before spending more than this many US dollars by estimate, such as 0.50; if given, also ask when a price is unknown")
 	return cmd
 }
 
@@ -162,9 +162,9 @@ func (a *app) openPlace(ctx context.Context) (live.Place, error) {
 	}, nil
 }
 
-// session runs what the tree's changes affect. Until ignore is called it heeds
-// signals: an interrupt stops the run under way, and where there is none it
-// ends the watch, as SIGTERM does at any time.
+// session runs the cases that the tree's changes affect. Until ignore is called
+// it handles signals: an interrupt stops the current run, or ends the watch if
+// there is none, as SIGTERM does at any time.
 func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update), end context.CancelCauseFunc) (session *live.Session, ignore func()) {
 	var running atomic.Bool
 	session = live.New(tree, live.Options{
@@ -179,8 +179,8 @@ func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update), en
 	})
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	var heeding sync.WaitGroup
-	heeding.Go(func() {
+	var handling sync.WaitGroup
+	handling.Go(func() {
 		for got := range signals {
 			if got == os.Interrupt && running.Load() {
 				session.Do(board.Command{Do: board.Stop})
@@ -192,7 +192,7 @@ func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update), en
 	return session, func() {
 		signal.Stop(signals)
 		close(signals)
-		heeding.Wait()
+		handling.Wait()
 	}
 }
 
@@ -220,7 +220,7 @@ func (a *app) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) err
 	return nil
 }
 
-// openFiles opens the working tree, which may have been made anew.
+// openFiles opens the working tree, which may have been recreated.
 func (a *app) openFiles() (fs.FS, func() error, error) {
 	w, err := a.workspace()
 	if err != nil {

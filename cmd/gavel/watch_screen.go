@@ -19,7 +19,7 @@ import (
 func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	var session *live.Session // once there is a screen to tell
+	var session *live.Session // set once there is a screen
 	root := tree.Place().Repo.Root()
 	view := watchscreen.Open(watchscreen.Config{
 		Do:     func(c board.Command) { session.Do(c) },

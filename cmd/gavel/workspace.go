@@ -75,7 +75,7 @@ func (a *app) worktree(w *workspace) (controller.State, error) {
 	return controller.State{Commit: controller.Worktree, FS: w.files, Config: cfg, Dir: w.repo.Root()}, nil
 }
 
-// snapshots remembers what definitions there are beside the ledger.
+// snapshots keeps a snapshot of the definitions next to the ledger.
 func (a *app) snapshots(ctx context.Context, w *workspace) (snapshot.Store, error) {
 	out := snapshot.Store{Program: snapshot.ThisProgram(), Changed: w.repo.Changed}
 	if a.ledgerFile != "" {
@@ -108,8 +108,8 @@ func (a *app) snapshot(ctx context.Context, w *workspace, at controller.State) (
 	return stored.At(ctx, snapshot.State{Commit: at.Commit, FS: at.FS, Settings: at.Config.Settings()}, snapshot.Notes{})
 }
 
-// at is a commit as a state. Where it has no usable configuration it is read
-// with the given one.
+// at loads a commit as a state. If it has no usable configuration, the given
+// one is used.
 func (a *app) at(w *workspace, commit string, otherwise *config.Config) (controller.State, error) {
 	files, err := w.repo.FS(commit)
 	if err != nil {

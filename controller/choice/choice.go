@@ -1,7 +1,7 @@
 // Package choice keeps of all cases those that somebody asked for.
 //
-// Most callers want [Filter.Choose], and afterwards [Choice.Unmatched], which tells
-// of names that no case has.
+// Most callers want [Filter.Choose], and afterwards [Choice.Unmatched], which
+// returns the names that no case has.
 package choice
 
 import (
@@ -36,7 +36,7 @@ var labels = [...]struct {
 }
 
 // A Choice is a Filter at work. It remembers what the cases have that it was
-// asked about, to tell of names that none has. It is for one goroutine.
+// asked about, to find names that none has. It is for one goroutine.
 type Choice struct {
 	keys   []string
 	wanted [len(labels)][]string
@@ -94,7 +94,7 @@ func (c *Choice) Unmatched() []string {
 	return out
 }
 
-// matchesKey lets a glob also name the folder that a case lies in.
+// matchesKey lets a glob also name the folder of a case.
 func matchesKey(glob, key string) bool {
 	glob = strings.TrimSuffix(glob, "/")
 	return schema.MatchGlob(glob, key) || schema.MatchGlob(glob+"/**", key)
@@ -118,7 +118,7 @@ func nearName(name string, known []string) string {
 }
 
 // nearKey looks for a key, a file, a folder, or the last part of one, that is
-// near to what stands in a glob before its wildcards.
+// near to the part of a glob before its wildcards.
 func nearKey(glob string, keys []string) string {
 	literal := strings.TrimRight(glob, "*/")
 	meant := map[string]string{} // what may be written, by what is near to it

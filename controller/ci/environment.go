@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 )
 
-// An Environment is what a job is told by variables.
+// An Environment returns the variables of a job.
 type Environment func(name string) string
 
 // WebURL is the root of the forge's pages.

@@ -28,7 +28,7 @@ func Idle(e forge.Event) string {
 	case e.Action != "created":
 		return "the comment is not a new one"
 	case !asks:
-		return "the first line of the comment is no order"
+		return "the first line of the comment is not a /gavel command"
 	case e.Number == 0:
 		return "the comment is not on a pull request"
 	}
@@ -128,8 +128,8 @@ func (j *Job) desk(r *review.Review) *command.Desk {
 	})
 }
 
-// answer tries again to tell people what becomes of their orders, which must not
-// delay a verdict.
+// answer retries the replies to people's commands, which must not delay a
+// verdict.
 func (j *Job) answer(ctx context.Context, r *review.Review, orders command.Orders) error {
 	if orders.Unanswered == nil {
 		return nil
@@ -176,8 +176,8 @@ func (j *Job) run(ctx context.Context, r *review.Review) (Result, error) {
 	return Result{Review: r, Report: report, Unpublished: unpublished}, err
 }
 
-// keep tells the later steps that the ledger will have what is worth keeping.
-// What a stranger causes alone is not, or anybody could fill the cache.
+// keep sets the output that makes later steps save the ledger. A ledger that a
+// stranger alone caused is not saved, or anybody could fill the cache.
 func (j *Job) keep(r *review.Review) error {
 	if j.Output == "" || j.kept || !r.Trusted() {
 		return nil

@@ -10,8 +10,8 @@ import (
 )
 
 // Keys are the names under which the jobs of a repository keep ledgers
-// from one to the next, where all that is kept is a cache with names. What a
-// head was judged under has names of its own: a job of base never asks for
+// from one to the next, if all that persists is a cache with names. The ledger
+// of a head has names of its own: a job of base never asks for
 // them, so that no head, whatever it wrote, serves base or another pull request.
 type Keys struct {
 	// Base begins the names of the ledgers of the base branch, of which the
@@ -27,8 +27,8 @@ type Keys struct {
 }
 
 // KeysOf names the ledgers of the job that an event started; all are empty where
-// it asks for nothing. A comment does not tell the base branch: then the forge is
-// asked. run tells this job from all others, such as the id of the run with the
+// it asks for nothing. The event of a comment lacks the base branch: then the forge
+// is asked. run identifies this job among all others, such as the id of the run with the
 // number of the attempt.
 func KeysOf(ctx context.Context, client *forge.Client, e forge.Event, run string) (Keys, error) {
 	k := Keys{Folder: "own"}

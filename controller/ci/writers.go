@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// Writers checks what a job is told of whose programs it runs: programs is one of
+// Writers checks the flags that decide whose programs a job runs: programs is one of
 // [review.ProgramChoices], and bots are ids of accounts, separated by commas. The
 // error names the flag.
 func Writers(programs, bots string) (ids []int64, err error) {

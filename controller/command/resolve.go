@@ -133,7 +133,7 @@ func (l *look) find(c *ledger.Command) (refused string) {
 	}
 	if found == "" {
 		name, _, _ := strings.Cut(strings.ReplaceAll(said, "`", ""), " ")
-		return strings.TrimSuffix(fmt.Sprintf("there is no case %q; %s", name, schema.DidYouMean(name, l.names())), "; ")
+		return strings.TrimSuffix(fmt.Sprintf("unknown case %q; %s", name, schema.DidYouMean(name, l.names())), "; ")
 	}
 	c.Cases = []string{found}
 	return ""

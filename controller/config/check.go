@@ -64,7 +64,7 @@ func (k *checker) reference(name string, where ...any) {
 	default:
 		hint = "there are " + strings.Join(k.names(), ", ")
 	}
-	k.Fail("unknown-target", fmt.Sprintf("there is no target %q", name), hint, where...)
+	k.Fail("unknown-target", fmt.Sprintf("unknown target %q", name), hint, where...)
 }
 
 func (k *checker) names() []string { return slices.Sorted(maps.Keys(k.config.Targets)) }
@@ -72,7 +72,7 @@ func (k *checker) names() []string { return slices.Sorted(maps.Keys(k.config.Tar
 func (k *checker) gate() {
 	g := k.config.Gate
 	if g.FailOn == "threshold" && g.MinScore == nil && g.MaxDrop == nil {
-		k.Fail("missing-field", "`fail_on: threshold` needs a threshold", "add min_score or max_drop beside it", "gate", "fail_on")
+		k.Fail("missing-field", "`fail_on: threshold` needs a threshold", "add min_score or max_drop next to it", "gate", "fail_on")
 	}
 	for i, glob := range g.Required {
 		k.glob(glob, "gate", "required", i)
@@ -132,7 +132,7 @@ func within(dir, other string) bool {
 func (k *checker) inside(name string, where ...any) bool {
 	isInside := fs.ValidPath(path.Clean(name))
 	if !isInside {
-		k.Fail("path-escapes", fmt.Sprintf("%q lies outside of the repository", name), "write it relative to the repository root", where...)
+		k.Fail("path-escapes", fmt.Sprintf("%q is outside of the repository", name), "write it relative to the repository root", where...)
 	}
 	return isInside
 }
@@ -154,7 +154,7 @@ func (k *checker) duration(where ...any) time.Duration {
 	text := k.Doc.Text(where...)
 	d, err := ParseDuration(text)
 	if err != nil || d <= 0 {
-		k.Fail("bad-duration", fmt.Sprintf("`%s` is %q, which is no time", where[len(where)-1], text),
+		k.Fail("bad-duration", fmt.Sprintf("`%s` is %q, which is not a duration", where[len(where)-1], text),
 			"write it with a unit, such as 60s, 5m, 12h or 30d", where...)
 		return 0
 	}

@@ -22,7 +22,7 @@ const (
 	HTTP      = "http"      // an agent behind a URL
 	Command   = "command"   // a program that is started for every turn
 	Replay    = "replay"    // recorded replies
-	Mock      = "mock"      // replies that stand in gavel.yaml
+	Mock      = "mock"      // replies from gavel.yaml
 )
 
 // The kinds of a Target.
@@ -33,7 +33,7 @@ const (
 	CustomWorkflow = "custom_workflow"
 )
 
-// What is known of the revision that a deployed agent runs.
+// Ways to learn the revision that a deployed agent runs.
 const (
 	RevisionNone     = "none"         // nothing
 	RevisionReply    = "reply"        // it says so in its replies
@@ -67,8 +67,8 @@ type Config struct {
 	Comment string
 	// GroupStatuses says that the groups of cases have commit statuses, too.
 	GroupStatuses bool `json:",omitempty"`
-	// Constraints are what the team demands of its definitions. They stand in
-	// files of their own and are added by Constrain.
+	// Constraints are the team's demands on its definitions. They are in files of
+	// their own, which Constrain adds.
 	Constraints []schema.ConstraintFile `json:",omitempty"`
 	// Digest is the hex SHA-256 of the canonical form of all of this.
 	Digest string
@@ -113,7 +113,7 @@ type Target struct {
 
 	// Timeout bounds one call and the case; 0 where the file does not set it.
 	Timeout time.Duration
-	// Concurrency is how many calls may be under way at once; 0 = default 8.
+	// Concurrency is how many calls may be in flight at once; 0 = default 8.
 	Concurrency int
 	// RequestsPerMinute and TokensPerMinute are 0 where unlimited.
 	RequestsPerMinute int
@@ -121,7 +121,7 @@ type Target struct {
 	// Price is nil where it is not known.
 	Price *Price
 	// Inputs are globs of the repository's files that the agent is built from.
-	// Of a command target they hold what its arguments name, too.
+	// Those of a command target include the files that its arguments name.
 	Inputs []string
 	// Implied says that a command target names no inputs: then the files of its
 	// program's folder count, too.
@@ -161,7 +161,7 @@ type MockReply struct {
 	// Match is RE2, searched in the last message; empty matches everything.
 	Match string
 	Reply string
-	// ToolCalls are asked for beside the reply.
+	// ToolCalls are requested together with the reply.
 	ToolCalls []MockCall
 }
 
@@ -180,16 +180,16 @@ type ToolMock struct {
 // A Price is in USD per million tokens.
 type Price struct{ Input, Output float64 }
 
-// Roles name the targets that have a role beside being tested; empty where
-// the file does not set one and the judge takes its place.
+// Roles name the targets that have a role other than being tested; empty where
+// the file does not set one and the judge takes it.
 type Roles struct {
 	Judge, Simulator, Extractor string
 	// Editors by editor_model.
 	Editors map[string]string
 }
 
-// Targets names the target of each role: the judge stands in for the others
-// where they are not set.
+// Targets returns the target of each role: the judge takes the roles that are
+// not set.
 func (r Roles) Targets() map[schema.Role]string {
 	return map[schema.Role]string{
 		schema.Judge:     r.Judge,
@@ -201,7 +201,7 @@ func (r Roles) Targets() map[schema.Role]string {
 	}
 }
 
-// Defaults stand in for what a case does not say; 0 where not set.
+// Defaults apply where a case has no value of its own; 0 where not set.
 type Defaults struct {
 	Iterations   int
 	Timeout      time.Duration

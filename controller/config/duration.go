@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// day is what a d stands for.
+// day is the unit d.
 const day = 24 * time.Hour
 
 // ParseDuration reads a duration with its units, such as 60s, 1h30m, 90d or
@@ -24,8 +24,8 @@ func ParseDuration(text string) (time.Duration, error) {
 		more, err = time.ParseDuration(rest)
 	}
 	whole := n * float64(day)
-	// What is signed after the days, or has letters that a number may have, is
-	// not a duration.
+	// A sign after the days, or letters that a number may have, make it
+	// something other than a duration.
 	switch {
 	case err != nil, strings.Trim(days, "0123456789.") != "" && ok, ok && strings.ContainsAny(rest, "+-"), !(math.Abs(whole) < math.MaxInt64-math.Abs(float64(more))):
 		return 0, fmt.Errorf("%q is not a duration; write it with a unit, such as 60s, 5m, 12h or 90d", text)

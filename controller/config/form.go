@@ -311,8 +311,8 @@ func (t *Target) fill() {
 	}
 	if t.Provider == Command {
 		t.Implied = t.Inputs == nil
-		// What the command line names in the repository is a part of the program:
-		// ./planner, or agent.py behind python3. What is no file counts nothing.
+		// Files that the command line names are part of the program: ./planner, or
+		// agent.py after python3. Arguments that are not files do not count.
 		for _, arg := range t.Argv {
 			if file := path.Clean(arg); isLocal(file) && !strings.ContainsAny(arg, "*?[\\") && !slices.Contains(t.Inputs, file) {
 				t.Inputs = append(t.Inputs, file)
@@ -321,8 +321,8 @@ func (t *Target) fill() {
 	}
 }
 
-// isLocal reports whether a clean path lies in the repository and is not all
-// of it.
+// isLocal reports whether a clean path is in the repository and is not its
+// root.
 func isLocal(clean string) bool {
 	return clean != "." && clean != ".." && !strings.HasPrefix(clean, "../") && !path.IsAbs(clean) && !strings.HasPrefix(clean, "-")
 }

@@ -48,7 +48,7 @@ type checker struct {
 	config *Config
 }
 
-// has reports whether a problem stands at the place already.
+// has reports whether the position has a problem already.
 func (k *checker) has(at schema.Position) bool {
 	return slices.ContainsFunc(k.Problems, func(p schema.Problem) bool { return p.Position == at })
 }

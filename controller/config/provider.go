@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// providers says which fields a provider must have and may have beside those
-// that every target may have.
+// providers lists the fields that a provider must have and may have in addition
+// to those of every target.
 var providers = map[string]struct{ must, may []string }{
 	OpenAI:    {must: []string{"model"}, may: []string{"base_url", "api", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters"}},
 	Anthropic: {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "max_tokens", "parameters"}},
@@ -40,7 +40,7 @@ func (k *checker) target(t Target) {
 	k.revision(t)
 	for i, r := range t.Replies {
 		if _, err := regexp.Compile(r.Match); err != nil {
-			k.Fail("bad-regex", fmt.Sprintf("`match` of reply %d is no regular expression: %s", i+1, reason(err)),
+			k.Fail("bad-regex", fmt.Sprintf("`match` of reply %d is not a regular expression: %s", i+1, reason(err)),
 				"write it in RE2, which has no look-around and no back-references", at("replies", i, "match")...)
 		}
 	}
@@ -148,7 +148,7 @@ func (k *checker) url(text string, where ...any) {
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
 		// The text is not shown: it may hold a credential.
-		k.Fail("bad-url", fmt.Sprintf("`%s` is no http or https URL", field), "write it as https://host/path", where...)
+		k.Fail("bad-url", fmt.Sprintf("`%s` is not an http or https URL", field), "write it as https://host/path", where...)
 	case u.User != nil:
 		k.Fail("literal-secret", fmt.Sprintf("`%s` holds a credential", field), "take it out and name its variable as api_key_env", where...)
 	}
@@ -156,8 +156,8 @@ func (k *checker) url(text string, where ...any) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
-// variable demands the name of an environment variable. What is none may well
-// be the secret itself, so it is not shown.
+// variable demands the name of an environment variable. Any other value may be
+// the secret itself, so the message does not show it.
 func (k *checker) variable(name string, where ...any) {
 	if !variableName.MatchString(name) {
 		k.Fail("bad-variable", "this is not the name of an environment variable", "write a name such as OPENAI_API_KEY; the value stays out of the file", where...)

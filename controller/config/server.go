@@ -16,13 +16,13 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Server is the operator's checked file with its defaults filled in. It lies
+// A Server is the operator's checked file with its defaults filled in. It is
 // outside of every repository and decides what no pull request may: which
 // repositories, with which credentials, and what strangers get.
 type Server struct {
 	// Listen is host:port.
 	Listen string
-	// Hosts are names by which it is reached, beside addresses and localhost.
+	// Hosts are names by which it is reached, in addition to addresses and localhost.
 	Hosts []string
 	// Data is the folder for clones, Ledger the ledger's file.
 	Data   string
@@ -65,7 +65,7 @@ type Credential struct {
 
 // A Repository is one that the server keeps true.
 type Repository struct {
-	// Name is owner/name, empty where there is no forge.
+	// Name is owner/name, empty without a forge.
 	Name string
 	// Forge is the root of its REST API.
 	Forge string
@@ -77,7 +77,7 @@ type Repository struct {
 	Config   string
 	// Schedule is nil where nothing is run by the clock. Its times are UTC.
 	Schedule cron.Schedule
-	// DriftIssue is 0 where drift is told by a status only.
+	// DriftIssue is 0 if only a status reports drift.
 	DriftIssue int
 }
 
@@ -227,11 +227,11 @@ type serverChecker struct {
 
 func (k *serverChecker) check(f serverForm) {
 	if _, port, err := net.SplitHostPort(k.server.Listen); err != nil || !isPort(port) {
-		k.Fail("bad-address", fmt.Sprintf("`listen` is %q, which is no address", k.server.Listen), "write it as host:port, such as 127.0.0.1:8080", "listen")
+		k.Fail("bad-address", fmt.Sprintf("`listen` is %q, which is not an address", k.server.Listen), "write it as host:port, such as 127.0.0.1:8080", "listen")
 	}
 	for i, name := range k.server.Hosts {
 		if name == "" || strings.ContainsAny(name, ":/") {
-			k.Fail("bad-host", fmt.Sprintf("`hosts` has %q, which is no name of a host", name), "write the name alone, such as gavel.internal", "hosts", i)
+			k.Fail("bad-host", fmt.Sprintf("`hosts` has %q, which is not a host name", name), "write the name alone, such as gavel.internal", "hosts", i)
 		}
 	}
 	k.duration("poll")
@@ -253,7 +253,7 @@ func (k *serverChecker) check(f serverForm) {
 		k.repository(i, f.Repositories[i].Schedule)
 		id := k.server.Repositories[i].id()
 		if first, twice := seen[id]; twice {
-			k.Fail("duplicate-repository", "the repository stands here for the second time", fmt.Sprintf("it is number %d too; remove one", first+1), "repositories", i)
+			k.Fail("duplicate-repository", "duplicate repository", fmt.Sprintf("it is also number %d; remove one", first+1), "repositories", i)
 		}
 		seen[id] = i
 	}
@@ -310,7 +310,7 @@ func (k *serverChecker) repository(i int, schedule string) {
 		k.Fail("bad-name", fmt.Sprintf("`name` is %q", r.Name), "write it as owner/name", at("name")...)
 	}
 	if r.Name == "" && (r.Forge != "" || r.DriftIssue != 0) {
-		k.Fail("missing-field", "without a name there is no forge to speak to", "add name: owner/name", "repositories", i)
+		k.Fail("missing-field", "a forge needs the repository's name", "add name: owner/name", "repositories", i)
 	}
 	k.url(r.Forge, at("forge")...)
 	k.cloned(r.URL, at("url")...)
@@ -322,7 +322,7 @@ func (k *serverChecker) repository(i int, schedule string) {
 		k.Fail("wrong-value", "Gitea and Forgejo have no GitHub Apps", "name a credential with token_env or token_file", at("credential")...)
 	case !ok && r.Credential != "":
 		known := slices.Sorted(maps.Keys(k.server.Credentials))
-		k.Fail("unknown-credential", fmt.Sprintf("there is no credential %q", r.Credential), cmp.Or(schema.DidYouMean(r.Credential, known), "add it under credentials"), at("credential")...)
+		k.Fail("unknown-credential", fmt.Sprintf("unknown credential %q", r.Credential), cmp.Or(schema.DidYouMean(r.Credential, known), "add it under credentials"), at("credential")...)
 	}
 	k.inside(r.Config, at("config")...)
 	if schedule == "" {
@@ -347,7 +347,7 @@ func (k *serverChecker) cloned(address string, where ...any) {
 		return
 	}
 	if !ok || scheme != "ssh" {
-		k.Fail("bad-url", "`url` is no address of a repository", "write https://host/path, ssh://host/path or the absolute path of a folder", where...)
+		k.Fail("bad-url", "`url` is not the address of a repository", "write https://host/path, ssh://host/path or the absolute path of a folder", where...)
 	}
 }
 

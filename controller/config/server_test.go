@@ -137,7 +137,7 @@ func TestServerProblems(t *testing.T) {
 		{repo("name: octo/demo, url: \"ext::sh -c true\""), "3:23 bad-url", "absolute path"},
 		{repo("name: octo/demo, url: \"file:///etc\""), "3:23 bad-url", "absolute path"},
 		{repo("name: octo/demo, url: --upload-pack=x"), "3:23 bad-url", "absolute path"},
-		{repo("url: /srv/git, forge: https://x"), "3:5 missing-field", "without a name"},
+		{repo("url: /srv/git, forge: https://x"), "3:5 missing-field", "the repository's name"},
 		{repo("name: octo/demo, config: ../x"), "3:23 path-escapes", "outside"},
 		{repo("name: octo/demo, schedule: \"0 3 * *\""), "3:23 bad-schedule", "0 3 * * *"},
 		{repo("name: octo/demo, schedule: \"CRON_TZ=Asia/Tokyo 0 3 * * *\""), "3:23 bad-schedule", "0 3 * * *"},

@@ -84,7 +84,7 @@ type Evaluator struct {
 	Rule schema.Rule `json:"rule"`
 }
 
-// Of reads what the ledger has of a planned case.
+// Of reads the ledger's entries of a planned case.
 func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
 	c, digests := row.HeadCase, row.HeadDigests
 	if c == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Find gives the row of a case. Where there is none the error says why, if a
-// definition is invalid, or names the nearest key.
+// Find returns the row of a case. Without one, the error names the invalid
+// definition, or the nearest key.
 func Find(p *plan.Plan, problems []schema.Problem, key string) (plan.Row, error) {
 	known := map[string]bool{}
 	for _, r := range p.Rows {
@@ -26,5 +26,5 @@ func Find(p *plan.Plan, problems []schema.Problem, key string) (plan.Row, error)
 		}
 	}
 	hint := schema.DidYouMean(key, slices.Collect(maps.Keys(known)))
-	return plan.Row{}, fmt.Errorf("there is no case %q; %s", key, strings.TrimSpace(hint+" gavel plan lists all"))
+	return plan.Row{}, fmt.Errorf("unknown case %q; %s", key, strings.TrimSpace(hint+" gavel plan lists all"))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// An Identity is what a database would keep of a case beside its definition:
+// An Identity is what a database would keep of a case besides its definition:
 // the fields that the testcase format calls generated.
 type Identity struct {
 	// ID is the one that the definition carries, else the UUIDv5 of repository

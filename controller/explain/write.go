@@ -69,7 +69,7 @@ func (x Case) Write(w io.Writer) error {
 	return err
 }
 
-// writeTrial tells of attempts, of a rewritten prompt and of a second one.
+// writeTrial writes the attempts, a rewritten prompt and a second one.
 func writeTrial(b *strings.Builder, x Case) {
 	if x.Decision.Ungated {
 		b.WriteString("  ungated: without a threshold every score passes\n")

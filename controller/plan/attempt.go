@@ -9,8 +9,8 @@ import (
 )
 
 // Attempt gives the digests under which the samples of an attempt are stored.
-// The first, number 0, is the case itself. What an editor wrote may differ from
-// one time to the next, so that its prompt counts. D is the case's: of all
+// The first, number 0, is the case itself. An editor may write
+// something else each time, so that its prompt counts. D is the case's: of all
 // attempts there is one decision.
 func (d Digests) Attempt(number int, system string) Digests {
 	if number == 0 {

@@ -174,7 +174,7 @@ func missing(base, head Side) []Row {
 }
 
 // pairMoved joins a removed and a new case of the same decision digest to one
-// moved case. Where several could be meant, nothing is joined.
+// moved case. If several rows match, none is joined.
 func pairMoved(rows []Row) []Row {
 	removed, added := map[string][]int{}, map[string][]int{}
 	for i, r := range rows {

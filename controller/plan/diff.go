@@ -17,7 +17,7 @@ type comparison struct {
 	changed func(file string) bool
 }
 
-// A partKey tells which parts of two states are the same one. Evaluators are
+// A partKey identifies a part in two states. Evaluators are
 // known by their names, so that one more of them changes none of the others.
 type partKey struct{ evaluator, name string }
 
@@ -29,8 +29,8 @@ func keyOf(p Part) partKey {
 }
 
 // reasons names the parts that differ, in the order of is, those that are gone
-// last. What is new or gone as a whole, such as an evaluator, is one reason, and
-// what only follows from another reason is none.
+// last. A part that is added or removed as a whole, such as an evaluator, is one
+// reason, and a mere consequence of another reason is not one.
 func (c comparison) reasons() []Reason {
 	c.alike()
 	old := map[partKey]Part{}
@@ -141,7 +141,7 @@ func (c comparison) title(p Part) string {
 }
 
 // blame picks the file that a reason names: the last one that changed, since
-// the nearest layer stands last; and where none is known to have changed, the
+// the nearest layer is last; and if none is known to have changed, the
 // only one that a part comes from. It may have come from others before.
 func (c comparison) blame(files []string, before ...string) string {
 	if c.changed != nil {
@@ -222,8 +222,8 @@ func Summarise(reasons []Reason) string {
 	return strings.Join(seen, "; ")
 }
 
-// String is the message with the file that it speaks of. What is not known of a
-// case, or was asked for, stands in none.
+// String is the message with its file. The reasons \"unknown\" and \"rerun\" have no
+// file.
 func (r Reason) String() string {
 	switch r.Part {
 	case "moved", "ledger", "samples", "all", "again":

@@ -69,8 +69,8 @@ func seal(parts []Part) Digests {
 	return out
 }
 
-// sealed is the name of a part in a digest: those of several evaluators are told
-// apart by their numbers, for their names are for people.
+// sealed is the name of a part in a digest: those of several evaluators are distinguished
+// by their numbers, for their names are for people.
 func sealed(p Part, several bool) string {
 	if several && p.Number > 0 {
 		return p.Name + " " + strconv.Itoa(p.Number)
@@ -143,8 +143,8 @@ func (d *digester) mocks() {
 	}
 }
 
-// simulation adds who plays the user, what it is told, and where the
-// conversation ends.
+// simulation adds the simulator, its instructions, and the end of the
+// conversation.
 func (d *digester) simulation() {
 	sim := d.c.Drive.Simulation
 	if sim == nil {
@@ -308,7 +308,7 @@ func (d *digester) files(ev schema.Evaluator) []string {
 	return []string{d.c.Origin.File, ev.File}
 }
 
-// configured are the files that a value may stand in which gavel.yaml can set
+// configured are the files that may contain a value which gavel.yaml can set
 // for all cases.
 func (d *digester) configured() []string { return []string{d.c.Origin.File, d.env.Config} }
 

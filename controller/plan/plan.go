@@ -25,7 +25,7 @@ type Part struct {
 	// Name says what the part is, as a reason would: "system prompt", "tool
 	// get_weather", "threshold".
 	Name string `json:"name"`
-	// Of is what the part belongs to: an evaluator by its name, or a role such
+	// Of is the owner of the part: an evaluator by its name, or a role such
 	// as target. Empty for parts of the case itself.
 	Of string `json:"of,omitempty"`
 	// Number is that of the evaluator among those of the case, from 1; 0 for
@@ -128,8 +128,8 @@ type Known struct {
 	Passed *Reason
 }
 
-// OutlineDigits is how many hex digits of a part's digest are kept to tell later
-// that it is another.
+// OutlineDigits is how many hex digits of a part's digest are kept to notice later
+// that it changed.
 const OutlineDigits = 16
 
 // Action says what is done with a case.
@@ -159,8 +159,8 @@ func (a Action) Text() string {
 type Reason struct {
 	// Part is the name of the part that changed, or a word such as new.
 	Part string `json:"part"`
-	// File is where the change stands, or the case where what is not in a file
-	// is why; empty where the code changed, or one of several files may have.
+	// File contains the change, or the case if the reason is not in a file; empty
+	// if the code changed, or if one of several files may have.
 	File string `json:"file"`
 	// Message is one line for people.
 	Message string `json:"message"`

@@ -9,7 +9,7 @@ import (
 )
 
 // messages adds what is sent. Files and images count by what they hold; their
-// paths only where the target is an agent, which is told them.
+// paths only if the target is an agent, which sees them.
 func (d *digester) messages(agent bool) {
 	files, paths := []string{d.c.Origin.File}, d.attached()
 	d.value(Execution, "messages", d.c.Drive.Messages, append(files, paths...)...)
@@ -46,7 +46,7 @@ func (d *digester) measures(spec schema.Spec) {
 }
 
 // programs adds the files that programs are made of and those that they are
-// told of, by the names that they know them by: a program that moves along with
+// sent, by the names that they know them by: a program that moves along with
 // them stays the same.
 func (d *digester) programs(programs []evaluator.Program) {
 	n := 0
@@ -55,12 +55,12 @@ func (d *digester) programs(programs []evaluator.Program) {
 			n++
 			d.long(Judgement, "program file "+strconv.Itoa(n), p.Sees(f.Path)+"\x00"+string(f.Data), f.Path)
 		}
-		var told []string
+		var seen []string
 		for _, path := range d.attached() {
-			told = append(told, p.Sees(path))
+			seen = append(seen, p.Sees(path))
 		}
-		if len(told) > 0 {
-			d.value(Judgement, "program input "+strconv.Itoa(k+1), told, d.c.Origin.File)
+		if len(seen) > 0 {
+			d.value(Judgement, "program input "+strconv.Itoa(k+1), seen, d.c.Origin.File)
 		}
 	}
 }

@@ -52,9 +52,9 @@ func decoded(s schema.Spec) any {
 	return v
 }
 
-// fieldChanges tells of every field below path that differs. What lists hold is
-// known by its name where it has one.
-func fieldChanges(path string, was, is any, tell func(string)) {
+// fieldChanges calls add for every field below path that differs. It matches the
+// items of lists by name if they have one.
+func fieldChanges(path string, was, is any, add func(string)) {
 	if reflect.DeepEqual(was, is) {
 		return
 	}
@@ -63,16 +63,16 @@ func fieldChanges(path string, was, is any, tell func(string)) {
 		a, b = items(was), items(is)
 	}
 	if a == nil || b == nil {
-		tell(fieldChange(path, was, is))
+		add(fieldChange(path, was, is))
 		return
 	}
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	if reflect.DeepEqual(a, b) {
-		tell(path + " reordered")
+		add(path + " reordered")
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		fieldChanges(strings.TrimPrefix(path+"."+name, "."), a[name], b[name], tell)
+		fieldChanges(strings.TrimPrefix(path+"."+name, "."), a[name], b[name], add)
 	}
 }
 

@@ -19,14 +19,14 @@ const (
 	charactersPerToken = 4
 	// replyTokens is taken for the length of a reply.
 	replyTokens = 300
-	// questionCharacters is taken for what a judge is told beside the case and
-	// the reply.
+	// questionCharacters is assumed for a judge's instructions besides the case
+	// and the reply.
 	questionCharacters = 2000
 	// usualTurns is taken for the length of a conversation without a limit.
 	usualTurns = 5
 )
 
-// A Quote is what judging one case will take, as far as can be told before.
+// A Quote is an estimate of what judging one case will take.
 type Quote struct {
 	Calls  int
 	Tokens int64
@@ -92,7 +92,7 @@ type estimator struct {
 // quote sums up the case with conversations of so many replies of the target.
 func (e *estimator) quote(turns int) Quote {
 	q := Quote{whole: e.executions == e.Samples() && e.judgements == e.Samples()}
-	// What was said before is sent again with every message of a conversation.
+	// Every message of a conversation sends the earlier ones again.
 	said := e.said() + int64(turns-1)*replyTokens*charactersPerToken
 	sides := 1
 	if e.Rival != nil {

@@ -5,7 +5,7 @@
 // Most callers make a [Loop], call [Loop.Add] for every hint and at every start
 // for everything there is, and [Loop.Run] until the program ends. A hint says
 // nothing but that a look is due, so that hints may be lost, repeated and come
-// in any order. At most one run of a key is under way and one waiting.
+// in any order. At most one run of a key is in progress and one waiting.
 package reconcile
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/backoff"
 )
 
-// A Stall is an error that no further try mends by itself: only a new hint
+// A Stall is an error that no retry repairs by itself: only a new hint
 // starts the key again.
 type Stall struct{ Err error }
 
@@ -58,12 +58,12 @@ type Config[K comparable] struct {
 	// ends it, a [Stall] or [Wait] as they say, the context's own error nothing,
 	// and every other one another try after a while.
 	Reconcile func(ctx context.Context, key K) error
-	// Stale is asked when a hint comes for a key whose run is under way: true
+	// Stale is called when a hint comes for a key whose run is in progress: true
 	// cancels that run with the cause [ErrSuperseded]. It runs again in either
 	// case. Defaults to never.
 	Stale func(ctx context.Context, key K) bool
-	// Done is told of every run that ended, and of a panic of Stale. Calls may
-	// overlap. Defaults to nobody.
+	// Done is called after every run, and after a panic of Stale. Calls may
+	// overlap. Defaults to nothing.
 	Done func(key K, took time.Duration, err error)
 	// Workers is how many keys run at once. Defaults to 4.
 	Workers int
@@ -91,10 +91,10 @@ type Loop[K comparable] struct {
 	behind  int // of running, those in the background
 }
 
-// An item is a key that is due, under way or to be tried again.
+// An item is a key that is due, in progress or to be retried.
 type item struct {
 	queued, running bool
-	again           bool // a hint came while it was under way
+	again           bool // a hint came while it was in progress
 	asked           bool // whether it makes the run stale
 	cancel          context.CancelCauseFunc
 	tries           int
@@ -127,7 +127,7 @@ func New[K comparable](cfg Config[K]) *Loop[K] {
 }
 
 // Add makes a key due at once. A key that waits for another try does not wait
-// any longer; one that is under way is run once more.
+// any longer; one that is in progress is run once more.
 func (l *Loop[K]) Add(key K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,7 +167,7 @@ func (l *Loop[K]) add(key K) {
 	}
 }
 
-// Depth is how many keys wait for a worker, and how many are under way.
+// Depth is how many keys wait for a worker, and how many are in progress.
 func (l *Loop[K]) Depth() (waiting, running int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -248,8 +248,8 @@ func (l *Loop[K]) count(key K, n int) {
 	}
 }
 
-// checkStale asks of the keys under way that were hinted at whether what they
-// do is of use.
+// checkStale asks for the running keys with a hint whether their run is still
+// of use.
 func (l *Loop[K]) checkStale(ctx context.Context, group *sync.WaitGroup) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ package redact
 
 import "strings"
 
-// Sign stands where a secret was.
+// Sign replaces a secret.
 const Sign = "[redacted]"
 
 // A form is what the secrets of one sort look like. They are long and random
@@ -157,8 +157,8 @@ func Text(s string) string {
 }
 
 // Masked replaces what has the form of a secret by a text of the same form, in
-// which every letter is x and every digit 0, but for what it begins with. Whoever
-// looks for a secret finds what is masked. found has each secret with its mask.
+// which every letter is x and every digit 0, but for its prefix. A scanner for
+// secrets still finds what is masked. found has each secret with its mask.
 func Masked(s string) (masked string, found map[string]string) {
 	masked, _ = replace(s, func(begins, rest string) string {
 		n, end := kept(begins, rest)

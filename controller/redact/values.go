@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// least keeps the stand-in keys of local servers, such as none, from being cut
+// least keeps the placeholder keys of local servers, such as none, from being cut
 // out of every text that has the word.
 const least = 8
 
@@ -64,7 +64,7 @@ func (v *Values) Hide(s string) string {
 // Text is Hide, and [Text] on what it leaves.
 func (v *Values) Text(s string) string { return Text(v.Hide(s)) }
 
-// jsonForm is s as it stands between the quotes of a JSON string.
+// jsonForm is s as it is between the quotes of a JSON string.
 func jsonForm(s string) string {
 	// A string always encodes.
 	raw, _ := json.Marshal(s)

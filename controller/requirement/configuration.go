@@ -13,8 +13,8 @@ import (
 )
 
 // Configuration notes of a configuration without errors that it has no target
-// for the needs. Where the file is not there and another one was probably meant,
-// that is an error.
+// for the needs. If the file is missing and another one was probably meant, that
+// is an error.
 func Configuration(fsys fs.FS, file string, cfg *config.Config, needs []load.Need) []schema.Problem {
 	if len(cfg.Targets) > 0 {
 		return nil
@@ -40,8 +40,8 @@ func Configuration(fsys fs.FS, file string, cfg *config.Config, needs []load.Nee
 	return []schema.Problem{p}
 }
 
-// History notes that a base may not be found in what was cloned. It is no fault
-// of a definition, so that nobody makes an error of it.
+// History notes that a base may not be found in what was cloned. It is not a
+// fault of a definition, so that --strict does not make it an error.
 func History(repo interface{ Shallow() (bool, error) }) []string {
 	if shallow, err := repo.Shallow(); err != nil || !shallow {
 		return nil

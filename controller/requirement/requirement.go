@@ -35,7 +35,7 @@ type Requirement struct {
 	lookup func(string) (string, bool)
 }
 
-// Of is the requirement of cases under the configuration of a file, which is
+// Of returns the requirement of cases under the configuration of a file, which is
 // read again only to say where it names what is missing. lookup finds
 // environment variables; with nil they all count as set.
 func Of(files fs.FS, file string, cfg *config.Config, lookup func(string) (string, bool)) Requirement {
@@ -43,7 +43,8 @@ func Of(files fs.FS, file string, cfg *config.Config, lookup func(string) (strin
 }
 
 // Missing says what judging a case takes that is not there, against the target
-// of a name; "" where all is. Of the environment it names the variable alone.
+// of a name; "" where all is. It names
+// only the variable of the environment.
 func (r Requirement) Missing(c *schema.Case, target string) string {
 	if c == nil {
 		return "" // it was not loaded, since it is not judged
@@ -83,8 +84,8 @@ func (r Requirement) isSet(variable string) bool {
 	return strings.TrimSpace(value) != ""
 }
 
-// Problems are what is missing for some needs, sorted by place. Where no target
-// is configured, that is for [Configuration] to say.
+// Problems are what is missing for some needs, sorted by place. If no target
+// is configured, [Configuration] reports that.
 func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 	if len(r.config.Targets) == 0 {
 		return nil
@@ -100,7 +101,7 @@ func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 		case !configured:
 			found = append(found, schema.Problem{
 				Position: n.At, Severity: schema.Error, Rule: RuleTarget,
-				Message: fmt.Sprintf("there is no target %q%s", name, others(n.Cases)),
+				Message: fmt.Sprintf("unknown target %q%s", name, others(n.Cases)),
 				Hint:    cmp.Or(schema.DidYouMean(name, slices.Collect(maps.Keys(r.config.Targets))), "add it to targets: in "+r.file),
 			})
 		case !r.isSet(t.APIKeyEnv):

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// What may have become of a case.
+// Results of a case in a run.
 const (
 	Failed = "failed" // its verdict is fail
 	Errors = "errors" // it could not be judged, or was not run
@@ -28,7 +28,7 @@ const recalled = 5000
 
 // Last gives the cases that ended in one of the ways in the newest run of a head
 // that is stored without a repository, as those of a working tree are. The error is
-// a [*Mistake] where a way is not known or there is no run, else the ledger's.
+// a [*Mistake] if a word is unknown or there is no run, else the ledger's.
 func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) (func(*schema.CaseInfo) bool, error) {
 	for _, way := range ways {
 		if !slices.Contains(outcomes, way) {
@@ -42,7 +42,7 @@ func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) 
 	}
 	at := slices.IndexFunc(runs, func(r ledger.Run) bool { return r.Head == head && r.Repository == "" })
 	if at < 0 {
-		return nil, mistake("--only: there is no run of the working tree yet; write gavel run")
+		return nil, mistake("--only: no run of the working tree is stored yet; start gavel run first")
 	}
 	run, err := book.Run(ctx, runs[at].ID)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 	// mostEntries is how many files and folders a program without inputs may
 	// have.
 	mostEntries = 50_000
-	// mostNamed is how many files are a part each of the identity. Where there
+	// mostNamed is how many files are a part each of the identity. If there
 	// are more, all of them are one part: every case of the target has its parts.
 	mostNamed = 32
 )
@@ -136,8 +136,8 @@ func (s Source) Files() map[string]string {
 	return out
 }
 
-// Facts are what of the files counts for the identity of the target. Where many
-// are one fact, it names one that is not what it is in the other state, nil
+// Facts are the properties of the files that count for the identity of the
+// target. If many are one fact, it names one that is not what it is in the other state, nil
 // standing for none that is known.
 func (s Source) Facts(other *Source) []plan.Fact {
 	var facts []plan.Fact

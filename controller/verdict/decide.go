@@ -21,7 +21,7 @@ func Decide(evaluators []schema.Evaluator, samples []Sample) Result {
 	return DecideCase(&schema.Case{Evaluators: evaluators}, samples)
 }
 
-// DecideCase is [Decide] by the policy of the case. Where that has bands, the
+// DecideCase is [Decide] by the policy of the case. If that has bands, the
 // case passes and is borderline by its score, compared after rounding to 1e-9,
 // whichever evaluators pass; it fails where something that is required does not
 // hold, whatever the score (the verdicts of the evalcase format).
@@ -139,7 +139,7 @@ func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string
 			continue
 		}
 		if v := *c.Value; !(v >= 0) || math.IsInf(v, 1) {
-			return fmt.Sprintf("%s has the value %v, which is no quantity", c.ID, v)
+			return fmt.Sprintf("%s has the value %v, which is not a quantity", c.ID, v)
 		}
 		if _, ok := rule.Most[c.ID]; !ok && !strings.Contains(c.ID, "/") { // one of a member has its bound there
 			return "nothing bounds " + c.ID

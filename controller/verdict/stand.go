@@ -25,10 +25,10 @@ type standing struct {
 
 // stand applies a rule to the criteria of one measurement.
 //
-// What a composite requires of a member is that it passes. What a member
-// requires itself is required of the case too, whatever the aggregate: "if
+// A composite requires of a required member that it passes. The requirements of
+// a member itself hold for the case too, whatever the aggregate: "if
 // true, fail verdict if missed" says the evalcase format of a criterion, and
-// not where it stands.
+// not its position.
 func stand(spec schema.Spec, rule schema.Rule, criteria []Criterion) standing {
 	c, ok := spec.(evaluator.Composite)
 	if !ok {
@@ -106,9 +106,9 @@ func bound(rule schema.Rule, criteria []Criterion) []Criterion {
 	return criteria
 }
 
-// meets tells which criteria hold by themselves: those that reach the least
-// score that is asked of them, else those that score at all. Where all or
-// nothing counts, only the full score does.
+// meets reports which criteria hold by themselves: those that reach their least
+// score or, without one, those that score at all. Under all-or-nothing only the
+// full score holds.
 func meets(rule schema.Rule) func(Criterion) bool {
 	return func(c Criterion) bool {
 		least, listed := rule.Least[c.ID]

@@ -93,8 +93,8 @@ type Transcript struct {
 	Simulated Usage `json:"simulated,omitzero"`
 	// Ended says who ended a simulated conversation; empty for others.
 	Ended End `json:"ended,omitempty"`
-	// Notes say what went on beside the messages, such as a tool call that no
-	// mock answers. A turn is the place of a message among Messages, from 1.
+	// Notes are remarks on the conversation, such as a tool call that no mock
+	// answers. A turn is the index of a message in Messages, from 1.
 	Notes []string `json:"notes,omitempty"`
 }
 

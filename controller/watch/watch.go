@@ -1,8 +1,8 @@
-// Package watch tells when files below some folders may have changed, and
+// Package watch reports that files below some folders may have changed, and
 // which, once the changes have settled.
 //
 // Most callers want [Open] and then [Watcher.Next]. What it gives are hints:
-// whoever gets one compares contents, since an editor writes a file three
+// the receiver compares contents, since an editor writes a file three
 // times to save it once, and events are lost. A hint for everything comes when
 // they were, and from time to time.
 package watch
@@ -46,8 +46,8 @@ type Config struct {
 	// Defaults to 2 s.
 	Poll time.Duration
 
-	// Source opens what tells of changes. Defaults to the notifier of the
-	// operating system.
+	// Source opens a source of changes. Defaults to the notifier of the operating
+	// system.
 	Source func() (Source, error)
 }
 
@@ -60,7 +60,7 @@ type Hint struct {
 	All bool
 }
 
-// A Source tells of changes in folders that are not watched recursively. An
+// A Source reports changes in folders, which it does not watch recursively. An
 // error of Add makes the Watcher poll; one from Errors means that changes may
 // have been missed.
 type Source interface {
@@ -94,7 +94,7 @@ type Watcher struct {
 	all     bool
 }
 
-// Open begins to watch. Where the system cannot, the Watcher polls, and
+// Open begins to watch. If the system cannot, the Watcher polls, and
 // [Watcher.Notice] says why.
 func Open(cfg Config) (*Watcher, error) {
 	for _, d := range []struct {
@@ -109,7 +109,7 @@ func Open(cfg Config) (*Watcher, error) {
 		cfg.Source = openNotifier
 	}
 	if info, err := os.Stat(cfg.Root); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("watch %s: it is no folder", cfg.Root)
+		return nil, fmt.Errorf("watch %s: not a folder", cfg.Root)
 	}
 	w := &Watcher{cfg: cfg, watched: map[string]bool{}, pending: map[string]bool{}}
 	source, err := cfg.Source()
