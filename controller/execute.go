@@ -71,6 +71,8 @@ type Execution struct {
 	Orders []reporters.Order
 
 	budget *budget.Budget // of both sides, see Prepared.budget
+	// keep is run.Config.Keep of the side that is judged.
+	keep func(run.Job, verdict.Result) bool
 }
 
 // Progress tells how many cases are done.
@@ -198,6 +200,7 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 		if len(jobs) == 0 {
 			return nil
 		}
+		e.keep = func(run.Job, verdict.Result) bool { return false } // a report shows head's
 		outcomes, err := p.run(ctx, e, *p.Base, jobs, observe(true))
 		if err != nil {
 			return fmt.Errorf("judge base: %w", err)
@@ -209,6 +212,7 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 	if err := judgeBase(alike); err != nil {
 		return err
 	}
+	e.keep = p.explained(in.Base)
 	outcomes, err := p.run(ctx, e, p.Head, head, observe(false))
 	if err != nil {
 		return fmt.Errorf("judge head: %w", err)
@@ -218,6 +222,24 @@ func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) 
 	compared := slices.DeleteFunc(others, p.without(in.Head))
 	progress.Total = len(head) + len(alike) + len(compared)
 	return judgeBase(compared)
+}
+
+// explained reports whether the report may show how the verdict on a job of head
+// came about. It shows no case that passes, except one that base has under the
+// same digests with another verdict: such a case of base is known by now.
+func (p *Prepared) explained(base map[string]reporters.Outcome) func(run.Job, verdict.Result) bool {
+	other := map[string]bool{}
+	for _, r := range p.Plan.Rows {
+		if r.Base == nil || r.BaseDigests.D != r.HeadDigests.D {
+			continue
+		}
+		if was, known := base[r.Base.ID()]; known && was.Result.Verdict != verdict.Pass {
+			other[r.HeadDigests.D] = true
+		}
+	}
+	return func(j run.Job, result verdict.Result) bool {
+		return other[j.Digests.D] || result.Verdict != verdict.Pass
+	}
 }
 
 // split parts the jobs of base whose execution is also one of head from the
@@ -343,7 +365,7 @@ func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job
 	}
 	outcomes, err := run.Run(ctx, run.Config{
 		Ledger: p.Ledger, Trust: p.trust(s), Programs: programs, Targets: targets, Roles: s.Config.Roles.Targets(),
-		Budget: e.budget, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Control: e.Control,
+		Budget: e.budget, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Keep: e.keep, Control: e.Control,
 		Breakers: e.Breakers, Now: p.Now,
 	}, jobs)
 	for _, o := range outcomes {

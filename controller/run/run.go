@@ -67,6 +67,9 @@ type Config struct {
 	Record func(name, requestDigest string, req target.Request, reply target.Reply)
 	// Observe, when set, is told what happens. Calls do not overlap.
 	Observe func(Event)
+	// Keep reports whether the outcome that Run returns for a job needs its
+	// transcripts. Observe gets them in any case. Defaults to keeping all of them.
+	Keep func(Job, verdict.Result) bool
 	// Control, when set, can end the run early.
 	Control *Control
 	// Breakers remember which endpoints are down, for several runs. Defaults to
@@ -101,7 +104,8 @@ type Outcome struct {
 	GivenUp int
 	// Duration is the time that the samples of the result took.
 	Duration time.Duration
-	// Transcripts are those of the samples, in order.
+	// Transcripts are those of the samples, in order; nil where Config.Keep does
+	// not keep them.
 	Transcripts []verdict.Transcript
 	// Stopped is true when the run was cancelled before the case ended.
 	Stopped bool

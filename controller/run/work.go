@@ -59,6 +59,9 @@ func (w *work) judgeAll(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	w.observe(Event{Key: w.job.Case.Key, Outcome: &out})
+	if w.Keep != nil && !w.Keep(w.job, out.Result) {
+		out.Transcripts = nil
+	}
 	return out, nil
 }
 

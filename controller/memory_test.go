@@ -1,0 +1,106 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// talkative answers at length.
+type talkative struct{ length int }
+
+func (a talkative) Respond(_ context.Context, req target.Request) (target.Reply, error) {
+	text := strings.Repeat("hello ", a.length/6) + req.Case
+	return target.Reply{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: text}}, Traced: true}, nil
+}
+
+// TestARunDoesNotKeepWhatWasSaid measures the memory in use after the first and
+// after the last of many cases that pass. The replies have 32 KiB each.
+func TestARunDoesNotKeepWhatWasSaid(t *testing.T) {
+	const n, length = 200, 32 << 10
+	b, talk := newBench(t), talkative{length}
+	all := fstest.MapFS{"test_definitions/talk/domain.json": {Data: []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`)}}
+	for i := range n {
+		all[fmt.Sprintf("test_definitions/talk/level_1/t%d.json", i)] = &fstest.MapFile{
+			Data: fmt.Appendf(nil, `{"id": "t%d", "name": "T", "prompt": "hello %d", "expected": {"keywords": ["hello"]}}`, i, i),
+		}
+	}
+	p, err := controller.Prepare(t.Context(), controller.Request{
+		Head: controller.State{Commit: controller.Worktree, FS: all, Config: settings()}, ConfigFile: "gavel.yaml",
+		Ledger: b.book, HeadTrust: operator, LookupEnv: nowhere,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first, last int64
+	report, err := p.Execute(t.Context(), controller.Execution{
+		ID: "run", Open: func(config.Target, controller.State) (target.Target, error) { return talk, nil },
+		Observe: func(p controller.Progress) {
+			switch p.Done {
+			case 1:
+				first = heap()
+			case p.Total:
+				last = heap()
+			}
+		},
+	})
+	if err != nil || report.Summary.Pass != n {
+		t.Fatal(err, report.Summary)
+	}
+	if grown := last - first; grown > n*length/4 {
+		t.Errorf("%d replies of %d bytes leave %d bytes in memory, want less than a quarter of them", n, length, grown)
+	}
+}
+
+// TestWhatIsExplainedKeepsWhatWasSaid judges a case that fails, and later again
+// under the same digests, when it passes: the report shows both conversations.
+func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
+	now := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
+	b := bench{&calculator{}, ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }}), operator}
+	judge := func(before time.Time, answer target.Target) map[string]*reporters.Class {
+		req := controller.Request{
+			Head: controller.State{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
+			Ledger: b.book, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere, Before: before,
+		}
+		if !before.IsZero() {
+			req.Anew = func(string) (time.Time, plan.Reason) { return before, plan.Reason{Part: "rerun"} }
+		}
+		p, err := controller.Prepare(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := p.Execute(t.Context(), controller.Execution{
+			ID: "run", Open: func(config.Target, controller.State) (target.Target, error) { return answer, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := map[string]*reporters.Class{}
+		for _, row := range report.Cases {
+			if row.Detail != nil && len(row.Detail.Messages) > 0 {
+				shown[row.Key] = row.Class
+			}
+		}
+		return shown
+	}
+	const key = "talk/level_1/hello"
+	if class, shown := judge(time.Time{}, talkative{6})[key]; !shown || class != nil {
+		t.Error("the conversation of what fails is not shown")
+	}
+	now = now.Add(time.Minute)
+	if class, shown := judge(now, b.calculator)[key]; !shown || class == nil || *class != reporters.Flaky {
+		t.Error("the conversation of what passes now is not shown as a flaky one")
+	}
+}
