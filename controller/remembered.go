@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -74,7 +73,7 @@ func (p *Prepared) recalled(ctx context.Context, env *plan.Environment) (*loaded
 	entries := make([]*plan.Entry, 0, known.Totals().Cases)
 	complete := known.Cases(func(c load.Remembered) {
 		entry := &plan.Entry{CaseInfo: &c.Info}
-		if readNote(c.Note, entry) && (p.Select == nil || p.Select(entry.CaseInfo)) {
+		if entry.ReadNote(c.Note) && (p.Select == nil || p.Select(entry.CaseInfo)) {
 			entries = append(entries, entry)
 		}
 	})
@@ -95,42 +94,8 @@ func notesIn(env *plan.Environment) (snapshot.Notes, error) {
 	}
 	sum := sha256.Sum256(text)
 	return snapshot.Notes{Environment: hex.EncodeToString(sum[:]), Take: func(c *schema.Case) string {
-		return writeNote(plan.NewEntry(c, env))
+		return plan.NewEntry(c, env).Note()
 	}}, nil
-}
-
-// The bytes of a note: the three digests, then the number of samples as a varint
-// and whether the case is steered.
-const noteDigests = 3 * sha256.Size
-
-func writeNote(e *plan.Entry) string {
-	note := make([]byte, 0, noteDigests+4)
-	for _, digest := range []string{e.Digests.E, e.Digests.J, e.Digests.D} {
-		note, _ = hex.AppendDecode(note, []byte(digest)) // it is hex: plan made it
-	}
-	steered := uint64(0)
-	if e.Steered {
-		steered = 1
-	}
-	note = binary.AppendUvarint(note, steered)
-	return string(binary.AppendUvarint(note, uint64(e.Samples)))
-}
-
-// readNote reports false for what writeNote did not write.
-func readNote(note string, e *plan.Entry) bool {
-	if len(note) < noteDigests {
-		return false
-	}
-	digits := hex.EncodeToString([]byte(note[:noteDigests]))
-	e.Digests.E, e.Digests.J, e.Digests.D = digits[:64], digits[64:128], digits[128:]
-	rest := []byte(note[noteDigests:])
-	steered, n := binary.Uvarint(rest)
-	if n <= 0 {
-		return false
-	}
-	samples, m := binary.Uvarint(rest[n:])
-	e.Steered, e.Samples = steered == 1, int(samples)
-	return m > 0
 }
 
 // complete puts the cases of the files into the entries of a side.
