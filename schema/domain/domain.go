@@ -25,7 +25,8 @@ type Source struct {
 	Files []string
 	// Finish is called with every file of tests as soon as it is compiled,
 	// possibly for several at the same time, and returns what else is wrong
-	// with the file. nil adds nothing.
+	// with the file. Then the tests are not in the Result, so that they need not
+	// stay in memory. nil adds nothing.
 	Finish func(d Definition, problems []schema.Problem) []schema.Problem
 	// Each calls f for 0 ≤ i < n, possibly at the same time, and returns the
 	// first error.
@@ -143,6 +144,7 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 		defs[i], problems[i] = t.test(tests[i])
 		if src.Finish != nil {
 			problems[i] = append(problems[i], src.Finish(defs[i], problems[i])...)
+			defs[i].Tests = nil
 		}
 		return nil
 	})
