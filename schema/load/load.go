@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -46,9 +45,8 @@ type Options struct {
 	// share, such as a domain.json; nil loads all. Files that are not there
 	// are left out.
 	Files []string
-	// Brief leaves of every case only what finding and counting it takes: key,
-	// dialect, origin, skip and the names of the inputs besides its own file;
-	// and whom it asks.
+	// Brief keeps no cases: what a Snapshot has of them is noted while they are
+	// loaded.
 	Brief bool
 	// Note is asked about every complete case, possibly about several at the
 	// same time. The Snapshot keeps its answer with what lists the case. nil
@@ -76,14 +74,16 @@ type Definition struct {
 	// notes that it is none. Nothing is said where a definition refers to it.
 	Other []schema.Problem
 
-	notes []string // parallel to Cases; empty where nobody takes notes
+	notes []string    // parallel to Cases; empty where nobody takes notes
+	brief []briefCase // in place of Cases
 }
 
 // An ID is a name that only one test may have.
 type ID struct {
 	Name string
 	At   schema.Position
-	Case *schema.Case // nil where the test has errors
+
+	number int // of the case in its definition; -1 where the test has errors
 }
 
 // A Result is what was found, sorted by file and by key.
@@ -213,10 +213,10 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 	}
 	var mu sync.Mutex
 	finished := make(map[string]Definition, len(files))
-	keep := l.keep()
+	condense := l.condense()
 	finish := func(d domain.Definition, problems []schema.Problem) []schema.Problem {
 		def := ofDomain(d)
-		found := l.finish(src, &def, problems, keep)
+		found := l.finish(src, &def, problems, condense)
 		mu.Lock()
 		defer mu.Unlock()
 		finished[d.File] = def
@@ -242,19 +242,21 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 func ofDomain(d domain.Definition) Definition {
 	def := Definition{File: d.File, Dialect: schema.DialectDomain}
 	for _, t := range d.Tests {
-		if t.ID != "" {
-			def.IDs = append(def.IDs, ID{t.ID, t.At, t.Case})
-		}
+		number := -1
 		if t.Case != nil {
+			number = len(def.Cases)
 			def.Cases = append(def.Cases, t.Case)
+		}
+		if t.ID != "" {
+			def.IDs = append(def.IDs, ID{t.ID, t.At, number})
 		}
 	}
 	return def
 }
 
 // finish adds to the cases of a definition what other files say of them, and
-// takes notes of them before they are made brief. It returns what else is wrong.
-func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Problem, keep func(*schema.Case) *schema.Case) []schema.Problem {
+// takes notes of them before they are condensed. It returns what else is wrong.
+func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Problem, condense func(*Definition)) []schema.Problem {
 	l.fsys.count(def.File, len(def.Cases))
 	found := l.addChecks(src, def, schema.HasErrors(problems))
 	if l.opts.Note != nil {
@@ -262,68 +264,28 @@ func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Pr
 			def.notes = append(def.notes, l.opts.Note(c))
 		}
 	}
-	def.keep(keep)
+	if condense != nil {
+		condense(def)
+	}
 	return found
-}
-
-// keep says what becomes of a compiled case. Of a hundred thousand cases the
-// inputs take most of the memory, and nearly all share theirs.
-func (l *loader) keep() func(*schema.Case) *schema.Case {
-	if !l.opts.Brief {
-		return nil
-	}
-	var shared, asked sync.Map // of []schema.Input by their files, and of evaluators
-	return func(c *schema.Case) *schema.Case {
-		brief := &schema.Case{
-			CaseInfo:   schema.CaseInfo{Key: c.Key, Dialect: c.Dialect, Origin: c.Origin, Skip: c.Skip, Target: c.Target},
-			Evaluators: briefly(c, &asked),
-		}
-		if l.opts.Note != nil {
-			brief.Labels, brief.Weight = c.Labels, c.Weight
-		}
-		var files strings.Builder
-		inputs := slices.DeleteFunc(slices.Clone(c.Inputs), func(in schema.Input) bool { return in.File == c.Origin.File })
-		for _, in := range inputs {
-			files.WriteString(in.File + "\x00")
-		}
-		first, _ := shared.LoadOrStore(files.String(), inputs)
-		brief.Inputs, _ = first.([]schema.Input)
-		return brief
-	}
 }
 
 // byContent loads the files whose dialect stands in them.
 func (l *loader) byContent(ctx context.Context, src schema.Source, files []string, tools map[string]domain.Tool) error {
 	defs := make([]Definition, len(files))
 	problems := make([][]schema.Problem, len(files))
-	keep := l.keep()
+	condense := l.condense()
 	err := each(ctx, len(files), func(i int) error {
 		defs[i], problems[i] = compile(src, files[i])
 		for _, c := range defs[i].Cases {
 			offer(c, src, tools)
 		}
-		problems[i] = append(problems[i], l.finish(src, &defs[i], problems[i], keep)...)
+		problems[i] = append(problems[i], l.finish(src, &defs[i], problems[i], condense)...)
 		return nil
 	})
 	l.out.Definitions = append(l.out.Definitions, defs...)
 	l.out.Problems = slices.Concat(append(problems, l.out.Problems)...)
 	return err
-}
-
-// keep puts in the place of every case what becomes of it.
-func (d *Definition) keep(f func(*schema.Case) *schema.Case) {
-	if f == nil {
-		return
-	}
-	for i, c := range d.Cases {
-		kept := f(c)
-		d.Cases[i] = kept
-		for j := range d.IDs {
-			if d.IDs[j].Case == c {
-				d.IDs[j].Case = kept
-			}
-		}
-	}
 }
 
 // compile loads one file that stands for itself.
@@ -376,9 +338,9 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 // identities are the ids that cases bring from where they were exported.
 func identities(cases []*schema.Case) []ID {
 	var ids []ID
-	for _, c := range cases {
+	for i, c := range cases {
 		if c.Labels.ID != "" {
-			ids = append(ids, ID{c.Labels.ID, c.Origin, c})
+			ids = append(ids, ID{c.Labels.ID, c.Origin, i})
 		}
 	}
 	return ids
@@ -408,11 +370,9 @@ func others(defs []Definition) []schema.Problem {
 		return nil
 	}
 	used := map[string]bool{}
-	for _, d := range defs {
-		for _, c := range d.Cases {
-			for _, in := range c.Inputs {
-				used[in.File] = true
-			}
+	for i := range defs {
+		for _, file := range otherInputs(defs[i].condensed()) {
+			used[file] = true
 		}
 	}
 	var found []schema.Problem
@@ -503,32 +463,39 @@ func (l *loader) unique() {
 	keys, ids := map[string]schema.Position{}, map[string]schema.Position{}
 	for i := range l.out.Definitions {
 		d := &l.out.Definitions[i]
-		var dropped []*schema.Case
+		var dropped []int
 		for _, id := range d.IDs {
 			if first, dup := ids[id.Name]; dup {
 				l.problem(id.At, "duplicate-id", fmt.Sprintf("the id %q stands for two tests", id.Name), "the other is in "+first.String())
-				dropped = append(dropped, id.Case)
+				dropped = append(dropped, id.number)
 				continue
 			}
 			ids[id.Name] = id.At
 		}
-		d.drop(func(c *schema.Case) bool {
-			first, dup := keys[c.Key]
+		d.drop(func(number int, key string, at schema.Position) bool {
+			first, dup := keys[key]
 			if dup {
-				l.problem(c.Origin, "duplicate-key", fmt.Sprintf("the case %s is defined twice", c.Key), "the other is in "+first.String())
+				l.problem(at, "duplicate-key", fmt.Sprintf("the case %s is defined twice", key), "the other is in "+first.String())
 				return true
 			}
-			keys[c.Key] = c.Origin
-			return slices.Contains(dropped, c)
+			keys[key] = at
+			return slices.Contains(dropped, number)
 		})
 	}
 }
 
 // drop removes cases with their notes.
-func (d *Definition) drop(unwanted func(*schema.Case) bool) {
+func (d *Definition) drop(unwanted func(number int, key string, at schema.Position) bool) {
+	kept := d.brief[:0]
+	for i, c := range d.brief {
+		if !unwanted(i, c.key, c.at) {
+			kept = append(kept, c)
+		}
+	}
+	d.brief = kept
 	cases, notes := d.Cases[:0], d.notes[:0]
 	for i, c := range d.Cases {
-		if unwanted(c) {
+		if unwanted(i, c.Key, c.Origin) {
 			continue
 		}
 		cases = append(cases, c)

@@ -16,7 +16,7 @@ func TestAScanKeepsLittleOfACase(t *testing.T) {
 	if raced {
 		t.Skip("the race detector takes memory of its own")
 	}
-	const n, most = 4000, 1200
+	const n, most = 4000, 700
 	tests := map[string]string{"test_definitions/d/domain.json": `{"id": "d", "name": "D", "evaluator_id": "keyword", "system_prompt": "Be brief."}`}
 	for i := range n {
 		tests[fmt.Sprintf("test_definitions/d/level_%d/t%d.json", 1+i%10, i)] = fmt.Sprintf(

@@ -2,9 +2,7 @@ package load
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -123,50 +121,26 @@ func (s *Snapshot) askLike(list []Asked) []Asked {
 type needRecord struct{ asked, line, column, cases int }
 
 // needs notes whom the cases of a definition ask.
-func (s *Snapshot) needs(places map[Asked]int, cases []*schema.Case) []needRecord {
+func (s *Snapshot) needs(places map[Asked]int, cases []briefCase) []needRecord {
 	var out []needRecord
-	for _, n := range NeedsOf(cases) {
-		at, known := places[n.Asked]
-		if !known {
-			at = len(s.asked)
-			places[n.Asked] = at
-			s.asked = append(s.asked, n.Asked)
+	for _, c := range cases {
+		if c.skipped {
+			continue
 		}
-		out = append(out, needRecord{at, n.At.Line, n.At.Column, n.Cases})
+		for _, a := range c.asked {
+			at, known := places[a]
+			if !known {
+				at = len(s.asked)
+				places[a] = at
+				s.asked = append(s.asked, a)
+			}
+			i := slices.IndexFunc(out, func(n needRecord) bool { return n.asked == at })
+			if i < 0 {
+				i = len(out)
+				out = append(out, needRecord{at, c.at.Line, c.at.Column, 0})
+			}
+			out[i].cases++
+		}
 	}
 	return out
-}
-
-// briefAsked is what is left of the evaluators of a brief case: whom they ask.
-type briefAsked struct {
-	roles   []schema.Role
-	targets []string
-}
-
-// Kind returns "brief".
-func (briefAsked) Kind() string { return "brief" }
-
-// Version returns 0: a brief case is never judged.
-func (briefAsked) Version() int { return 0 }
-
-// Roles are those of the whole case.
-func (b briefAsked) Roles() []schema.Role { return b.roles }
-
-// Targets are those that its evaluators ask themselves.
-func (b briefAsked) Targets() []string { return b.targets }
-
-// briefly gives the evaluators of a brief case, which those with the same share.
-func briefly(c *schema.Case, shared *sync.Map) []schema.Evaluator {
-	asked := AskedBy(c)
-	var b briefAsked
-	for _, a := range asked {
-		if a.Role != "" {
-			b.roles = append(b.roles, a.Role)
-		} else if a.Target != c.Target {
-			b.targets = append(b.targets, a.Target)
-		}
-	}
-	list, _ := shared.LoadOrStore(fmt.Sprint(b), []schema.Evaluator{{Spec: b}})
-	evaluators, _ := list.([]schema.Evaluator)
-	return evaluators
 }

@@ -27,12 +27,12 @@ func TestPromptvalAmongOthers(t *testing.T) {
 	for _, brief := range []bool{false, true} {
 		s := settings
 		s.Targets = map[string]schema.TargetSettings{"planner": {}}
-		res, err := Load(t.Context(), fsOf(texts), Options{Settings: s, Brief: brief})
+		res, err := Load(t.Context(), fsOf(texts), Options{Settings: s, Brief: brief, Note: noted})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var keys, problems []string
-		for _, c := range res.Cases {
+		for c := range listed(res) {
 			if c.Dialect == schema.DialectPromptval {
 				keys = append(keys, c.Key)
 			}

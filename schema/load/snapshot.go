@@ -81,37 +81,25 @@ func (r *Result) Snapshot() *Snapshot {
 	for _, p := range r.direct {
 		bad[p.File] = bad[p.File] || p.Severity == schema.Error
 	}
-	for _, d := range r.Definitions {
+	s.records = make([]record, 0, len(r.Definitions))
+	for i := range r.Definitions {
+		d := &r.Definitions[i]
 		rec := record{file: d.File, dialect: d.Dialect, other: d.Other, bad: bad[d.File]}
-		for i, c := range d.Cases {
-			one := caseRecord{key: c.Key, skipped: c.Skip != ""}
-			if len(d.notes) > 0 {
-				one.listing, one.note = encodeListing(&c.CaseInfo), d.notes[i]
-			}
-			rec.cases = append(rec.cases, one)
+		cases := d.condensed()
+		if len(cases) > 0 {
+			rec.cases = make([]caseRecord, 0, len(cases))
+		}
+		for _, c := range cases {
+			rec.cases = append(rec.cases, caseRecord{c.key, c.skipped, c.listing, c.note})
 		}
 		for _, id := range d.IDs {
 			rec.ids = append(rec.ids, id.Name)
 		}
-		rec.inputs = s.intern(sets, d.otherInputs())
-		rec.needs = s.needs(asked, d.Cases)
+		rec.inputs = s.intern(sets, otherInputs(cases))
+		rec.needs = s.needs(asked, cases)
 		s.records = append(s.records, rec)
 	}
 	return s.count()
-}
-
-// otherInputs lists the files that the cases were built from besides their
-// own; a file may stand there more than once.
-func (d *Definition) otherInputs() []string {
-	var files []string
-	for _, c := range d.Cases {
-		for _, in := range c.Inputs {
-			if in.File != d.File && in.Role != checksRole { // whose name follows from the file's
-				files = append(files, in.File)
-			}
-		}
-	}
-	return files
 }
 
 // intern gives the number of a set of files. Most cases share theirs.

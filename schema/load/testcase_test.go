@@ -1,6 +1,8 @@
 package load
 
 import (
+	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,18 +21,30 @@ func conversations() map[string]string {
 	return texts
 }
 
+// noted notes nothing of interest, so that a Snapshot lists the cases.
+func noted(*schema.Case) string { return "note" }
+
+// listed gives the cases of a result, by file, as a Snapshot has them.
+func listed(res *Result) iter.Seq[schema.CaseInfo] {
+	return func(yield func(schema.CaseInfo) bool) {
+		more := true
+		res.Snapshot().Cases(func(c Remembered) { more = more && yield(c.Info) })
+	}
+}
+
 // testcases lists the cases of the dialect, and what is wrong beside them.
 func testcases(t *testing.T, texts map[string]string, brief bool) (keys, problems []string) {
 	t.Helper()
-	res, err := Load(t.Context(), fsOf(texts), Options{Settings: settings, Brief: brief})
+	res, err := Load(t.Context(), fsOf(texts), Options{Settings: settings, Brief: brief, Note: noted})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range res.Cases {
+	for c := range listed(res) {
 		if c.Dialect == schema.DialectTestcase {
 			keys = append(keys, strings.TrimSuffix(c.Key+": "+c.Skip, ": "))
 		}
 	}
+	slices.Sort(keys)
 	for _, p := range res.Problems {
 		problems = append(problems, strings.TrimPrefix(p.String(), "test_definitions/refunds/"))
 	}

@@ -1,0 +1,83 @@
+package load
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A briefCase is what a Snapshot takes of a case. A hundred thousand of them fit
+// where the cases do not.
+type briefCase struct {
+	key     string
+	at      schema.Position
+	skipped bool
+	// inputs are the files that the case was built from, except its own and that of
+	// its checks, and asked is whom it asks. Cases with the same share them.
+	inputs []string
+	asked  []Asked
+	// listing and note are those of a caseRecord.
+	listing, note string
+}
+
+// brief returns what a Snapshot takes of a case of a file with its note.
+func brief(file string, c *schema.Case, note string) briefCase {
+	b := briefCase{key: c.Key, at: c.Origin, skipped: c.Skip != "", asked: AskedBy(c), note: note}
+	if note != "" {
+		b.listing = encodeListing(&c.CaseInfo)
+	}
+	for _, in := range c.Inputs {
+		if in.File != file && in.Role != checksRole { // whose name follows from the file's
+			b.inputs = append(b.inputs, in.File)
+		}
+	}
+	return b
+}
+
+// condense returns what puts brief cases in the place of those of a definition;
+// nil where they stay. It may be called for several at the same time.
+func (l *loader) condense() func(*Definition) {
+	if !l.opts.Brief {
+		return nil
+	}
+	var inputs, asked sync.Map // by what is in them
+	return func(d *Definition) {
+		d.brief = d.condensed()
+		for i := range d.brief {
+			c := &d.brief[i]
+			shared, _ := inputs.LoadOrStore(strings.Join(c.inputs, "\x00"), c.inputs)
+			c.inputs, _ = shared.([]string)
+			shared, _ = asked.LoadOrStore(fmt.Sprint(c.asked), c.asked)
+			c.asked, _ = shared.([]Asked)
+		}
+		d.Cases, d.notes = nil, nil
+	}
+}
+
+// condensed are the cases of a definition in brief.
+func (d *Definition) condensed() []briefCase {
+	if len(d.Cases) == 0 {
+		return d.brief
+	}
+	cases := make([]briefCase, len(d.Cases))
+	for i, c := range d.Cases {
+		note := ""
+		if len(d.notes) > 0 {
+			note = d.notes[i]
+		}
+		cases[i] = brief(d.File, c, note)
+	}
+	return cases
+}
+
+// otherInputs lists the files that some cases were built from besides their own;
+// a file may be in the list more than once.
+func otherInputs(cases []briefCase) []string {
+	var files []string
+	for i := range cases {
+		files = append(files, cases[i].inputs...)
+	}
+	return files
+}
