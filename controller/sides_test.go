@@ -65,11 +65,11 @@ func remembered(t *testing.T, was, is controller.State) *controller.Prepared {
 		if err != nil {
 			return nil, err
 		}
-		body, err := s.Encode()
-		if err != nil {
+		var body strings.Builder
+		if err := s.Encode(&body); err != nil {
 			return nil, err
 		}
-		return load.Decode(body)
+		return load.Decode(body.String())
 	}})
 }
 

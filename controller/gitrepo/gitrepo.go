@@ -60,6 +60,10 @@ type Repository struct {
 	entries int
 }
 
+// cached is how many bytes of objects are remembered, for those that others are
+// stored as differences to. Small ones take several times that.
+const cached = 8 * cache.MiByte
+
 // Open finds the repository that dir is in and opens it. It understands linked
 // worktrees, bare repositories, shallow clones and alternates. The error wraps
 // [ErrNoRepository] when dir is in none. The caller closes the repository.
@@ -74,7 +78,7 @@ func Open(dir string) (*Repository, error) {
 	}
 	r := &Repository{root: place.work, gitIn: place.git, dirs: map[plumbing.Hash][]entry{}}
 	layout := dotgit.NewRepositoryFilesystem(bound(place.git), bound(common))
-	r.store = filesystem.NewStorageWithOptions(layout, cache.NewObjectLRUDefault(), filesystem.Options{
+	r.store = filesystem.NewStorageWithOptions(layout, cache.NewObjectLRU(cached), filesystem.Options{
 		// Reopening the pack for every object doubles the time of a full read.
 		KeepDescriptors: true,
 		AlternatesFS:    bound(string(filepath.Separator)),

@@ -5,17 +5,18 @@
 package snapshot
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -168,13 +169,13 @@ func (s Store) describe(settings schema.Settings) (header, error) {
 // read gives the stored snapshot if it was taken by this program under these
 // settings.
 func (s Store) read(want header) (header, *load.Snapshot) {
-	data, err := os.ReadFile(s.Path)
+	text, err := readText(s.Path)
 	if err != nil {
 		return header{}, nil
 	}
-	line, body, _ := bytes.Cut(data, []byte("\n"))
+	line, body, _ := strings.Cut(text, "\n")
 	var had header
-	if json.Unmarshal(line, &had) != nil || had.Program != want.Program || had.Settings != want.Settings {
+	if json.Unmarshal([]byte(line), &had) != nil || had.Program != want.Program || had.Settings != want.Settings {
 		return header{}, nil
 	}
 	snapshot, err := load.Decode(body)
@@ -182,6 +183,21 @@ func (s Store) read(want header) (header, *load.Snapshot) {
 		return header{}, nil
 	}
 	return had, snapshot
+}
+
+// readText reads a file without a second copy of it.
+func readText(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var text strings.Builder
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		text.Grow(int(info.Size()))
+	}
+	_, err = io.Copy(&text, f)
+	return text.String(), err
 }
 
 // move takes a snapshot from one commit to another; nil where that cannot be
@@ -200,10 +216,6 @@ func (s Store) move(ctx context.Context, snapshot *load.Snapshot, from string, t
 
 // write replaces the file as a whole, so that nobody reads half of one.
 func (s Store) write(as header, snapshot *load.Snapshot) {
-	body, err := snapshot.Encode()
-	if err != nil {
-		return
-	}
 	line, err := json.Marshal(as)
 	if err != nil {
 		return
@@ -212,7 +224,9 @@ func (s Store) write(as header, snapshot *load.Snapshot) {
 	if err != nil {
 		return
 	}
-	_, err = f.Write(append(append(line, '\n'), body...))
+	if _, err = f.Write(append(line, '\n')); err == nil {
+		err = snapshot.Encode(f)
+	}
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"hash/crc32"
+	"io"
 	"slices"
 	"strings"
 
@@ -19,11 +20,12 @@ const snapshotMagic = "gavel-snapshot-2\n"
 // errSnapshot says that bytes are no snapshot of this version, or damaged.
 var errSnapshot = errors.New("decode a snapshot: the bytes are none of this version")
 
-// Encode writes the snapshot for [Decode]. 100,000 definitions take some ten
-// megabytes and are read in less time than it takes to look at their files,
-// which a general encoding does not achieve.
-func (s *Snapshot) Encode() ([]byte, error) {
-	var w writer
+// Encode writes the snapshot for [Decode], in pieces. 100,000 definitions take
+// some thirty megabytes and are read in less time than it takes to look at their
+// files, which a general encoding does not achieve. The error is that of out.
+func (s *Snapshot) Encode(out io.Writer) error {
+	w := writer{out: out}
+	w.Bytes = append(w.Bytes, snapshotMagic...)
 	// What is rare and of many forms is JSON: problems and names.
 	type named struct {
 		domain.Name
@@ -42,7 +44,7 @@ func (s *Snapshot) Encode() ([]byte, error) {
 	}
 	rare, err := json.Marshal(rareParts[named]{s.problems, names, others, s.asked})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w.Text(string(rare))
 	w.Number(len(s.inputs))
@@ -52,9 +54,12 @@ func (s *Snapshot) Encode() ([]byte, error) {
 	w.Number(len(s.records))
 	for i := range s.records {
 		w.record(&s.records[i])
+		w.flush(piece)
 	}
-	out := append([]byte(snapshotMagic), w.Bytes...)
-	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out)), nil
+	w.flush(0)
+	w.Bytes = binary.BigEndian.AppendUint32(w.Bytes, w.sum)
+	w.flush(0)
+	return w.err
 }
 
 type rareParts[N any] struct {
@@ -64,7 +69,38 @@ type rareParts[N any] struct {
 	Asked    []Asked
 }
 
-type writer struct{ packed.Writer }
+// piece is how many bytes are written or summed up at a time.
+const piece = 32 << 10
+
+// A writer hands its bytes on from time to time.
+type writer struct {
+	packed.Writer
+	out io.Writer
+	sum uint32 // of what was handed on
+	err error  // the first of out
+}
+
+// flush hands on the bytes where they are more than so many.
+func (w *writer) flush(most int) {
+	if len(w.Bytes) <= most || w.err != nil {
+		return
+	}
+	w.sum = crc32.Update(w.sum, crc32.IEEETable, w.Bytes)
+	_, w.err = w.out.Write(w.Bytes)
+	w.Bytes = w.Bytes[:0]
+}
+
+// checksum is that of a text, which is not copied for it.
+func checksum(text string) uint32 {
+	var sum uint32
+	some := make([]byte, piece)
+	for text != "" {
+		n := copy(some, text)
+		sum = crc32.Update(sum, crc32.IEEETable, some[:n])
+		text = text[n:]
+	}
+	return sum
+}
 
 // The bits of a record or a case.
 const (
@@ -107,15 +143,15 @@ func (w *writer) record(r *record) {
 	}
 }
 
-// Decode reads what Encode wrote. Bytes that are damaged or of another version
-// are an error.
-func Decode(data []byte) (*Snapshot, error) {
-	body := len(data) - 4
-	if body < len(snapshotMagic) || string(data[:len(snapshotMagic)]) != snapshotMagic ||
-		crc32.ChecksumIEEE(data[:body]) != binary.BigEndian.Uint32(data[body:]) {
+// Decode reads what Encode wrote; the Snapshot shares its memory. Text that is
+// damaged or of another version is an error.
+func Decode(text string) (*Snapshot, error) {
+	body := len(text) - 4
+	if body < len(snapshotMagic) || !strings.HasPrefix(text, snapshotMagic) ||
+		checksum(text[:body]) != binary.BigEndian.Uint32([]byte(text[body:])) {
 		return nil, errSnapshot
 	}
-	r := reader{Reader: packed.Reader{Rest: string(data[len(snapshotMagic):body])}}
+	r := reader{Reader: packed.Reader{Rest: text[len(snapshotMagic):body]}}
 	var rare rareParts[struct{ Root, Kind, ID, File string }]
 	if err := json.Unmarshal([]byte(r.Text()), &rare); err != nil {
 		return nil, errSnapshot
