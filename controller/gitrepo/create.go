@@ -1,16 +1,21 @@
 package gitrepo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/go-git/go-billy/v5/memfs"
+	"github.com/go-git/go-billy/v5/util"
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage"
+	"github.com/go-git/go-git/v5/storage/memory"
 )
 
 // A Change is one commit to make.
@@ -25,19 +30,34 @@ type Change struct {
 }
 
 // Create makes a repository in a folder and commits the changes in order, the
-// first on the branch main. The folder is left as the working tree of the last
-// of them. The same changes give the same commits, on every machine and at
-// every time.
+// first on the branch main. The folder becomes the working tree of the last of
+// them. The same changes give the same commits, on every machine and at every
+// time. Nothing is written when a change cannot be committed.
 func Create(ctx context.Context, dir string, changes []Change) error {
-	repo, err := git.PlainInitWithOptions(dir, &git.PlainInitOptions{
-		InitOptions: git.InitOptions{DefaultBranch: plumbing.Main},
-	})
+	// The history is built in memory and written as one pack: a folder with
+	// hundreds of small objects takes longer to write than all the rest.
+	init := git.InitOptions{DefaultBranch: plumbing.Main}
+	draft, err := git.InitWithOptions(memory.NewStorage(), memfs.New(), init)
+	if err != nil {
+		return fmt.Errorf("create a repository for %s: %w", dir, err)
+	}
+	if err := commitAll(ctx, draft, changes); err != nil {
+		return err
+	}
+	repo, err := git.PlainInitWithOptions(dir, &git.PlainInitOptions{InitOptions: init})
 	if err != nil {
 		return fmt.Errorf("create a repository in %s: %w", dir, err)
 	}
+	if err := copyRepository(repo, draft); err != nil {
+		return fmt.Errorf("create a repository in %s: %w", dir, err)
+	}
+	return nil
+}
+
+func commitAll(ctx context.Context, repo *git.Repository, changes []Change) error {
 	tree, err := repo.Worktree()
 	if err != nil {
-		return fmt.Errorf("create a repository in %s: %w", dir, err)
+		return err
 	}
 	for i, c := range changes {
 		if err := ctx.Err(); err != nil {
@@ -48,15 +68,14 @@ func Create(ctx context.Context, dir string, changes []Change) error {
 				return fmt.Errorf("enter branch %s: %w", c.Branch, err)
 			}
 		}
-		if err := commit(tree, dir, c); err != nil {
+		if err := commit(tree, c); err != nil {
 			return fmt.Errorf("commit %q: %w", c.Message, err)
 		}
 	}
 	return nil
 }
 
-// enter puts the working tree to where the branch stands. What this checks out
-// was written by commit a moment ago; nothing else ever comes here.
+// enter checks a branch out, and makes it where it is missing.
 func enter(repo *git.Repository, tree *git.Worktree, branch plumbing.ReferenceName) error {
 	_, err := repo.Reference(branch, false)
 	missing := errors.Is(err, plumbing.ErrReferenceNotFound)
@@ -66,7 +85,7 @@ func enter(repo *git.Repository, tree *git.Worktree, branch plumbing.ReferenceNa
 	return tree.Checkout(&git.CheckoutOptions{Branch: branch, Create: missing})
 }
 
-func commit(tree *git.Worktree, dir string, c Change) error {
+func commit(tree *git.Worktree, c Change) error {
 	// Files go before others come, so that a folder can take the place of a
 	// file of its name.
 	for name, data := range c.Write {
@@ -81,7 +100,7 @@ func commit(tree *git.Worktree, dir string, c Change) error {
 		if data == nil {
 			continue
 		}
-		if err := add(tree, dir, name, data); err != nil {
+		if err := add(tree, name, data); err != nil {
 			return err
 		}
 	}
@@ -90,18 +109,61 @@ func commit(tree *git.Worktree, dir string, c Change) error {
 	return err
 }
 
-func add(tree *git.Worktree, dir, name string, data []byte) error {
-	local, err := filepath.Localize(name)
+func add(tree *git.Worktree, name string, data []byte) error {
+	if _, err := filepath.Localize(name); err != nil {
+		return fmt.Errorf("write %s: it is not a path inside the repository", name)
+	}
+	if err := util.WriteFile(tree.Filesystem, name, data, 0o644); err != nil {
+		return err
+	}
+	// Without a look at all other files, which would be one per file.
+	return tree.AddWithOptions(&git.AddOptions{Path: name, SkipStatus: true})
+}
+
+// copyRepository gives an empty repository the objects and branches of another
+// one, and checks out the branch that the other one has checked out.
+func copyRepository(to, from *git.Repository) error {
+	refs, err := from.References()
 	if err != nil {
-		return fmt.Errorf("write %s: it is no path inside the repository", name)
-	}
-	file := filepath.Join(dir, local)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, data, 0o644); err != nil {
+	if err := refs.ForEach(to.Storer.SetReference); err != nil {
 		return err
 	}
-	_, err = tree.Add(name)
-	return err
+	head, err := from.Head()
+	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return nil // there are no commits
+	}
+	if err != nil {
+		return err
+	}
+	if err := copyObjects(to.Storer, from.Storer); err != nil {
+		return err
+	}
+	tree, err := to.Worktree()
+	if err != nil {
+		return err
+	}
+	return tree.Reset(&git.ResetOptions{Commit: head.Hash(), Mode: git.HardReset})
+}
+
+// copyObjects writes all objects of a store into one pack of another.
+func copyObjects(to, from storage.Storer) error {
+	objects, err := from.IterEncodedObjects(plumbing.AnyObject)
+	if err != nil {
+		return err
+	}
+	var hashes []plumbing.Hash
+	err = objects.ForEach(func(o plumbing.EncodedObject) error {
+		hashes = append(hashes, o.Hash())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var pack bytes.Buffer
+	if _, err := packfile.NewEncoder(&pack, from, false).Encode(hashes, 0); err != nil {
+		return err
+	}
+	return packfile.UpdateObjectStorage(to, &pack)
 }

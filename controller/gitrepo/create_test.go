@@ -119,8 +119,8 @@ func TestCreateRefuses(t *testing.T) {
 		want    string
 	}{
 		{"a repository that is there", t.Context(), func(dir string) error { return Create(t.Context(), dir, nil) }, nil, "create a repository in"},
-		{"a path that leaves it", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"../out": {}}}), `commit "m": write ../out: it is no path inside`},
-		{"an absolute path", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"/out": {}}}), "it is no path inside"},
+		{"a path that leaves it", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"../out": {}}}), `commit "m": write ../out: it is not a path inside`},
+		{"an absolute path", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"/out": {}}}), "it is not a path inside"},
 		{"the removal of nothing", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"x": nil}}), "remove x"},
 		{"a file where a folder is wanted", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{".git/config/x": {}}}), `commit "m"`},
 		{"a run that was cancelled", cancelled, nil, one(Change{Message: "m"}), "context canceled"},
