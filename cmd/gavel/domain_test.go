@@ -2,13 +2,18 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -20,6 +25,41 @@ import (
 // shopFolder makes a repository of the example of the domain dialect, with a
 // pull request checked out that edits, breaks, adds, moves and removes cases.
 func shopFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, shop(t).origin); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// shopImages are a repository of the example and a clone of its main, kept in
+// memory: nearly a hundred tests begin with a copy.
+type shopImages struct{ origin, clone fs.FS }
+
+var (
+	shopOnce sync.Once
+	shopMade shopImages
+)
+
+// shop makes the images when the first test asks for them.
+func shop(t *testing.T) shopImages {
+	t.Helper()
+	shopOnce.Do(func() {
+		origin, clone := makeShop(t), filepath.Join(t.TempDir(), "clone")
+		_, err := git.PlainClone(clone, false, &git.CloneOptions{URL: origin, ReferenceName: plumbing.Main, SingleBranch: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shopMade = shopImages{imageOf(t, origin), imageOf(t, clone)}
+	})
+	if shopMade.clone == nil {
+		t.Fatal("the repository of the example was not made; the first test that asked for it says why")
+	}
+	return shopMade
+}
+
+func makeShop(t *testing.T) string {
 	t.Helper()
 	archive, err := txtar.ParseFile("../../examples/pull_requests/domain.txtar")
 	if err != nil {
@@ -41,6 +81,46 @@ func shopFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// imageOf reads all of a folder.
+func imageOf(t *testing.T, dir string) fs.FS {
+	t.Helper()
+	image := fstest.MapFS{}
+	root := os.DirFS(dir)
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(root, name)
+		image[name] = &fstest.MapFile{Data: data, Mode: 0o644}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+// cloneShop makes a clone of the main of a copy of the repository, in a folder
+// that is not there.
+func cloneShop(t *testing.T, origin, dir string) {
+	t.Helper()
+	if err := os.CopyFS(dir, shop(t).clone); err != nil {
+		t.Fatal(err)
+	}
+	repo, err := git.PlainOpen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := repo.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Remotes[git.DefaultRemoteName].URLs = []string{origin}
+	if err := repo.SetConfig(config); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestDomainExample runs the example of the domain dialect and the pull request

@@ -53,10 +53,7 @@ func newJob(t *testing.T, pull forgetest.Pull, token string) *job {
 		t.Fatal(err)
 	}
 	checkout := filepath.Join(t.TempDir(), "checkout")
-	_, err = git.PlainClone(checkout, false, &git.CloneOptions{URL: origin, ReferenceName: plumbing.Main, SingleBranch: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cloneShop(t, origin, checkout)
 	j := &job{forge: forgetest.New(t), origin: repo, folder: origin, checkout: checkout, base: base.Hash().String(), head: head.Hash().String(), summary: filepath.Join(t.TempDir(), "summary.md"), after: never}
 	pull.Number, pull.HeadSHA, pull.BaseSHA, pull.HeadRef = 1, j.head, base.Hash().String(), "friendlier-support"
 	j.forge.AddPull(pull)
