@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,21 +34,46 @@ type App struct {
 // tokenLife is how long the token of an installation is good.
 const tokenLife = time.Hour
 
-// keyBits is the least that the signature takes: tests make many keys.
+// keyBits is the least that the signature takes.
 const keyBits = 2048
+
+// keys are those of all forges of a process: a key takes longer to make than
+// most of the tests that need one.
+var keys keyring
+
+// A keyring makes each key once.
+type keyring struct {
+	mu   sync.Mutex
+	made []*rsa.PrivateKey
+}
+
+// take returns the i-th key. The keys differ from each other.
+func (k *keyring) take(i int) (*rsa.PrivateKey, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for len(k.made) <= i {
+		key, err := rsa.GenerateKey(rand.Reader, keyBits)
+		if err != nil {
+			return nil, err
+		}
+		k.made = append(k.made, key)
+	}
+	return k.made[i], nil
+}
 
 // AddApp installs an App, or changes what the one with its id may do, and gives
 // the private key in PEM.
 func (f *Forge) AddApp(tb testing.TB, app App) string {
 	tb.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, keyBits)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key, err := keys.take(f.keysTaken)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.apps[app.ID] = app
 	f.keys[app.ID] = &key.PublicKey
+	f.keysTaken++
 	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 }
 

@@ -158,6 +158,7 @@ type Forge struct {
 	suites      []suite
 	apps        map[int64]App
 	keys        map[int64]*rsa.PublicKey
+	keysTaken   int
 	tokens      map[string]minted
 	given       []string // tokens, in the order in which Apps got them
 	talk        int      // changes of comments

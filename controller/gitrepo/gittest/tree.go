@@ -21,7 +21,8 @@ func Run(tb testing.TB, dir string, args ...string) string {
 // feed is Run with something to read for git.
 func feed(tb testing.TB, dir string, in io.Reader, args ...string) string {
 	tb.Helper()
-	cmd := exec.CommandContext(tb.Context(), "git", args...)
+	// A folder of a test is gone before maintenance would pay.
+	cmd := exec.CommandContext(tb.Context(), "git", append([]string{"-c", "maintenance.auto=false"}, args...)...)
 	cmd.Dir, cmd.Stdin = dir, in
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=Gavel", "GIT_AUTHOR_EMAIL=gavel@localhost", "GIT_COMMITTER_NAME=Gavel", "GIT_COMMITTER_EMAIL=gavel@localhost")
