@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema/golden"
@@ -41,8 +41,8 @@ func exampleFiles(t *testing.T, name string) map[string][]byte {
 func example(t *testing.T, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	first := gitrepo.Change{Message: "tests", Write: exampleFiles(t, name), At: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
-	if err := gitrepo.Create(t.Context(), dir, []gitrepo.Change{first}); err != nil {
+	first := history.Change{Message: "tests", Write: exampleFiles(t, name), At: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
+	if err := history.Create(t.Context(), dir, []history.Change{first}); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -20,7 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -83,15 +83,15 @@ func repositoryOf(t *testing.T, name string) string {
 		return files
 	}
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	changes := []gitrepo.Change{{Message: "tests", Write: under(name), At: at}}
+	changes := []history.Change{{Message: "tests", Write: under(name), At: at}}
 	if name == "mixed" {
-		changes = []gitrepo.Change{
+		changes = []history.Change{
 			{Message: "shop assistant with its tests", Write: under("mixed/main"), At: at},
 			{Branch: "friendlier-support", Message: "friendlier support", Write: under("mixed/pull"), At: at.Add(24 * time.Hour)},
 		}
 	}
 	dir := filepath.Join(t.TempDir(), name)
-	if err := gitrepo.Create(t.Context(), dir, changes); err != nil {
+	if err := history.Create(t.Context(), dir, changes); err != nil {
 		t.Fatal(err)
 	}
 	return dir

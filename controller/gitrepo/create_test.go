@@ -1,16 +1,14 @@
 package gitrepo
 
 import (
-	"context"
-	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 )
 
 // contents reads every file of a file system.
@@ -38,9 +36,9 @@ func contents(t *testing.T, fsys fs.FS) map[string]string {
 }
 
 // story goes from main to a branch and back, with every kind of edit.
-func story() []Change {
+func story() []history.Change {
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	return []Change{
+	return []history.Change{
 		{Message: "first", At: start, Write: map[string][]byte{
 			"a.txt": []byte("1"), "b/c.txt": []byte("2"), "gone.txt": []byte("3"), "turns": []byte("into a folder"),
 		}},
@@ -55,7 +53,7 @@ func story() []Change {
 func told(t *testing.T) (string, *Repository) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := Create(t.Context(), dir, story()); err != nil {
+	if err := history.Create(t.Context(), dir, story()); err != nil {
 		t.Fatal(err)
 	}
 	repo, err := Open(dir)
@@ -104,41 +102,5 @@ func TestCreateGivesTheSameCommits(t *testing.T) {
 	head, err := repo.Resolve(t.Context(), "side")
 	if want := "27fef33946d9f0fc5a987ed4a2010fa85b68ad62"; err != nil || head != want {
 		t.Errorf("the branch ends in %s, %v; want %s", head, err, want)
-	}
-}
-
-func TestCreateRefuses(t *testing.T) {
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	one := func(c Change) []Change { return []Change{c} }
-	for _, test := range []struct {
-		name    string
-		ctx     context.Context
-		prepare func(dir string) error
-		changes []Change
-		want    string
-	}{
-		{"a repository that is there", t.Context(), func(dir string) error { return Create(t.Context(), dir, nil) }, nil, "create a repository in"},
-		{"a path that leaves it", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"../out": {}}}), `commit "m": write ../out: it is not a path inside`},
-		{"an absolute path", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"/out": {}}}), "it is not a path inside"},
-		{"the removal of nothing", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"x": nil}}), "remove x"},
-		{"a file where a folder is wanted", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{".git/config/x": {}}}), `commit "m"`},
-		{"a run that was cancelled", cancelled, nil, one(Change{Message: "m"}), "context canceled"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "repository")
-			if test.prepare != nil {
-				if err := test.prepare(dir); err != nil {
-					t.Fatal(err)
-				}
-			}
-			err := Create(test.ctx, dir, test.changes)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want one with %q", err, test.want)
-			}
-			if _, err := os.Stat(filepath.Join(dir, "..", "out")); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a file was written outside of the repository: %v", err)
-			}
-		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters"
 )
@@ -20,12 +20,12 @@ func newTalk(t *testing.T) *desk {
 	t.Helper()
 	const file = "test_definitions/talk/level_1/hello.json"
 	d := newDesk(t,
-		gitrepo.Change{Write: map[string][]byte{
+		history.Change{Write: map[string][]byte{
 			"gavel.yaml":                        []byte("version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n"),
 			"test_definitions/talk/domain.json": []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
 			file:                                []byte(`{"id": "hello", "name": "Hello", "prompt": "hi", "expected": {"keywords": ["hello"]}}`),
 		}},
-		gitrepo.Change{Branch: "topic", Write: map[string][]byte{
+		history.Change{Branch: "topic", Write: map[string][]byte{
 			file: []byte(`{"id": "hello", "name": "Hello", "prompt": "hi there", "expected": {"keywords": ["hello"]}}`),
 		}})
 	d.pull(1)

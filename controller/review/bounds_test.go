@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 )
 
 const small = `{"name": "a", "initial_message": "hello", "expected_outcomes": {"greets": true}}`
@@ -19,8 +20,8 @@ const small = `{"name": "a", "initial_message": "hello", "expected_outcomes": {"
 func TestAbuse26ABombIsReported(t *testing.T) {
 	for _, extension := range []string{".json", ".txt"} {
 		t.Run(extension, func(t *testing.T) {
-			d := newDesk(t, gitrepo.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
-				gitrepo.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
+			d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
+				history.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
 			blob := gittest.Blob(t, d.dir, strings.NewReader("{}"))
 			bomb := gittest.Bomb{Levels: 10, Names: 10, Extension: extension, Blob: blob}.Store(t, d.dir)
 			head := gittest.Graft(t, d.dir, "topic", "040000 tree "+bomb+"\ttest_definitions/bomb")
@@ -61,8 +62,8 @@ func (d *desk) isRefused(words ...string) {
 // TestADeadlineBoundsWhatIsDoneForAHead: one that is still looked at then is
 // reported, and the next one is not held up.
 func TestADeadlineBoundsWhatIsDoneForAHead(t *testing.T) {
-	d := newDesk(t, gitrepo.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
-		gitrepo.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
+	d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
+		history.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
 	d.pull(1)
 	var fetched [][]string
 	d.cfg.Deadline = time.Millisecond
@@ -92,8 +93,8 @@ func TestADeadlineBoundsWhatIsDoneForAHead(t *testing.T) {
 // TestAbuse27APackOutOfBoundsIsReported: what base has may be of any size, and
 // what a head brings may not.
 func TestAbuse27APackOutOfBoundsIsReported(t *testing.T) {
-	d := newDesk(t, gitrepo.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
-		gitrepo.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
+	d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
+		history.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
 	d.pull(1)
 	d.cfg.Fetch = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 		switch {

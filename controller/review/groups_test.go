@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters"
 )
@@ -25,9 +25,9 @@ func groupDesk(t *testing.T, statuses string, n int) *desk {
 		files[folder+"domain.json"] = fmt.Appendf(nil, `{"id": "talk_%d", "name": "Talk", "evaluator_id": "keyword"}`, i+1)
 		files[folder+"level_1/hello.json"] = fmt.Appendf(nil, `{"id": "hello_%d", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["hello"]}}`, i+1)
 	}
-	d := newDesk(t, gitrepo.Change{Write: map[string][]byte{
+	d := newDesk(t, history.Change{Write: map[string][]byte{
 		"gavel.yaml": []byte("version: 1\nstatuses: " + statuses + "\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}]}\n"),
-	}}, gitrepo.Change{Branch: "topic", Write: files})
+	}}, history.Change{Branch: "topic", Write: files})
 	d.pull(1)
 	return d
 }

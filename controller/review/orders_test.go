@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters"
 )
@@ -63,7 +63,7 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 			if test.base != nil {
 				base["gavel.yaml"] = test.base
 			}
-			d := newDesk(t, gitrepo.Change{Write: base}, gitrepo.Change{Branch: "topic", Write: suite})
+			d := newDesk(t, history.Change{Write: base}, history.Change{Branch: "topic", Write: suite})
 			d.pull(1)
 			if got := d.obey(test.approved).Gate; !strings.Contains(got.Reason, test.want) {
 				t.Errorf("gate %+v, want %q", got, test.want)
@@ -116,7 +116,7 @@ func TestAbuse06ProgramsOfTheHead(t *testing.T) {
 		"a fork, another's approval": {pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: another, said: "until somebody with write permission approves"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, gitrepo.Change{Write: base}, gitrepo.Change{Branch: "topic", Write: agent("head")})
+			d := newDesk(t, history.Change{Write: base}, history.Change{Branch: "topic", Write: agent("head")})
 			d.pull(1)
 			test.pull.Number, test.pull.HeadSHA, test.pull.HeadRef, test.pull.BaseSHA = 1, d.head, "topic", d.base
 			d.forge.AddPull(test.pull)

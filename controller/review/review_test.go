@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/review"
@@ -40,13 +41,13 @@ type desk struct {
 
 // newDesk has the given commits, one upon the other, of which the last branch
 // is of every pull request.
-func newDesk(t *testing.T, changes ...gitrepo.Change) *desk {
+func newDesk(t *testing.T, changes ...history.Change) *desk {
 	t.Helper()
 	d := &desk{t: t, forge: forgetest.New(t), dir: t.TempDir()}
 	for i := range changes {
 		changes[i].Message, changes[i].At = fmt.Sprint("change ", i), time.Date(2026, 3, 2, 9+i, 0, 0, 0, time.UTC)
 	}
-	if err := gitrepo.Create(t.Context(), d.dir, changes); err != nil {
+	if err := history.Create(t.Context(), d.dir, changes); err != nil {
 		t.Fatal(err)
 	}
 	book := ledgertest.Open(t, ledger.Config{})
@@ -128,8 +129,8 @@ func (d *desk) review(number int) error {
 func TestOwnOnly(t *testing.T) {
 	for own, want := range map[bool]int{true: 0, false: 1} {
 		t.Run(fmt.Sprint(own), func(t *testing.T) {
-			d := newDesk(t, gitrepo.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
-				gitrepo.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
+			d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
+				history.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
 			d.cfg.OwnOnly = own
 			d.pull(1)
 			d.pull(2)
@@ -159,8 +160,8 @@ func TestOwnOnly(t *testing.T) {
 // TestAnOutboxOverARename is the repository's, whatever that is called now, and
 // no other's that takes its name.
 func TestAnOutboxOverARename(t *testing.T) {
-	d := newDesk(t, gitrepo.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
-		gitrepo.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
+	d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
+		history.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
 	d.cfg.Known = "octo/demo"
 	d.pull(1)
 	d.forge.Inject(forgetest.Fault{Method: "POST", Path: "/issues/1/comments", Status: 500, Times: -1})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -34,7 +35,7 @@ func files(prompt string) map[string][]byte {
 // TestNeeded has a branch besides main, on which a pull request was judged.
 func TestNeeded(t *testing.T) {
 	dir := t.TempDir()
-	err := gitrepo.Create(t.Context(), dir, []gitrepo.Change{
+	err := history.Create(t.Context(), dir, []history.Change{
 		{Branch: "main", Message: "main", Write: files("hello")},
 		{Branch: "feature", Message: "feature", Write: files("hello you")},
 		{Branch: "main", Message: "again", Write: files("hello there")},

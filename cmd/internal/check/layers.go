@@ -31,6 +31,7 @@ var rooms = []room{
 	{dir: "controller/config", sees: []string{"schema"}, reason: "settings are values; they open nothing"},
 	{dir: "controller/choice", sees: []string{"schema"}, reason: "which cases are asked for follows from what they are called"},
 	{dir: "controller/requirement", sees: []string{"schema", "controller/config"}, reason: "what is missing follows from settings and needs; it opens no target"},
+	{dir: "controller/gitrepo/history", reason: "it makes repositories and reads none"},
 	{dir: "controller/gitrepo", sees: []string{"schema"}, reason: "it reads git and knows nothing of cases"},
 	{dir: "controller/source", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo"}, reason: "it reads what a target is built from, and runs nothing"},
 	{dir: "controller/snapshot", sees: []string{"schema", "controller/gitrepo"}, reason: "it remembers what files say, and knows no verdict"},

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/examples"
 	"github.com/gavel-evals/gavel/reporters"
 )
@@ -37,7 +37,7 @@ func Create(ctx context.Context, dir string) error {
 	}
 	base[".gitignore"] = []byte(controller.OwnFolder + "/\n")
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	return gitrepo.Create(ctx, dir, []gitrepo.Change{
+	return history.Create(ctx, dir, []history.Change{
 		{Message: "shop assistant with its tests", Write: base, At: start},
 		{Branch: Branch, Message: "friendlier support", Write: change, At: start.Add(24 * time.Hour)},
 	})

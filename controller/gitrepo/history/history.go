@@ -1,4 +1,6 @@
-package gitrepo
+// Package history makes repositories whose commits are given as data: those of
+// the demo and of tests. Most callers want [Create].
+package history
 
 import (
 	"bytes"
