@@ -107,11 +107,11 @@ var libraries = []confined{
 	{"database/sql", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"github.com/fsnotify", []string{"controller/watch"}, "its events are hints, and only there are they taken for no more"},
 	{"charm.land", []string{"reporters/screen"}, "one room takes the terminal over and gives it back"},
-	{"github.com/landlock-lsm/go-landlock", []string{"controller/evaluate/sandbox"}, "a process that restricts itself does so for good, and so only in a child"},
+	{"github.com/landlock-lsm/go-landlock", []string{"schema/confine", "controller/evaluate/sandbox"}, "a process that restricts itself does so for good, and so only in a child"},
 	{"github.com/prometheus", []string{"controller/serve/metrics"}, "what is counted, and under which names, is one list"},
 	{"github.com/rs/zerolog", []string{"cmd"}, "what is logged passes one place that takes secrets out"},
 	{"github.com/spf13", []string{"cmd"}, "flags are read in one place"},
-	{"os/exec", []string{"schema/cuefile", "controller/target", "controller/evaluate", "controller/serve/trial", "controller/gitrepo/gittest", "cmd"}, "every program that is started needs a limit and a trust decision"},
+	{"os/exec", []string{"schema/cuefile", "schema/confine/confinetest", "controller/target", "controller/evaluate", "controller/serve/trial", "controller/gitrepo/gittest", "cmd"}, "every program that is started needs a limit and a trust decision"},
 }
 
 // checkLayers finds the imports that go against the rooms. Tests may import

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 const attackArg = "sandbox-attack"
@@ -95,7 +97,7 @@ func attacks() map[string]func(weapon) error {
 		},
 		"memory file": func(weapon) error {
 			name := []byte("x\x00")
-			fd, _, errno := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name[0])), 0, 0)
+			fd, _, errno := syscall.Syscall(unix.SYS_MEMFD_CREATE, uintptr(unsafe.Pointer(&name[0])), 0, 0)
 			if errno != 0 {
 				return errno
 			}
@@ -158,7 +160,7 @@ func serveAttack() bool {
 		if clone == 0 {
 			os.Exit(0) // either of the two
 		}
-		_, _, clone3 := syscall.Syscall(sysClone3, 0, 0, 0)
+		_, _, clone3 := syscall.Syscall(unix.SYS_CLONE3, 0, 0, 0)
 		fmt.Println(unshare == syscall.EPERM, clone == syscall.EPERM, clone3 == syscall.ENOSYS, exec.Command("/bin/true").Run())
 	case "trace who waits":
 		const seize = 0x4206

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"github.com/gavel-evals/gavel/schema/confine"
 )
 
 const canaryArg = "sandbox-canary"
@@ -56,7 +58,7 @@ func probe(ctx context.Context, policy Policy) (means, []string) {
 	if why := alone(); why != "" {
 		return means{}, []string{why}
 	}
-	m := means{Namespaces: true, Landlock: version, Filter: canFilter()}
+	m := means{Namespaces: true, Landlock: version, Filter: confine.CanFilter()}
 	open, err := tryOut(ctx, m, policy)
 	if err != nil && ctx.Err() == nil {
 		refused := err

@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"github.com/gavel-evals/gavel/schema/confine"
 )
 
 // What package syscall does not have: of prctl(2), capabilities(7),
@@ -17,13 +19,11 @@ import (
 // calls are the same on every architecture.
 const (
 	prSetKeepcaps       = 8
-	prSetSeccomp        = 22
 	prSetChildSubreaper = 36
 	prSetNoNewPrivs     = 38
 	prCapAmbient        = 47
 	capAmbientRaise     = 2
 	capAmbientClearAll  = 4
-	seccompFilter       = 2
 
 	capDacReadSearch = 2
 	capSetgid        = 6
@@ -75,9 +75,17 @@ func (s *spec) restrict() error {
 		}
 	}
 	if s.Means.Filter {
-		return s.filter()
+		return s.profile().FilterThread()
 	}
 	return nil
+}
+
+// profile says what the kernel refuses the program.
+func (s *spec) profile() confine.Profile {
+	if s.Network {
+		return confine.Client
+	}
+	return confine.Program
 }
 
 // giveUp leaves the calling thread without capabilities, and without the means
@@ -136,39 +144,10 @@ const (
 	rightsOfNobody = landlock.AccessFSMakeChar | landlock.AccessFSMakeBlock | landlock.AccessFSIoctlDev | landlock.AccessFSResolveUnix
 )
 
-// handled lists what a version of Landlock can restrict.
-func handled(abi int, network bool) *landlock.RulesetAttr {
-	attr := &landlock.RulesetAttr{HandledAccessFS: landlock.AccessFSRefer - 1}
-	for version, right := range map[int]uint64{
-		2: landlock.AccessFSRefer, 3: landlock.AccessFSTruncate, 5: landlock.AccessFSIoctlDev, 9: landlock.AccessFSResolveUnix,
-	} {
-		if abi >= version {
-			attr.HandledAccessFS |= right
-		}
-	}
-	if abi >= 6 {
-		attr.Scoped = landlock.ScopeSignal
-	}
-	if network {
-		attr.HandledAccessFS &^= landlock.AccessFSResolveUnix
-		return attr
-	}
-	if abi >= 4 {
-		attr.HandledAccessNet = landlock.AccessNetBindTCP | landlock.AccessNetConnectTCP
-	}
-	if abi >= 6 {
-		attr.Scoped |= landlock.ScopeAbstractUnixSocket
-	}
-	if abi >= 10 {
-		attr.HandledAccessNet |= landlock.AccessNetBindUDP | landlock.AccessNetConnectSendUDP
-	}
-	return attr
-}
-
 // restrictFiles leaves the readable folders to be read, scratch to be written,
 // and no other file, no socket and no process outside.
 func (s *spec) restrictFiles() error {
-	attr := handled(s.Means.Landlock, s.Network)
+	attr := s.profile().Ruleset(s.Means.Landlock)
 	rules, err := landlock.LandlockCreateRuleset(attr, 0)
 	if err != nil {
 		return fmt.Errorf("restrict files: %w", err)

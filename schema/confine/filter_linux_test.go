@@ -1,11 +1,14 @@
 //go:build amd64 || arm64
 
-package sandbox
+package confine
 
 import (
 	"fmt"
+	"os"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // ask has a filter look at a call, and gives its answer.
@@ -59,12 +62,12 @@ func TestFilter(t *testing.T) {
 		"msgget":                 {syscall.SYS_MSGGET, nil, denied, ""},
 		"semget":                 {syscall.SYS_SEMGET, nil, denied, ""},
 		"shmget":                 {syscall.SYS_SHMGET, nil, denied, ""},
-		"bpf":                    {sysBPF, nil, denied, ""},
+		"bpf":                    {unix.SYS_BPF, nil, denied, ""},
 		"perf_event_open":        {syscall.SYS_PERF_EVENT_OPEN, nil, denied, ""},
 		"unshare":                {syscall.SYS_UNSHARE, []uint64{syscall.CLONE_NEWUSER}, denied, ""},
-		"setns":                  {sysSetns, nil, denied, ""},
-		"io_uring_setup":         {sysIOUringSetup, nil, denied, ""},
-		"clone3":                 {sysClone3, nil, missing, ""},
+		"setns":                  {unix.SYS_SETNS, nil, denied, ""},
+		"io_uring_setup":         {unix.SYS_IO_URING_SETUP, nil, denied, ""},
+		"clone3":                 {unix.SYS_CLONE3, nil, missing, ""},
 		"a thread":               {syscall.SYS_CLONE, []uint64{thread}, "allowed", ""},
 		"a fork":                 {syscall.SYS_CLONE, []uint64{fork}, "allowed", ""},
 		"a user namespace":       {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWUSER}, denied, ""},
@@ -81,13 +84,13 @@ func TestFilter(t *testing.T) {
 		"read":                   {syscall.SYS_READ, []uint64{syscall.CLONE_NEWUSER}, "allowed", ""},
 		"numbers of another ABI": {0x40000000 | syscall.SYS_READ, nil, denied, ""},
 	} {
-		for _, network := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, " ", network), func(t *testing.T) {
+		for _, profile := range []Profile{Program, Client} {
+			t.Run(fmt.Sprint(name, " ", profile), func(t *testing.T) {
 				want := tt.want
-				if network && tt.open != "" {
+				if profile == Client && tt.open != "" {
 					want = tt.open
 				}
-				program := filterProgram(refused(network), network)
+				program := profile.filter()
 				if got := ask(t, program, filterArch, tt.number, tt.args...); got != want {
 					t.Errorf("%s, want %s", got, want)
 				}
@@ -96,5 +99,57 @@ func TestFilter(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestFilterOfComputation asks the filter of a process that computes.
+func TestFilterOfComputation(t *testing.T) {
+	const thread, fork = 0x3d0f00, 0x1200011 // what pthread_create and fork call clone with
+	denied, missing := syscall.EPERM.Error(), syscall.ENOSYS.Error()
+	self := uint64(os.Getpid())
+	program := computation.filter()
+	for name, tt := range map[string]struct {
+		number uint32
+		args   []uint64
+		want   string
+	}{
+		"read":                        {unix.SYS_READ, nil, "allowed"},
+		"memory":                      {unix.SYS_MMAP, nil, "allowed"},
+		"the end":                     {unix.SYS_EXIT_GROUP, nil, "allowed"},
+		"a thread":                    {unix.SYS_CLONE, []uint64{thread}, "allowed"},
+		"a fork":                      {unix.SYS_CLONE, []uint64{fork}, denied},
+		"a thread in a namespace":     {unix.SYS_CLONE, []uint64{thread | unix.CLONE_NEWUSER}, denied},
+		"clone3":                      {unix.SYS_CLONE3, nil, missing},
+		"openat":                      {unix.SYS_OPENAT, nil, denied},
+		"openat2":                     {unix.SYS_OPENAT2, nil, missing},
+		"statx":                       {unix.SYS_STATX, nil, denied},
+		"fchmodat":                    {unix.SYS_FCHMODAT, nil, denied},
+		"fchownat":                    {unix.SYS_FCHOWNAT, nil, denied},
+		"execve":                      {unix.SYS_EXECVE, nil, denied},
+		"execveat":                    {unix.SYS_EXECVEAT, nil, denied},
+		"ptrace":                      {unix.SYS_PTRACE, nil, denied},
+		"process_vm_readv":            {unix.SYS_PROCESS_VM_READV, nil, denied},
+		"socket":                      {unix.SYS_SOCKET, []uint64{unix.AF_UNIX, unix.SOCK_STREAM}, denied},
+		"a pair of streams":           {unix.SYS_SOCKETPAIR, []uint64{unix.AF_UNIX, unix.SOCK_STREAM}, denied},
+		"unshare":                     {unix.SYS_UNSHARE, nil, denied},
+		"msgget":                      {unix.SYS_MSGGET, nil, denied},
+		"bpf":                         {unix.SYS_BPF, nil, denied},
+		"io_uring_setup":              {unix.SYS_IO_URING_SETUP, nil, missing},
+		"a signal to its own thread":  {unix.SYS_TGKILL, []uint64{self, self}, "allowed"},
+		"a signal to another process": {unix.SYS_TGKILL, []uint64{self + 1, self + 1}, denied},
+		"kill":                        {unix.SYS_KILL, []uint64{self}, denied},
+		"its own limits":              {unix.SYS_PRLIMIT64, []uint64{0}, "allowed"},
+		"the limits of another":       {unix.SYS_PRLIMIT64, []uint64{1}, denied},
+		"a call of the future":        {4000, nil, missing},
+		"numbers of another ABI":      {0x40000000 | unix.SYS_READ, nil, denied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := ask(t, program, filterArch, tt.number, tt.args...); got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+			if got := ask(t, program, filterArch+1, tt.number, tt.args...); got != denied {
+				t.Errorf("of another architecture it is %s", got)
+			}
+		})
 	}
 }

@@ -1,0 +1,145 @@
+//go:build amd64 || arm64
+
+package confine
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a filter answers, from linux/seccomp.h.
+const (
+	filterAllow = unix.SECCOMP_RET_ALLOW
+	filterError = unix.SECCOMP_RET_ERRNO
+)
+
+// Where the filter finds what it looks at, from struct seccomp_data: number,
+// architecture, instruction pointer, arguments.
+const (
+	atNumber = 0
+	atArch   = 4
+	atFirst  = 16     // the low half of the first argument
+	atSecond = 16 + 8 // the low half of the second argument
+)
+
+// newNamespaces are the flags of clone(2) that make namespaces: in one of its own
+// a program has every capability.
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWCGROUP
+
+// The instructions that filters are made of.
+const (
+	load  = syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS
+	equal = syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K
+	least = syscall.BPF_JMP | syscall.BPF_JGE | syscall.BPF_K
+	and   = syscall.BPF_ALU | syscall.BPF_AND | syscall.BPF_K
+	set   = syscall.BPF_JMP | syscall.BPF_JSET | syscall.BPF_K
+	reply = syscall.BPF_RET | syscall.BPF_K
+)
+
+var (
+	allow  = syscall.SockFilter{Code: reply, K: filterAllow}
+	refuse = syscall.SockFilter{Code: reply, K: filterError | uint32(syscall.EPERM)}
+	// Callers that hear that there is no such call make an older one.
+	unknown = syscall.SockFilter{Code: reply, K: filterError | uint32(syscall.ENOSYS)}
+)
+
+// CanFilter reports whether the kernel takes filters: it looks at the filter
+// before it finds that there is none.
+func CanFilter() bool {
+	_, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, 0)
+	return errno == syscall.EFAULT
+}
+
+// FilterThread has the kernel refuse system calls to the calling thread, and to
+// what it starts. The thread needs to have given up new privileges.
+func (p Profile) FilterThread() error { return install(p.filter(), 0) }
+
+// filterProcess has the kernel refuse all threads what computing does not need.
+// It has them give up new privileges if the calling thread did.
+func filterProcess() error { return install(computation.filter(), unix.SECCOMP_FILTER_FLAG_TSYNC) }
+
+func install(filter []syscall.SockFilter, flags uintptr) error {
+	arg := syscall.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	thread, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&arg)))
+	runtime.KeepAlive(filter)
+	switch {
+	case errno != 0:
+		return fmt.Errorf("filter system calls: %w", errno)
+	case thread != 0:
+		return fmt.Errorf("filter system calls: thread %d has another filter", thread)
+	}
+	return nil
+}
+
+// filter compiles what a profile is refused. Calls of another architecture,
+// which have other numbers, are refused too.
+func (p Profile) filter() []syscall.SockFilter {
+	// x32 numbers its calls from here on, under amd64's name.
+	const otherNumbers = 0x40000000
+	program := []syscall.SockFilter{
+		{Code: load, K: atArch},
+		{Code: equal, K: filterArch, Jt: 1},
+		refuse,
+		{Code: load, K: atNumber},
+		{Code: least, K: otherNumbers, Jf: 1},
+		refuse,
+	}
+	if p == computation {
+		return append(program, computing(uint32(os.Getpid()))...)
+	}
+	return append(program, p.running()...)
+}
+
+// refused lists the system calls that a program does not get. They are those
+// that the rest of the sandbox does not see.
+func (p Profile) refused() []uint32 {
+	calls := []uint32{
+		// It does what other calls do, past any filter.
+		unix.SYS_IO_URING_SETUP,
+		// Keys of the user are in none of the namespaces.
+		unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+		// Memory that is counted for no process.
+		unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET,
+		// Programs in the kernel, and views of what others do.
+		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
+		// Namespaces of its own, or those of others.
+		unix.SYS_UNSHARE, unix.SYS_SETNS,
+	}
+	if p == Client {
+		return calls
+	}
+	// A socket with a path is reached from every network namespace.
+	return append(calls, unix.SYS_SOCKET, unix.SYS_CONNECT, unix.SYS_BIND)
+}
+
+// running compiles the calls that are refused to a program.
+func (p Profile) running() (program []syscall.SockFilter) {
+	for _, call := range p.refused() {
+		program = append(program, syscall.SockFilter{Code: equal, K: call, Jf: 1}, refuse)
+	}
+	program = append(program,
+		// No filter sees the flags of this one.
+		syscall.SockFilter{Code: equal, K: unix.SYS_CLONE3, Jf: 1}, unknown,
+		syscall.SockFilter{Code: equal, K: unix.SYS_CLONE, Jf: 4},
+		syscall.SockFilter{Code: load, K: atFirst},
+		syscall.SockFilter{Code: set, K: newNamespaces, Jf: 1},
+		refuse, allow)
+	if p == Client {
+		return append(program, allow)
+	}
+	// Pairs of sockets connect a process with what it starts. Those of
+	// datagrams could send to any address.
+	return append(program,
+		syscall.SockFilter{Code: equal, K: unix.SYS_SOCKETPAIR, Jt: 1}, allow,
+		syscall.SockFilter{Code: load, K: atSecond},
+		syscall.SockFilter{Code: and, K: 0xf},
+		syscall.SockFilter{Code: equal, K: unix.SOCK_STREAM, Jt: 2},
+		syscall.SockFilter{Code: equal, K: unix.SOCK_SEQPACKET, Jt: 1},
+		refuse, allow)
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package confine
+
+import "errors"
+
+// Process refuses nothing here, and gives [errors.ErrUnsupported].
+func Process() error { return errors.ErrUnsupported }
