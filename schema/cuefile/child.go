@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"github.com/gavel-evals/gavel/schema/confine"
 )
 
 // ServeChild evaluates files until there are no more if this process was
@@ -37,12 +39,14 @@ func restrict() {
 	// not count; it stops nothing by itself.
 	debug.SetMemoryLimit(MaxMemory * 3 / 4)
 	debug.SetMaxStack(64 << 20)
-	if restrictSystem() != nil {
-		// Without the system's limits, as on other systems than Linux, those
-		// that this process sets itself remain.
-		return
-	}
+	// Without the system's means, as on other systems than Linux, the limits that
+	// this process sets itself remain.
+	_ = boundMemory()
+	_ = confineProcess()
 }
+
+// confineProcess is a variable for tests, which try what it leaves.
+var confineProcess = confine.Process
 
 // A request is a file to evaluate, or one about constraints.
 type request struct {
@@ -96,7 +100,7 @@ func serve(in io.Reader, out io.Writer) {
 }
 
 // watchMemory ends the process when it takes too much. A single allocation may
-// be over before it looks; restrictSystem bounds those.
+// be over before it looks; boundMemory bounds those.
 func watchMemory() {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for range time.Tick(5 * time.Millisecond) {

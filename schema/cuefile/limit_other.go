@@ -4,5 +4,5 @@ package cuefile
 
 import "errors"
 
-// restrictSystem does nothing here: the process watches itself.
-func restrictSystem() error { return errors.ErrUnsupported }
+// boundMemory does nothing here: the process watches itself.
+func boundMemory() error { return errors.ErrUnsupported }

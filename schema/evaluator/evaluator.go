@@ -87,8 +87,9 @@ func (s SQLExecutor) NeedsDatabase() bool {
 // Kind returns "sql_executor".
 func (SQLExecutor) Kind() string { return "sql_executor" }
 
-// Version is the version of the checks and of the extraction prompt.
-func (SQLExecutor) Version() int { return 1 }
+// Version is the version of the checks, of the extraction prompt, and of how a
+// statement is run. Since 2, local time is UTC on every machine.
+func (SQLExecutor) Version() int { return 2 }
 
 // Roles returns the extractor.
 func (SQLExecutor) Roles() []schema.Role { return []schema.Role{schema.Extractor} }

@@ -18,6 +18,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/confine"
 )
 
 // ServeChild answers one query on standard input if this process was started
@@ -26,6 +27,8 @@ func ServeChild() bool {
 	if os.Getenv(childEnv) == "" || len(os.Args) != 2 || os.Args[1] != childArg {
 		return false
 	}
+	// What the kernel cannot refuse here, SQLite refuses by itself.
+	_ = confineProcess()
 	// The parent kills a child that stays; this one also ends when the parent
 	// was killed.
 	time.AfterFunc(startTime+buildTime+queryTime, func() { os.Exit(3) })
@@ -47,6 +50,9 @@ func ServeChild() bool {
 	}
 	return true
 }
+
+// confineProcess is a variable for tests, which try what it leaves.
+var confineProcess = confine.Process
 
 // boundMemory makes SQLite count its memory, which this build of it otherwise
 // does not, so that hard_heap_limit holds. It can be done only once a process

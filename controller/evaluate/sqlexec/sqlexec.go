@@ -10,8 +10,9 @@
 // process and would fall on the ledger too, while one statement under all
 // other limits sorted a gigabyte within a second when it was tried. A .sqlite file
 // is moreover untrusted input to translated C code, whose faults end the child
-// alone. The child keeps the database in memory, opens no file, gets an empty
-// environment, and is killed when its time is over.
+// alone. The child keeps the database in memory, gets an empty environment, and is
+// killed when its time is over. The kernel refuses it everything but to compute
+// (package confine).
 package sqlexec
 
 import (
@@ -133,8 +134,9 @@ func runChild(ctx context.Context, input []byte) (response, error) {
 	defer cancel()
 	var stdout, stderr limitedBuffer
 	cmd := exec.CommandContext(ctx, program, childArg)
-	// Built with -race, a program would wait for a second at its end.
-	cmd.Env = []string{childEnv + "=1", "GORACE=atexit_sleep_ms=0"}
+	// Built with -race, a program would wait for a second at its end. A confined
+	// child knows no zone, and others are to find the same rows.
+	cmd.Env = []string{childEnv + "=1", "TZ=UTC", "GORACE=atexit_sleep_ms=0"}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
 	cmd.WaitDelay = time.Second
 	runErr := cmd.Run()

@@ -44,6 +44,7 @@ func TestQueryReads(t *testing.T) {
 		{"trailing semicolon and comment", "SELECT 1 AS one; -- done", sqlexec.Result{Columns: []string{"one"}, Rows: 1}},
 		{"no row", "SELECT id FROM products WHERE price > 100", sqlexec.Result{Columns: []string{"id"}}},
 		{"view", "SELECT * FROM cheap", sqlexec.Result{Columns: []string{"name"}, Rows: 2}},
+		{"local time is UTC on every machine", "SELECT 1 AS noon WHERE datetime('2026-07-01 12:00', 'localtime') = '2026-07-01 12:00:00'", sqlexec.Result{Columns: []string{"noon"}, Rows: 1}},
 		{"functions", "SELECT count(*) n, max(upper(name)) m FROM products", sqlexec.Result{Columns: []string{"n", "m"}, Rows: 1}},
 		{"finite recursion", "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n WHERE x<50) SELECT x FROM n", sqlexec.Result{Columns: []string{"x"}, Rows: 50}},
 		{"row cap", "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT x FROM n", sqlexec.Result{Columns: []string{"x"}, Rows: sqlexec.MaxRows, More: true}},
