@@ -20,7 +20,7 @@ type expressed struct {
 	names map[string]any
 }
 
-// evaluate gives the value of a text with expressions, or of a bare one.
+// evaluate returns the value of a text with expressions, or of a bare one.
 func evaluate(t *testing.T, text string, names map[string]any) string {
 	t.Helper()
 	one := func(source string) string {

@@ -181,7 +181,7 @@ func (a *app) rootCommand() *cobra.Command {
 //go:embed help
 var help embed.FS
 
-// describe gives a command and those below it the text of its file, which has
+// describe returns a command and those below it the text of its file, which has
 // the command's name.
 func describe(cmd *cobra.Command, name string) {
 	if text, err := help.ReadFile("help/" + name + ".txt"); err == nil {

@@ -32,7 +32,7 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// await gives the first line with some words, and fails on a secret.
+// await returns the first line with some words, and fails on a secret.
 func (l lines) await(t *testing.T, words string) string {
 	t.Helper()
 	for {

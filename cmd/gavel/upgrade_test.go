@@ -33,7 +33,7 @@ import (
 // or "evaluator", a glob of the keys that are judged again for it, and why.
 var raised = []struct{ part, keys, why string }{}
 
-// raisedFor gives the index in raised of what a case is judged again for, -1
+// raisedFor returns the index in raised of what a case is judged again for, -1
 // where nothing there says so.
 func raisedFor(key string, reason plan.Reason) int {
 	return slices.IndexFunc(raised, func(r struct{ part, keys, why string }) bool {

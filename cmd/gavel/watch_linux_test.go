@@ -28,7 +28,7 @@ type pty struct {
 	out bytes.Buffer // what was written to it; guarded by mu
 }
 
-// newPTY gives a terminal of 80 by 24.
+// newPTY returns a terminal of 80 by 24.
 func newPTY(t *testing.T) *pty {
 	t.Helper()
 	hold, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)

@@ -54,7 +54,7 @@ func (f Filter) Choose() *Choice {
 	return c
 }
 
-// Func gives the filter as a function, nil when everything is admitted.
+// Func returns the filter as a function, nil when everything is admitted.
 func (c *Choice) Func() func(*schema.CaseInfo) bool {
 	if len(c.keys)+len(slices.Concat(c.wanted[:]...)) == 0 {
 		return nil

@@ -57,7 +57,7 @@ func KeysOf(ctx context.Context, client *forge.Client, e forge.Event, run string
 	return k, nil
 }
 
-// Env gives the keys as a job's steps hand values on, a line each.
+// Env returns the keys as a job's steps hand values on, a line each.
 func (k Keys) Env() string {
 	return fmt.Sprintf("base=%s\nown=%s\nsave=%s\nfolder=%s\n", k.Base, k.Own, k.Save, k.Folder)
 }

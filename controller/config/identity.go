@@ -68,7 +68,7 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 	return list
 }
 
-// hide gives what may be known of the value of an environment variable. One
+// hide returns what may be known of the value of an environment variable. One
 // that is not set differs from every one that is.
 func hide(name string, lookup func(string) (string, bool), salt []byte) string {
 	value, ok := "", false
@@ -84,7 +84,7 @@ func hide(name string, lookup func(string) (string, bool), salt []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// encode gives canonical JSON.
+// encode returns canonical JSON.
 func encode(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

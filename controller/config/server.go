@@ -351,7 +351,7 @@ func (k *serverChecker) cloned(address string, where ...any) {
 	}
 }
 
-// Within gives the stricter of limits and of an equal share of those that
+// Within returns the stricter of limits and of an equal share of those that
 // several have together.
 func (l Limits) Within(all Limits, shares int) Limits {
 	out := Limits{Calls: share(l.Calls, all.Calls, shares), Tokens: share(l.Tokens, all.Tokens, shares), USD: l.USD}

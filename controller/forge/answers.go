@@ -80,7 +80,7 @@ func (t *transport) conditional(req *http.Request, body []byte, token Token) (*h
 	}
 	switch {
 	case ok && resp.StatusCode == http.StatusNotModified:
-		// What the forge says of its limits is news, whatever the body is.
+		// The limits that the forge reports are current, whatever the body is.
 		for name, values := range known.header {
 			if _, news := resp.Header[name]; !news {
 				resp.Header[name] = values

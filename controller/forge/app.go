@@ -23,14 +23,14 @@ import (
 // is needed, and the next before that one ends.
 type AppConfig struct {
 	ID int64
-	// Key gives the private key in PEM. It is read anew for each token, so that
+	// Key returns the private key in PEM. It is called for each token, so that
 	// a key can be replaced.
 	Key func() (Token, error)
 	// Installation is the id of the one whose repositories are spoken about.
 	// Defaults to asking for each repository.
 	Installation int64
-	// Learned is told of every token, so that logs can be kept clean of it.
-	// Defaults to nobody.
+	// Learned is called with every token, so that logs can be kept clean of it.
+	// Defaults to nothing.
 	Learned func(Token)
 }
 
@@ -117,7 +117,7 @@ func (a *app) held(repo Repo) (passkey, bool) {
 
 func (a *app) remains(pass passkey) time.Duration { return pass.until.Sub(a.now()) }
 
-// now is the forge's time, as far as it told.
+// now returns the forge's time, as far as it is known.
 func (a *app) now() time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,7 +136,7 @@ func (a *app) ask(ctx context.Context, repo Repo) (Token, error) {
 	}
 	err = a.call(ctx, http.MethodPost, fmt.Sprintf("app/installations/%d/access_tokens", id), &wire)
 	if denied, ok := errors.AsType[*DeniedError](err); ok && denied.Status == http.StatusNotFound && a.cfg.Installation == 0 {
-		a.forget(id) // it was removed, and may have been made anew
+		a.forget(id) // it was removed, and may have been created again
 	}
 	if err != nil {
 		return "", err
@@ -189,7 +189,7 @@ func (a *app) installation(ctx context.Context, repo Repo) (int64, error) {
 }
 
 // wireInstallation is an App in a repository: what it may do there, and what it
-// is told of.
+// receives.
 type wireInstallation struct {
 	ID          int64             `json:"id"`
 	Permissions map[string]string `json:"permissions"`
@@ -227,7 +227,7 @@ func (a *app) name(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if !namePattern.MatchString(wire.Slug) {
-		return "", fmt.Errorf("read the App %d: %.80q is no name of one", a.cfg.ID, wire.Slug)
+		return "", fmt.Errorf("read the App %d: %.80q is not the name of an App", a.cfg.ID, wire.Slug)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -235,8 +235,8 @@ func (a *app) name(ctx context.Context) (string, error) {
 	return a.login, nil
 }
 
-// call speaks as the App itself. What says that its clock is wrong is said
-// again with the forge's time.
+// call sends a request as the App itself. If the forge answers that the clock is
+// wrong, it repeats the request with the forge's time.
 func (a *app) call(ctx context.Context, method, path string, into any) error {
 	op := fmt.Sprintf("as the App %d: %s %s", a.cfg.ID, method, path)
 	ctx = priority.With(ctx, priority.Write{Worth: priority.Credential})

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Comment is one that stands on a pull request.
+// A Comment is a comment on a pull request.
 type Comment struct {
 	ID int64
 	// Number is that of the pull request or issue.
@@ -20,7 +20,7 @@ type Comment struct {
 	// Author is the login, "" for a deleted account; AuthorID survives renames.
 	Author   string
 	AuthorID int64
-	// Bot is true for an account that is no person's.
+	// Bot is true for an account that is not a person's.
 	Bot  bool
 	Body string
 	// Created and Updated are the forge's times, in whole seconds.
@@ -42,7 +42,7 @@ type wireComment struct {
 }
 
 func (w wireComment) comment() Comment {
-	number, _ := strconv.Atoi(path.Base(cmp.Or(w.PullURL, w.IssueURL))) // 0 is no pull request
+	number, _ := strconv.Atoi(path.Base(cmp.Or(w.PullURL, w.IssueURL))) // 0 is not a pull request
 	return Comment{
 		ID: w.ID, Number: number, Author: w.User.Login, AuthorID: w.User.ID, Body: w.Body,
 		Bot:     w.User.user().Bot,

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// reader is a credential that is read anew for each request.
+// reader is a credential that is read again for each request.
 type reader struct {
 	read func() (Token, error)
 

@@ -42,14 +42,14 @@ type Event struct {
 	BaseSHA string
 	// HeadRef and BaseRef are branch names without refs/heads/; a pushed tag
 	// keeps its refs/tags/. BaseRef of a push is the default branch, or "" where
-	// the payload does not tell.
+	// the payload does not have it.
 	HeadRef string
 	BaseRef string
 	// Number is that of the pull request, 0 for merge_group, push and a comment
 	// on an issue that is none.
 	Number int
 	// Pull is the pull request as it was then, nil for merge_group, push and
-	// issue_comment, which tells no commit and no branch either.
+	// issue_comment, whose payload has neither commit nor branch.
 	Pull *Pull
 	// Comment is what somebody wrote, of issue_comment.
 	Comment string
@@ -162,7 +162,7 @@ func (w *wireEvent) pull(e Event) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	// A pull request of another repository than the job's is no event of this
+	// A pull request of another repository than the job's is not an event of this
 	// job, and its fork detection would compare the wrong two.
 	if !p.Repo.Same(e.Repo) {
 		return Event{}, fmt.Errorf("the pull request is of %s, the event of %s", p.Repo, e.Repo)
@@ -192,7 +192,7 @@ func (w *wireEvent) mergeGroup(e Event) (Event, error) {
 func (w *wireEvent) push(e Event) (Event, error) {
 	e.HeadSHA, e.BaseSHA, e.HeadRef = w.After, w.Before, branch(w.Ref)
 	if w.Deleted || isZero(e.HeadSHA) {
-		return Event{}, fmt.Errorf("the push deletes %.80q: there is no commit to look at", w.Ref)
+		return Event{}, fmt.Errorf("the push deletes %.80q, so it has no commit to judge", w.Ref)
 	}
 	if isZero(e.BaseSHA) {
 		e.BaseSHA = ""
@@ -213,5 +213,5 @@ func (w *wireEvent) push(e Event) (Event, error) {
 
 func branch(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }
 
-// isZero tells whether sha is the id that forges write for "no commit".
+// isZero reports whether sha is the id that forges write for "no commit".
 func isZero(sha string) bool { return sha != "" && strings.Trim(sha, "0") == "" }

@@ -125,14 +125,14 @@ func TestReadEventRefuses(t *testing.T) {
 		{"ref with a newline", EventPullRequest, strings.Replace(own, "feature/x", `a\nb`, 1), "pull_request.head.ref"},
 		{"ref that climbs", EventMergeGroup, strings.Replace(group, "refs/heads/main", "refs/heads/../x", 1), "merge_group.base_ref"},
 		{"ref as an option behind refs/heads", EventPush, push("refs/heads/-x", sha2, sha1), "ref:"},
-		{"repository that climbs", EventPullRequest, strings.Replace(own, "octo/demo", "../..", 1), "is no repository"},
-		{"head repository that climbs", EventPullRequest, pullEvent(`{"id":2,"full_name":"a/b/c"}`, mona), "is no repository"},
+		{"repository that climbs", EventPullRequest, strings.Replace(own, "octo/demo", "../..", 1), "is not a repository"},
+		{"head repository that climbs", EventPullRequest, pullEvent(`{"id":2,"full_name":"a/b/c"}`, mona), "is not a repository"},
 		{"another repository's", EventPullRequest, strings.Replace(own, "octo/demo", "octo/other", 1), "the event of octo/other"},
 		{"comment without a text", EventIssueComment, written(`{"number":7,"pull_request":{}}`, "null"), "comment is missing"},
 		{"comment on nothing", EventIssueComment, written("null", `{"body":"x"}`), "issue.number is missing"},
 		{"comment on a negative issue", EventIssueComment, written(`{"number":-7,"pull_request":{}}`, `{"body":"x"}`), "issue.number is missing"},
-		{"comment in a repository that climbs", EventIssueComment, strings.Replace(written(`{"number":7}`, `{"body":"x"}`), "octo/demo", "../..", 1), "is no repository"},
-		{"deleted branch", EventPush, push("refs/heads/main", sha2, none), "no commit to look at"},
+		{"comment in a repository that climbs", EventIssueComment, strings.Replace(written(`{"number":7}`, `{"body":"x"}`), "octo/demo", "../..", 1), "is not a repository"},
+		{"deleted branch", EventPush, push("refs/heads/main", sha2, none), "it has no commit to judge"},
 		{"too large", EventPush, strings.Repeat(" ", maxEvent+1), "larger than 25 MiB"},
 	}
 	for _, tt := range tests {

@@ -6,7 +6,7 @@
 // Most callers make one [Client] per credential with [New] and share it: the
 // client holds the credential, repeats requests within limits, and sends one
 // write at a time with a second between them. [Client.REST] gives the same
-// connection to whoever publishes.
+// connection to the publisher.
 package forge
 
 import (
@@ -34,7 +34,7 @@ type Config struct {
 	BaseURL string
 	// Token is the credential. Defaults to none: public data, few requests.
 	Token Token
-	// Read gives the credential anew for each request, such as from a file that
+	// Read returns the credential for each request, such as from a file that
 	// is replaced now and then. It takes the place of Token.
 	Read func() (Token, error)
 	// App is a GitHub App. It takes the place of Token and Read.
@@ -58,7 +58,7 @@ type Config struct {
 
 const userAgent = "gavel"
 
-// isGitea tells by the base of an API whether it is Gitea's or Forgejo's.
+// isGitea reports by the base of an API whether it is Gitea's or Forgejo's.
 func isGitea(base *url.URL) bool { return strings.HasSuffix(base.Path, "/api/v1/") }
 
 // DefaultBaseURL is GitHub's public API.
@@ -138,7 +138,7 @@ func parseBase(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// WebURL is the root of a forge's pages, told by that of its API.
+// WebURL returns the root of a forge's pages, derived from that of its API.
 func WebURL(api string) string {
 	u, err := url.Parse(api)
 	if err != nil || api == DefaultBaseURL {
@@ -171,7 +171,7 @@ func ParseRepo(s string) (Repo, error) {
 func (r Repo) check() error {
 	for _, part := range []string{r.Owner, r.Name} {
 		if !namePattern.MatchString(part) || part == "." || part == ".." {
-			return fmt.Errorf("forge: %q is no repository: want owner/name", r.String())
+			return fmt.Errorf("forge: %q is not a repository; write owner/name", r.String())
 		}
 	}
 	return nil
@@ -180,7 +180,7 @@ func (r Repo) check() error {
 // String is owner/name.
 func (r Repo) String() string { return r.Owner + "/" + r.Name }
 
-// Same tells whether both names mean one repository: forges ignore their case.
+// Same reports whether both names mean one repository: forges ignore their case.
 func (r Repo) Same(other Repo) bool {
 	return strings.EqualFold(r.Owner, other.Owner) && strings.EqualFold(r.Name, other.Name)
 }
@@ -200,7 +200,7 @@ const (
 	PermissionOwner    Permission = "owner"
 )
 
-// CanWrite tells whether the user may push: write or more. GitHub answers with
+// CanWrite reports whether the user may push: write or more. GitHub answers with
 // write for maintain and with read for triage; Gitea adds owner.
 func (p Permission) CanWrite() bool {
 	switch p {
@@ -211,7 +211,7 @@ func (p Permission) CanWrite() bool {
 }
 
 // Pull reads the live state of a pull request. It refuses an answer whose
-// commits are no commit ids. A 401, 403 or 404 is a [DeniedError].
+// commits are not commit ids. A 401, 403 or 404 is a [DeniedError].
 func (c *Client) Pull(ctx context.Context, repo Repo, number int) (Pull, error) {
 	op := fmt.Sprintf("read pull request %s#%d", repo, number)
 	if err := repo.check(); err != nil {
@@ -234,8 +234,8 @@ func (c *Client) Pull(ctx context.Context, repo Repo, number int) (Pull, error) 
 
 // Permission asks what user may do with repo. A bot account is no
 // collaborator and has [PermissionNone] without a request: GitHub answers 404
-// for it, as it does for a missing permission of our own. So has what is no name
-// of an account. Any error comes with [PermissionUnknown].
+// for it, as it does for a missing permission of our own. So has a string that is not
+// the name of an account. Any error comes with [PermissionUnknown].
 func (c *Client) Permission(ctx context.Context, repo Repo, user string) (Permission, error) {
 	op := fmt.Sprintf("read the permission of %q on %s", user, repo)
 	if err := repo.check(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// A Hint says that something happened. It is not believed: whoever takes it
+// A Hint says that something happened. It is not trusted: the receiver
 // reads the live state, so that a hint that is forged, lost, late or repeated
 // costs no more than that.
 type Hint struct {
@@ -25,8 +25,8 @@ type Hint struct {
 	Branch string
 	// Head is the branch of a merge group, see [Queued]; empty for other events.
 	Head string
-	// Rerequested is the commit whose check runs somebody asked for anew; empty for
-	// other events, of which it is told without Number and Branch.
+	// Rerequested is the commit whose check runs somebody re-requested; it is empty
+	// for other events. Such a hint has neither Number nor Branch.
 	Rerequested string
 }
 
@@ -86,7 +86,7 @@ func ParseHint(event string, body []byte) (Hint, error) {
 			hint.Number = wire.PullRequest.Number
 		}
 	case "issue_comment":
-		// A comment on an issue that is no pull request says null or nothing.
+		// A comment on an issue that is not a pull request has null or nothing.
 		if wire.Issue == nil || len(wire.Issue.PullRequest) == 0 || string(wire.Issue.PullRequest) == "null" {
 			return Hint{}, errors.New("the comment is on no pull request")
 		}

@@ -27,7 +27,7 @@ var (
 	blindPauses = backoff.Doubling{First: time.Minute, Most: maxDelay}
 )
 
-// isLimited tells whether the answer is a primary or secondary rate limit.
+// isLimited reports whether the answer is a primary or secondary rate limit.
 // GitHub sends both as 403 or 429; go-github knows the 403 only, and only with
 // some of these signs.
 func isLimited(resp *http.Response) bool {

@@ -10,8 +10,8 @@ import (
 // A Pull is what a pull request is at one moment.
 type Pull struct {
 	Number int
-	// Repo is where the pull request stands, and RepoID its id, 0 where the
-	// forge does not tell it.
+	// Repo is the repository of the pull request, and RepoID its id, 0 if the
+	// forge does not report it.
 	Repo   Repo
 	RepoID int64
 	// HeadSHA and BaseSHA are full commit ids in lower-case hex. BaseSHA is the
@@ -33,7 +33,7 @@ type Pull struct {
 	Fork  bool
 	Open  bool
 	Draft bool
-	// Private tells whether Repo is.
+	// Private reports whether Repo is private.
 	Private bool
 }
 
@@ -108,7 +108,7 @@ var shaPattern = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
 
 func checkSHA(field, sha string) error {
 	if !shaPattern.MatchString(sha) {
-		return fmt.Errorf("%s: %.80q is no commit id", field, sha)
+		return fmt.Errorf("%s: %.80q is not a commit id", field, sha)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func checkRef(field, ref string) error {
 	bad := ref == "" || len(ref) > 1024 || strings.HasPrefix(ref, "-") || strings.Contains(ref, "..") ||
 		strings.ContainsAny(ref, " ~^:?*[\\") || strings.ContainsFunc(ref, func(r rune) bool { return r < ' ' || r == 0x7f })
 	if bad {
-		return fmt.Errorf("%s: %.80q is no branch name", field, ref)
+		return fmt.Errorf("%s: %.80q is not a branch name", field, ref)
 	}
 	return nil
 }

@@ -27,12 +27,12 @@ func (w wireUser) user() User {
 	return User{w.ID, w.Login, w.Type == "Bot" || strings.HasSuffix(w.Login, "[bot]")}
 }
 
-// ErrNoPusher means that the forge does not tell who pushed a commit.
-var ErrNoPusher = errors.New("the forge does not tell who pushed the commit")
+// ErrNoPusher means that the forge does not report who pushed a commit.
+var ErrNoPusher = errors.New("the forge does not report who pushed the commit")
 
 // Pusher is the account that brought a branch of the repository to a commit last.
 // It is what the forge saw, and not what the commit says of its author. The error
-// is [ErrNoPusher] where the forge does not tell: Gitea and Forgejo never do.
+// is [ErrNoPusher] if the forge does not report it: Gitea and Forgejo never do.
 func (c *Client) Pusher(ctx context.Context, repo Repo, branch, sha string) (User, error) {
 	if err := errors.Join(repo.check(), checkRef("branch", branch)); err != nil {
 		return User{}, err

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// A Group is what a merge queue wants to merge next, as its branch tells.
+// A Group is what a merge queue wants to merge next, as its branch says.
 type Group struct {
 	// Base is the branch that it is merged into, without refs/heads/.
 	Base string
-	// Number is the last pull request in it; 0 where the branch does not tell.
+	// Number is the last pull request in it; 0 if the branch does not say.
 	Number int
-	// BaseSHA is the commit that it stands upon: of the base branch, or of the
-	// group before. It is "" where the branch does not tell.
+	// BaseSHA is its parent: a commit of the base branch, or of the previous
+	// group. It is "" if the branch does not say.
 	BaseSHA string
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// rerequested reads which commit somebody wants to be checked anew, by one check
+// rerequested reads the commit whose check somebody re-requested, by one check
 // run or by all of them. Whose it is says the forge, see [Client.Wishes].
 func (w *wireHint) rerequested(hint Hint) (Hint, error) {
 	suite := cmp.Or(w.CheckRun, w.CheckSuite)

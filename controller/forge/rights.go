@@ -34,13 +34,13 @@ func (n Need) words() string {
 }
 
 // ErrUntold means that a forge does not say whether a credential may do
-// something: only the attempt tells.
-var ErrUntold = errors.New("the forge does not tell it before it is tried")
+// something: only an attempt shows it.
+var ErrUntold = errors.New("the forge does not report it before an attempt")
 
 // Rights are what a credential may do in a repository, as far as the forge
 // tells.
 type Rights struct {
-	// Events are those that an App is told of; nil for every other credential.
+	// Events are those that an App receives; nil for every other credential.
 	Events []string
 
 	kind     credentialKind
@@ -52,7 +52,7 @@ type Rights struct {
 	disabled bool
 }
 
-// A credentialKind is who tells what a credential may do.
+// A credentialKind decides who reports the rights of a credential.
 type credentialKind int
 
 const (

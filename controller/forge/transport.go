@@ -75,7 +75,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 }
 
 // RoundTrip sends req until it is answered, within the limits. A credential
-// that is refused is asked for anew once: it may have expired on the way, or
+// that is refused is requested again once: it may have expired in transit, or
 // been replaced.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := takeBody(req)
@@ -125,8 +125,8 @@ func takeBody(req *http.Request) ([]byte, error) {
 // isWrite reports whether a method may change something.
 func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
 
-// isRepeatable tells whether doing it twice is the same as once. After what is
-// not, the caller has to look first: annotations of a check run are added by a
+// isRepeatable reports whether doing it twice is the same as once. After a
+// request that is not, the caller has to look first: annotations of a check run are added by a
 // PATCH, each time again. A second token of an App does no harm.
 func isRepeatable(req *http.Request) bool {
 	switch req.Method {
@@ -214,8 +214,8 @@ func settle(resp *http.Response) *http.Response {
 	return resp
 }
 
-// attempt sends the request once and reads the whole answer. What it returns
-// holds no token, not even where the forge echoes it.
+// attempt sends the request once and reads the whole answer. Its results
+// contain no token, not even where the forge echoes it.
 func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte, token Token) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 	defer cancel()

@@ -29,7 +29,7 @@ type Trust struct {
 //	anything else                      any        any           plan only
 //
 // The events of a pull request are pull_request, pull_request_target and
-// issue_comment, whoever wrote the comment; naming it by hand is the same.
+// issue_comment, regardless of the comment's author; naming it by hand is the same.
 // Whether the result can be published is another question, which only the
 // attempt answers: GitHub gives pull_request jobs of a fork, and those that
 // Dependabot starts, a token that reads; pull_request_target gives one that

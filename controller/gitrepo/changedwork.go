@@ -20,7 +20,7 @@ import (
 // ChangedWork lists the files below the folders that differ between a commit
 // and the working tree, untracked ones included. It is sorted and nil when
 // nothing differs. Folders are relative to the root; "." means everything, and
-// a file may stand for a folder. Modes are not compared, since not every file
+// a file may represent a folder. Modes are not compared, since not every file
 // system has them; a link counts by being one.
 func (r *Repository) ChangedWork(ctx context.Context, base string, folders []string) ([]string, error) {
 	found, err := r.Differences(ctx, base, folders)
@@ -30,10 +30,10 @@ func (r *Repository) ChangedWork(ctx context.Context, base string, folders []str
 	return slices.Sorted(maps.Keys(found)), err
 }
 
-// Differences gives the files that ChangedWork lists with the hash that git
+// Differences returns the files that ChangedWork lists with the hash that git
 // would give to what they hold now, as 40 hex digits: the zero hash for what is
-// gone or is no plain file. What git noted of the files saves reading them. An
-// empty base stands for a commit without files.
+// gone or is not a regular file. What git noted of the files saves reading them. An
+// empty base represents a commit without files.
 func (r *Repository) Differences(ctx context.Context, base string, folders []string) (map[string]string, error) {
 	work, err := r.WorkFS()
 	if err != nil {
@@ -93,8 +93,8 @@ type workDiffer struct {
 	found map[string]string // guarded by mu
 }
 
-// start compares one folder or file. What is not there on a side, or lies
-// behind a link, is nothing on that side.
+// start compares one folder or file. A path that is missing on a side, or behind
+// a link, does not exist on that side.
 func (d *workDiffer) start(name string) error {
 	was, err := d.commit.find("open", name)
 	if err != nil {
@@ -110,11 +110,11 @@ func (d *workDiffer) start(name string) error {
 	return d.pair(name, was, is)
 }
 
-// pair compares what stands under one name. A file that became a folder is a
+// pair compares the two entries of one name. A file that became a folder is a
 // removed file and added ones.
 func (d *workDiffer) pair(name string, was entry, is fs.FileInfo) error {
 	if !fs.ValidPath(name) {
-		// Its bytes are no text and cannot be asked for: whoever loads it says so.
+		// Its bytes are not text and cannot be requested; loading it reports that.
 		d.add(name, plumbing.ZeroHash)
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 
 // A Credential gives the token for http and https. refused is one that the
 // remote has just refused, so that another is wanted, else empty. It may give
-// the same again where there is no other.
+// the same again if there is no other.
 type Credential func(ctx context.Context, refused string) (string, error)
 
 // Constant is a credential that is always the same.

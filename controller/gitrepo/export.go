@@ -19,8 +19,8 @@ type Export struct {
 	// be.
 	MaxFiles int
 	MaxBytes int64
-	// LeaveOut passes over what is no plain file or has a name that means
-	// something to git; else such a file is an error.
+	// LeaveOut skips entries that are not regular files or have a name with a
+	// meaning to git; otherwise such an entry is an error.
 	LeaveOut bool
 }
 
@@ -30,8 +30,8 @@ var ErrQuota = errors.New("the export is larger than it may be")
 // Export writes files of a commit below dir, which exists and is empty, for
 // programs that need them on a disk. A link, a submodule or a name that means
 // something to git among them is an error unless it is to be left out: a
-// program that misses a file does something else than was asked. What was
-// written stays after an error; the caller removes the folder in any case.
+// program that misses a file does something else than was asked. Files
+// already written stay after an error; the caller removes the folder in any case.
 func (r *Repository) Export(ctx context.Context, commit, dir string, what Export) error {
 	files, err := r.FS(commit)
 	if err != nil {

@@ -28,8 +28,8 @@ type Source struct {
 	// It is a function so that no print of a Source shows it. It is not sent
 	// over an unencrypted connection, except to this machine.
 	Token Credential
-	// Store is the folder of the bare repository that Fetch keeps beside a
-	// shallow clone. It is made where it is missing, and worth keeping: the
+	// Store is the folder of the bare repository that Fetch keeps next to a
+	// shallow clone. It is created if missing, and worth keeping: the
 	// next fetch then brings only what is new.
 	Store string
 	// Most bounds the new objects. Defaults to [OfBase].
@@ -40,7 +40,7 @@ type Source struct {
 
 const (
 	fetchTimeout = 5 * time.Minute
-	// Fetched refs stand apart from the user's own.
+	// Fetched refs are separate from the user's own.
 	fetchedRefs = "refs/gavel/"
 )
 
@@ -98,7 +98,7 @@ func (r *Repository) fetchInto(store string) (string, error) {
 		return r.Root(), err
 	}
 	if store == "" {
-		return "", fmt.Errorf("there is no folder for the history: %w", ErrShallow)
+		return "", fmt.Errorf("no folder is set for the history: %w", ErrShallow)
 	}
 	if err := os.MkdirAll(store, 0o700); err != nil {
 		return "", fmt.Errorf("making the object store: %w", err)
@@ -188,7 +188,7 @@ type AwayError struct {
 // Error says what the remote did.
 func (e *AwayError) Error() string { return e.text }
 
-// Unwrap gives the error of the context, where that ended.
+// Unwrap returns the error of the context, where that ended.
 func (e *AwayError) Unwrap() error { return e.end }
 
 // Transient is true.

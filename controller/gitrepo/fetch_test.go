@@ -21,7 +21,7 @@ import (
 
 const testToken = "s3cret-token-value"
 
-// serve gives the address of a repository. It asks for testToken when locked.
+// serve returns the address of a repository. It asks for testToken when locked.
 func serve(t *testing.T, from *builder, locked bool) string {
 	t.Helper()
 	password := ""
@@ -165,7 +165,7 @@ func TestFetchErrors(t *testing.T) {
 		{"program", "ext::sh -c touch% x", Source{Refs: pullRefs}, `"ext"`},
 		{"unprotected", "git://example.com/a/b", Source{Refs: pullRefs}, `"git"`},
 		{"nobody there", "http://me:wr0ng@127.0.0.1:1/a/b", Source{Refs: pullRefs}, "refused"},
-		{"no repository", filepath.Join(t.TempDir(), "none"), Source{Refs: pullRefs}, "no such repository"},
+		{"no repository", filepath.Join(t.TempDir(), "none"), Source{Refs: pullRefs}, "the repository does not exist"},
 	} {
 		clone := newBuilder(t)
 		clone.origin(test.url)

@@ -1,11 +1,11 @@
 // Package gitrepo reads a git repository: its commits as file systems, its
-// working tree beside them, and which paths differ between two of them.
+// working tree next to them, and which paths differ between two of them.
 //
 // Most callers want [Open], then [Repository.Resolve] and [Repository.FS].
-// Nothing that somebody else committed is ever checked out: only [Create], which
+// Commits of others are never checked out: only [Create], which
 // makes a repository of its own, fills a working tree, and with what it was
 // given. In the user's repository nothing is written but refs below refs/gavel
-// and the objects that they need. What stands in a commit is a stranger's: links
+// and the objects that they need. The content of a commit is a stranger's: links
 // are never followed and submodules never entered, neither in a commit nor in
 // the working tree.
 //
@@ -39,7 +39,7 @@ var (
 	ErrShallow = errors.New("the clone is shallow: run git fetch --unshallow, or set fetch-depth: 0 in the checkout of a CI job")
 	// ErrNoRemote says that what is to be fetched from does not exist, or is
 	// hidden from the credential.
-	ErrNoRemote = errors.New("there is no such repository, or the credential may not see it")
+	ErrNoRemote = errors.New("the repository does not exist, or the credential may not see it")
 )
 
 const gitDirName = ".git"
@@ -120,7 +120,7 @@ func (r *Repository) Shallow() (bool, error) {
 // bound is a file system that no path or link leaves.
 func bound(dir string) *osfs.BoundOS { return osfs.New(dir, osfs.WithBoundOS()).(*osfs.BoundOS) }
 
-// A place is where a repository lies.
+// A place is the location of a repository.
 type place struct {
 	git, work string // work is empty where it is bare
 }
@@ -146,7 +146,7 @@ func find(dir string) (place, error) {
 	}
 }
 
-// look says whether dir is the root of a working tree or a bare repository;
+// look reports whether dir is the root of a working tree or a bare repository;
 // the zero place means neither.
 func look(dir string) (place, error) {
 	dot := filepath.Join(dir, gitDirName)

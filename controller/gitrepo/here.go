@@ -9,8 +9,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// What a mirror of a folder is made of lies on this machine: it is read where it
-// is. Nothing is written there, and git itself need not be installed.
+// A mirror of a folder on this machine reads the folder in place. It writes
+// nothing there, and git itself need not be installed.
 
 // open opens the repository that a mirror is of.
 func (m *Mirror) open() (*Repository, error) {
@@ -22,7 +22,7 @@ func (m *Mirror) open() (*Repository, error) {
 	return Open(dir)
 }
 
-// fetchHere gives what [Mirror.Fetch] does.
+// fetchHere returns what [Mirror.Fetch] does.
 func (m *Mirror) fetchHere(ctx context.Context, refs []string) (*Repository, []string, error) {
 	if _, err := refSpecs(refs); err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", m.from.show, err)

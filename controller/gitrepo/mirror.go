@@ -28,7 +28,7 @@ type MirrorConfig struct {
 
 // A Mirror is a bare clone that a server keeps. It holds the refs that were
 // asked for and nothing is ever checked out of it. One that vanished or was
-// corrupted is cloned anew. Fetches of one Mirror must not overlap. A folder of
+// corrupted is cloned again. Fetches of one Mirror must not overlap. A folder of
 // this machine is not cloned but read where it is.
 type Mirror struct {
 	cfg  MirrorConfig
@@ -47,8 +47,8 @@ func NewMirror(cfg MirrorConfig) (*Mirror, error) {
 // Fetch brings refs with all history below them, as far as that is within bounds.
 // It gives the repository, which the caller closes, and the commits by ref, in the
 // order of refs. The error wraps an [excess.Error] where the new objects are not
-// within the bounds, and then none of them is kept. What is read where it is has
-// no bounds.
+// within the bounds, and then none of them is kept. A folder that is read in
+// place has no bounds.
 func (m *Mirror) Fetch(ctx context.Context, most Bounds, refs ...string) (*Repository, []string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.cfg.Timeout, fetchTimeout))
 	defer cancel()
@@ -63,7 +63,7 @@ func (m *Mirror) Fetch(ctx context.Context, most Bounds, refs ...string) (*Repos
 	if err == nil || ctx.Err() != nil || m.sound() {
 		return repo, commits, err
 	}
-	// What is here came from the remote: it can be had again.
+	// Everything here came from the remote and can be fetched again.
 	if err := os.RemoveAll(m.cfg.Dir); err != nil {
 		return nil, nil, fmt.Errorf("removing the corrupt clone of %s: %w", m.from.show, err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Resolve gives the 40 hex digits of the commit that ref names: a commit (or
+// Resolve returns the 40 hex digits of the commit that ref names: a commit (or
 // at least its first seven digits), HEAD, a branch, a tag, or one of these with
 // ~n and ^n behind it. A branch that only origin has is found without
 // "origin/". A name that git does not allow, such as one that begins with a
@@ -44,7 +44,7 @@ func (r *Repository) Resolve(ctx context.Context, ref string) (string, error) {
 func (r *Repository) Unborn() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Where the file is missing there is no repository to say anything about.
+	// Without the file there is no repository to report on.
 	if _, err := os.Lstat(filepath.Join(r.gitIn, "HEAD")); err != nil {
 		return false
 	}
@@ -70,9 +70,9 @@ func (r *Repository) unresolved(ref string, cause error) error {
 		return err
 	}
 	if hint := schema.DidYouMean(base, names); hint != "" {
-		return r.missing(fmt.Errorf("there is no commit, branch or tag %q; %s", ref, hint))
+		return r.missing(fmt.Errorf("no commit, branch or tag is called %q; %s", ref, hint))
 	}
-	return r.missing(fmt.Errorf("there is no commit, branch or tag %q", ref))
+	return r.missing(fmt.Errorf("no commit, branch or tag is called %q", ref))
 }
 
 // missing adds that the clone is shallow to an error about absent history.
@@ -121,8 +121,8 @@ func checkRef(ref string) error {
 	return nil
 }
 
-// MergeBase gives the best common ancestor of two commits, named by 40 hex
-// digits. Where there are several, it is the latest. The error wraps
+// MergeBase returns the best common ancestor of two commits, named by 40 hex
+// digits. If there are several, it is the latest. The error wraps
 // [ErrShallow] when none was found but the clone lacks history.
 func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error) {
 	r.mu.Lock()

@@ -58,8 +58,8 @@ func TestResolveErrors(t *testing.T) {
 		{strings.Repeat("a", 600), "longer"},
 		{"mian", "did you mean `main`?"},
 		{"release-candidat~1", "did you mean `release-candidate`?"},
-		{"nothing-like-it", `there is no commit, branch or tag "nothing-like-it"`},
-		{strings.Repeat("0", 40), "there is no commit"},
+		{"nothing-like-it", `no commit, branch or tag is called "nothing-like-it"`},
+		{strings.Repeat("0", 40), "no commit, branch or tag"},
 		{"HEAD~1", "does not go back that far"},
 		{"main^2", "does not go back that far"},
 	} {

@@ -69,7 +69,7 @@ func (r *Repository) converts() bool {
 	return crlf != "" && crlf != "false" || core.HasOption("attributesfile")
 }
 
-// hash gives the noted hash of a file if it cannot have changed since.
+// hash returns the noted hash of a file if it cannot have changed since.
 func (s staged) hash(name string, info fs.FileInfo) (plumbing.Hash, bool) {
 	e, ok := s.entries[name]
 	if !ok || e.Stage != 0 || e.IntentToAdd || e.SkipWorktree ||

@@ -40,8 +40,8 @@ var (
 	errTree      = errors.New("the folder holds a name that no file can have")
 )
 
-// A FileSystem is the content of a commit or of the working tree. Beside the
-// files it gives the hashes that git keeps of them.
+// A FileSystem is the content of a commit or of the working tree. In addition
+// to the files it has the hashes that git keeps of them.
 type FileSystem interface {
 	fs.ReadDirFS
 	fs.ReadFileFS
@@ -51,8 +51,8 @@ type FileSystem interface {
 	Hash(name string) (string, error)
 }
 
-// FS is the tree of a commit, named by 40 hex digits. Nothing is checked out;
-// files are read when they are asked for. Links show as [fs.ModeSymlink] and
+// FS is the tree of a commit, named by 40 hex digits. It does not check
+// anything out; files are read on demand. Links show as [fs.ModeSymlink] and
 // submodules as [fs.ModeIrregular], and neither can be read.
 func (r *Repository) FS(commit string) (FileSystem, error) {
 	root, err := r.rootTree(commit)
@@ -79,7 +79,7 @@ func (r *Repository) rootTree(commit string) (plumbing.Hash, error) {
 // An entry is one name in a folder of a commit.
 type entry = tree.Entry
 
-// dir gives the entries of a tree, sorted by name. They are shared and must
+// dir returns the entries of a tree, sorted by name. They are shared and must
 // not be changed.
 func (r *Repository) dir(h plumbing.Hash) ([]entry, error) {
 	r.mu.Lock()
@@ -183,7 +183,7 @@ func (t treeFS) find(op, name string) (entry, error) {
 	return at, nil
 }
 
-// enterable says why an entry is no folder.
+// enterable returns the reason why an entry is not a folder.
 func enterable(e entry) error {
 	switch e.Mode {
 	case filemode.Dir:

@@ -15,8 +15,8 @@ import (
 )
 
 // A WorkTree is the working tree as a file system, read when it is asked for.
-// What is not followed in a commit is not followed here: links, and submodules
-// and other repositories inside. The .git folder does not show. It remembers
+// As in a commit, links, submodules and other repositories inside are not
+// followed. The .git folder is hidden. It remembers
 // which folders are real ones, so a WorkTree serves one look at the files, not
 // a process's whole life.
 type WorkTree struct {
@@ -198,7 +198,7 @@ func (w *WorkTree) hash(name string, info fs.FileInfo) (plumbing.Hash, error) {
 	return plumbing.ComputeHash(plumbing.BlobObject, data), nil
 }
 
-// Noted gives the files that git tracks, and the file with the patterns that it
+// Noted returns the files that git tracks, and the file with the patterns that it
 // ignores in this repository alone, which need not be there.
 func (w *WorkTree) Noted() (tracked []string, excludes string, err error) {
 	w.repo.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Attempt gives the digests under which the samples of an attempt are stored.
+// Attempt returns the digests under which the samples of an attempt are stored.
 // The first, number 0, is the case itself. An editor may write
 // something else each time, so that its prompt counts. D is the case's: of all
 // attempts there is one decision.
@@ -19,19 +19,19 @@ func (d Digests) Attempt(number int, system string) Digests {
 	return d.within("attempt", strconv.Itoa(number), system)
 }
 
-// Edit gives the digests under which an editor is asked for the prompt of an
+// Edit returns the digests under which an editor is asked for the prompt of an
 // attempt.
 func (d Digests) Edit(number int) Digests { return d.within("edit", strconv.Itoa(number)) }
 
-// Rival gives the digests under which the samples of the rival are stored. Its
+// Rival returns the digests under which the samples of the rival are stored. Its
 // prompt is a part of E already.
 func (d Digests) Rival() Digests { return d.within("rival") }
 
-// Comparison gives the digests under which outputs are compared with those of
+// Comparison returns the digests under which outputs are compared with those of
 // the rival.
 func (d Digests) Comparison() Digests { return d.within("comparison") }
 
-// within gives digests of something that a case consists of.
+// within returns digests of something that a case consists of.
 func (d Digests) within(names ...string) Digests {
 	derive := func(digest string) string {
 		h := sha256.New()

@@ -145,7 +145,7 @@ const Ignored = "ignored"
 
 const ignoreFile = ".gavelignore"
 
-// missing gives a row for every case that only base has: removed, or skipped
+// missing returns a row for every case that only base has: removed, or skipped
 // where its definition is there but no longer loads.
 func missing(base, head Side) []Row {
 	var rows []Row

@@ -98,7 +98,7 @@ func (p Part) same(was Part) bool {
 	return p.Digest == was.Digest
 }
 
-// since gives the parts of a layer and of those that follow it.
+// since returns the parts of a layer and of those that follow it.
 func since(layer Layer, parts []Part) []Part {
 	var out []Part
 	for _, p := range parts {
@@ -201,7 +201,7 @@ func (f findings) reasons() []Reason {
 	return out
 }
 
-// is gives the verb that goes with the name of a part.
+// is returns the verb that goes with the name of a part.
 func is(name string) string {
 	noun, _, _ := strings.Cut(name, " of ")
 	last := noun[strings.LastIndex(noun, " ")+1:]

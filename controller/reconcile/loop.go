@@ -28,7 +28,7 @@ type Stall struct{ Err error }
 // Error is the cause's.
 func (e *Stall) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Stall) Unwrap() error { return e.Err }
 
 // A Wait is an error that goes by itself, or a state that is reached then: the
@@ -46,7 +46,7 @@ func (e *Wait) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Wait) Unwrap() error { return e.Err }
 
 // ErrSuperseded is the cause of the context of a run that a hint made stale.
@@ -100,7 +100,7 @@ type item struct {
 	tries           int
 }
 
-// New gives a Loop without any key.
+// New returns a Loop without any key.
 func New[K comparable](cfg Config[K]) *Loop[K] {
 	if cfg.Stale == nil {
 		cfg.Stale = func(context.Context, K) bool { return false }

@@ -179,7 +179,7 @@ func (r Requirement) withoutVariable(variable string, names []string) schema.Pro
 	}
 }
 
-// Prevents gives the problems with which a run cannot begin at all.
+// Prevents returns the problems with which a run cannot begin at all.
 func Prevents(problems []schema.Problem) []schema.Problem {
 	var out []schema.Problem
 	for _, p := range problems {

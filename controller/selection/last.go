@@ -26,7 +26,7 @@ var outcomes = []string{Failed, Errors, Flaky}
 // recalled is how many runs back the last one is looked for.
 const recalled = 5000
 
-// Last gives the cases that ended in one of the ways in the newest run of a head
+// Last returns the cases that ended in one of the ways in the newest run of a head
 // that is stored without a repository, as those of a working tree are. The error is
 // a [*Mistake] if a word is unknown or there is no run, else the ledger's.
 func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) (func(*schema.CaseInfo) bool, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// targets gives the targets that names mean, each once. The error says what may
+// targets returns the targets that names mean, each once. The error says what may
 // be meant by a name that is not known.
 func targets(settings schema.Settings, names []string) ([]string, error) {
 	var found []string

@@ -127,7 +127,7 @@ func (s Source) Counts(name string) bool {
 	return slices.ContainsFunc(s.folders, func(dir string) bool { return listing.Covers(dir, name) }) && !s.outside(name, false)
 }
 
-// Files gives what the files of a program without inputs hold, by their names.
+// Files returns what the files of a program without inputs hold, by their names.
 func (s Source) Files() map[string]string {
 	out := make(map[string]string, len(s.rest))
 	for _, f := range s.rest {

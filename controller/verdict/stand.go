@@ -72,7 +72,7 @@ func Score(ev schema.Evaluator, criteria []Criterion) (score *float64, pass bool
 	return &s.score, s.pass
 }
 
-// under gives the criteria that a member of a composite measured, without its
+// under returns the criteria that a member of a composite measured, without its
 // name before them.
 func under(member string, criteria []Criterion) []Criterion {
 	var own []Criterion

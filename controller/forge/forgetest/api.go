@@ -58,7 +58,7 @@ func (f *Forge) routes() http.Handler {
 	return mux
 }
 
-// locked gives a handler the state for itself and hides other repositories.
+// locked returns a handler the state for itself and hides other repositories.
 func (f *Forge) locked(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
@@ -231,7 +231,7 @@ func (f *Forge) listComments(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, page(w, r, f.since(r, f.commentsOf(n))))
 }
 
-// since gives the comments that the query asks for.
+// since returns the comments that the query asks for.
 func (f *Forge) since(r *http.Request, comments []Comment) []any {
 	from, _ := time.Parse(time.RFC3339, r.URL.Query().Get("since")) // zero without one
 	values := []any{}

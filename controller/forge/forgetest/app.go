@@ -93,7 +93,7 @@ func (f *Forge) Revoke() {
 	clear(f.tokens)
 }
 
-// Knows tells whether a token is good now, for a git server beside the forge.
+// Knows reports whether a token is good now, for a git server beside the forge.
 func (f *Forge) Knows(token string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -205,7 +205,7 @@ func (f *Forge) createToken(w http.ResponseWriter, r *http.Request, app App) {
 	})
 }
 
-// isAppPath tells whether a path is the App's own, where a signature counts
+// isAppPath reports whether a path is the App's own, where a signature counts
 // and no token.
 func isAppPath(path string) bool {
 	return strings.HasSuffix(path, "/app") || strings.Contains(path, "/app/installations/") || strings.HasSuffix(path, "/installation")
@@ -227,7 +227,7 @@ func needs(r *http.Request) (permission, level string) {
 	return "metadata", "read"
 }
 
-// may tells whether an account may do what a request asks for. Only an App has
+// may reports whether an account may do what a request asks for. Only an App has
 // a list of permissions, and metadata can always be read.
 func (a account) may(r *http.Request) bool {
 	permission, level := needs(r)

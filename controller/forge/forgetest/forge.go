@@ -77,7 +77,7 @@ type Pull struct {
 	changed int // when, in changes of the forge
 }
 
-// A Comment is one that stands on a pull request.
+// A Comment is a comment on a pull request.
 type Comment struct {
 	ID     int64
 	Number int
@@ -113,7 +113,7 @@ type Request struct {
 	Header http.Header
 }
 
-// IsWrite tells whether the request may change anything.
+// IsWrite reports whether the request may change anything.
 func (r Request) IsWrite() bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
 // String is the method and the path.
@@ -176,7 +176,7 @@ func New(tb testing.TB) *Forge {
 	return f
 }
 
-// NewLocal gives a forge that is reached by [Forge.Transport] only: without a
+// NewLocal returns a forge that is reached by [Forge.Transport] only: without a
 // network, so that a test may run in virtual time.
 func NewLocal(tb testing.TB) *Forge {
 	tb.Helper()
@@ -236,7 +236,7 @@ func (f *Forge) AddIssue(number int) {
 	f.issues[number] = true
 }
 
-// Rename gives the repository another name, to which the first one leads. An
+// Rename returns the repository another name, to which the first one leads. An
 // empty one deletes it.
 func (f *Forge) Rename(name string) {
 	f.mu.Lock()
@@ -463,7 +463,7 @@ func (f *Forge) handler() http.Handler {
 	})
 }
 
-// tagged gives every answer to a read its ETag, and says so where it is what
+// tagged returns every answer to a read its ETag, and says so where it is what
 // the caller has.
 func (f *Forge) tagged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -52,7 +52,7 @@ type Write struct {
 // due is when nothing may pass the write any more.
 func (w Write) due() time.Time { return w.Pushed.Add(patience[w.Worth]) }
 
-// Before reports whether a write goes before another one now. What is due goes
+// Before reports whether a write goes before another one now. Due writes go
 // first, the longest due at the head. Then worth decides, and of the same worth
 // the newest push: it is the one that somebody looks at, while a head that waits
 // for long has lost its reader already.
@@ -69,7 +69,7 @@ func (w Write) Before(other Write, now time.Time) bool {
 	return w.Pushed.After(other.Pushed)
 }
 
-// A Queue holds the writes that wait, each with what it stands for. Its zero
+// A Queue holds the waiting writes, each with its payload. Its zero
 // value is empty. It is not safe for concurrent use.
 type Queue[T comparable] struct{ waiting []entry[T] }
 

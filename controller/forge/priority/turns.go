@@ -16,20 +16,20 @@ type (
 	finishesKey struct{}
 )
 
-// With gives a context for writes of that worth. Without it, a write has the worth of a
+// With returns a context for writes of that worth. Without it, a write has the worth of a
 // comment that was asked for at this moment.
 func With(ctx context.Context, w Write) context.Context {
 	return context.WithValue(ctx, writeKey{}, w)
 }
 
-// Finishing gives a context for writes that wait for their turn, and reads, as
+// Finishing returns a context for writes that wait for their turn, and reads, as
 // long as ctx does not end. A write that was sent then is finished all the same,
 // unless sent ends: one that is broken off may be applied at any later time.
 func Finishing(ctx, sent context.Context) context.Context {
 	return context.WithValue(ctx, finishesKey{}, sent)
 }
 
-// Of returns the write that a context asks for at this moment, see [With].
+// Of returns the write that a context carries at this moment, see [With].
 func Of(ctx context.Context, now time.Time) Write {
 	write, ok := ctx.Value(writeKey{}).(Write)
 	if !ok {
@@ -59,17 +59,17 @@ type Turns struct {
 	// The fields below are guarded by mu.
 	queue Queue[chan struct{}] // of those who wait; closed when it is their turn
 	taken bool
-	free  time.Time // there is no turn before
+	free  time.Time // the time of the next turn at the earliest
 }
 
-// NewTurns gives turns by a clock. wait sleeps, or ends with the error of its
+// NewTurns returns turns by a clock. wait sleeps, or ends with the error of its
 // context.
 func NewTurns(now func() time.Time, wait func(context.Context, time.Duration) error) *Turns {
 	return &Turns{now: now, wait: wait}
 }
 
 // Take waits for a turn, or until ctx ends; then the error is [ErrDropped] and
-// the context's. Whoever has a turn gives it back with [Turns.Give].
+// the context's. The holder of a turn returns it with [Turns.Give].
 func (t *Turns) Take(ctx context.Context, write Write) error {
 	for {
 		mine := make(chan struct{})
@@ -94,7 +94,7 @@ func (t *Turns) Take(ctx context.Context, write Write) error {
 	}
 }
 
-// distance waits until the forge takes the next write. Only whoever has the turn
+// distance waits until the forge takes the next write. Only the holder of the turn
 // calls it.
 func (t *Turns) distance(ctx context.Context) (waited bool, err error) {
 	t.mu.Lock()
@@ -106,7 +106,7 @@ func (t *Turns) distance(ctx context.Context) (waited bool, err error) {
 	return true, t.wait(ctx, gap)
 }
 
-// passed gives the turn back where a write that goes before has come meanwhile.
+// passed returns the turn back where a write that goes before has come meanwhile.
 func (t *Turns) passed(write Write) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,7 +128,7 @@ func (t *Turns) leave(mine chan struct{}) {
 	}
 }
 
-// Give gives the turn back. The next one begins after that time at the earliest.
+// Give returns the turn back. The next one begins after that time at the earliest.
 func (t *Turns) Give(after time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -48,7 +48,7 @@ func newIntake(cfg bounds) *intake {
 	return &intake{cfg: cfg, room: cfg.room, spare: sync.Pool{New: func() any { return new([chunk]byte) }}}
 }
 
-// peaked gives how many bytes are held now, and how many were at most.
+// peaked returns how many bytes are held now, and how many were at most.
 func (in *intake) peaked() (now, peak int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -88,7 +88,7 @@ func (in *intake) read(r io.Reader, length int64, sum io.Writer) (*body, error) 
 	return b, nil
 }
 
-// pass gives a body to sum and keeps nothing of it. The errors are those of
+// pass returns a body to sum and keeps nothing of it. The errors are those of
 // [intake.read].
 func (in *intake) pass(r io.Reader, length int64, sum io.Writer) error {
 	if length > in.cfg.longest {
@@ -107,7 +107,7 @@ func (in *intake) pass(r io.Reader, length int64, sum io.Writer) error {
 	return err
 }
 
-// take gives one more chunk, nil where there is no room.
+// take returns one more chunk, nil if there is no room.
 func (in *intake) take(large bool) *[chunk]byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -162,7 +162,7 @@ func (b *body) next() ([]byte, error) {
 	return c[:], nil
 }
 
-// bytes gives a copy of the body.
+// bytes returns a copy of the body.
 func (b *body) bytes() []byte {
 	out := make([]byte, 0, b.size)
 	for _, c := range b.chunks {

@@ -12,7 +12,7 @@ import (
 
 var small = bounds{longest: 10 * chunk, large: 2 * chunk, room: 4 * chunk}
 
-// random gives so many bytes, always the same.
+// random returns so many bytes, always the same.
 func random(n int) []byte {
 	data := make([]byte, n)
 	source := rand.NewChaCha8([32]byte{})

@@ -41,14 +41,14 @@ const (
 // A Config says who may send and who takes the hints.
 type Config struct {
 	// Secrets are accepted, so that one can be replaced while deliveries with
-	// the one before are still under way. There must be one, of at least 16
-	// bytes each.
+	// the previous one may still arrive. At least one is needed, of 16 bytes or
+	// more each.
 	Secrets []forge.Token
 	// Take is given every hint. It must return at once. An error is answered
 	// with 503, so that the forge shows the delivery as failed.
 	Take func(forge.Hint) error
-	// Ignored is told of deliveries that are well signed and of no use: an
-	// event that is not known, or one that cannot be read. Defaults to nobody.
+	// Ignored is called for deliveries that are signed correctly and useless: an
+	// unknown event, or one that cannot be read. Defaults to nothing.
 	Ignored func(delivery, event string, why error)
 }
 
@@ -64,7 +64,7 @@ type Webhook struct {
 // New refuses a secret that is missing or can be guessed.
 func New(cfg Config) (*Webhook, error) {
 	if len(cfg.Secrets) == 0 {
-		return nil, errors.New("webhook: there is no secret; anybody could send")
+		return nil, errors.New("webhook: no secret is set; anybody could send deliveries")
 	}
 	for _, s := range cfg.Secrets {
 		if len(s) < leastSecret {
@@ -80,8 +80,8 @@ func New(cfg Config) (*Webhook, error) {
 	return &Webhook{cfg, newIntake(bounds{longest: longest, large: largeEvent, room: eventRoom})}, nil
 }
 
-// ServeHTTP takes one delivery. What its headers tell is looked at before its
-// body is read, and the body is hashed while it is.
+// ServeHTTP accepts one delivery. It checks the headers before it reads the body,
+// and hashes the body while reading.
 func (h *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Also what is refused is read for a while by the HTTP server. Not every
 	// connection has deadlines; then the server's own hold.
@@ -111,7 +111,7 @@ func (h *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// headers gives the signature of a delivery, or the status that refuses it before
+// headers returns the signature of a delivery, or the status that refuses it before
 // its body is read.
 func headers(r *http.Request) (signature []byte, status int) {
 	if r.Method != http.MethodPost {

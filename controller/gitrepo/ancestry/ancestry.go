@@ -20,7 +20,7 @@ type History struct {
 	Edge  []plumbing.Hash
 }
 
-// Best gives the best common ancestor of two commits, the latest where there are
+// Best returns the best common ancestor of two commits, the latest where there are
 // several, and the zero hash where there is none.
 func Best(ctx context.Context, h History, a, b plumbing.Hash) (plumbing.Hash, error) {
 	w := &walk{store: h.Store, edge: map[plumbing.Hash]bool{}, marks: map[plumbing.Hash]int{}}
@@ -40,7 +40,7 @@ func Best(ctx context.Context, h History, a, b plumbing.Hash) (plumbing.Hash, er
 		c, marks := w.next()
 		if marks&both == both {
 			common = append(common, c)
-			// What lies below a common ancestor is common, but not the best.
+			// Ancestors of a common ancestor are common, but not the best.
 			marks |= stale
 		}
 		if err := w.parents(c, marks); err != nil {

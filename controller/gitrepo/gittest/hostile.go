@@ -37,7 +37,7 @@ func Zeros(tb testing.TB, dir string, n int64) string {
 
 type zeros struct{}
 
-// Read gives zeros.
+// Read returns zeros.
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // Blob stores what it reads and gives its hash.
@@ -89,7 +89,7 @@ type grafting struct {
 	dir, object string
 }
 
-// graft gives the tree that is as another one but for what is at a path.
+// graft returns the tree that is as another one but for what is at a path.
 func (g grafting) graft(tree string, path []string) string {
 	var list strings.Builder
 	object, below := g.object, ""

@@ -21,7 +21,7 @@ const gitFolder = ".git"
 
 // Hidden lists, sorted, the files and folders of a working tree that are not for
 // programs: what git ignores and does not track, .git, repositories inside, and
-// what View adds. A folder stands for all that it contains. A folder that cannot
+// what View adds. A folder includes everything in it. A folder that cannot
 // be read is hidden; an error means that the root or git's index cannot be read.
 func Hidden(work WorkTree, v View) ([]string, error) {
 	rules, tracked, err := rulesOf(work, work)

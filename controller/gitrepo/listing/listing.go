@@ -38,9 +38,9 @@ type Options struct {
 	Most int
 }
 
-// Files gives the regular files in the folders and below, sorted. A folder that
-// is not there has none. What a commit has counts whatever its .gitignore says.
-// The error is [ErrTooMany] where there are more entries than Options.Most.
+// Files returns the regular files in the folders and below, sorted. A folder that
+// is not there has none. Files of a commit count whatever its .gitignore says.
+// The error is [ErrTooMany] if there are more entries than Options.Most.
 func Files(fsys fs.FS, folders []string, o Options) ([]string, error) {
 	if o.Skip == nil {
 		o.Skip = func(string, bool) bool { return false }
@@ -147,7 +147,7 @@ type rules struct {
 	folders map[string][]gitignore.Pattern // with those of the folders above
 }
 
-// Ignored gives what git says of a file or folder of the working tree: that it
+// Ignored returns what git says of a file or folder of the working tree: that it
 // ignores it, folders above it aside. The files called .gitignore are read from
 // files, which may stay open for longer. The function is for one goroutine.
 func Ignored(work WorkTree, files fs.FS) (func(name string, isFolder bool) bool, error) {
@@ -164,7 +164,7 @@ func rulesOf(work WorkTree, files fs.FS) (*rules, []string, error) {
 		return nil, nil, err
 	}
 	r := &rules{fsys: files, folders: map[string][]gitignore.Pattern{}}
-	// What cannot be read ignores nothing: more files count than have to.
+	// An unreadable file ignores nothing: more files count than necessary.
 	if dir, err := os.UserConfigDir(); err == nil {
 		r.general = append(r.general, patternsOf(filepath.Join(dir, "git", "ignore"))...)
 	}

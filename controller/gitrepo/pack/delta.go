@@ -49,7 +49,7 @@ func (ix *indexer) resolve(s *scratch) error {
 	return nil
 }
 
-// adopt gives an object the deltas that name it.
+// adopt returns an object the deltas that name it.
 func (ix *indexer) adopt(i int32) {
 	o := &ix.objects[i]
 	for _, child := range ix.refs[o.hash] {
@@ -330,7 +330,7 @@ func (k *keeping) done(c *content) error {
 	return k.out.Flush()
 }
 
-// release gives the room of the object back that was kept last.
+// release returns the room of the object back that was kept last.
 func (s *scratch) release(c content) {
 	if c.data != nil {
 		s.memory -= c.size

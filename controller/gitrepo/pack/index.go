@@ -14,8 +14,8 @@ func (ix *indexer) encode(to io.Writer) error {
 	slices.SortFunc(ix.objects, func(a, b object) int { return bytes.Compare(a.hash[:], b.hash[:]) })
 	sum := sha1.New()
 	out := bufio.NewWriterSize(io.MultiWriter(to, sum), 64<<10)
-	number := func(n uint32) { out.Write(binary.BigEndian.AppendUint32(nil, n)) } //nolint:errcheck // Flush tells
-	out.WriteString("\377tOc")                                                    //nolint:errcheck // Flush tells
+	number := func(n uint32) { out.Write(binary.BigEndian.AppendUint32(nil, n)) } //nolint:errcheck // Flush reports it
+	out.WriteString("\377tOc")                                                    //nolint:errcheck // Flush reports it
 	number(2)
 	var upTo [256]uint32
 	for _, o := range ix.objects {
@@ -28,7 +28,7 @@ func (ix *indexer) encode(to io.Writer) error {
 		number(upTo[i])
 	}
 	for _, o := range ix.objects {
-		out.Write(o.hash[:]) //nolint:errcheck // Flush tells
+		out.Write(o.hash[:]) //nolint:errcheck // Flush reports it
 	}
 	for _, o := range ix.objects {
 		number(o.crc)
@@ -44,9 +44,9 @@ func (ix *indexer) encode(to io.Writer) error {
 		large = append(large, o.offset)
 	}
 	for _, offset := range large {
-		out.Write(binary.BigEndian.AppendUint64(nil, uint64(offset))) //nolint:errcheck // Flush tells
+		out.Write(binary.BigEndian.AppendUint64(nil, uint64(offset))) //nolint:errcheck // Flush reports it
 	}
-	out.Write(ix.checksum[:]) //nolint:errcheck // Flush tells
+	out.Write(ix.checksum[:]) //nolint:errcheck // Flush reports it
 	if err := out.Flush(); err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
-// Package pack stores a pack that comes from a remote beside those of a
+// Package pack stores a pack that comes from a remote next to those of a
 // repository, and makes its index, in a bounded amount of memory: objects are
 // hashed while they are inflated, and those that deltas build on are kept in a
-// file once they are large. What passes a bound is refused before it costs more
-// than the bound.
+// file once they are large. A pack that passes a bound is refused before it
+// costs more than the bound.
 //
 // Callers make a [Writer] with [Create], write the pack to it and close it.
 package pack
@@ -87,14 +87,14 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Close makes the index and gives the pack its name. Where it is refused, or is
-// not a pack, nothing is left of it. An error that is not about the pack wraps
-// neither an [excess.Error] nor [ErrMalformed]. Nothing at all is no pack, and no
-// error.
+// Close makes the index and gives the pack its name. If it is refused, or is
+// not a pack, nothing of it remains. An error that is not about the pack wraps
+// neither an [excess.Error] nor [ErrMalformed]. An empty stream is neither a
+// pack nor an error.
 func (w *Writer) Close() (err error) {
 	defer func() { err = errors.Join(err, w.file.Close(), discard(w.file.Name())) }()
 	if w.bad != nil || w.size == 0 {
-		return nil // whoever wrote was told
+		return nil // the writer has the error already
 	}
 	ix, err := w.index()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 var roomy = Bounds{Bytes: 1 << 40, Inflated: 1 << 40, Object: 1 << 40, Listed: 1 << 30, Delta: 1 << 40, Objects: 1 << 30, Depth: 4095}
 
-// store gives a pack to a Writer in a folder of its own.
+// store returns a pack to a Writer in a folder of its own.
 func store(t *testing.T, data io.Reader, most Bounds) (dir string, err error) {
 	t.Helper()
 	dir = t.TempDir()
@@ -167,7 +167,7 @@ func (m *maker) delta(base int, was, size int64) int {
 	return m.add(plumbing.OFSDeltaObject, int64(len(text)), head, bytes.NewReader(text))
 }
 
-// pack gives the bytes.
+// pack returns the bytes.
 func (m *maker) pack() []byte {
 	all := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), m.count)
 	all = append(all, m.Bytes()...)

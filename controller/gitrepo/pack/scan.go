@@ -69,11 +69,11 @@ func (ix *indexer) scan() error {
 	}
 	in.flush()
 	copy(ix.checksum[:], in.sum.Sum(nil))
-	var told plumbing.Hash
-	if _, err := io.ReadFull(in, told[:]); err != nil {
+	var written plumbing.Hash
+	if _, err := io.ReadFull(in, written[:]); err != nil {
 		return truncated(err)
 	}
-	if told != ix.checksum {
+	if written != ix.checksum {
 		return malformed("its checksum is not that of its bytes")
 	}
 	return nil
@@ -240,7 +240,7 @@ func (f *inflater) reset(in interface {
 	return damaged{f.in}, compression(err)
 }
 
-// damaged tells what is wrong in compressed bytes as being malformed.
+// damaged reports errors in compressed bytes as malformed.
 type damaged struct{ io.Reader }
 
 func (d damaged) Read(p []byte) (int, error) {

@@ -2,7 +2,7 @@
 // the other does not.
 //
 // Most callers want [Compare]. They call [Within] first where the trees are a
-// stranger's: twelve objects can stand for more paths than a disk has bytes.
+// stranger's: twelve objects can represent more paths than a disk has bytes.
 package tree
 
 import (
@@ -22,8 +22,8 @@ const MaxDepth = 256
 // ErrTooDeep says that a path is deeper than [MaxDepth].
 var ErrTooDeep = fmt.Errorf("is more than %d folders deep", MaxDepth)
 
-// An Entry is one name in a tree. The zero Entry stands for a name that is not
-// there.
+// An Entry is one name in a tree. The zero Entry represents a missing
+// name.
 type Entry struct {
 	Name string
 	Mode filemode.FileMode
@@ -36,7 +36,7 @@ func (e Entry) IsDir() bool { return e.Mode == filemode.Dir }
 // A Read gives the entries of a tree, sorted by name. They are not changed.
 type Read func(tree plumbing.Hash) ([]Entry, error)
 
-// entries are none for the zero hash, which stands for a missing folder.
+// entries returns none for the zero hash, which represents a missing folder.
 func (r Read) entries(tree plumbing.Hash) ([]Entry, error) {
 	if tree.IsZero() {
 		return nil, nil
