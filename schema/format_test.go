@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/schema/schematest"
+	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/shape"
 )
 
-// forEditors is the schema of every definition of a file, as an editor gets it.
-func forEditors(t *testing.T, defs []string) *schematest.Schema {
+// forEditors are the schemas of definitions of a file, as an editor gets them.
+func forEditors(t *testing.T, defs []string) map[string]*jsonschema.Schema {
 	t.Helper()
 	c, err := shape.New(sources)
 	if err != nil {
@@ -25,11 +25,16 @@ func forEditors(t *testing.T, defs []string) *schematest.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := schematest.Parse(text)
-	if err != nil {
-		t.Fatal(err)
+	schemas := map[string]*jsonschema.Schema{}
+	for _, def := range defs {
+		if schemas[def] != nil {
+			continue
+		}
+		if schemas[def], err = jsonschema.CompileDefinition(text, strings.TrimPrefix(def, "#")); err != nil {
+			t.Fatalf("compile %s: %v", def, err)
+		}
 	}
-	return s
+	return schemas
 }
 
 // mutants are values that differ from one in a single place.
@@ -98,7 +103,7 @@ func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
 					continue
 				}
 				text := document(row.field, value, least)
-				same(t, schema, row.def, text)
+				same(t, schema[row.def], row.def, text)
 				var parsed any
 				if value != row.accepted || json.Unmarshal([]byte(text), &parsed) != nil {
 					continue
@@ -108,7 +113,7 @@ func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					same(t, schema, row.def, string(raw))
+					same(t, schema[row.def], row.def, string(raw))
 				}
 			}
 		}
@@ -116,7 +121,7 @@ func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
 }
 
 // same compares the two verdicts on a document.
-func same(t *testing.T, schema *schematest.Schema, def, text string) {
+func same(t *testing.T, schema *jsonschema.Schema, def, text string) {
 	t.Helper()
 	doc, _ := Parse("x.json", []byte(text))
 	if doc == nil {
@@ -127,7 +132,7 @@ func same(t *testing.T, schema *schematest.Schema, def, text string) {
 		extra = Error
 	}
 	problems := slices.DeleteFunc(doc.Check(def, extra), func(p Problem) bool { return p.Severity != Error })
-	err := schema.Check(strings.TrimPrefix(def, "#"), []byte(text))
+	err := schema.Check([]byte(text))
 	switch {
 	case len(problems) == 0 && err != nil:
 		t.Errorf("%s: the schema refuses a valid %s: %v", def, text, err)
@@ -143,7 +148,7 @@ func TestFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := schematest.Parse(text); err != nil || s.Check("", []byte(`5`)) == nil {
+		if s, err := jsonschema.Compile(text); err != nil || s.Check([]byte(`5`)) == nil {
 			t.Errorf("%s: %v, and 5 is fine: %s", format, err, text)
 		}
 		if src, err := FormatCUE(format); err != nil || !strings.HasPrefix(src, "package schema\n") {

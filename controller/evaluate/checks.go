@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -11,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/jsonform"
+	"github.com/gavel-evals/gavel/schema/jsonschema"
 )
 
 // checks hold the last answer of the target against assertions (the checks files
@@ -80,18 +81,20 @@ func checkOne(c evaluator.Check, answer string, in evalcase.Input) (verdict.Crit
 // checkJSON says why an answer is not the JSON that is wanted. All of it has to
 // be JSON: whoever reads it by a program has no use for a block of code.
 func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
-	form, err := jsonform.Parse([]byte("{}"))
-	if c.Form != nil {
-		form, err = jsonform.Parse(c.Form)
+	form := c.Form
+	if form == nil {
+		form = json.RawMessage("true")
 	}
+	wanted, err := jsonschema.Compile(form)
 	if err != nil {
 		return "", err
 	}
 	if _, notJSON := schema.Canonical([]byte(answer)); notJSON != nil {
 		return "the answer is no JSON: " + wording.Quote(answer), nil
 	}
-	if wrong := form.Check([]byte(answer)); wrong != nil {
-		return "the answer is not the JSON that is wanted: " + wording.Clip(wrong.Error()), nil
+	err = wanted.Check([]byte(answer))
+	if mismatch, ok := errors.AsType[*jsonschema.Mismatch](err); ok {
+		return "the answer is not the JSON that is wanted: " + wording.Clip(mismatch.Error()), nil
 	}
-	return "", nil
+	return "", err
 }

@@ -34,6 +34,10 @@ func TestChecks(t *testing.T) {
 		{"is_json", "", "", strings.Repeat("[", 100_000), false},
 		{"is_json", "", `{"type":"object","required":["a"]}`, `{"a": 1}`, true},
 		{"is_json", "", `{"type":"object","required":["a"]}`, `{"b": 1}`, false},
+		{"is_json", "", `{"$ref":"#/$defs/a","$defs":{"a":{"if":{"required":["b"]},"then":{"required":["c"]}}}}`, `{"b": 1, "c": 1}`, true},
+		{"is_json", "", `{"$ref":"#/$defs/a","$defs":{"a":{"if":{"required":["b"]},"then":{"required":["c"]}}}}`, `{"b": 1}`, false},
+		{"is_json", "", `{"properties":{"on":{"format":"date"}}}`, `{"on": "tomorrow"}`, false},
+		{"is_json", "", `{"items":{"$ref":"#"}}`, strings.Repeat("[", 300) + strings.Repeat("]", 300), false},
 	} {
 		check := evaluator.Check{ID: "it", Kind: tt.kind, Text: tt.text}
 		if tt.form != "" {
@@ -44,11 +48,13 @@ func TestChecks(t *testing.T) {
 			t.Errorf("%s %.30q of %.30q: %+v, want %v", tt.kind, tt.text+tt.form, tt.answer, m, tt.holds)
 		}
 	}
+	nested := strings.Repeat("[", 100) + strings.Repeat("]", 100)
 	for want, check := range map[string]evaluator.Check{
-		"there is no check": {Kind: "likes"}, "missing closing": {Kind: "regex", Text: "("}, "is not read": {Kind: "is_json", Form: raw(`{"$ref":"x"}`)},
+		"there is no check": {Kind: "likes"}, "missing closing": {Kind: "regex", Text: "("}, "is not part of the schema": {Kind: "is_json", Form: raw(`{"$ref":"x"}`)},
+		"too complex":                           {Kind: "is_json", Form: raw(`{"allOf":[{"items":{"$ref":"#"}},{"items":{"$ref":"#"}}]}`)},
 		"how long the target took is not known": {Kind: "latency_ms"}, "does not report its tokens": {Kind: "cost_usd"},
 	} {
-		fails(t, measure(t, evaluator.Checks{Checks: []evaluator.Check{check}}, "x", &script{}), want)
+		fails(t, measure(t, evaluator.Checks{Checks: []evaluator.Check{check}}, nested, &script{}), want)
 	}
 	fails(t, measure(t, evaluator.Checks{}, "x", &script{}), "there are no checks")
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
-	"github.com/gavel-evals/gavel/schema/schematest"
+	"github.com/gavel-evals/gavel/schema/jsonschema"
 )
 
 var problems = []schema.Problem{
@@ -44,7 +44,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	form, err := schematest.Parse(text)
+	form, err := jsonschema.Compile(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestSchema(t *testing.T) {
 		if err := Write(&b, given); err != nil {
 			t.Fatal(err)
 		}
-		if err := form.Check("", b.Bytes()); err != nil {
+		if err := form.Check(b.Bytes()); err != nil {
 			t.Errorf("%v in\n%s", err, b.String())
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/jsonform"
+	"github.com/gavel-evals/gavel/schema/jsonschema"
 )
 
 const (
@@ -173,6 +173,15 @@ func (r *checksReader) list(id string) (evaluator.Checks, schema.Rule) {
 	return spec, spec.Rule(most)
 }
 
+// schemaHint says what to write instead of a JSON Schema that cannot be used.
+func schemaHint(err error) string {
+	const example = "write a schema such as {type: object, required: [id]}"
+	if unknown, ok := errors.AsType[*jsonschema.UnknownError](err); ok {
+		return cmp.Or(schema.DidYouMean(unknown.Name, unknown.Known), example)
+	}
+	return example
+}
+
 // value reads what a check compares with.
 func (r *checksReader) value(check *evaluator.Check, most map[string]float64, at ...any) {
 	check.Text = r.Doc.Text(at...)
@@ -191,8 +200,8 @@ func (r *checksReader) value(check *evaluator.Check, most map[string]float64, at
 			}
 			return
 		}
-		if _, err := jsonform.Parse(raw); err != nil {
-			r.Fail("json-schema", "the JSON Schema cannot be read: "+err.Error(), "write a form such as {type: object, required: [id]}", at...)
+		if _, err := jsonschema.Compile(raw); err != nil {
+			r.Fail("json-schema", "the JSON Schema cannot be used: "+err.Error(), schemaHint(err), at...)
 		}
 		check.Form = raw
 	case evaluator.CheckLatency, evaluator.CheckCost:

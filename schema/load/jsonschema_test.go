@@ -15,7 +15,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
-	"github.com/gavel-evals/gavel/schema/schematest"
+	"github.com/gavel-evals/gavel/schema/jsonschema"
 )
 
 // An example is a valid file with those that it builds on.
@@ -115,7 +115,7 @@ func TestTheJSONSchemaOfChecks(t *testing.T) {
 			t.Fatal(err)
 		}
 		res := loadAll(t, map[string]string{"test_definitions/a.json": `{"name": "a"}`, "test_definitions/a.checks.yaml": string(raw)})
-		switch refused, err := schema.HasErrors(res.Problems), editor.Check("", raw); {
+		switch refused, err := schema.HasErrors(res.Problems), editor.Check(raw); {
 		case !refused:
 			valid++
 			if err != nil {
@@ -212,13 +212,13 @@ func variants(value any, most int) []any {
 }
 
 // editorOf is the schema of a format, as an editor reads it.
-func editorOf(t *testing.T, format string) *schematest.Schema {
+func editorOf(t *testing.T, format string) *jsonschema.Schema {
 	t.Helper()
 	text, err := schema.FormatJSON(format)
 	if err != nil {
 		t.Fatal(err)
 	}
-	editor, err := schematest.Parse(text)
+	editor, err := jsonschema.Compile(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,12 +255,12 @@ func TestTheJSONSchemaRefusesNoValidFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bad, err := e.refused(t, raw), editor.Check("", raw)
+			bad, err := e.refused(t, raw), editor.Check(raw)
 			switch {
 			case len(bad) == 0 && err != nil:
 				t.Errorf("%s: the schema refuses a valid file: %v\n%s", e.file, err, raw)
-			case len(bad) == 0 && whole.Check("", raw) != nil:
-				t.Errorf("%s: the schema of the dialect refuses a valid file: %v\n%s", e.file, whole.Check("", raw), raw)
+			case len(bad) == 0 && whole.Check(raw) != nil:
+				t.Errorf("%s: the schema of the dialect refuses a valid file: %v\n%s", e.file, whole.Check(raw), raw)
 			case err == nil:
 				what := e.format()
 				if what == "domain/test" && builtin.Match(raw) {

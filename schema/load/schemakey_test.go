@@ -73,11 +73,11 @@ func TestTheSchemaKeyInEditors(t *testing.T) {
 		"domain/tool":           `{"$schema": "x", "id": "t", "function": {"name": "t"}}`,
 		"domain/evaluator":      `{"$schema": "x", "id": "e", "eval_prompt": "x"}`,
 	} {
-		if err := editorOf(t, format).Check("", []byte(text)); err != nil {
+		if err := editorOf(t, format).Check([]byte(text)); err != nil {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
-	if err := editorOf(t, schema.DialectTestcase).Check("", []byte(`{"$schema": "x", "test_cases": [{"name": "x"}]}`)); err != nil {
+	if err := editorOf(t, schema.DialectTestcase).Check([]byte(`{"$schema": "x", "test_cases": [{"name": "x"}]}`)); err != nil {
 		t.Errorf("an envelope: %v", err)
 	}
 }

@@ -1,0 +1,111 @@
+package jsonschema
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// A Mismatch is a value that does not fit a schema.
+type Mismatch struct {
+	// At is where the value does not fit, such as $.items[0].
+	At string
+	// Message says why.
+	Message string
+	// More counts the other reasons.
+	More int
+}
+
+// Error names the place and the reason.
+func (m *Mismatch) Error() string {
+	text := m.At + ": " + m.Message
+	if m.More > 0 {
+		text += fmt.Sprintf(" (and %d more)", m.More)
+	}
+	return text
+}
+
+// mismatch is the first reason in the order of places, so that the same value
+// always gets the same one.
+func mismatch(err *jsonschema.ValidationError, value any) *Mismatch {
+	all := reasons(err)
+	first := slices.MinFunc(all, func(a, b *jsonschema.ValidationError) int {
+		return cmp.Or(
+			slices.Compare(a.InstanceLocation, b.InstanceLocation),
+			cmp.Compare(a.SchemaURL, b.SchemaURL),
+			cmp.Compare(message(a), message(b)),
+		)
+	})
+	return &Mismatch{At: place(first.InstanceLocation, value), Message: message(first), More: len(all) - 1}
+}
+
+// reasons are the ends of a tree of errors. What fits none of several schemas
+// is one reason, however many each of them has.
+func reasons(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	switch err.ErrorKind.(type) {
+	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
+		var all []*jsonschema.ValidationError
+		for _, cause := range err.Causes {
+			all = append(all, reasons(cause)...)
+		}
+		if len(all) > 0 {
+			return all
+		}
+	}
+	return []*jsonschema.ValidationError{err}
+}
+
+// message is the reason in words.
+func message(err *jsonschema.ValidationError) string {
+	switch k := err.ErrorKind.(type) {
+	case *kind.FalseSchema:
+		return "not allowed"
+	case *kind.AdditionalProperties:
+		slices.Sort(k.Properties)
+	case *kind.Not:
+		return "the value fits the schema of not"
+	case *kind.AnyOf:
+		return fmt.Sprintf("the value fits none of the %d schemas of anyOf", len(err.Causes))
+	case *kind.OneOf:
+		if n := len(k.Subschemas); n > 0 {
+			return fmt.Sprintf("the value fits more than one schema of oneOf (%d and %d)", k.Subschemas[0], k.Subschemas[1])
+		}
+		return fmt.Sprintf("the value fits none of the %d schemas of oneOf", len(err.Causes))
+	}
+	alone := &jsonschema.ValidationError{SchemaURL: err.SchemaURL, ErrorKind: err.ErrorKind}
+	return alone.BasicOutput().Error.String()
+}
+
+// place is a location in a value as people write it.
+func place(location []string, value any) string {
+	var b strings.Builder
+	b.WriteByte('$')
+	for _, step := range location {
+		if _, list := value.([]any); list {
+			fmt.Fprintf(&b, "[%s]", step)
+		} else {
+			b.WriteString("." + step)
+		}
+		value = below(value, step)
+	}
+	return b.String()
+}
+
+// below is a part of a value; nil where there is none.
+func below(value any, step string) any {
+	switch x := value.(type) {
+	case map[string]any:
+		return x[step]
+	case []any:
+		for i := range x {
+			if fmt.Sprint(i) == step {
+				return x[i]
+			}
+		}
+	}
+	return nil
+}
