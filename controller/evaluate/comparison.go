@@ -22,16 +22,12 @@ const PreferenceCriterion = "preference"
 // the one of in, or B, that of rival. It is asked twice, the second time in the
 // other order, because judges favour a place. A preference that does not come
 // out both times is a tie.
-func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript) verdict.Measurement {
+//
+// The error is a [*Fault] of Ask, which is passed through.
+func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript) (verdict.Measurement, error) {
 	d := &ask.Dialogue{Ask: in.Ask}
 	f, err := prefer(ctx, spec, in, rival, d)
-	m := verdict.Measurement{Evaluator: spec.Kind(), Usage: d.Usage, Asked: d.Asked, Answered: d.Answered}
-	if err != nil {
-		m.Error = err.Error()
-		return m
-	}
-	m.Criteria, m.Reason = f.criteria, f.reason
-	return m
+	return measurement(spec.Kind(), d, f, err)
 }
 
 func prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript, d *ask.Dialogue) (finding, error) {

@@ -59,7 +59,7 @@ func talk(calls ...string) *verdict.Transcript {
 
 func judge(t *testing.T, spec evaluator.Conversation, tr *verdict.Transcript, s *script) verdict.Measurement {
 	t.Helper()
-	return evaluate.Measure(t.Context(), schema.Evaluator{Name: "conversation", Spec: spec}, evaluate.Input{Case: &schema.Case{}, Transcript: tr, Ask: s.ask})
+	return measured(t.Context(), t, schema.Evaluator{Name: "conversation", Spec: spec}, evaluate.Input{Case: &schema.Case{}, Transcript: tr, Ask: s.ask})
 }
 
 // decide gives the verdict of a conversation at the threshold 0.75.

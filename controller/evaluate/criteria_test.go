@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -172,7 +171,7 @@ func TestToolCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := input("q", "done", &script{})
 			in.Transcript.Messages = append(in.Transcript.Messages, called(strings.Fields(tt.calls))...)
-			m := evaluate.Measure(t.Context(), schema.Evaluator{Spec: evaluator.ToolCounts{Counts: tt.counts}}, in)
+			m := measured(t.Context(), t, schema.Evaluator{Spec: evaluator.ToolCounts{Counts: tt.counts}}, in)
 			var got []float64
 			for _, c := range m.Criteria {
 				got = append(got, c.Score)
@@ -198,14 +197,14 @@ func TestCallsThatAreNotKnownAreNotZero(t *testing.T) {
 	in := input("q", "done", &script{})
 	in.Transcript.Traced = false
 	zero := 0
-	m := evaluate.Measure(t.Context(), schema.Evaluator{Spec: evaluator.ToolCounts{Counts: []evaluator.ToolCount{{Tool: "a", Most: &zero}}}}, in)
+	m := measured(t.Context(), t, schema.Evaluator{Spec: evaluator.ToolCounts{Counts: []evaluator.ToolCount{{Tool: "a", Most: &zero}}}}, in)
 	fails(t, m, "does not report its tool calls")
 }
 
 func prefer(t *testing.T, a, b string, s *script) verdict.Measurement {
 	t.Helper()
 	rival := input("q", b, s).Transcript
-	return evaluate.Prefer(t.Context(), evaluator.Comparison{Instruction: "Which?"}, input("q", a, s), rival)
+	return preferred(t, evaluator.Comparison{Instruction: "Which?"}, input("q", a, s), rival)
 }
 
 func TestPreferenceThatFlipsIsATie(t *testing.T) {
@@ -313,7 +312,7 @@ func writeComparison(t *testing.T, b *strings.Builder) {
 	s := &script{replies: []string{`{"analysis":"","better":"first"}`, `{"analysis":"","better":"first"}`}}
 	spec := evaluator.Comparison{Instruction: "Which plan is easier to follow?", Criteria: rubric("Clarity").Criteria}
 	in := input("Plan a trip.", "Go by train.", s)
-	if m := evaluate.Prefer(t.Context(), spec, in, input("", "Fly.", s).Transcript); m.Error != "" {
+	if m := preferred(t, spec, in, input("", "Fly.", s).Transcript); m.Error != "" {
 		t.Fatal(m.Error)
 	}
 	writeRequest(b, "judge: comparison", s.asked[0])

@@ -9,6 +9,7 @@ package evaluate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
@@ -20,6 +21,9 @@ import (
 
 // Ask calls the model that has a role.
 type Ask = ask.Ask
+
+// A Fault is an error of Ask that ends the work instead of becoming a result.
+type Fault = ask.Fault
 
 // An Input is what evaluators look at.
 type Input struct {
@@ -55,19 +59,26 @@ type finding struct {
 // Measure runs one evaluator over a transcript. The measurement holds criteria
 // with scores in [0,1], or, when nothing could be measured, an Error that says
 // why; an error of Ask or the end of ctx is such an Error. The usage of every
-// call that was answered is in it either way.
-func Measure(ctx context.Context, ev schema.Evaluator, in Input) verdict.Measurement {
+// call that was answered is in it either way. The error is a [*Fault] of Ask,
+// which is passed through.
+func Measure(ctx context.Context, ev schema.Evaluator, in Input) (verdict.Measurement, error) {
 	d := &ask.Dialogue{Ask: in.Ask}
 	f, err := find(ctx, ev.Spec, in, d)
-	m := verdict.Measurement{
-		Evaluator: ev.Name, Usage: d.Usage, Asked: d.Asked, Answered: d.Answered,
+	return measurement(ev.Name, d, f, err)
+}
+
+// measurement is what an evaluator of a name found in a dialogue.
+func measurement(name string, d *ask.Dialogue, f finding, err error) (verdict.Measurement, error) {
+	m := verdict.Measurement{Evaluator: name, Usage: d.Usage, Asked: d.Asked, Answered: d.Answered}
+	if fault, ok := errors.AsType[*Fault](err); ok {
+		return m, fault
 	}
 	if err != nil {
 		m.Error = err.Error()
-		return m
+		return m, nil
 	}
 	m.Criteria, m.Reason = f.criteria, f.reason
-	return m
+	return m, nil
 }
 
 func find(ctx context.Context, spec schema.Spec, in Input, d *ask.Dialogue) (finding, error) {

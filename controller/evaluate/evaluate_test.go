@@ -18,6 +18,26 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
+// measured is what an evaluator measures; a fault fails the test.
+func measured(ctx context.Context, tb testing.TB, ev schema.Evaluator, in evaluate.Input) verdict.Measurement {
+	tb.Helper()
+	m, err := evaluate.Measure(ctx, ev, in)
+	if err != nil {
+		tb.Fatalf("Measure returned the fault %v, want none", err)
+	}
+	return m
+}
+
+// preferred is what a comparison measures; a fault fails the test.
+func preferred(t *testing.T, spec evaluator.Comparison, in evaluate.Input, rival *verdict.Transcript) verdict.Measurement {
+	t.Helper()
+	m, err := evaluate.Prefer(t.Context(), spec, in, rival)
+	if err != nil {
+		t.Fatalf("Prefer returned the fault %v, want none", err)
+	}
+	return m
+}
+
 func TestMain(m *testing.M) {
 	if sqlexec.ServeChild() {
 		return
@@ -62,7 +82,7 @@ func input(question, reply string, s *script) evaluate.Input {
 
 func measure(t *testing.T, spec schema.Spec, reply string, s *script) verdict.Measurement {
 	t.Helper()
-	m := evaluate.Measure(t.Context(), schema.Evaluator{Name: "main", Weight: 1, Spec: spec}, input("What is it?", reply, s))
+	m := measured(t.Context(), t, schema.Evaluator{Name: "main", Weight: 1, Spec: spec}, input("What is it?", reply, s))
 	if m.Evaluator != "main" {
 		t.Errorf("the measurement is of %q", m.Evaluator)
 	}
@@ -103,7 +123,7 @@ func TestMeasureErrors(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := evaluate.Measure(ctx, schema.Evaluator{Spec: evaluator.Keyword{Keywords: []string{"x"}}}, input("q", "x", &script{}))
+	m := measured(ctx, t, schema.Evaluator{Spec: evaluator.Keyword{Keywords: []string{"x"}}}, input("q", "x", &script{}))
 	fails(t, m, context.Canceled.Error())
 }
 

@@ -48,7 +48,7 @@ func TestMessagesGolden(t *testing.T) {
 			long += strings.Repeat(" And so on.", 20)
 		}
 		s := &script{replies: tt.replies}
-		evaluate.Measure(t.Context(), schema.Evaluator{Spec: tt.spec}, input(question, long, s))
+		measured(t.Context(), t, schema.Evaluator{Spec: tt.spec}, input(question, long, s))
 		if len(s.asked) != len(tt.replies)+1 {
 			t.Fatalf("%s: %d requests", tt.name, len(s.asked))
 		}
@@ -130,7 +130,7 @@ func writeSuites(t *testing.T, b *strings.Builder) {
 			Case: &schema.Case{Drive: schema.Drive{Messages: tt.tr.Messages[:tt.sent]}}, Transcript: tt.tr, Ask: s.ask,
 			Programs: printed("Is that polite?\n", nil),
 		}
-		evaluate.Measure(t.Context(), schema.Evaluator{Spec: tt.spec}, in)
+		measured(t.Context(), t, schema.Evaluator{Spec: tt.spec}, in)
 		if len(s.asked) != 1 {
 			t.Fatalf("%s: %d requests", tt.name, len(s.asked))
 		}

@@ -94,7 +94,7 @@ func read(into *[]byte, answer string) evalcase.Programs {
 func run(t *testing.T, spec schema.Spec, in evaluate.Input, programs evalcase.Programs) verdict.Measurement {
 	t.Helper()
 	in.Programs = programs
-	return evaluate.Measure(t.Context(), schema.Evaluator{Name: "main", Spec: spec}, in)
+	return measured(t.Context(), t, schema.Evaluator{Name: "main", Spec: spec}, in)
 }
 
 func TestCodeJudge(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -189,7 +188,7 @@ func TestTemplatesUse(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &script{}
-			evaluate.Measure(t.Context(), schema.Evaluator{Spec: tt.spec}, input(question, reply, s))
+			measured(t.Context(), t, schema.Evaluator{Spec: tt.spec}, input(question, reply, s))
 			if len(s.asked) != 1 {
 				t.Fatalf("%d requests", len(s.asked))
 			}

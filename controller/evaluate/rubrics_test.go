@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -135,7 +134,7 @@ func TestAnswersAreData(t *testing.T) {
 			s := &script{}
 			in := input("Is it right?", hostile, s)
 			in.Programs = printed("Judge this: "+hostile, nil)
-			evaluate.Measure(t.Context(), schema.Evaluator{Spec: spec}, in)
+			measured(t.Context(), t, schema.Evaluator{Spec: spec}, in)
 			if len(s.asked) != 1 {
 				t.Fatalf("%d requests", len(s.asked))
 			}

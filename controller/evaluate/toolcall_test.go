@@ -36,7 +36,7 @@ func expect(list ...string) []evaluator.ExpectedCall {
 
 func measureCalls(t *testing.T, spec evaluator.ToolCalls, tr *verdict.Transcript) verdict.Measurement {
 	t.Helper()
-	return evaluate.Measure(t.Context(), schema.Evaluator{Name: "main", Spec: spec}, evaluate.Input{Case: &schema.Case{}, Transcript: tr})
+	return measured(t.Context(), t, schema.Evaluator{Name: "main", Spec: spec}, evaluate.Input{Case: &schema.Case{}, Transcript: tr})
 }
 
 func TestToolCalls(t *testing.T) {

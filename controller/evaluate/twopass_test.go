@@ -205,7 +205,7 @@ func TestExtractorInjection(t *testing.T) {
 
 func measureB(b *testing.B, ev schema.Evaluator, in evaluate.Input) verdict.Measurement {
 	b.Helper()
-	m := evaluate.Measure(b.Context(), ev, in)
+	m := measured(b.Context(), b, ev, in)
 	if m.Error != "" {
 		b.Fatal(m.Error)
 	}

@@ -26,9 +26,9 @@ var (
 	ErrLeaseLost = errors.New("another run took over")
 )
 
-// An Interest is what one run under way wants to have judged. It gives a sign
-// of life every few seconds until it is ended.
-type Interest struct {
+// A RunHandle is one run in progress and what it wants to have judged. It gives a
+// sign of life every few seconds until it is closed.
+type RunHandle struct {
 	ledger *Ledger
 	trust  Trust
 	run    string
@@ -42,61 +42,61 @@ type Interest struct {
 
 // A Lease lets its holder alone work on a digest, as far as its trust reaches.
 type Lease struct {
-	interest *Interest
-	digest   string
-	epoch    int64
-	lost     chan struct{}
-	once     sync.Once
+	handle *RunHandle
+	digest string
+	epoch  int64
+	lost   chan struct{}
+	once   sync.Once
 }
 
-// Want notes that a run that begins wants what is made of the execution
-// digests. The caller must call End.
-func (l *Ledger) Want(ctx context.Context, trust Trust, digests []string) (*Interest, error) {
+// BeginRun notes that a run that begins wants what is made of the execution
+// digests. The caller must call Close.
+func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string) (*RunHandle, error) {
 	list, err := json.Marshal(append([]string{}, digests...)) // never null
 	if err := errors.Join(err, trust.check()); err != nil {
 		return nil, l.store.Fault("begin a run", err)
 	}
-	i := &Interest{ledger: l, trust: trust, leases: map[int64]*Lease{}}
-	i.run, i.slot = l.store.Lives().Begin()
+	r := &RunHandle{ledger: l, trust: trust, leases: map[int64]*Lease{}}
+	r.run, r.slot = l.store.Lives().Begin()
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		if err := l.sweep(t); err != nil {
 			return err
 		}
-		err := t.Exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?)", i.run, trust.namespace(), l.soon())
+		err := t.Exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?)", r.run, trust.namespace(), l.soon())
 		if err != nil {
 			return err
 		}
-		return t.Exec("INSERT INTO wanted (run, digest) SELECT DISTINCT ?, value FROM json_each(?)", i.run, string(list))
+		return t.Exec("INSERT INTO wanted (run, digest) SELECT DISTINCT ?, value FROM json_each(?)", r.run, string(list))
 	})
 	if err != nil {
-		l.store.Lives().End(i.slot)
+		l.store.Lives().End(r.slot)
 		return nil, l.store.Fault("begin a run", err)
 	}
 	beating, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	i.cancel = cancel
-	i.beats.Go(func() { i.beat(beating) })
-	return i, nil
+	r.cancel = cancel
+	r.beats.Go(func() { r.beat(beating) })
+	return r, nil
 }
 
-// End gives up everything that the run still wants or holds.
-func (i *Interest) End(ctx context.Context) error {
-	i.cancel()
-	i.beats.Wait()
-	defer i.ledger.store.Lives().End(i.slot)
-	return i.ledger.store.Fault("end a run", i.ledger.store.Submit(ctx, func(t *store.Tx) error {
-		return errors.Join(t.Exec("DELETE FROM leases WHERE owner = ?", i.run), leave(t, i.run))
+// Close gives up everything that the run still wants or holds.
+func (r *RunHandle) Close(ctx context.Context) error {
+	r.cancel()
+	r.beats.Wait()
+	defer r.ledger.store.Lives().End(r.slot)
+	return r.ledger.store.Fault("end a run", r.ledger.store.Submit(ctx, func(t *store.Tx) error {
+		return errors.Join(t.Exec("DELETE FROM leases WHERE owner = ?", r.run), leave(t, r.run))
 	}))
 }
 
-// Drop ends the interest in one digest. It reports whether another run under
+// Release ends the interest in one digest. It reports whether another run under
 // way wants it that could use what this one makes.
-func (i *Interest) Drop(ctx context.Context, digest string) (wanted bool, err error) {
-	l, ns := i.ledger, i.trust.namespace()
+func (r *RunHandle) Release(ctx context.Context, digest string) (wanted bool, err error) {
+	l, ns := r.ledger, r.trust.namespace()
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		if err := l.sweep(t); err != nil {
 			return err
 		}
-		if err := t.Exec("DELETE FROM wanted WHERE run = ? AND digest = ?", i.run, digest); err != nil {
+		if err := t.Exec("DELETE FROM wanted WHERE run = ? AND digest = ?", r.run, digest); err != nil {
 			return err
 		}
 		return t.Row(`SELECT EXISTS (SELECT 1 FROM wanted w JOIN underway u ON u.run = w.run
@@ -108,9 +108,9 @@ func (i *Interest) Drop(ctx context.Context, digest string) (wanted bool, err er
 // Lease takes the lease on a digest. The error is ErrLeased while another run
 // has it whose samples this one could use: then they are worth waiting for. A
 // run with more trust never waits for one with less.
-func (i *Interest) Lease(ctx context.Context, digest string) (*Lease, error) {
-	l, ns := i.ledger, i.trust.namespace()
-	lease := &Lease{interest: i, digest: digest, lost: make(chan struct{})}
+func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
+	l, ns := r.ledger, r.trust.namespace()
+	lease := &Lease{handle: r, digest: digest, lost: make(chan struct{})}
 	var taken bool
 	err := l.store.Submit(ctx, func(t *store.Tx) error {
 		var err error
@@ -118,7 +118,7 @@ func (i *Interest) Lease(ctx context.Context, digest string) (*Lease, error) {
 			return err
 		}
 		return t.Row("INSERT OR REPLACE INTO leases (digest, ns, owner, until) VALUES (?, ?, ?, ?) RETURNING epoch",
-			digest, ns, i.run, l.soon()).Scan(&lease.epoch)
+			digest, ns, r.run, l.soon()).Scan(&lease.epoch)
 	})
 	switch {
 	case err != nil:
@@ -152,15 +152,15 @@ func (l *Ledger) taken(t *store.Tx, digest, ns string) (bool, error) {
 
 // Leased reports whether the lease on a digest is worth waiting for, as far as
 // that can be told without writing.
-func (i *Interest) Leased(ctx context.Context, digest string) (bool, error) {
-	l, now, there := i.ledger, i.ledger.now(), false
+func (r *RunHandle) Leased(ctx context.Context, digest string) (bool, error) {
+	l, now, there := r.ledger, r.ledger.now(), false
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var owner string
 		err := rows.Scan(&owner)
 		there = there || err == nil && l.store.Lives().Alive(owner)
 		return err
 	}, "SELECT owner FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?",
-		digest, i.trust.namespace(), now.UnixMilli(), now.Add(leaseTime).UnixMilli())
+		digest, r.trust.namespace(), now.UnixMilli(), now.Add(leaseTime).UnixMilli())
 	return there, l.store.Fault("read the lease on "+digest, err)
 }
 
@@ -172,18 +172,18 @@ func (x *Lease) Release(ctx context.Context) error {
 	if !x.drop() {
 		return nil
 	}
-	err := x.interest.ledger.store.Submit(ctx, func(t *store.Tx) error { return t.Exec("DELETE FROM leases WHERE epoch = ?", x.epoch) })
-	return x.interest.ledger.store.Fault("release "+x.digest, err)
+	err := x.handle.ledger.store.Submit(ctx, func(t *store.Tx) error { return t.Exec("DELETE FROM leases WHERE epoch = ?", x.epoch) })
+	return x.handle.ledger.store.Fault("release "+x.digest, err)
 }
 
 // drop takes the lease out of those that are held, and reports whether it was
 // one.
 func (x *Lease) drop() bool {
-	i := x.interest
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	_, held := i.leases[x.epoch]
-	delete(i.leases, x.epoch)
+	r := x.handle
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, held := r.leases[x.epoch]
+	delete(r.leases, x.epoch)
 	return held
 }
 
@@ -194,10 +194,10 @@ func (x *Lease) keep() {
 		return
 	default:
 	}
-	i := x.interest
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.leases[x.epoch] = x
+	r := x.handle
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leases[x.epoch] = x
 }
 
 // check demands that nobody took over. Without a lease there is nothing to
@@ -223,7 +223,7 @@ func (x *Lease) done(t *store.Tx) error {
 		return nil
 	}
 	return errors.Join(t.Exec("DELETE FROM leases WHERE epoch = ?", x.epoch),
-		t.Exec("DELETE FROM wanted WHERE run = ? AND digest = ?", x.interest.run, x.digest))
+		t.Exec("DELETE FROM wanted WHERE run = ? AND digest = ?", x.handle.run, x.digest))
 }
 
 func (x *Lease) lose() {

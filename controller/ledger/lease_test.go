@@ -28,26 +28,26 @@ func TestMain(m *testing.M) {
 }
 
 // want begins a run that is ended with the test.
-func (k *book) want(trust ledger.Trust, digests ...string) *ledger.Interest {
+func (k *book) want(trust ledger.Trust, digests ...string) *ledger.RunHandle {
 	k.t.Helper()
-	i, err := k.Want(k.t.Context(), trust, digests)
+	i, err := k.BeginRun(k.t.Context(), trust, digests)
 	k.check(err)
 	k.t.Cleanup(func() {
-		if err := i.End(ctxAfter); err != nil {
+		if err := i.Close(ctxAfter); err != nil {
 			k.t.Error(err)
 		}
 	})
 	return i
 }
 
-func (k *book) lease(i *ledger.Interest, digest string) *ledger.Lease {
+func (k *book) lease(i *ledger.RunHandle, digest string) *ledger.Lease {
 	k.t.Helper()
 	lease, err := i.Lease(k.t.Context(), digest)
 	k.check(err)
 	return lease
 }
 
-func (k *book) wantLeased(i *ledger.Interest, digest string) {
+func (k *book) wantLeased(i *ledger.RunHandle, digest string) {
 	k.t.Helper()
 	if _, err := i.Lease(k.t.Context(), digest); !errors.Is(err, ledger.ErrLeased) {
 		k.t.Errorf("lease on %s: %v", digest, err)
@@ -91,7 +91,7 @@ func testLease(t *testing.T, b backend) {
 	one.wantLeased(first, d.E)
 	other.check(next.Release(t.Context()))
 	one.lease(first, d.E)
-	one.check(first.End(t.Context()))
+	one.check(first.Close(t.Context()))
 	other.lease(second, d.E)
 }
 
@@ -175,9 +175,9 @@ func testLeaseClock(t *testing.T, b backend) {
 
 func testWanted(t *testing.T, b backend) {
 	one, other := twoBooks(t, b)
-	drop := func(i *ledger.Interest, digest string, want bool) {
+	drop := func(i *ledger.RunHandle, digest string, want bool) {
 		t.Helper()
-		if got, err := i.Drop(t.Context(), digest); err != nil || got != want {
+		if got, err := i.Release(t.Context(), digest); err != nil || got != want {
 			t.Errorf("another run wants %s: %v, want %v (%v)", digest, got, want, err)
 		}
 	}
@@ -197,7 +197,7 @@ func testWanted(t *testing.T, b backend) {
 	drop(second, "d", false)
 	third := one.want(base, "x")
 	fourth := other.want(base, "x")
-	one.check(third.End(t.Context()))
+	one.check(third.Close(t.Context()))
 	drop(fourth, "x", false)
 	// Nor one that gave no sign of life for too long, though it may be alive.
 	one.want(base, "y")
@@ -230,7 +230,7 @@ func testDeadRun(t *testing.T, b backend) {
 	if short, err := claimant.Claim(t.Context(), held(), calls(3), calls(3)); err != nil || short == nil || short.Claimed != calls(8) {
 		t.Errorf("beside what a living run has claimed: %+v, %v", short, err)
 	}
-	if wanted, err := mine.Drop(t.Context(), "e"); err != nil || !wanted {
+	if wanted, err := mine.Release(t.Context(), "e"); err != nil || !wanted {
 		t.Errorf("wanted by a living run: %v, %v", wanted, err)
 	}
 	k.check(cmd.Process.Kill())
@@ -244,7 +244,7 @@ func testDeadRun(t *testing.T, b backend) {
 		t.Errorf("leased by a dead run: %v, %v", leased, err)
 	}
 	k.lease(mine, "e")
-	if wanted, err := mine.Drop(t.Context(), "e"); err != nil || wanted {
+	if wanted, err := mine.Release(t.Context(), "e"); err != nil || wanted {
 		t.Errorf("wanted by a dead run: %v, %v", wanted, err)
 	}
 }
@@ -255,7 +255,7 @@ func hold(store string) {
 	if err != nil {
 		panic(err)
 	}
-	i, err := l.Want(ctxAfter, base, []string{"e"})
+	i, err := l.BeginRun(ctxAfter, base, []string{"e"})
 	if err != nil {
 		panic(err)
 	}
@@ -284,7 +284,7 @@ func TestBeat(t *testing.T) {
 			time.Sleep(time.Second)
 			other.wantLeased(second, "e")
 		}
-		if wanted, err := second.Drop(t.Context(), "e"); err != nil || !wanted {
+		if wanted, err := second.Release(t.Context(), "e"); err != nil || !wanted {
 			t.Errorf("wanted by a run that gives signs of life: %v, %v", wanted, err)
 		}
 		shift.Store(int64(11 * time.Second))
@@ -359,7 +359,7 @@ func TestLeaseRace(t *testing.T) {
 	held := 0
 	for n := range 20 {
 		group.Go(func() {
-			i, err := books[n%2].Want(t.Context(), base, []string{"e"})
+			i, err := books[n%2].BeginRun(t.Context(), base, []string{"e"})
 			if err != nil {
 				t.Error(err)
 				return
@@ -373,7 +373,7 @@ func TestLeaseRace(t *testing.T) {
 				t.Error(err)
 			}
 			t.Cleanup(func() {
-				if err := i.End(ctxAfter); err != nil {
+				if err := i.Close(ctxAfter); err != nil {
 					t.Error(err)
 				}
 			})

@@ -12,7 +12,7 @@ import (
 )
 
 // beat gives signs of life until it is cancelled.
-func (i *Interest) beat(ctx context.Context) {
+func (r *RunHandle) beat(ctx context.Context) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
 	for {
@@ -20,28 +20,28 @@ func (i *Interest) beat(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			i.sign(ctx)
+			r.sign(ctx)
 		}
 	}
 }
 
 // sign gives one sign of life and tells the leases that turn out to be lost.
 // Where it cannot be written, the holders' next writes tell.
-func (i *Interest) sign(ctx context.Context) {
-	i.mu.Lock()
-	before := slices.Collect(maps.Values(i.leases))
-	i.mu.Unlock()
+func (r *RunHandle) sign(ctx context.Context) {
+	r.mu.Lock()
+	before := slices.Collect(maps.Values(r.leases))
+	r.mu.Unlock()
 	var list string
-	err := i.ledger.store.Submit(ctx, func(t *store.Tx) error {
-		until := i.ledger.soon()
+	err := r.ledger.store.Submit(ctx, func(t *store.Tx) error {
+		until := r.ledger.soon()
 		err := errors.Join(
 			t.Exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?) ON CONFLICT (run) DO UPDATE SET until = excluded.until",
-				i.run, i.trust.namespace(), until),
-			t.Exec("UPDATE leases SET until = ? WHERE owner = ?", until, i.run))
+				r.run, r.trust.namespace(), until),
+			t.Exec("UPDATE leases SET until = ? WHERE owner = ?", until, r.run))
 		if err != nil {
 			return err
 		}
-		return t.Row("SELECT json_group_array(epoch) FROM leases WHERE owner = ?", i.run).Scan(&list)
+		return t.Row("SELECT json_group_array(epoch) FROM leases WHERE owner = ?", r.run).Scan(&list)
 	})
 	var held []int64
 	if err != nil || json.Unmarshal([]byte(list), &held) != nil {

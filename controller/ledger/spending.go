@@ -68,7 +68,7 @@ func (x *Lease) Reserve(ctx context.Context, accounts []Account, a, rest Amount)
 // Settle counts more as spent than what was reserved, or less where it is
 // below 0, and leaves rest of the claim.
 func (x *Lease) Settle(ctx context.Context, accounts []Account, more, rest Amount) error {
-	l := x.interest.ledger
+	l := x.handle.ledger
 	list, err := json.Marshal(accounts)
 	if err == nil {
 		err = l.store.Submit(ctx, func(t *store.Tx) error {
@@ -81,7 +81,7 @@ func (x *Lease) Settle(ctx context.Context, accounts []Account, more, rest Amoun
 // charge makes a change unless an account would pass its limit with an amount
 // more.
 func (x *Lease) charge(ctx context.Context, accounts []Account, a Amount, change func(*store.Tx, string) error) (short *Shortage, err error) {
-	l := x.interest.ledger
+	l := x.handle.ledger
 	list, err := json.Marshal(accounts)
 	if err != nil {
 		return nil, l.store.Fault("reserve", err)
@@ -108,7 +108,7 @@ func (x *Lease) charge(ctx context.Context, accounts []Account, a Amount, change
 // one.
 func (x *Lease) short(t *store.Tx, list string, a Amount) (*Shortage, error) {
 	var s Shortage
-	now := x.interest.ledger.now()
+	now := x.handle.ledger.now()
 	err := t.Row(`WITH ahead AS (
 			SELECT account, sum(calls) AS calls, sum(tokens) AS tokens, sum(usd) AS usd FROM claims c JOIN leases USING (epoch)
 			WHERE epoch <> ?5 AND until > ?6 AND until <= ?7

@@ -14,7 +14,7 @@ import (
 )
 
 // Sign is for tests from outside.
-var Sign = (*Interest).sign
+var Sign = (*RunHandle).sign
 
 // TestClose closes a ledger while many write: what was said to be stored is,
 // and nothing else.

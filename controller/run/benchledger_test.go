@@ -96,7 +96,7 @@ func repeat(ctx context.Context, book *ledger.Ledger, entries []entry, workers i
 	for _, e := range entries {
 		digests = append(digests, e.outcome.Digests.E)
 	}
-	interest, err := book.Want(ctx, operator, digests)
+	handle, err := book.BeginRun(ctx, operator, digests)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func repeat(ctx context.Context, book *ledger.Ledger, entries []entry, workers i
 	for range workers {
 		group.Go(func() {
 			for e := range work {
-				errs <- write(ctx, book, interest, e)
+				errs <- write(ctx, book, handle, e)
 			}
 		})
 	}
@@ -120,12 +120,12 @@ func repeat(ctx context.Context, book *ledger.Ledger, entries []entry, workers i
 			return err
 		}
 	}
-	return interest.End(ctx)
+	return handle.Close(ctx)
 }
 
-func write(ctx context.Context, book *ledger.Ledger, interest *ledger.Interest, e entry) error {
+func write(ctx context.Context, book *ledger.Ledger, handle *ledger.RunHandle, e entry) error {
 	scope, d := ledger.Scope{Trust: operator}, e.outcome.Digests
-	lease, err := interest.Lease(ctx, d.E)
+	lease, err := handle.Lease(ctx, d.E)
 	if err != nil {
 		return err
 	}

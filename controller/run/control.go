@@ -11,7 +11,7 @@ type Control struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	superseded func(d string) bool
-	running    map[*work]context.CancelFunc
+	running    map[*caseRun]context.CancelFunc
 }
 
 // Supersede begins no further case, and gives up the calls of those under way
@@ -21,16 +21,16 @@ func (c *Control) Supersede(wanted func(d string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.superseded = wanted
-	for w, cancel := range c.running {
-		if !wanted(w.job.Digests.D) {
+	for run, cancel := range c.running {
+		if !wanted(run.job.Digests.D) {
 			cancel()
 		}
 	}
 }
 
-// begin gives the context of a job and what to call at its end; false means
-// that it is not to begin.
-func (c *Control) begin(ctx context.Context, w *work) (context.Context, func(), bool) {
+// begin returns the context of a case and what to call at its end; false means
+// that the case is not to begin.
+func (c *Control) begin(ctx context.Context, run *caseRun) (context.Context, func(), bool) {
 	if c == nil {
 		return ctx, func() {}, true
 	}
@@ -41,13 +41,13 @@ func (c *Control) begin(ctx context.Context, w *work) (context.Context, func(), 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	if c.running == nil {
-		c.running = map[*work]context.CancelFunc{}
+		c.running = map[*caseRun]context.CancelFunc{}
 	}
-	c.running[w] = cancel
+	c.running[run] = cancel
 	return ctx, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.running, w)
+		delete(c.running, run)
 		cancel()
 	}, true
 }

@@ -25,49 +25,42 @@ var editorFormat = target.Format{
 }
 
 // rewrite asks the editor for the prompt of the attempt that follows one that
-// failed. An editor that is of no use leaves the job stuck: the attempt that was
-// asked for cannot be made, and that is no failure of the case.
-func (w *work) rewrite(ctx context.Context, failed *series) (string, error) {
-	n := failed.attempt + 1
-	calls, err := failed.open(ctx, w.job.Digests.Edit(n).E, &trial{
-		place: n * failed.size, execution: &ledger.Execution{},
-	})
+// failed. An editor whose reply cannot be used leaves the case stuck: the attempt
+// that was asked for cannot be made, and that is not a failure of the case.
+func (c *caseRun) rewrite(ctx context.Context, failed *attempt) (string, error) {
+	n := failed.number + 1
+	next := &sample{attempt: failed, number: n * failed.size, execution: &ledger.Execution{}}
+	log, err := next.openLog(ctx, c.job.Digests.Edit(n).E)
 	if err != nil {
 		return "", err
 	}
-	calls.attempt = n
-	edit := w.job.Case.Policy.Retry.Edit
+	log.attempt = n
+	edit := c.job.Case.Policy.Retry.Edit
 	var written string
 	var made verdict.Usage
-	err = calls.unlessSpoilt(ctx, func() error {
+	metered := evaluate.Ask(func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+		reply, err := log.askRole(ctx, role, req)
+		made = made.Add(reply.Usage)
+		return reply, err
+	})
+	for again := true; again; {
 		made = verdict.Usage{}
-		var fault error
-		plain := calls.asker(&fault)
-		metered := evaluate.Ask(func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
-			reply, err := plain(ctx, role, req)
-			made = made.Add(reply.Usage)
-			return reply, err
-		})
-		err := metered.Until(ctx, edit.Editor, editorRequest(*edit, failed), func(reply string) error {
+		err = metered.Until(ctx, edit.Editor, editorRequest(*edit, failed), func(reply string) error {
 			var err error
 			written, err = readPrompt(reply)
 			return err
 		})
-		if fault != nil {
-			return fault
-		}
-		return err
-	})
-	w.account(calls.spent, made)
-	var store *storeError
-	switch {
-	case errors.As(err, &store):
-		return "", store.err
-	case ctx.Err() != nil:
-		failed.trials[0].stopped = true
+		again, err = log.startOver(ctx, err)
+	}
+	c.costs.add(log.caller.spent, made)
+	if fault, ok := errors.AsType[*evaluate.Fault](err); ok {
+		return "", fault.Err
+	}
+	if ctx.Err() != nil {
+		failed.samples[0].stopped = true
 	}
 	if err != nil {
-		w.stuck = err.Error()
+		c.stuck = err.Error()
 	}
 	return written, nil
 }
@@ -94,7 +87,7 @@ const editorSystem = "You improve the system prompt of an AI agent that did not 
 // editorRequest shows the prompt, how it was judged, and, to an editor that may
 // see them, the outputs. Whoever changes a word counts up the Version of
 // [schema.Edit].
-func editorRequest(edit schema.Edit, failed *series) target.Request {
+func editorRequest(edit schema.Edit, failed *attempt) target.Request {
 	parts := []string{ask.IsData}
 	if failed.system == "" {
 		parts = append(parts, "The agent was sent no system prompt. If it has one of its own, that is not known; what you write comes in its place.")
@@ -102,9 +95,9 @@ func editorRequest(edit schema.Edit, failed *series) target.Request {
 		parts = append(parts, ask.Block("SYSTEM PROMPT", failed.system))
 	}
 	if edit.ShowOutputs {
-		for i, t := range failed.trials {
-			if t.sample.Error == "" {
-				parts = append(parts, ask.Block(fmt.Sprintf("OUTPUT %d", i+1), t.execution.Transcript.Final()))
+		for i, s := range failed.samples {
+			if s.result.Error == "" {
+				parts = append(parts, ask.Block(fmt.Sprintf("OUTPUT %d", i+1), s.execution.Transcript.Final()))
 			}
 		}
 	}
@@ -119,10 +112,10 @@ func editorRequest(edit schema.Edit, failed *series) target.Request {
 }
 
 // summary is the evaluation of an attempt in words.
-func summary(failed *series) string {
+func summary(failed *attempt) string {
 	var b strings.Builder
-	for i, t := range failed.trials {
-		for _, m := range t.sample.Measurements {
+	for i, s := range failed.samples {
+		for _, m := range s.result.Measurements {
 			if m.Error != "" {
 				continue
 			}

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
@@ -16,101 +14,27 @@ import (
 // case.
 var looks = backoff.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
 
-// want tells the ledger what the run is about, and gives what to call at its
-// end.
-func (r *runner) want(ctx context.Context, groups [][]int, jobs []Job) (end func() error, err error) {
-	digests := make([]string, len(groups))
-	for i, same := range groups {
-		digests[i] = jobs[same[0]].Digests.E
-	}
-	r.interest, err = r.Ledger.Want(ctx, r.Trust, digests)
-	return func() error { return r.interest.End(context.WithoutCancel(ctx)) }, err
+// A hold is a case's hold on its lease.
+type hold struct {
+	lease *ledger.Lease
+	// ended is closed when the case's context has ended, and unwanted when the
+	// replies to its calls in flight are not wanted either.
+	ended, unwanted <-chan struct{}
 }
 
-// judge judges groups of jobs side by side, one job of a group after the other.
-// What another run is at work on is left for later, so that two runs of the
-// same cases halve them; in the end it is waited for, and then found stored.
-func (r *runner) judge(ctx context.Context, groups [][]int, jobs []Job, outcomes []Outcome) error {
-	var err error
-	for patient := false; len(groups) > 0 && ctx.Err() == nil && err == nil; patient = true {
-		groups, err = r.round(ctx, groups, func(ctx context.Context, i int, at place) error {
-			at.patient = patient
-			out, err := r.job(ctx, jobs[i], outcomes[i].Spent, at)
-			if err == nil {
-				outcomes[i] = out
-			}
-			// What was spent counts also where the lease was lost meanwhile.
-			outcomes[i].Spent = out.Spent
-			return err
-		})
-	}
-	return err
-}
-
-// A place is that of a job among all that are judged side by side.
-type place struct {
-	// patient jobs wait where another run is at work on their case.
-	patient bool
-	// ahead is closed when all jobs before this one have been let in or have
-	// ended, so that a budget serves them in order. pass tells the next one.
-	ahead <-chan struct{}
-	pass  func()
-}
-
-// behind gives a place behind the one that ahead is of, and what is closed when
-// that has passed.
-func behind(ahead <-chan struct{}) (place, <-chan struct{}) {
-	passed := make(chan struct{})
-	return place{ahead: ahead, pass: sync.OnceFunc(func() { close(passed) })}, passed
-}
-
-// round goes through all groups once and gives back what is left of them.
-func (r *runner) round(ctx context.Context, groups [][]int, job func(ctx context.Context, i int, at place) error) ([][]int, error) {
-	var mu sync.Mutex
-	var left [][]int // guarded by mu
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(r.workers)
-	first, front := behind(nil)
-	first.pass()
-	for _, same := range groups {
-		var here place
-		here, front = behind(front)
-		group.Go(guarded(func() error {
-			defer here.pass()
-			for at, i := range same {
-				if ctx.Err() != nil {
-					return nil
-				}
-				err := job(ctx, i, here)
-				if errors.Is(err, ledger.ErrLeased) {
-					mu.Lock()
-					defer mu.Unlock()
-					left = append(left, same[at:])
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		}))
-	}
-	return left, group.Wait()
-}
-
-// hold takes the lease on the job. The context it gives ends when the lease is
-// lost; the calls under way end, too, or else when nobody wants them any more.
-// The caller must call release. The error is ErrLeased while another run is at
-// work on the job, for which a patient one waits.
-func (w *work) hold(ctx context.Context) (_ context.Context, release func() error, err error) {
+// acquireLease takes the lease on the case. The context that it returns ends when
+// the lease is lost. The caller must call release. The error is ErrLeased while
+// another run is at work on the case, for which a patient case waits.
+func (c *caseRun) acquireLease(ctx context.Context) (_ context.Context, release func() error, err error) {
+	var lease *ledger.Lease
 	for {
-		w.lease, err = w.interest.Lease(ctx, w.job.Digests.E)
-		if !w.place.patient || !errors.Is(err, ledger.ErrLeased) {
+		lease, err = c.run.handle.Lease(ctx, c.job.Digests.E)
+		if !c.patient || !errors.Is(err, ledger.ErrLeased) {
 			break
 		}
 		// Another run may wait for what is behind this one.
-		w.place.pass()
-		if err = w.await(ctx); err != nil {
+		c.turn.pass()
+		if err = c.awaitOther(ctx); err != nil {
 			break
 		}
 	}
@@ -118,45 +42,45 @@ func (w *work) hold(ctx context.Context) (_ context.Context, release func() erro
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	calls, giveUp := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
+	unwanted, done := make(chan struct{}), make(chan struct{})
+	c.hold = &hold{lease: lease, ended: ctx.Done(), unwanted: unwanted}
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		defer giveUp()
+		defer close(unwanted)
 		select {
 		case <-done:
-		case <-w.lease.Lost():
+		case <-lease.Lost():
 			cancel(ledger.ErrLeaseLost)
 		case <-ctx.Done():
-			w.finishFor(ctx, done)
+			c.drainCalls(ctx, done)
 		}
 	})
-	return context.WithValue(ctx, workKey{}, contexts{job: ctx, calls: calls}), func() error {
+	return ctx, func() error {
 		close(done)
 		watch.Wait()
 		cancel(nil)
-		return w.lease.Release(context.WithoutCancel(ctx))
+		return lease.Release(context.WithoutCancel(ctx))
 	}, nil
 }
 
-// finishFor returns when the calls under way of a job that was cancelled are
-// to be given up. Where another run wants what they are for, they are finished:
-// it takes the lease over and goes on behind them.
-func (w *work) finishFor(ctx context.Context, done <-chan struct{}) {
-	wanted, err := w.interest.Drop(context.WithoutCancel(ctx), w.job.Digests.E)
+// drainCalls returns when the calls in flight of a case that was cancelled are
+// to be given up. Where another run wants their replies, they are finished: that
+// run takes the lease over and continues after them.
+func (c *caseRun) drainCalls(ctx context.Context, done <-chan struct{}) {
+	wanted, err := c.run.handle.Release(context.WithoutCancel(ctx), c.job.Digests.E)
 	if err != nil || !wanted {
 		return
 	}
 	select {
 	case <-done:
-	case <-w.lease.Lost():
+	case <-c.hold.lease.Lost():
 	}
 }
 
-// await returns when another run is done with the job, or dead.
-func (w *work) await(ctx context.Context) error {
+// awaitOther returns when another run is done with the case, or dead.
+func (c *caseRun) awaitOther(ctx context.Context) error {
 	for n := 0; ; n++ {
-		leased, err := w.interest.Leased(ctx, w.job.Digests.E)
+		leased, err := c.run.handle.Leased(ctx, c.job.Digests.E)
 		if err != nil || !leased {
 			return err
 		}
@@ -172,29 +96,24 @@ func lost(ctx context.Context, err error) bool {
 	return errors.Is(err, ledger.ErrLeaseLost) || errors.Is(context.Cause(ctx), ledger.ErrLeaseLost)
 }
 
-// workKey finds the contexts of the job that a call is made for.
-type workKey struct{}
-
-// contexts of a job: its own, and the one that its calls under way have.
-type contexts struct{ job, calls context.Context }
-
-// underway is the context of a call that begins under ctx. It outlives a job
-// that is cancelled for as long as somebody wants the reply.
-func underway(ctx context.Context) (context.Context, context.CancelFunc) {
-	of, ok := ctx.Value(workKey{}).(contexts)
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	unwanted := context.AfterFunc(of.calls, cancel)
-	ended := context.AfterFunc(ctx, func() {
-		if of.job.Err() == nil {
-			cancel() // something within the job has given the call up
+// callContext returns the context of a call that begins under ctx, a context of
+// the case. It ends after a timeout. It outlives a case that was cancelled for
+// as long as another run wants the reply.
+func (h *hold) callContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-h.ended:
+			select {
+			case <-h.unwanted:
+			case <-call.Done():
+			}
+		default: // something within the case has given the call up
 		}
+		cancel()
 	})
 	return call, func() {
-		unwanted()
-		ended()
+		stop()
 		cancel()
 	}
 }

@@ -73,10 +73,10 @@ func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
 	e := plan.Digest(a, &plan.Environment{DefaultTarget: "bot"}).E
 	s := &script{}
 	s.answer = func(int, target.Request) (target.Reply, error) {
-		other, err := late.Want(t.Context(), ledger.Trust{Level: ledger.LevelOperator}, []string{e})
+		other, err := late.BeginRun(t.Context(), ledger.Trust{Level: ledger.LevelOperator}, []string{e})
 		if err == nil {
 			_, err = other.Lease(t.Context(), e)
-			t.Cleanup(func() { other.End(context.WithoutCancel(t.Context())) }) //nolint:errcheck // nobody waits for it
+			t.Cleanup(func() { other.Close(context.WithoutCancel(t.Context())) }) //nolint:errcheck // nobody waits for it
 		}
 		cancel()
 		return says("hello"), err

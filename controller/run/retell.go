@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -22,69 +24,64 @@ func Retell(ctx context.Context, cfg Config, jobs []Job) (untold []string, err e
 		if err := ctx.Err(); err != nil {
 			return untold, err
 		}
-		w := work{runner: r, job: job}
-		if err := w.attemptAll(ctx); err != nil {
+		c := newCaseRun(r, job)
+		if err := c.makeAttempts(ctx); err != nil {
 			return untold, err
 		}
-		if w.untold.Load() {
+		if c.costs.untold {
 			untold = append(untold, job.Case.Key)
 		}
 	}
 	return untold, nil
 }
 
-// errUntold ends a sample that would need a call to be told of.
+// errUntold ends a sample that would need a call to be recorded.
 var errUntold = errors.New("a reply is no longer stored")
 
-// record tells of a reply that is used, whether it is live or stored.
-func (s *session) record(name, digest string, req target.Request, reply target.Reply) {
-	if s.Record != nil {
-		s.Record(name, digest, req, reply)
+// record reports a reply that is used, whether it is live or stored.
+func (l *callLog) record(name, digest string, req target.Request, reply target.Reply) {
+	if record := l.c.run.cfg.Record; record != nil {
+		record(name, digest, req, reply)
 	}
 }
 
 // tell hands the calls of a stored sample to Record: those to the target, and
 // those that judged it.
-func (s *series) tell(ctx context.Context, t *trial) error {
-	if s.Record == nil || t.fresh {
+func (s *sample) tell(ctx context.Context) error {
+	if s.attempt.c.run.cfg.Record == nil || s.fresh {
 		return nil
 	}
-	told, err := s.tellCalls(ctx, s.digests.E, t)
+	told, err := s.tellCalls(ctx, s.attempt.digests.E)
 	if err != nil {
 		return err
 	}
 	missing := told == 0
-	if t.judged {
-		if told, err = s.tellCalls(ctx, s.digests.J, t); err != nil {
+	if s.judged {
+		if told, err = s.tellCalls(ctx, s.attempt.digests.J); err != nil {
 			return err
 		}
-		missing = missing || told == 0 && asked(t)
+		missing = missing || told == 0 && s.askedModel()
 	}
 	if missing {
-		s.untold.Store(true)
+		s.attempt.c.costs.missReply()
 	}
 	return nil
 }
 
-// asked reports whether a model was asked to judge a sample.
-func asked(t *trial) bool {
-	for _, m := range t.sample.Measurements {
-		if m.Usage.Calls > 0 {
-			return true
-		}
-	}
-	return false
+// askedModel reports whether a model was asked to judge the sample.
+func (s *sample) askedModel() bool {
+	return slices.ContainsFunc(s.result.Measurements, func(m verdict.Measurement) bool { return m.Usage.Calls > 0 })
 }
 
-// tellCalls hands the calls of a sample under one digest to Record, and counts
+// tellCalls hands the calls of the sample under one digest to Record, and counts
 // them.
-func (s *series) tellCalls(ctx context.Context, digest string, t *trial) (int, error) {
-	calls, err := s.open(ctx, digest, t)
+func (s *sample) tellCalls(ctx context.Context, digest string) (int, error) {
+	log, err := s.openLog(ctx, digest)
 	if err != nil {
 		return 0, err
 	}
-	for _, c := range calls.stored {
-		name, err := s.named(calls, c)
+	for _, c := range log.stored {
+		name, err := log.answering(c)
 		var asked struct {
 			System   string           `json:"system"`
 			Messages []schema.Message `json:"messages"`
@@ -92,21 +89,21 @@ func (s *series) tellCalls(ctx context.Context, digest string, t *trial) (int, e
 		}
 		var reply target.Reply
 		if err := errors.Join(err, json.Unmarshal(c.Request, &asked), json.Unmarshal(c.Reply, &reply)); err != nil {
-			return 0, fmt.Errorf("read the stored calls of %s: %w", s.job.Case.Key, err)
+			return 0, fmt.Errorf("read the stored calls of %s: %w", log.tc.Key, err)
 		}
-		calls.record(name, c.RequestDigest, target.Request{
-			System: asked.System, Messages: asked.Messages, Tools: asked.Tools, Case: s.job.Case.Key,
-			Sample: calls.sample, Occurrence: calls.seen[c.RequestDigest], Root: calls.root,
+		log.record(name, c.RequestDigest, target.Request{
+			System: asked.System, Messages: asked.Messages, Tools: asked.Tools, Case: log.tc.Key,
+			Sample: log.sample, Occurrence: log.seen[c.RequestDigest], Root: log.root,
 		}, reply)
-		calls.seen[c.RequestDigest]++
+		log.seen[c.RequestDigest]++
 	}
-	return len(calls.stored), nil
+	return len(log.stored), nil
 }
 
-// named is the target that answered a stored call.
-func (s *series) named(calls *session, c ledger.Call) (string, error) {
+// answering is the target that answered a stored call.
+func (l *callLog) answering(c ledger.Call) (string, error) {
 	if c.Key.Role == targetRole {
-		return s.job.Target, nil
+		return l.c.job.Target, nil
 	}
-	return calls.player(schema.Role(c.Key.Role))
+	return l.c.run.player(schema.Role(c.Key.Role))
 }

@@ -25,12 +25,12 @@ func (e *revisionError) Error() string {
 
 // checkRevision compares what a deployed agent says it runs with the commit
 // that is wanted of it. Of a working tree there is none.
-func (s *session) checkRevision(t config.Target, reply target.Reply) error {
-	if s.Revision == "" || t.Revision == "" || t.Revision == config.RevisionNone {
+func (r *runner) checkRevision(t config.Target, reply target.Reply) error {
+	if r.cfg.Revision == "" || t.Revision == "" || t.Revision == config.RevisionNone {
 		return nil
 	}
-	if got := cmp.Or(reply.Revision, "an unknown revision"); got != s.Revision {
-		return &revisionError{got, s.Revision}
+	if got := cmp.Or(reply.Revision, "an unknown revision"); got != r.cfg.Revision {
+		return &revisionError{got, r.cfg.Revision}
 	}
 	return nil
 }
@@ -38,8 +38,8 @@ func (s *session) checkRevision(t config.Target, reply target.Reply) error {
 // awaits reports whether a call came to nothing because the agent may still be
 // on its way, and the time that it has for that is not over. Where the URL
 // names the revision, it is not there before the agent is.
-func (s *session) awaits(t config.Target, err error) bool {
-	if t.WaitFor == 0 || !s.Now().Before(s.began.Add(t.WaitFor)) {
+func (r *runner) awaits(t config.Target, err error) bool {
+	if t.WaitFor == 0 || !r.cfg.Now().Before(r.began.Add(t.WaitFor)) {
 		return false
 	}
 	var other *revisionError

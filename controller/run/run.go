@@ -4,15 +4,23 @@
 // Most callers want [Run]. A provider's failure makes a case an error, never a
 // fail, and leaves the verdicts of the other cases as they are. A run that is
 // cancelled keeps what was done: the next one repeats only the calls that were
-// under way.
+// in flight.
+//
+// A run judges cases ([Job]). A case has attempts, of which the last one counts,
+// and an attempt has samples. A sample is one conversation with the target and
+// what the evaluators measure of it. Its calls go through a call log, which
+// answers from the ledger's journal what is stored there, and a caller, which
+// sends the others within limits, budget and timeout.
 package run
 
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -120,78 +128,52 @@ type Outcome struct {
 // Run judges the jobs and returns their outcomes in the same order. It returns
 // an error only when the ledger cannot be written or read; everything that
 // goes wrong with a single case is in its outcome. When ctx ends, the calls
-// under way are given up and the outcomes of unfinished jobs are Stopped.
+// in flight are given up and the outcomes of unfinished jobs are Stopped.
 func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
 	r := newRunner(cfg, jobs)
-	outcomes := make([]Outcome, len(jobs))
-	for i, job := range jobs {
-		outcomes[i] = stopped(job)
-	}
-	groups := byExecution(jobs)
-	end, err := r.want(ctx, groups, jobs)
-	if err == nil {
-		err = errors.Join(r.judge(ctx, groups, jobs, outcomes), end())
+	s := newSchedule(jobs)
+	var err error
+	if r.handle, err = cfg.Ledger.BeginRun(ctx, cfg.Trust, s.executions()); err == nil {
+		for err == nil && ctx.Err() == nil && len(s.groups) > 0 {
+			err = r.round(ctx, s)
+		}
+		err = errors.Join(err, r.handle.Close(context.WithoutCancel(ctx)))
 	}
 	if ctx.Err() != nil {
-		// The ledger gives up too when the run is cancelled; that is no fault.
+		// The ledger gives up too when the run is cancelled; that is not a fault.
 		err = nil
 	}
-	return outcomes, err
+	return s.outcomes, err
 }
 
-// byExecution groups the jobs that ask the same of the same target, in the
-// order of the first of each. They follow one another, so that each finds what
-// the one before it has stored and nothing is paid for twice.
-func byExecution(jobs []Job) [][]int {
-	var groups [][]int
-	place := map[string]int{}
-	for i, job := range jobs {
-		at, known := place[job.Digests.E]
-		if !known {
-			at = len(groups)
-			place[job.Digests.E] = at
-			groups = append(groups, nil)
-		}
-		groups[at] = append(groups[at], i)
-	}
-	return groups
-}
-
-func stopped(job Job) Outcome {
-	return Outcome{
-		Key: job.Case.Key, Stopped: true,
-		Result: verdict.Result{Verdict: verdict.Error, Reason: "the run was stopped before the case was judged"},
-	}
-}
-
-// A runner holds what the jobs of one run share.
+// A runner holds what the cases of one run share. Its fields do not change after
+// newRunner and the beginning of the run.
 type runner struct {
-	Config
+	cfg     Config
 	limits  map[string]*limit.Limiter
 	workers int
-	// room is how many samples of one series are under way at once: twice the
-	// calls that all targets together take.
+	// room is how many samples of one attempt are taken at once: twice the calls
+	// that all targets together take.
 	room int
 	// retelling is set where nothing is called or stored, see Retell.
 	retelling bool
-	// interest is what the run wants of the ledger.
-	interest *ledger.Interest
+	// handle is the run in the ledger; nil where nothing is called or stored.
+	handle *ledger.RunHandle
+	began  time.Time
 
-	began time.Time
-
-	mu sync.Mutex // serialises Observe
+	observing sync.Mutex // serialises cfg.Observe
 }
 
 func newRunner(cfg Config, jobs []Job) *runner {
-	r := &runner{Config: cfg, limits: map[string]*limit.Limiter{}}
-	r.applyDefaults()
-	r.began = r.Now()
+	cfg = cfg.withDefaults()
+	r := &runner{cfg: cfg, limits: map[string]*limit.Limiter{}, began: cfg.Now()}
 	inUse := map[string]bool{}
 	for _, j := range jobs {
 		inUse[j.Target] = true
 	}
+	clock := limit.Clock{Now: cfg.Now, Sleep: cfg.Sleep, Jitter: cfg.Jitter}
 	for name, t := range cfg.Targets {
-		r.limits[name] = limit.New(t.Config, r.Breakers.Of(t.Config, r.Revision), limit.Clock{Now: r.Now, Sleep: r.Sleep, Jitter: r.Jitter})
+		r.limits[name] = limit.New(t.Config, cfg.Breakers.Of(t.Config, cfg.Revision), clock)
 		r.room += 2 * r.limits[name].Size()
 		if inUse[name] {
 			r.workers += r.limits[name].Size()
@@ -203,43 +185,33 @@ func newRunner(cfg Config, jobs []Job) *runner {
 	return r
 }
 
-func (r *runner) observe(e Event) {
-	if r.Observe == nil {
-		return
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.Observe(e)
+	if c.Sleep == nil {
+		c.Sleep = backoff.Sleep
+	}
+	if c.Jitter == nil {
+		c.Jitter = rand.Float64
+	}
+	if c.Breakers == nil {
+		c.Breakers = &limit.Breakers{}
+	}
+	if c.Budget == nil {
+		c.Budget = budget.New(budget.Config{})
+	}
+	if c.Scrub == nil {
+		c.Scrub = func(s string) string { return s }
+	}
+	return c
 }
 
-// job judges one case, for which before was spent already. Its error is the
-// ledger's, or ErrLeased where another run is at work on the case; what was
-// spent is in the outcome in any case.
-func (r *runner) job(ctx context.Context, job Job, before verdict.Usage, at place) (Outcome, error) {
-	w := work{runner: r, job: job, spent: before, place: at}
-	none := stopped(job)
-	ctx, done, ok := r.Control.begin(ctx, &w)
-	if !ok {
-		none.Spent = before
-		return none, nil
+func (r *runner) observe(e Event) {
+	if r.cfg.Observe == nil {
+		return
 	}
-	defer done()
-	held, release, err := w.hold(ctx)
-	var out Outcome
-	if err == nil {
-		out, err = w.judgeAll(held)
-		taken := lost(held, err)
-		if err = errors.Join(err, release()); taken {
-			err = ledger.ErrLeased
-		}
-	}
-	if err == nil {
-		return out, nil
-	}
-	none.Spent, none.GivenUp = w.soFar(), w.givenUp
-	if !errors.Is(err, ledger.ErrLeased) && ctx.Err() != nil {
-		// What was given up cannot be written; that is no fault of the ledger.
-		err = nil
-	}
-	return none, err
+	r.observing.Lock()
+	defer r.observing.Unlock()
+	r.cfg.Observe(e)
 }

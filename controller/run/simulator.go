@@ -27,15 +27,15 @@ type simulator struct {
 	usage verdict.Usage
 }
 
-func newSimulator(s *session, sim schema.Simulation) (*simulator, error) {
-	name, err := s.player(schema.Simulator)
+func newSimulator(log *callLog, sim schema.Simulation) (*simulator, error) {
+	name, err := log.c.run.player(schema.Simulator)
 	if err != nil {
 		return nil, err
 	}
 	u := &simulator{sim: sim}
 	u.ask = func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
-		req.Case = s.job.Case.Key
-		reply, err := s.ask(ctx, string(role), name, req)
+		req.Case = log.tc.Key
+		reply, err := log.ask(ctx, string(role), name, req)
 		u.usage = u.usage.Add(reply.Usage)
 		return reply, err
 	}

@@ -15,8 +15,48 @@ import (
 // targetRole is the role under which calls to the case's target are journaled.
 const targetRole = "target"
 
-// drive has the conversation of a case with its target. Its errors end the
-// sample without a judgement.
+// A conversation is what a user and the target of a case say to each other in
+// one sample.
+type conversation struct {
+	log    *callLog
+	tc     *schema.Case
+	name   string // of the target
+	target Target
+	user   *simulator // nil where all that the user says is in the case
+	mocks  *mocks.Dispatcher
+
+	transcript verdict.Transcript
+	replies    int
+}
+
+func newConversation(log *callLog) (*conversation, error) {
+	tc, name := log.tc, log.c.job.Target
+	t := log.c.run.cfg.Targets[name]
+	c := &conversation{log: log, tc: tc, name: name, target: t, mocks: mocks.New(tc, t.Config)}
+	c.transcript = verdict.Transcript{System: tc.System, Traced: true, Messages: slices.Clone(tc.Drive.Messages)}
+	if t.Config.RunsTools() {
+		c.transcript.Tools = offered(tc.Tools)
+	}
+	if sim := tc.Drive.Simulation; sim != nil {
+		user, err := newSimulator(log, *sim)
+		if err != nil {
+			return nil, err
+		}
+		c.user = user
+	}
+	return c, nil
+}
+
+// offered are tools as the target sees them.
+func offered(tools []schema.Tool) []schema.Tool {
+	tools = slices.Clone(tools)
+	for i := range tools {
+		tools[i].Mock = nil
+	}
+	return tools
+}
+
+// run has the conversation. Its errors end the sample without a judgement.
 //
 // The user speaks first: what the case says, else what the simulator writes.
 // The target replies, which may take several calls while it asks for tools.
@@ -29,51 +69,8 @@ const targetRole = "target"
 //
 // After TurnCap replies the simulator has a last chance to be done; if it is
 // not, the conversation has no natural end, and there is nothing to judge.
-func drive(ctx context.Context, s *session, t Target, job Job) (*verdict.Transcript, error) {
-	c := conversation{session: s, kase: job.Case, name: job.Target, target: t, mocks: mocks.New(job.Case, t.Config)}
-	c.transcript = verdict.Transcript{
-		System: job.Case.System, Traced: true, Messages: slices.Clone(job.Case.Drive.Messages),
-	}
-	if t.Config.RunsTools() {
-		c.transcript.Tools = offered(job.Case.Tools)
-	}
-	if sim := job.Case.Drive.Simulation; sim != nil {
-		user, err := newSimulator(s, *sim)
-		if err != nil {
-			return nil, err
-		}
-		c.user = user
-	}
-	if err := c.converse(ctx); err != nil {
-		return nil, err
-	}
-	return &c.transcript, nil
-}
-
-// offered are tools as the target sees them.
-func offered(tools []schema.Tool) []schema.Tool {
-	tools = slices.Clone(tools)
-	for i := range tools {
-		tools[i].Mock = nil
-	}
-	return tools
-}
-
-// A conversation is what a user and the target of a case say to each other in
-// one sample.
-type conversation struct {
-	session *session
-	kase    *schema.Case
-	name    string // of the target
-	target  Target
-	user    *simulator // nil where all that the user says is in the case
-	mocks   *mocks.Dispatcher
-
-	transcript verdict.Transcript
-	replies    int
-}
-
-func (c *conversation) converse(ctx context.Context) error {
+func (c *conversation) run(ctx context.Context) error {
+	c.log.caller.allow(c.tc.Policy.Timeout)
 	if len(c.transcript.Messages) == 0 && c.user != nil {
 		if _, err := c.listen(ctx); err != nil {
 			return err
@@ -85,7 +82,7 @@ func (c *conversation) converse(ctx context.Context) error {
 			return err
 		}
 		c.replies++
-		switch limit := c.kase.Policy.MaxTurns; {
+		switch limit := c.tc.Policy.MaxTurns; {
 		case ended:
 			c.transcript.Ended = verdict.EndedByTarget
 			return nil
@@ -101,7 +98,7 @@ func (c *conversation) converse(ctx context.Context) error {
 			c.transcript.Ended = verdict.EndedByUser
 			return nil
 		}
-		if limit := c.kase.Policy.TurnCap; limit > 0 && c.replies >= limit {
+		if limit := c.tc.Policy.TurnCap; limit > 0 && c.replies >= limit {
 			return fmt.Errorf("no natural end: neither side ended the conversation within %d replies; give the case max_turns, or raise defaults: max_turns_cap", limit)
 		}
 	}
@@ -125,8 +122,8 @@ func (c *conversation) listen(ctx context.Context) (done bool, err error) {
 // tools. It reports whether the target ended the conversation.
 func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 	for round := 0; ; round++ {
-		req := target.Request{System: c.kase.System, Tools: c.tools(), Messages: c.transcript.Messages, Case: c.kase.Key, Turn: c.replies}
-		reply, err := c.session.ask(ctx, targetRole, c.name, req)
+		req := target.Request{System: c.tc.System, Tools: c.tools(), Messages: c.transcript.Messages, Case: c.tc.Key, Turn: c.replies}
+		reply, err := c.log.ask(ctx, targetRole, c.name, req)
 		if err != nil {
 			return false, err
 		}
@@ -136,8 +133,8 @@ func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 		if !c.target.Config.RunsTools() || len(calls) == 0 {
 			return ended, nil
 		}
-		if round == c.kase.Policy.MaxToolRounds {
-			return false, fmt.Errorf("the target still asks for tools after %d rounds", c.kase.Policy.MaxToolRounds)
+		if round == c.tc.Policy.MaxToolRounds {
+			return false, fmt.Errorf("the target still asks for tools after %d rounds", c.tc.Policy.MaxToolRounds)
 		}
 		for _, call := range calls {
 			if err := c.answer(call); err != nil {
@@ -155,7 +152,7 @@ func (c *conversation) tools() []schema.Tool {
 	if !c.target.Config.RunsTools() {
 		return nil
 	}
-	return c.kase.Tools
+	return c.tc.Tools
 }
 
 func (c *conversation) add(messages ...schema.Message) {

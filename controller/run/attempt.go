@@ -1,0 +1,176 @@
+package run
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// An attempt is all samples of a case under one system prompt. Those of the
+// rival are one, too.
+type attempt struct {
+	c       *caseRun
+	digests plan.Digests
+	system  string
+	// number counts from 0, as in the keys of calls.
+	number int
+	// first is the number of the first sample among all of the case, by which
+	// recordings tell the same request of two attempts apart.
+	first int
+	// size is how many samples are wanted; samples are those that were begun.
+	size    int
+	samples []*sample
+	result  verdict.Result
+}
+
+// newAttempt prepares an attempt. Its samples come after those of as many blocks
+// as there may be attempts before it; the rival's come after all.
+func (c *caseRun) newAttempt(number, block int, digests plan.Digests, system string) *attempt {
+	n := c.job.Case.Samples()
+	return &attempt{c: c, digests: digests, system: system, number: number, first: block * n, size: n}
+}
+
+// run takes the samples that are missing and decides. A sample begins when one
+// before it makes room, so that what a case asks for in numbers takes no memory
+// by itself. After the end of ctx none begins.
+func (a *attempt) run(ctx context.Context) error {
+	stored, err := a.load(ctx)
+	if err != nil {
+		return err
+	}
+	var group errgroup.Group
+	group.SetLimit(a.c.run.room)
+	for i := range a.size {
+		s := stored.sample(a, i)
+		if !s.judged && ctx.Err() != nil {
+			break
+		}
+		a.samples = append(a.samples, s)
+		if !s.judged || a.c.run.cfg.Record != nil {
+			group.Go(func() (err error) {
+				defer recovered(&err)
+				return s.run(ctx)
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	a.result = verdict.DecideCase(a.c.job.Case, a.results())
+	return nil
+}
+
+// stock is what is stored of an attempt.
+type stock struct {
+	// executions by opening, those of the lowest ordinals first.
+	executions [][]ledger.Execution
+	judgements map[int]ledger.Judgement // by ordinal
+	next       int                      // the first ordinal that is free
+}
+
+// load reads what is stored.
+func (a *attempt) load(ctx context.Context) (*stock, error) {
+	store, job := a.c.run.cfg.Ledger, a.c.job
+	executions, next, err := store.Executions(ctx, job.Scope, a.digests.E)
+	if err != nil {
+		return nil, err
+	}
+	judgements, err := store.Judgements(ctx, job.Scope, a.digests.J)
+	if err != nil {
+		return nil, err
+	}
+	openings := max(1, len(job.Case.Drive.Openings))
+	out := &stock{executions: make([][]ledger.Execution, openings), judgements: map[int]ledger.Judgement{}, next: next}
+	for _, x := range executions {
+		out.executions[x.Ordinal%openings] = append(out.executions[x.Ordinal%openings], x)
+	}
+	for _, j := range slices.Backward(judgements) { // of two with one ordinal the first counts
+		out.judgements[j.Sample.Ordinal] = j
+	}
+	return out, nil
+}
+
+// sample returns the next sample of an attempt: one that is stored, or a new one.
+// Each opening gets as many samples as the others, so a new one takes the next
+// ordinal that begins with what is missing.
+func (k *stock) sample(a *attempt, i int) *sample {
+	openings := len(k.executions)
+	left := k.executions[i%openings]
+	if len(left) == 0 {
+		for k.next%openings != i%openings {
+			k.next++
+		}
+		k.next++
+		return &sample{attempt: a, number: a.first + i, execution: &ledger.Execution{Ordinal: k.next - 1}, fresh: true}
+	}
+	k.executions[i%openings] = left[1:]
+	s := &sample{attempt: a, number: a.first + i, execution: &left[0]}
+	if j, ok := k.judgements[left[0].Ordinal]; ok {
+		s.result, s.made, s.judged = j.Sample, j.Usage, true
+	}
+	return s
+}
+
+func (a *attempt) results() []verdict.Sample {
+	out := make([]verdict.Sample, len(a.samples))
+	for i, s := range a.samples {
+		out[i] = s.result
+	}
+	return out
+}
+
+// usage sums up what the attempt cost in this run and in all.
+func (a *attempt) usage() (spent, made verdict.Usage, took time.Duration) {
+	for _, s := range a.samples {
+		spent = spent.Add(s.spent)
+		made = made.Add(s.execution.Usage).Add(s.execution.Transcript.Simulated).Add(s.made)
+		took += s.execution.Duration
+	}
+	return spent, made, took
+}
+
+func (a *attempt) stopped() bool {
+	return len(a.samples) < a.size || slices.ContainsFunc(a.samples, func(s *sample) bool { return s.stopped })
+}
+
+// failed counts the samples that could not be judged.
+func (a *attempt) failed() int {
+	n := 0
+	for _, s := range a.samples {
+		if s.failed() {
+			n++
+		}
+	}
+	return n
+}
+
+// save writes what is new in one transaction, with the decision if there is
+// one.
+func (a *attempt) save(ctx context.Context, decision *ledger.Decision) error {
+	if a.c.run.retelling {
+		return nil
+	}
+	o := ledger.Outcome{Trust: a.c.run.cfg.Trust, Digests: a.digests, Case: a.c.job.Case.ID(), Decision: decision, Lease: a.c.hold.lease}
+	if decision != nil {
+		o.Parts = a.digests.Parts()
+	}
+	for _, s := range a.samples {
+		if s.fresh && len(s.execution.Transcript.Messages) > 0 {
+			o.Executions = append(o.Executions, *s.execution)
+		}
+		if !s.judged && !s.failed() {
+			o.Samples = append(o.Samples, ledger.Judgement{Sample: s.result, Usage: s.made})
+		}
+	}
+	if len(o.Executions) == 0 && len(o.Samples) == 0 && decision == nil {
+		return nil
+	}
+	// What was paid for is kept even if the run is being cancelled.
+	return a.c.run.cfg.Ledger.Save(context.WithoutCancel(ctx), o)
+}

@@ -1,0 +1,232 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// maxTries bounds how often one call is sent.
+const maxTries = 4
+
+// pauses are those between two tries.
+var pauses = backoff.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
+
+// A caller sends the calls of one log.
+type caller struct {
+	c *caseRun
+	// left is what remains of the timeout that calls are allowed: of the whole
+	// sample with the target, of each call with a judge. Once a call was sent,
+	// begun, waiting for the provider counts, too; waiting for a free place does not.
+	left, allowed time.Duration
+	begun         bool
+	// spent is what the calls of the log cost that were sent.
+	spent verdict.Usage
+}
+
+// allow begins a timeout that the following calls share.
+func (c *caller) allow(timeout time.Duration) { c.left, c.allowed, c.begun = timeout, timeout, false }
+
+// A sending is one try of a call.
+type sending struct {
+	place    *limit.Place
+	reserved budget.Reservation
+	reply    target.Reply
+	err      error
+	// late means that the timeout ended it, retry that another may succeed,
+	// throttled that it came too early, held that the target's calls wait, and
+	// awaited that the agent may still be on its way.
+	late, retry, throttled, held, awaited bool
+}
+
+// call sends a request, again after transport errors, within what is left of the
+// timeout, and again while an agent is being deployed.
+func (c *caller) call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
+	r := c.c.run
+	t := r.cfg.Targets[name]
+	if t.Target == nil {
+		return target.Reply{}, fmt.Errorf("there is no target %s", name)
+	}
+	for past := (tries{name: name, whole: c.left}); ; {
+		s := c.begin(ctx, name, req)
+		if s.err == nil {
+			call, end := c.c.hold.callContext(ctx, c.left)
+			start := r.cfg.Now()
+			s.reply, s.err = t.Respond(call, req)
+			c.left -= r.cfg.Now().Sub(start)
+			c.finish(ctx, name, &s, call.Err() != nil)
+			end()
+		}
+		if s.err == nil {
+			return s.reply, nil
+		}
+		wait, err := c.again(ctx, &past, s)
+		if err == nil && wait > 0 {
+			err = r.cfg.Sleep(ctx, wait)
+		}
+		if err != nil {
+			return target.Reply{}, err
+		}
+	}
+}
+
+// begin waits for a free place and reserves what the call may cost.
+func (c *caller) begin(ctx context.Context, name string, req target.Request) sending {
+	r := c.c.run
+	place, err := r.limits[name].Acquire(ctx, limit.Caller{Begun: c.begun, Left: c.left})
+	if err != nil {
+		c.c.costs.refused(err)
+		return sending{err: err}
+	}
+	c.left -= place.Held()
+	reserved, err := c.c.claim.Reserve(ctx, r.cfg.Targets[name].Config, req)
+	if err != nil {
+		place.Done(limit.Outcome{})
+		c.c.costs.refused(err)
+		return sending{err: budgetErr(ctx, err)}
+	}
+	return sending{place: place, reserved: reserved}
+}
+
+// finish accounts for a call that was sent, and finds out what came of it. over
+// means that its context has ended.
+func (c *caller) finish(ctx context.Context, name string, s *sending, over bool) {
+	cfg := c.c.run.cfg.Targets[name].Config
+	c.begun = true
+	s.reply.Usage = withPrice(s.reply.Usage, cfg.Price)
+	amount := actualCost(s.reserved.Amount, s.reply.Usage, s.err)
+	tokens := s.reply.Usage.Tokens()
+	if s.err == nil {
+		if s.err = c.c.run.checkRevision(cfg, s.reply); s.err != nil {
+			c.spent = c.spent.Add(s.reply.Usage) // though it is of no use
+		}
+	}
+	if s.err != nil && over {
+		c.c.costs.giveUp()
+	}
+	s.late = over && ctx.Err() == nil
+	s.awaited = s.err != nil && c.c.run.awaits(cfg, s.err)
+	outcome := s.judge(ctx)
+	outcome.Tokens = tokens
+	s.place.Done(outcome)
+	if err := c.c.claim.Settle(ctx, s.reserved, name, amount); err != nil {
+		*s = sending{err: &evaluate.Fault{Err: err}}
+	}
+}
+
+// tries are those of one call so far.
+type tries struct {
+	name  string        // of the target
+	whole time.Duration // what was left of the timeout before the first
+	n     int
+	// refusals are the tries that came too early; they end with the timeout alone.
+	refusals int
+	last     error // of the try before; nil before the second
+}
+
+// again returns how long to wait before the next try of a call after one that
+// failed, or the error with which the call ends.
+func (c *caller) again(ctx context.Context, past *tries, s sending) (time.Duration, error) {
+	past.n++
+	var down *limit.Down
+	var late *limit.Late
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case errors.As(s.err, &down) && past.last != nil:
+		return 0, fmt.Errorf("%w%s", past.last, attempts(past.n-1))
+	case errors.As(s.err, &late):
+		return 0, c.timeout(past.name, past.n-1, past.last)
+	case s.awaited:
+		*past = tries{name: past.name, whole: past.whole}
+		c.left = past.whole
+		return deployPause, nil
+	case s.late || s.retry && c.left <= 0:
+		return 0, c.timeout(past.name, past.n, s.err)
+	case !s.retry:
+		return 0, s.err
+	case s.throttled:
+		past.refusals++
+	case past.n-past.refusals == maxTries:
+		return 0, fmt.Errorf("%w%s", s.err, attempts(past.n))
+	}
+	past.last = s.err
+	if s.held {
+		return 0, nil // the target's calls are held back, and this one with them
+	}
+	wait := pauses.Jittered(past.n-past.refusals-1, c.c.run.cfg.Jitter)
+	if c.left -= wait; c.left <= 0 {
+		return 0, c.timeout(past.name, past.n, past.last)
+	}
+	return wait, nil
+}
+
+// timeout is the error of a call whose timeout is over, with what went wrong
+// before.
+func (c *caller) timeout(name string, n int, last error) error {
+	why := ""
+	var fault *target.Error
+	if errors.As(last, &fault) && fault.Err == nil {
+		why = ": " + fault.Message
+	}
+	return fmt.Errorf("target %s timed out after %s%s%s", name, c.allowed, attempts(n), why)
+}
+
+func attempts(n int) string {
+	if n <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(", %d attempts", n)
+}
+
+// judge tells what a sending says of its target. What a provider has against
+// one request says nothing of the others; what it has against the key, the
+// model or the address does.
+func (s *sending) judge(ctx context.Context) limit.Outcome {
+	var other *revisionError
+	var fault *target.Error
+	switch {
+	case s.err == nil || errors.As(s.err, &other):
+		return limit.Outcome{Kind: limit.Answered}
+	case ctx.Err() != nil || s.awaited:
+		return limit.Outcome{}
+	case !errors.As(s.err, &fault):
+		if s.late {
+			return limit.Outcome{Kind: limit.Failed, Message: "no reply in time"}
+		}
+		return limit.Outcome{}
+	}
+	s.retry = fault.Retry
+	s.throttled = fault.Retry && fault.Status == http.StatusTooManyRequests
+	s.held = s.throttled || fault.Retry && fault.After > 0
+	out := limit.Outcome{After: fault.After, Message: fault.Message}
+	switch {
+	case s.late:
+		out.Kind = limit.Failed
+	case s.throttled:
+		out.Kind = limit.Throttled
+	case fault.Retry || refusesAll(fault.Status):
+		out.Kind = limit.Failed
+	}
+	return out
+}
+
+// refusesAll reports whether a status is about the address, the key or the
+// account, and so the same for every request.
+func refusesAll(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
+		http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusGone, http.StatusTooManyRequests:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,210 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// roleTimeout bounds a call to a judge or extractor whose target sets none.
+const roleTimeout = 120 * time.Second
+
+// A callLog is the sequence of calls of one sample under one digest. Calls that
+// the journal has are answered from it as long as they are the same.
+type callLog struct {
+	c *caseRun
+	// tc is the case as the sample has it: with its own opening, and with the
+	// system prompt of the attempt.
+	tc      *schema.Case
+	digest  string
+	ordinal int
+	attempt int
+	sample  int
+	root    string // see target.Request
+	stored  []ledger.Call
+	seq     int
+	seen    map[string]int
+	// live is true once a call was not found in the journal.
+	live   bool
+	caller caller
+}
+
+// openLog reads the calls of the sample that the journal has under a digest.
+func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
+	a, c := s.attempt, s.attempt.c
+	ordinal := s.execution.Ordinal
+	stored, err := c.run.cfg.Ledger.Calls(ctx, c.job.Scope, digest, ordinal)
+	if err != nil {
+		return nil, err
+	}
+	// What a recording knows of a case is how the first attempt begins.
+	first := opened(c.job.Case, ordinal)
+	tc := *first
+	tc.System = a.system
+	return &callLog{
+		c: c, tc: &tc, digest: digest, ordinal: ordinal, attempt: a.number, sample: s.number,
+		root: root(first, c.run.cfg.Targets[c.job.Target]), stored: stored, seen: map[string]int{}, caller: caller{c: c},
+	}, nil
+}
+
+// askRole asks the model that has a role, within its own timeout.
+func (l *callLog) askRole(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+	name, err := l.c.run.player(role)
+	if err != nil {
+		return target.Reply{}, err
+	}
+	req.Case = l.tc.Key
+	cfg := l.c.run.cfg.Targets[name].Config
+	if !cfg.TakesImages() {
+		req.Messages = withoutImages(req.Messages)
+	}
+	l.caller.allow(cmp.Or(cfg.Timeout, roleTimeout))
+	return l.ask(ctx, string(role), name, req)
+}
+
+// withoutImages leaves of messages what they say to a model that takes no images.
+func withoutImages(messages []schema.Message) []schema.Message {
+	out := slices.Clone(messages)
+	for i := range out {
+		out[i].Blocks = nil
+	}
+	return out
+}
+
+// player is the name of the target that has a role.
+func (r *runner) player(role schema.Role) (string, error) {
+	if name, ok := evaluator.JudgedBy(role); ok {
+		return name, nil
+	}
+	if name := r.cfg.Roles[role]; name != "" {
+		return name, nil
+	}
+	key := string(role)
+	if editor, ok := strings.CutSuffix(key, " editor"); ok {
+		key = "editors: " + editor
+	}
+	return "", fmt.Errorf("no model has the role %s; set roles: %s in gavel.yaml", role, key)
+}
+
+// ask answers a request from the journal or, past its end, from the target,
+// and writes the reply down before it is used. A fault of the ledger is an
+// [evaluate.Fault].
+func (l *callLog) ask(ctx context.Context, role, name string, req target.Request) (target.Reply, error) {
+	digest := target.Digest(req)
+	req.Sample, req.Occurrence, req.Root = l.sample, l.seen[digest], l.root
+	l.seen[digest]++
+	key := ledger.CallKey{Digest: l.digest, Ordinal: l.ordinal, Role: role, Attempt: l.attempt, Seq: l.seq}
+	l.seq++
+	if reply, ok := l.recall(key, digest); ok {
+		l.record(name, digest, req, reply)
+		return reply, nil
+	}
+	if l.c.run.retelling {
+		l.c.costs.missReply()
+		return target.Reply{}, errUntold
+	}
+	l.live = true
+	if err := l.forget(ctx, key); err != nil {
+		return target.Reply{}, err
+	}
+	reply, err := l.caller.call(ctx, name, target.WithDelimiter(req, l.delimiter(key)))
+	if err != nil {
+		return target.Reply{}, err
+	}
+	reply = reply.Scrubbed(l.c.run.cfg.Scrub)
+	l.caller.spent = l.caller.spent.Add(reply.Usage)
+	l.record(name, digest, req, reply)
+	return reply, l.journal(ctx, key, digest, req, reply)
+}
+
+// recall finds the stored reply of the call if it was the same request.
+func (l *callLog) recall(key ledger.CallKey, digest string) (target.Reply, bool) {
+	var reply target.Reply
+	if key.Seq >= len(l.stored) {
+		return reply, false
+	}
+	call := l.stored[key.Seq]
+	if call.Key.Role != key.Role || call.RequestDigest != digest {
+		return reply, false
+	}
+	return reply, json.Unmarshal(call.Reply, &reply) == nil
+}
+
+// forget drops the rest of the journal once a request differs from it.
+func (l *callLog) forget(ctx context.Context, key ledger.CallKey) error {
+	if key.Seq >= len(l.stored) {
+		return nil
+	}
+	return l.drop(ctx, key)
+}
+
+// startOver reports whether the calls of the log have to be made again after they
+// ended in err, and clears the log then. That is so where all of them are in the
+// journal, such as those of a judge whose reply could not be read: they would end
+// in the same error forever. Otherwise it returns err.
+func (l *callLog) startOver(ctx context.Context, err error) (again bool, _ error) {
+	_, fault := errors.AsType[*evaluate.Fault](err)
+	if err == nil || l.live || l.c.run.retelling || l.seq == 0 || ctx.Err() != nil || fault {
+		return false, err
+	}
+	key := ledger.CallKey{Digest: l.digest, Ordinal: l.ordinal}
+	if err := l.drop(ctx, key); err != nil {
+		return false, err
+	}
+	l.seq, l.seen = 0, map[string]int{}
+	return true, nil
+}
+
+// drop removes the calls from a key on from the journal.
+func (l *callLog) drop(ctx context.Context, key ledger.CallKey) error {
+	l.stored = nil
+	if err := l.c.run.cfg.Ledger.DropCalls(ctx, l.c.run.cfg.Trust, key, l.c.hold.lease); err != nil {
+		return &evaluate.Fault{Err: err}
+	}
+	return nil
+}
+
+func (l *callLog) journal(ctx context.Context, key ledger.CallKey, digest string, req target.Request, reply target.Reply) error {
+	asked, err := json.Marshal(struct {
+		System   string           `json:"system,omitempty"`
+		Messages []schema.Message `json:"messages"`
+		Tools    []schema.Tool    `json:"tools,omitempty"`
+	}{req.System, req.Messages, req.Tools})
+	if err != nil {
+		return fmt.Errorf("journal the request of %s: %w", l.c.job.Case.Key, err)
+	}
+	answered, err := json.Marshal(reply)
+	if err != nil {
+		return fmt.Errorf("journal the reply to %s: %w", l.c.job.Case.Key, err)
+	}
+	// A reply that was paid for is kept even if the run is being cancelled.
+	err = l.c.run.cfg.Ledger.SaveCall(context.WithoutCancel(ctx), l.c.run.cfg.Trust, ledger.Call{
+		Key: key, RequestDigest: digest, Request: []byte(l.c.run.cfg.Scrub(string(asked))), Reply: answered, At: l.c.run.cfg.Now(), Lease: l.c.hold.lease,
+	})
+	if err != nil {
+		return &evaluate.Fault{Err: err}
+	}
+	return nil
+}
+
+// delimiter is what separates subject text in a judge's request: without the
+// ledger's secret it cannot be guessed.
+func (l *callLog) delimiter(key ledger.CallKey) string {
+	mac := hmac.New(sha256.New, l.c.run.cfg.Ledger.Secret())
+	fmt.Fprintf(mac, "%s %d %s %d %d", key.Digest, key.Ordinal, key.Role, key.Attempt, key.Seq)
+	return hex.EncodeToString(mac.Sum(nil)[:12])
+}

@@ -1,0 +1,292 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A caseRun is the run of one job's case.
+type caseRun struct {
+	run *runner
+	job Job
+	// turn is that of the case among those that are judged side by side. A patient
+	// case waits where another run is at work on it.
+	turn    turn
+	patient bool
+	hold    *hold         // see acquireLease
+	claim   *budget.Claim // see admit
+	costs   costs
+	// attempts are those that were begun; all but the last have ended.
+	attempts []*attempt
+	rival    *attempt // nil where nothing is compared
+	contest  *verdict.Contest
+	// stuck says why an attempt that was due could not begin.
+	stuck string
+}
+
+func newCaseRun(r *runner, job Job) *caseRun { return &caseRun{run: r, job: job} }
+
+// judge has the case to itself, as far as the ledger knows, makes its attempts
+// and stores what comes of them. Its error is the ledger's, or ErrLeased where
+// another run is at work on the case; what was spent is in the outcome in any
+// case.
+func (c *caseRun) judge(ctx context.Context) (Outcome, error) {
+	ctx, done, ok := c.run.cfg.Control.begin(ctx, c)
+	if !ok {
+		return c.unfinished(), nil
+	}
+	defer done()
+	held, release, err := c.acquireLease(ctx)
+	if err == nil {
+		var out Outcome
+		if err = c.admit(held); err == nil {
+			c.run.observe(Event{Key: c.job.Case.Key})
+			err = c.makeAttempts(held)
+			out, err = c.conclude(held, err)
+			c.claim.Done()
+		} else if short, ok := errors.AsType[*budget.Shortage](err); ok {
+			out, err = c.keptOut(short), nil
+		}
+		taken := lost(held, err)
+		if err = errors.Join(err, release()); taken {
+			err = ledger.ErrLeased
+		}
+		if err == nil {
+			return out, nil
+		}
+	}
+	if !errors.Is(err, ledger.ErrLeased) && ctx.Err() != nil {
+		// What was given up cannot be written; that is not a fault of the ledger.
+		err = nil
+	}
+	return c.unfinished(), err
+}
+
+// admit waits for the case's turn and lets it in if the budget is enough for it;
+// the error is a Shortage if not.
+func (c *caseRun) admit(ctx context.Context) (err error) {
+	defer c.turn.pass()
+	if c.run.cfg.Budget.Limited() {
+		select {
+		case <-c.turn.ahead:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	c.claim, err = c.run.cfg.Budget.Admit(ctx, c.hold.lease, c.job.Need)
+	return err
+}
+
+// keptOut is the outcome of a case that was not let in.
+func (c *caseRun) keptOut(short *budget.Shortage) Outcome {
+	out := Outcome{
+		Key: c.job.Case.Key, Spent: c.costs.spent, Unrun: short.Summary(),
+		Result: verdict.Result{Verdict: verdict.Error, Reason: short.Error()},
+	}
+	c.run.observe(Event{Key: out.Key, Outcome: &out})
+	return out
+}
+
+// unfinished is the outcome of a case that has none of its own.
+func (c *caseRun) unfinished() Outcome {
+	out := stopped(c.job)
+	out.Spent, out.GivenUp = c.costs.spent, c.costs.givenUp
+	for _, a := range c.all() {
+		for _, s := range a.samples {
+			out.Spent = out.Spent.Add(s.spent)
+		}
+	}
+	return out
+}
+
+// conclude stores the outcome of attempts that ended without an error.
+func (c *caseRun) conclude(ctx context.Context, err error) (Outcome, error) {
+	if err != nil {
+		return Outcome{}, err
+	}
+	if lost(ctx, nil) {
+		return Outcome{}, ledger.ErrLeaseLost
+	}
+	out := c.outcome()
+	if err := c.last().save(ctx, c.decision(out)); err != nil {
+		return Outcome{}, err
+	}
+	c.run.observe(Event{Key: c.job.Case.Key, Outcome: &out})
+	if keep := c.run.cfg.Keep; keep != nil && !keep(c.job, out.Result) {
+		out.Transcripts = nil
+	}
+	return out, nil
+}
+
+func (c *caseRun) last() *attempt { return c.attempts[len(c.attempts)-1] }
+
+// makeAttempts makes the attempts that the case needs, the rival next to the
+// first one. The rival is stored before it: where the case has its samples, the
+// comparison has its own.
+func (c *caseRun) makeAttempts(ctx context.Context) error {
+	first := c.newAttempt(0, 0, c.job.Digests, c.job.Case.System)
+	c.attempts = []*attempt{first}
+	var group errgroup.Group
+	group.Go(func() (err error) {
+		defer recovered(&err)
+		return first.run(ctx)
+	})
+	if r := c.job.Case.Rival; r != nil {
+		c.rival = c.newAttempt(0, c.mostAttempts(), c.job.Digests.Rival(), r.System)
+		group.Go(func() (err error) {
+			defer recovered(&err)
+			return c.rival.run(ctx)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if c.rival != nil {
+		if err := c.compare(ctx, first); err != nil {
+			return err
+		}
+		if err := c.rival.save(ctx, nil); err != nil {
+			return err
+		}
+	}
+	for c.due() {
+		next, err := c.nextAttempt(ctx)
+		if err != nil || next == nil {
+			return err
+		}
+		if err := next.run(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *caseRun) mostAttempts() int {
+	if retry := c.job.Case.Policy.Retry; retry != nil {
+		return 1 + retry.Most
+	}
+	return 1
+}
+
+// due reports whether another attempt has to follow. What could not be judged
+// did not fail, and is taken up again by the next run.
+func (c *caseRun) due() bool {
+	return c.last().result.Verdict == verdict.Fail && len(c.attempts) < c.mostAttempts() && c.stuck == "" && !c.stopped()
+}
+
+// nextAttempt stores the last attempt, so that a crash repeats nothing of it, and
+// begins the next, with the prompt of an editor where the case asks for one. It
+// is nil where the editor is stuck.
+func (c *caseRun) nextAttempt(ctx context.Context) (*attempt, error) {
+	before := c.last()
+	if err := before.save(ctx, nil); err != nil {
+		return nil, err
+	}
+	system := before.system
+	if c.job.Case.Policy.Retry.Edit != nil {
+		var err error
+		if system, err = c.rewrite(ctx, before); err != nil || c.stuck != "" {
+			return nil, err
+		}
+	}
+	n := before.number + 1
+	next := c.newAttempt(n, n, c.job.Digests.Attempt(n, system), system)
+	c.attempts = append(c.attempts, next)
+	return next, nil
+}
+
+func (c *caseRun) stopped() bool {
+	for _, a := range c.all() {
+		if a.stopped() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *caseRun) all() []*attempt {
+	if c.rival == nil {
+		return c.attempts
+	}
+	return append(c.attempts[:len(c.attempts):len(c.attempts)], c.rival)
+}
+
+// outcome sums up the attempts.
+func (c *caseRun) outcome() Outcome {
+	last := c.last()
+	out := Outcome{
+		Key: c.job.Case.Key, Result: last.result, Spent: c.costs.spent, Made: c.costs.made, GivenUp: c.costs.givenUp,
+		Stopped: c.stopped(), Untold: c.costs.untold,
+	}
+	for _, a := range c.all() {
+		spent, made, took := a.usage()
+		out.Spent, out.Made, out.Duration = out.Spent.Add(spent), out.Made.Add(made), out.Duration+took
+	}
+	for _, s := range last.samples {
+		if len(s.execution.Transcript.Messages) > 0 {
+			out.Transcripts = append(out.Transcripts, s.execution.Transcript)
+		}
+	}
+	if out.Stopped {
+		out.Result = stopped(c.job).Result
+		return out
+	}
+	out.Result.Contest = c.contest
+	if n := last.failed(); out.Result.Verdict != verdict.Error && n > 0 {
+		out.Result.Reason = fmt.Sprintf("%s (%d of %d samples ended in an error)", out.Result.Reason, n, len(last.samples))
+	}
+	c.listAttempts(&out.Result)
+	if out.Result.Verdict == verdict.Error {
+		out.Unrun = c.costs.unrun
+	}
+	return out
+}
+
+// listAttempts adds the attempts to the result where there was more than one. The
+// reason alone mentions an attempt that could not be judged: it has nothing to
+// report about its prompt.
+func (c *caseRun) listAttempts(r *verdict.Result) {
+	n := len(c.attempts)
+	if n == 1 && c.stuck == "" {
+		return
+	}
+	for _, a := range c.attempts {
+		if a.result.Verdict != verdict.Error {
+			r.Attempts = append(r.Attempts, verdict.Attempt{
+				Verdict: a.result.Verdict, Score: a.result.Score, Reason: a.result.Reason, System: a.system,
+			})
+		}
+	}
+	switch {
+	case c.stuck != "":
+		*r = verdict.Result{Verdict: verdict.Error, Attempts: r.Attempts, Contest: r.Contest,
+			Reason: fmt.Sprintf("attempt %d could not begin: %s", n+1, c.stuck)}
+	case r.Verdict == verdict.Error:
+		r.Reason = fmt.Sprintf("attempt %d: %s", n, r.Reason)
+	case r.Verdict == verdict.Pass:
+		r.Reason = fmt.Sprintf("passed on attempt %d: %s", n, r.Reason)
+	default:
+		r.Reason = fmt.Sprintf("failed in %d attempts; the last: %s", n, r.Reason)
+	}
+}
+
+// decision is what is remembered of an outcome: nothing where something of it
+// has still to be judged.
+func (c *caseRun) decision(out Outcome) *ledger.Decision {
+	if out.Stopped || out.Result.Verdict == verdict.Error || c.contest != nil && c.contest.Errors > 0 {
+		return nil
+	}
+	for _, a := range c.all() {
+		if a.failed() > 0 {
+			return nil
+		}
+	}
+	return &ledger.Decision{Result: out.Result, Usage: out.Made, Duration: out.Duration, Samples: out.Result.Samples}
+}

@@ -1,0 +1,174 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// A sample is one conversation of an attempt, and what is measured of it.
+type sample struct {
+	attempt *attempt
+	// number is that of the sample among all of the case.
+	number    int
+	execution *ledger.Execution
+	fresh     bool // execution was made by this run
+	result    verdict.Sample
+	judged    bool // result came from the ledger
+	// spent is what the sample cost in this run, made what its result cost in all.
+	spent, made verdict.Usage
+	stopped     bool
+}
+
+// opened is a case with the one opening that the sample of an ordinal has.
+func opened(c *schema.Case, ordinal int) *schema.Case {
+	out := *c
+	if n := len(c.Drive.Openings); n > 0 {
+		out.Drive.Messages, out.Drive.Openings = c.Drive.Openings[ordinal%n], nil
+	}
+	return &out
+}
+
+// run drives the target and measures as far as that is not stored. What is
+// stored is reported where replies are recorded.
+func (s *sample) run(ctx context.Context) error {
+	if err := s.tell(ctx); err != nil || s.judged {
+		return err
+	}
+	if down := s.down(); down != nil {
+		s.attempt.c.costs.refused(down)
+		return s.fail(ctx, down)
+	}
+	if s.fresh {
+		log, err := s.openLog(ctx, s.attempt.digests.E)
+		if err != nil {
+			return err
+		}
+		now := s.attempt.c.run.cfg.Now
+		start := now()
+		var talk *conversation
+		for again := true; again; {
+			if talk, err = newConversation(log); err == nil {
+				err = talk.run(ctx)
+			}
+			again, err = log.startOver(ctx, err)
+		}
+		s.spent = s.spent.Add(log.caller.spent)
+		if err != nil {
+			return s.fail(ctx, err)
+		}
+		s.execution.Transcript = talk.transcript
+		s.execution.Usage = talk.transcript.Usage
+		s.execution.Duration = now().Sub(start)
+	}
+	return s.measure(ctx)
+}
+
+// measure has every evaluator measure the transcript, one after the other, so
+// that the order of their calls is the same each time.
+func (s *sample) measure(ctx context.Context) error {
+	log, err := s.openLog(ctx, s.attempt.digests.J)
+	if err != nil {
+		return err
+	}
+	s.result.Ordinal = s.execution.Ordinal
+	before := s.made
+	for again := true; again; {
+		s.made, s.result.Measurements = before, nil
+		again, err = log.startOver(ctx, s.measureAll(ctx, log))
+	}
+	s.spent = s.spent.Add(log.caller.spent)
+	s.stopped = ctx.Err() != nil
+	if err != nil && !errors.Is(err, errUnmeasured) {
+		return s.fail(ctx, err)
+	}
+	return nil
+}
+
+// measureAll adds what each evaluator measures.
+func (s *sample) measureAll(ctx context.Context, log *callLog) error {
+	r, target := s.attempt.c.run, s.attempt.c.job.Target
+	transcript := s.execution.Transcript
+	// The price is that of now, which need not be the one that was paid.
+	transcript.Usage = withPrice(transcript.Usage, r.cfg.Targets[target].Config.Price)
+	var problem error
+	for _, ev := range s.attempt.c.job.Case.Evaluators {
+		m, err := evaluate.Measure(ctx, ev, evaluate.Input{
+			Case: log.tc, Transcript: &transcript, Ask: log.askRole, Programs: r.cfg.Programs,
+		})
+		if err != nil {
+			return err
+		}
+		if m.Error != "" {
+			problem = errUnmeasured
+		}
+		s.made = s.made.Add(m.Usage)
+		s.result.Measurements = append(s.result.Measurements, m)
+	}
+	return problem
+}
+
+// errUnmeasured stands for the errors that measurements hold.
+var errUnmeasured = errors.New("an evaluator could not measure")
+
+// fail keeps a fault of the outside world with the sample and returns a fault of
+// the ledger.
+func (s *sample) fail(ctx context.Context, err error) error {
+	if fault, ok := errors.AsType[*evaluate.Fault](err); ok {
+		return fault.Err
+	}
+	s.result.Error = err.Error()
+	s.stopped = ctx.Err() != nil
+	return nil
+}
+
+// failed reports whether the sample could not be judged.
+func (s *sample) failed() bool {
+	return s.result.Error != "" || len(s.result.Measurements) == 0 ||
+		slices.ContainsFunc(s.result.Measurements, func(m verdict.Measurement) bool { return m.Error != "" })
+}
+
+// down says which of the targets that the sample still needs is not asked, so
+// that none of the others is asked in vain; nil where none is down.
+func (s *sample) down() error {
+	r, job := s.attempt.c.run, s.attempt.c.job
+	names := r.judges(job.Case)
+	if s.fresh {
+		names = append(names, job.Target)
+		if job.Case.Drive.Simulation != nil {
+			names = append(names, r.cfg.Roles[schema.Simulator])
+		}
+	}
+	for _, name := range names {
+		if l := r.limits[name]; l != nil {
+			if down := l.Down(); down != nil {
+				return down
+			}
+		}
+	}
+	return nil
+}
+
+// judges are the targets that measure the samples of a case.
+func (r *runner) judges(c *schema.Case) []string {
+	var names []string
+	for _, ev := range c.Evaluators {
+		if own, ok := ev.Spec.(interface{ Targets() []string }); ok {
+			names = append(names, own.Targets()...)
+		}
+		for _, role := range ev.Spec.Roles() {
+			if name, ok := evaluator.JudgedBy(role); ok {
+				names = append(names, name)
+			} else {
+				names = append(names, r.cfg.Roles[role])
+			}
+		}
+	}
+	return names
+}
