@@ -27,7 +27,7 @@ func (p *Prepared) Again(wanted func(key string) bool) *Prepared {
 		}
 		r.Action, r.Known = plan.Run, plan.Known{}
 		if len(r.Reasons) == 0 {
-			r.Reasons = []plan.Reason{{Part: "again", File: r.Head.Origin.File, Message: "it was asked for"}}
+			r.Reasons = []plan.Reason{{Part: "rerun", File: r.Head.Origin.File, Message: "rerun requested"}}
 		}
 		rows.Rows = append(rows.Rows, r)
 	}

@@ -57,7 +57,7 @@ func (p *Prepared) sideAgainst(ctx context.Context, s State) (plan.Side, *load.S
 		}
 		for i, c := range loaded.Cases {
 			one := *c
-			one.Target, one.Beside = target, len(p.Targets) > 1
+			one.Target, one.PerTarget = target, len(p.Targets) > 1
 			loaded.Cases[i] = &one
 		}
 		one := p.side(s, loaded, &env)

@@ -55,7 +55,7 @@ func (e *estimation) head(q quote.Quote) {
 }
 
 func (e *estimation) add(q quote.Quote) {
-	e.Calls, e.Again = e.Calls+q.Calls, e.Again+q.Again
+	e.Calls, e.RetryCalls = e.Calls+q.Calls, e.RetryCalls+q.Again
 	e.usd += q.USD
 	e.unpriced = e.unpriced || q.Unpriced
 }

@@ -68,10 +68,10 @@ func TestEstimate(t *testing.T) {
 // further attempts are counted: what the examples really take is beside it.
 func TestEstimateOfExamples(t *testing.T) {
 	for name, want := range map[string]planned.Estimate{
-		"domain":    {Calls: 17},           // 17
-		"evalcase":  {Calls: 16},           // 17, one for a tool
-		"promptval": {Calls: 38, Again: 6}, // 41, of which 3 to run a failure again
-		"testcase":  {Calls: 38},           // 21: conversations are shorter than 5 replies
+		"domain":    {Calls: 17},                // 17
+		"evalcase":  {Calls: 16},                // 17, one for a tool
+		"promptval": {Calls: 38, RetryCalls: 6}, // 41, of which 3 to run a failure again
+		"testcase":  {Calls: 38},                // 21: conversations are shorter than 5 replies
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

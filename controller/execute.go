@@ -67,8 +67,8 @@ type Execution struct {
 	Outbox func(*reporters.Report) ([]ledger.OutboxItem, error)
 	// NotRun, when set, says why nothing may be run: the report is a plan.
 	NotRun string
-	// Orders are what people asked for and get.
-	Orders []reporters.Order
+	// Commands are what people asked for and get.
+	Commands []reporters.Command
 
 	budget *budget.Budget // of both sides, see Prepared.budget
 	// keep is run.Config.Keep of the side that is judged.
@@ -143,7 +143,7 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 	in := reporters.Input{
 		Run: e.ID, Plan: p.Plan, Problems: p.Problems,
 		Gate: GateSettings(p.Head.Config.Gate), GroupGates: p.Head.Config.GroupStatuses, ConfigDigest: p.Head.Config.Digest,
-		Config: e.ConfigDiff, NotRun: e.NotRun, Orders: e.Orders,
+		Config: e.ConfigDiff, NotRun: e.NotRun, Commands: e.Commands,
 		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},
 	}
 	if err := p.recall(ctx, &in); err != nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/phrase"
-	"github.com/gavel-evals/gavel/reporters/trial"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -52,8 +51,8 @@ type Input struct {
 	Duration     time.Duration
 	// NotRun says why nothing was run; empty when it was.
 	NotRun string
-	// Orders are what people asked for and get.
-	Orders []Order
+	// Commands are what people asked for and get.
+	Commands []Command
 }
 
 // Compare sets head against base. It is pure; the rows stand in the order of
@@ -71,8 +70,8 @@ func Compare(in Input) *Report {
 		Problems:     append([]schema.Problem{}, in.Problems...),
 		ConfigDigest: in.ConfigDigest,
 		DurationMS:   in.Duration.Milliseconds(),
-		NotRun:       in.NotRun,
-		Orders:       in.Orders,
+		NotRunReason: in.NotRun,
+		Commands:     in.Commands,
 	}
 	pairs := make([]pair, 0, len(in.Plan.Rows))
 	for i := range in.Plan.Rows {
@@ -80,7 +79,7 @@ func Compare(in Input) *Report {
 		pairs = append(pairs, p)
 		r.Cases = append(r.Cases, in.row(p))
 	}
-	accept(r.Cases, r.Orders)
+	accept(r.Cases, r.Commands)
 	r.Summary, r.Saved = summarise(r.Cases, pairs)
 	r.Diff = diff(r.Cases, pairs)
 	r.Groups, r.Conversations = groups(pairs), conversations(pairs)
@@ -185,7 +184,7 @@ func (in *Input) row(p pair) Row {
 		shown = p.plan.Base
 	}
 	row := Row{
-		Key: p.plan.Key, Dialect: p.plan.Dialect, Target: p.plan.Target, Beside: shown.Beside,
+		Key: p.plan.Key, Dialect: p.plan.Dialect, Target: p.plan.Target, PerTarget: shown.PerTarget,
 		File: shown.Origin.File, Line: shown.Origin.Line,
 		Action: p.plan.Action, Class: in.classify(p), MovedFrom: commit(p.plan.MovedFrom), Digest: p.plan.HeadDigests.D,
 		Score: score(p.head), BaseScore: score(p.base),
@@ -213,8 +212,8 @@ func (in *Input) row(p pair) Row {
 	if p.head != nil {
 		row.Samples = p.head.Result.Samples
 		row.DurationMS = p.head.Duration.Milliseconds()
-		row.Reason = p.head.Result.Reason
-		row.Ungated, row.Trial = p.head.Result.Ungated, trial.Of(p.head.Result)
+		row.VerdictReason = p.head.Result.Reason
+		row.NoThreshold, row.Attempts, row.Comparison = p.head.Result.NoThreshold, p.head.Result.Attempts, p.head.Result.Comparison
 		row.UnknownVersion = p.plan.Unversioned
 		if p.plan.Unversioned && p.head.Reused {
 			row.JudgedAt = &p.head.Judged

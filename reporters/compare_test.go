@@ -359,7 +359,7 @@ func TestGroups(t *testing.T) {
 		for _, p := range g.Path {
 			path += "/" + p
 		}
-		got = append(got, row{path, g.Cases, g.Pairs, value(g.Score), value(g.Base), value(g.Delta)})
+		got = append(got, row{path, g.Cases, g.Pairs, value(g.Score), value(g.BaseScore), value(g.Delta)})
 	}
 	want := []row{
 		{"", 7, 4, 1.25 / 3, 0.875, -0.0625},
@@ -460,8 +460,8 @@ func TestConversations(t *testing.T) {
 	var got []string
 	for _, g := range r.Conversations {
 		base := "-"
-		if g.Base != nil {
-			base = fmt.Sprint(*g.Base)
+		if g.BaseScore != nil {
+			base = fmt.Sprint(*g.BaseScore)
 		}
 		got = append(got, fmt.Sprintf("%s %d: %v from %s", strings.Join(g.Path, "/"), g.Cases, *g.Score, base))
 	}

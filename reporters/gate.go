@@ -71,8 +71,8 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		}
 	}
 	var f findings
-	if r.NotRun != "" && affected(pairs) > 0 {
-		f.unknown("nothing was run: %s", r.NotRun)
+	if r.NotRunReason != "" && affected(pairs) > 0 {
+		f.unknown("nothing was run: %s", r.NotRunReason)
 	} else {
 		f.unjudged(r, pairs, rest)
 		f.invalid(r.Problems)
@@ -151,7 +151,7 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 	}
 	switch {
 	case OutOfBounds(r.Problems):
-		f.unknown("%s", r.NotRun)
+		f.unknown("%s", r.NotRunReason)
 	case r.Summary.Cases+rest.Cases == 0:
 		f.unknown("there is no case")
 	case current == 0:

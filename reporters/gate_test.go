@@ -208,7 +208,7 @@ func TestGateAccepted(t *testing.T) {
 			s.Add(key, tc.base, tc.head, definition)
 			s.Add("math/1/other", pass(1), pass(1), definition)
 			s.In.Gate = tc.settings
-			s.In.Orders = []Order{{Comment: 7, By: "mona", Verb: OrderAccept, Argument: "it is meant", Cases: []string{key}}}
+			s.In.Commands = []Command{{CommentID: 7, Author: "mona", Verb: CommandAccept, Argument: "it is meant", Cases: []string{key}}}
 			r := Compare(s.In)
 			if r.Gate.Result != tc.result || (r.Cases[0].Accepted != nil) != (tc.result == GatePass) {
 				t.Errorf("%+v, accepted %v", r.Gate, r.Cases[0].Accepted)
@@ -216,7 +216,7 @@ func TestGateAccepted(t *testing.T) {
 			if tc.result == GatePass && !strings.HasSuffix(r.Gate.Reason, "; 1 case accepted") {
 				t.Errorf("the gate says %q", r.Gate.Reason)
 			}
-			s.In.Orders[0].Cases = []string{"math/1/other"}
+			s.In.Commands[0].Cases = []string{"math/1/other"}
 			if r := Compare(s.In); tc.result == GatePass && r.Gate.Result != GateFail {
 				t.Errorf("another is accepted: %+v", r.Gate)
 			}

@@ -62,7 +62,7 @@ func TestGroupGates(t *testing.T) {
 		{"accepted", func(s *reporttest.Scenario) {
 			s.Add("math/1/a", pass(1), fail(0, ""), definition)
 			s.Same("sql/1", 1, 1)
-			s.In.Orders = []Order{{By: "mona", Verb: OrderAccept, Argument: "meant", Cases: []string{"math/1/a"}}}
+			s.In.Commands = []Command{{Author: "mona", Verb: CommandAccept, Argument: "meant", Cases: []string{"math/1/a"}}}
 		}, GateSettings{}, []string{"math pass: no case regressed (fail_on: regression); 1 case accepted", "sql pass: no affected cases"}, GatePass},
 		{"one that became invalid is there, removed and skipped ones are not", func(s *reporttest.Scenario) {
 			s.Same("math/1", 1, 1)

@@ -45,7 +45,7 @@ func sums(pairs []pair, place func(*schema.CaseInfo) tally.Place) []tally.Group 
 
 func place(c *schema.CaseInfo) tally.Place {
 	at := tally.Place{Dialect: c.Dialect, Path: c.Labels.Groups}
-	if c.Beside {
+	if c.PerTarget {
 		at.Target = c.Target
 	}
 	return at
@@ -55,7 +55,7 @@ func place(c *schema.CaseInfo) tally.Place {
 func targets(order []string, rows []Row) []tally.Target {
 	var entries []tally.Entry
 	for _, row := range rows {
-		if row.Beside && row.Action != plan.Removed {
+		if row.PerTarget && row.Action != plan.Removed {
 			entries = append(entries, tally.Entry{
 				Key: row.Key, Target: row.Target, Verdict: row.Verdict, Failed: row.Error != nil,
 				Score: row.Score, Weight: row.Weight, Calls: row.Calls, Tokens: row.Tokens, CostUSD: row.CostUSD,

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/tally"
-	"github.com/gavel-evals/gavel/reporters/trial"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -73,11 +72,11 @@ type Report struct {
 	DurationMS   int64  `json:"duration_ms"`
 	// Saved is what reused verdicts cost when they were made.
 	Saved Saved `json:"saved"`
-	// NotRun says why nothing was run although cases are affected: a plan that
-	// waits for approval. Empty for a run.
-	NotRun string `json:"not_run"`
-	// Orders are what people asked for in comments and got, the oldest first.
-	Orders []Order `json:"orders,omitempty"`
+	// NotRunReason says why nothing was run although cases are affected: a plan
+	// that waits for approval. Empty for a run.
+	NotRunReason string `json:"not_run_reason"`
+	// Commands are what people asked for in comments and got, the oldest first.
+	Commands []Command `json:"commands,omitempty"`
 }
 
 // ExitCode is what a command ends with: 2 when definitions are invalid, else 1
@@ -97,8 +96,8 @@ type Row struct {
 	Key     string `json:"key"`
 	Dialect string `json:"dialect"`
 	Target  string `json:"target"`
-	// Beside says that the case has a row for each of several targets.
-	Beside bool `json:"beside,omitempty"`
+	// PerTarget says that the case has a row for each of several targets.
+	PerTarget bool `json:"per_target,omitempty"`
 	// File and Line are the origin at head, or at base for a removed case.
 	File string `json:"file"`
 	Line int    `json:"line"`
@@ -129,16 +128,16 @@ type Row struct {
 	// Error says why there is no judgement; null when there is one.
 	Error *string `json:"error"`
 
-	// Reason is the judgement in one line: what the judge or evaluator said.
-	Reason string `json:"reason"`
+	// VerdictReason is the judgement in one line: what the judge or evaluator said.
+	VerdictReason string `json:"verdict_reason"`
 	// Groups are the case's domain and level, or suite.
 	Groups []string `json:"groups"`
 	// Weight is the case's share in every mean of the report: base's where base
 	// has the case. HeadWeight is what head gives it, where that is another.
 	Weight     float64  `json:"weight"`
 	HeadWeight *float64 `json:"head_weight,omitempty"`
-	// Ungated says that the case has no threshold, so that every score passes.
-	Ungated bool `json:"ungated,omitempty"`
+	// NoThreshold says that the case has no threshold, so that every score passes.
+	NoThreshold bool `json:"no_threshold,omitempty"`
 	// Required says that the gate asks for the case by name: it must pass.
 	Required bool `json:"required,omitempty"`
 	// Withdrawn says how a case that is active at base is no longer judged here:
@@ -147,9 +146,11 @@ type Row struct {
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Accepted is there where somebody wrote that this result is meant, so that
 	// it speaks against the change no more.
-	Accepted *Order `json:"accepted,omitempty"`
-	// Trial is there for cases that were run again, or with two prompts.
-	Trial *trial.Trial `json:"trial,omitempty"`
+	Accepted *Command `json:"accepted,omitempty"`
+	// Attempts are those of a case that was run again because it failed, and
+	// Comparison is the A/B comparison of its prompt with a second one.
+	Attempts   []verdict.Attempt   `json:"attempts,omitempty"`
+	Comparison *verdict.Comparison `json:"comparison,omitempty"`
 	// UnknownVersion says that nobody knows which version of the agent gave the
 	// verdict. JudgedAt is there where it was reused then, and is when the agent
 	// was asked.
@@ -162,19 +163,23 @@ type Row struct {
 // Name is what the row is called where people read it: the key, with the
 // target where there are several.
 func (row *Row) Name() string {
-	if row.Beside {
+	if row.PerTarget {
 		return row.Key + " @ " + row.Target
 	}
 	return row.Key
 }
 
 // Named reports whether the row is meant by a name: by its own, or by the key,
-// which means it beside every target.
+// which means it with every target.
 func (row *Row) Named(name string) bool { return name == row.Key || name == row.Name() }
 
 // Invalid reports whether the definition that the case had at base cannot be
 // read any more, so that nobody can judge it.
 func (row *Row) Invalid() bool { return row.Action == plan.Skip && row.Error != nil }
+
+// Retried reports whether the case was run again because it failed, or with two
+// prompts.
+func (row *Row) Retried() bool { return len(row.Attempts) > 0 || row.Comparison != nil }
 
 // Unrun reports whether the case was to be judged and was not although nothing
 // went wrong: a budget did not suffice, the run was stopped, or what it needs
@@ -206,8 +211,8 @@ type CriterionDiff struct {
 // Summary counts the cases of a Report.
 type Summary struct {
 	tally.Verdicts
-	// Ungated counts those that pass because no threshold is set.
-	Ungated int `json:"ungated,omitempty"`
+	// NoThreshold counts those that pass because no threshold is set.
+	NoThreshold int `json:"no_threshold,omitempty"`
 	// Run, Rejudged, Redecided, Reused and Removed count by the plan's action,
 	// whatever became of the case.
 	Run       int `json:"run"`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/attempts"
 )
 
 // Sections are the rows that a reader wants to see, each row in one of them.
@@ -32,7 +33,7 @@ func Arrange(r *Report) Sections {
 		row := &r.Cases[i]
 		kind := blocks(r, row)
 		switch {
-		case r.NotRun != "" && toRun(row):
+		case r.NotRunReason != "" && toRun(row):
 			s.Planned = append(s.Planned, row)
 		case kind == Regression:
 			s.Regressed++
@@ -152,7 +153,7 @@ func redecided(row *Row) bool {
 
 // tried ranks cases that passed in a way that has to be told.
 func tried(row *Row) int {
-	if row.Trial != nil && row.Verdict != nil && *row.Verdict == verdict.Pass {
+	if row.Retried() && row.Verdict != nil && *row.Verdict == verdict.Pass {
 		return 10
 	}
 	return 0
@@ -228,7 +229,7 @@ func Remark(row *Row) string {
 	case "skipped":
 		return plan.Summarise(row.Reasons)
 	case "passed":
-		return row.Trial.Remark(row.Scale())
+		return attempts.New(row.Attempts, row.Comparison).Remark(row.Scale())
 	}
 	if row.Withdrawn != "" {
 		return plan.Summarise(row.Reasons)

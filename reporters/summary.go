@@ -24,8 +24,8 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		if row.Verdict == nil && row.Error != nil {
 			s.Error++
 		}
-		if row.Ungated && row.Verdict != nil && *row.Verdict == verdict.Pass {
-			s.Ungated++
+		if row.NoThreshold && row.Verdict != nil && *row.Verdict == verdict.Pass {
+			s.NoThreshold++
 		}
 		if row.Unrun() {
 			s.NotRun++

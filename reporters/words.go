@@ -167,7 +167,7 @@ func Effort(r *Report) string {
 	s := r.Summary
 	total := phrase.Count(s.Cases, "case")
 	switch {
-	case r.NotRun != "":
+	case r.NotRunReason != "":
 		return "none of " + total + " run"
 	case Affected(r) == 0:
 		return "none of " + total + " rerun"

@@ -50,8 +50,8 @@ type CaseInfo struct {
 
 	// Target is the name of the target, or empty for the default target.
 	Target string
-	// Beside says that the case is there once for each of several targets.
-	Beside bool
+	// PerTarget says that the case is there once for each of several targets.
+	PerTarget bool
 	// Weight is the share of the case in its group's score, ≥ 0.
 	Weight float64
 	// Skip says why the case is listed but not run; empty for an active case.
@@ -64,7 +64,7 @@ type CaseInfo struct {
 // ID tells the case from all others of a plan: the key, which it shares with
 // those that are run against other targets.
 func (c *CaseInfo) ID() string {
-	if c.Beside {
+	if c.PerTarget {
 		return c.Key + "\x00" + c.Target
 	}
 	return c.Key

@@ -158,11 +158,11 @@ func TestTheExampleStartsAndEndsJobs(t *testing.T) {
 		"another head":          {"pull_request_target", `{"pull_request": {"number": 8}}`, "gavel-8", "true", "true"},
 		"a merge group":         {"merge_group", `{"merge_group": {}}`, "gavel-refs/heads/main", "false", "true"},
 		"a push":                {"push", `{"ref": "refs/heads/main"}`, "gavel-refs/heads/main", "false", "true"},
-		"an order":              {"issue_comment", comment(pull, "NONE", "/gavel help"), "gavel-7", "false", "true"},
+		"a command":             {"issue_comment", comment(pull, "NONE", "/gavel help"), "gavel-7", "false", "true"},
 		"a cancel":              {"issue_comment", comment(pull, "MEMBER", "/gavel cancel"), "gavel-7", "true", "true"},
 		"a stranger's cancel":   {"issue_comment", comment(pull, "CONTRIBUTOR", "/gavel cancel"), "gavel-7", "false", "true"},
 		"talk":                  {"issue_comment", comment(pull, "OWNER", "nice /gavel cancel"), "gavel-99", "false", "false"},
-		"an order on an issue":  {"issue_comment", comment(`{"number": 7}`, "OWNER", "/gavel run"), "gavel-99", "false", "<nil>"},
+		"a command on an issue": {"issue_comment", comment(`{"number": 7}`, "OWNER", "/gavel run"), "gavel-99", "false", "<nil>"},
 		"a cancel on an issue":  {"issue_comment", comment(`{"number": 7}`, "OWNER", "/gavel cancel"), "gavel-99", "true", "<nil>"},
 		"a comment of somebody": {"issue_comment", comment(pull, "NONE", "${{ github.token }}' || 'x"), "gavel-99", "false", "false"},
 	} {

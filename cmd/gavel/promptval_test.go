@@ -34,11 +34,11 @@ func TestPromptvalExample(t *testing.T) {
 		samples[row.Key] = row.Samples
 		switch row.Key {
 		case "plans/no_hotel":
-			if !row.Ungated {
+			if !row.NoThreshold {
 				t.Error("a case without a threshold is not marked")
 			}
 		case "plans/shorter_prompt":
-			if c := row.Trial.Contest; c.Winner != "B" || c.Pairs != 6 || len(c.Criteria) != 2 {
+			if c := row.Comparison; c.Winner != "B" || c.Pairs != 6 || len(c.Criteria) != 2 {
 				t.Errorf("contest %+v", c)
 			}
 		}
@@ -66,7 +66,7 @@ func TestPromptvalIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"**9.00/10 ungated**", "passed on attempt 2 with a prompt that was rewritten",
+		"**9.00/10 (no threshold)**", "passed on attempt 2 with a prompt that was rewritten",
 		"```diff\n+ You plan days for travellers.\n+ Give every stop a time", "| Hours | 4.00 | 9.00 | +5.00 | +4.57 … +5.43 |",
 	} {
 		if !strings.Contains(string(data), want) {

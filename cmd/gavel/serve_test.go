@@ -187,7 +187,7 @@ func TestALogLineNamesWhatItIsAbout(t *testing.T) {
 	j.forge.AddComment(1, "maintainer", "/gavel help") // as the account that gavel writes as
 	deliver(t, base+"/hooks", hookSecret)
 	if line := await("is refused"); line.Repo != "octo/demo#1" {
-		t.Errorf("the order is told as %+v", line)
+		t.Errorf("the command is told as %+v", line)
 	}
 	j.forge.Inject(forgetest.Fault{Path: "/pulls/1", Status: 403, Times: -1})
 	deliver(t, base+"/hooks", hookSecret)

@@ -112,7 +112,7 @@ func verdicts(report reporters.Report) map[string]string {
 		if row.Error != nil {
 			parts = append(parts, *row.Error)
 		}
-		out[row.Key] = strings.Join(append(parts, row.Reason), " ")
+		out[row.Key] = strings.Join(append(parts, row.VerdictReason), " ")
 	}
 	return out
 }

@@ -150,8 +150,9 @@ func reportsIn(t *testing.T, file string) []*reporters.Report {
 	}
 	var all []*reporters.Report
 	err = book.EachReport(t.Context(), func(r ledger.Run) error {
-		all = append(all, &reporters.Report{})
-		return json.Unmarshal(r.Report, all[len(all)-1])
+		report, err := reporters.Decode(r.Report)
+		all = append(all, report)
+		return err
 	})
 	if err := errors.Join(err, book.Close()); err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func (j *Job) Refuse(ctx context.Context, e forge.Event, why string) error {
 	return reviewer.Settle(ctx, r.Place().Number, r.Head(), why)
 }
 
-// steered judges a pull request as it is now. An order that is about a report
+// steered judges a pull request as it is now. A command that is about a report
 // which is not there yet, as after a cache was lost, is taken in a second round.
 func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 	reviewer := review.New(j.Review)
@@ -105,17 +105,17 @@ func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 		if r.Closed() && e.Name == forge.EventIssueComment {
 			return Result{Idle: "the pull request is closed"}, nil
 		}
-		orders, err := j.take(ctx, r)
+		commands, err := j.take(ctx, r)
 		if err != nil {
 			return Result{}, err
 		}
-		if orders.Cancelled != "" {
-			unpublished := errors.Join(j.settle(ctx, r, orders.Cancelled), j.answer(ctx, r, orders))
-			return Result{Ended: orders.Cancelled, Unpublished: unpublished}, j.keep(r)
+		if commands.Cancelled != "" {
+			unpublished := errors.Join(j.settle(ctx, r, commands.Cancelled), j.answer(ctx, r, commands))
+			return Result{Ended: commands.Cancelled, Unpublished: unpublished}, j.keep(r)
 		}
 		result, err := j.run(ctx, r)
-		result.Unpublished = errors.Join(result.Unpublished, j.answer(ctx, r, orders))
-		if err != nil || !first || !orders.Waiting {
+		result.Unpublished = errors.Join(result.Unpublished, j.answer(ctx, r, commands))
+		if err != nil || !first || !commands.Waiting {
 			return result, err
 		}
 	}
@@ -130,8 +130,8 @@ func (j *Job) desk(r *review.Review) *command.Desk {
 
 // answer retries the replies to people's commands, which must not delay a
 // verdict.
-func (j *Job) answer(ctx context.Context, r *review.Review, orders command.Orders) error {
-	if orders.Unanswered == nil {
+func (j *Job) answer(ctx context.Context, r *review.Review, commands command.Commands) error {
+	if commands.Unanswered == nil {
 		return nil
 	}
 	desk := j.desk(r)
@@ -142,19 +142,19 @@ func (j *Job) answer(ctx context.Context, r *review.Review, orders command.Order
 }
 
 // take has a review do what people ask for.
-func (j *Job) take(ctx context.Context, r *review.Review) (command.Orders, error) {
+func (j *Job) take(ctx context.Context, r *review.Review) (command.Commands, error) {
 	desk := j.desk(r)
-	var orders command.Orders
+	var commands command.Commands
 	var err error
 	unread := r.Retry.Do(ctx, func() (unread error) {
-		orders, unread, err = desk.Take(ctx, r.Place())
+		commands, unread, err = desk.Take(ctx, r.Place())
 		return unread
 	})
 	if unread != nil {
 		r.Tell(fmt.Sprintf("not all that people ask for could be read or answered: %v", unread))
 	}
-	r.Obey(orders)
-	return orders, err
+	r.Obey(commands)
+	return commands, err
 }
 
 // settle says on a head that it was cancelled, unless it has a report.

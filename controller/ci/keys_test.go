@@ -33,7 +33,7 @@ func TestKeysOf(t *testing.T) {
 	pull := func(number int) forge.Event {
 		return forge.Event{Name: forge.EventPullRequest, BaseRef: "main", HeadRef: "main", Number: number}
 	}
-	order := func(body string) forge.Event {
+	command := func(body string) forge.Event {
 		return forge.Event{Name: forge.EventIssueComment, Action: "created", Repo: forge.Repo{Owner: "octo", Name: "demo"}, Number: 7, Comment: body}
 	}
 	const base = "gavel-base-"
@@ -45,8 +45,8 @@ func TestKeysOf(t *testing.T) {
 	}{
 		{"a pull request", pull(7), ci.Keys{Base: main, Own: "gavel-pull-7-", Save: "gavel-pull-7-5-1", Folder: "own"}},
 		{"another", pull(70), ci.Keys{Base: main, Own: "gavel-pull-70-", Save: "gavel-pull-70-5-1", Folder: "own"}},
-		{"an order", order("/gavel run"), ci.Keys{Base: main, Own: "gavel-pull-7-", Save: "gavel-pull-7-5-1", Folder: "own"}},
-		{"talk", order("nice"), ci.Keys{Folder: "own"}},
+		{"a command", command("/gavel run"), ci.Keys{Base: main, Own: "gavel-pull-7-", Save: "gavel-pull-7-5-1", Folder: "own"}},
+		{"talk", command("nice"), ci.Keys{Folder: "own"}},
 		{"the base branch", forge.Event{Name: forge.EventPush, BaseRef: "main", HeadRef: "main"}, ci.Keys{Base: main, Save: main + "5-1", Folder: "base"}},
 		{"another branch", forge.Event{Name: forge.EventPush, BaseRef: "main", HeadRef: "topic"}, ci.Keys{Base: main, Folder: "own"}},
 		{"a merge queue", forge.Event{Name: forge.EventMergeGroup, BaseRef: "main", HeadRef: "main"}, ci.Keys{Base: main, Folder: "own"}},

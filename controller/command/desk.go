@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
-// A Config says whose comments are read, and who may order what.
+// A Config says whose comments are read, and whose commands count.
 type Config struct {
 	Client *forge.Client
 	Ledger *ledger.Ledger
@@ -42,7 +42,7 @@ type Config struct {
 	Tell func(number int, line string)
 }
 
-// A Desk takes the orders of one repository. It is safe for concurrent use.
+// A Desk takes the commands of one repository. It is safe for concurrent use.
 type Desk struct {
 	cfg        Config
 	repository string // as the ledger calls it
@@ -51,7 +51,7 @@ type Desk struct {
 	// The fields below are guarded by mu.
 	self  string // our own account, empty while it is not known
 	asked bool   // who it is
-	// taking are the pull requests whose orders are being taken. A channel is
+	// taking are the pull requests whose commands are being taken. A channel is
 	// closed when that ends.
 	taking map[int]chan struct{}
 }
@@ -76,11 +76,11 @@ type Place struct {
 	Unapprovable string
 }
 
-// Orders are what counts for a head.
-type Orders struct {
+// Commands are what counts for a head.
+type Commands struct {
 	// Obeyed are carried out, the oldest first; Refused are lines about those
 	// that are not, of people who may ask.
-	Obeyed  []reporters.Order
+	Obeyed  []reporters.Command
 	Refused []string
 	// Cancelled says why nothing is run until somebody asks for it; empty where
 	// nobody ended it.
@@ -89,29 +89,29 @@ type Orders struct {
 	// none: they are taken by the next look after it was judged.
 	Waiting bool
 	// Unanswered is why not all authors could be told what becomes of their
-	// orders, for another try; nil where all were.
+	// commands, for another try; nil where all were.
 	Unanswered error
 }
 
-// Take reads the comments of a pull request, stores and answers the orders that
+// Take reads the comments of a pull request, stores and answers the commands that
 // are new, and gives all that count for its head. What was stored before is
 // there although the forge does not answer: unread is why not all comments could
 // be read, for another try.
-func (d *Desk) Take(ctx context.Context, p Place) (orders Orders, unread, err error) {
+func (d *Desk) Take(ctx context.Context, p Place) (commands Commands, unread, err error) {
 	leave, err := d.enter(ctx, p.Number)
 	if err != nil {
-		return orders, nil, err
+		return commands, nil, err
 	}
 	defer leave()
 	l := &look{Place: p, desk: d}
 	if l.before, err = d.cfg.Ledger.SeeHead(ctx, d.repository, p.Number, p.Head); err != nil {
-		return orders, nil, err
+		return commands, nil, err
 	}
 	if l.taken, err = d.cfg.Ledger.Commands(ctx, d.repository, p.Number); err != nil {
-		return orders, nil, err
+		return commands, nil, err
 	}
 	if l.report, err = d.cfg.Report(ctx, p.Number, p.Head); err != nil {
-		return orders, nil, err
+		return commands, nil, err
 	}
 	l.since = sync.OnceValues(func() (time.Time, error) {
 		return d.cfg.Client.FirstStatus(ctx, p.Repository, p.Head, github.ContextValidate, github.ContextVerdict)
@@ -128,13 +128,13 @@ func (d *Desk) Take(ctx context.Context, p Place) (orders Orders, unread, err er
 			unanswered = errors.Join(unanswered, l.answer(ctx, l.taken[i]))
 		}
 	}
-	orders = l.orders(l.taken)
-	orders.Refused = redact.In(orders.Refused, d.cfg.Redact)
-	orders.Waiting, orders.Unanswered = l.waiting, unanswered
-	return orders, unread, nil
+	commands = l.commands(l.taken)
+	commands.Refused = redact.In(commands.Refused, d.cfg.Redact)
+	commands.Waiting, commands.Unanswered = l.waiting, unanswered
+	return commands, unread, nil
 }
 
-// enter waits until nobody else takes the orders of a pull request, so that
+// enter waits until nobody else takes the commands of a pull request, so that
 // nothing is answered twice. Other pull requests do not wait.
 func (d *Desk) enter(ctx context.Context, number int) (leave func(), err error) {
 	for {
@@ -160,7 +160,7 @@ func (d *Desk) enter(ctx context.Context, number int) (leave func(), err error) 
 	}
 }
 
-// unclear begins why an order is refused that says nothing.
+// unclear begins why a command is refused that says nothing.
 const unclear = "not understood: "
 
 // A look is one at a pull request.
@@ -172,21 +172,21 @@ type look struct {
 	report *reporters.Report
 	// since is when the head got its first status of ours, in the forge's time.
 	since func() (time.Time, error)
-	// waiting is set where an order is about a report that is not there yet.
+	// waiting is set where a command is about a report that is not there yet.
 	waiting bool
 }
 
 // take stores the order of a comment that was not taken before. An error leaves
 // it for the next look.
 func (l *look) take(ctx context.Context, c forge.Comment) error {
-	order, ok := Parse(c.Body)
+	command, ok := Parse(c.Body)
 	known := slices.ContainsFunc(l.taken, func(t ledger.Command) bool { return t.Comment == c.ID })
 	if !ok || known {
 		return nil
 	}
 	cmd := ledger.Command{
 		Repository: l.desk.repository, PullRequest: l.Number, Comment: c.ID, Login: c.Author, Account: c.AuthorID,
-		Verb: order.Verb, Argument: order.Argument, Head: l.Head, Written: c.Created,
+		Verb: command.Verb, Argument: command.Argument, Head: l.Head, Written: c.Created,
 	}
 	denied, err := l.desk.denied(ctx, l.Repository, c)
 	if err != nil {
@@ -198,8 +198,8 @@ func (l *look) take(ctx context.Context, c forge.Comment) error {
 		return err
 	case denied != "":
 		cmd.Head, cmd.Refused = "", denied // it is about nothing
-	case order.Problem != "":
-		cmd.Refused = unclear + order.Problem
+	case command.Problem != "":
+		cmd.Refused = unclear + command.Problem
 	case cmd.Head != "" && l.waits(cmd.Verb):
 		l.waiting = true
 		return nil
@@ -221,11 +221,11 @@ func (l *look) take(ctx context.Context, c forge.Comment) error {
 	case cmd.Head == "":
 		said = "was about another head"
 	}
-	l.desk.cfg.Tell(l.Number, fmt.Sprintf("%q of %s %s", order.String(), c.Author, said))
+	l.desk.cfg.Tell(l.Number, fmt.Sprintf("%q of %s %s", command.String(), c.Author, said))
 	return err
 }
 
-// again reports whether an order was taken before, by a process whose ledger is
+// again reports whether a command was taken before, by a process whose ledger is
 // gone, and makes it what it was: our reaction still stands below the comment.
 // It is answered, and it counts from when it was written, since all that is
 // known was judged later. It is about this head unless that was first seen
@@ -339,7 +339,7 @@ func (l *look) answer(ctx context.Context, c ledger.Command) error {
 	return l.desk.cfg.Ledger.AnswerCommand(ctx, l.desk.repository, c.Comment)
 }
 
-// reply is the comment that answers an order, empty for most. Its marker names
+// reply is the comment that answers a command, empty for most. Its marker names
 // the comment that it answers, so that it is written once.
 func (l *look) reply(ctx context.Context, c ledger.Command) (string, error) {
 	marker := fmt.Sprintf("<!-- gavel:answer to=%d -->", c.Comment)
@@ -380,7 +380,7 @@ func (l *look) detail(ctx context.Context, row reporters.Row) (*reporters.Detail
 	return reporters.DetailOf(d.Result, &executions[len(executions)-1].Transcript), nil
 }
 
-// helpText lists the orders.
+// helpText lists the commands.
 const helpText = "What you may write as the first line of a comment, with write permission on this repository:\n\n" +
 	"| | |\n|:--|:--|\n" +
 	"| `/gavel run` | judge this head: what is affected and has no verdict |\n" +

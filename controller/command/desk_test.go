@@ -17,14 +17,14 @@ import (
 
 const headSHA = "9f31c2e000000000000000000000000000000001"
 
-// A hall is a forge with a pull request on which mona, who may write, ordered
-// something.
+// A hall is a forge with a pull request on which mona, who may write, wrote
+// a command.
 type hall struct {
-	t     *testing.T
-	forge *forgetest.Forge
-	path  string // of the ledger
-	book  *ledger.Ledger
-	order int64 // the comment
+	t       *testing.T
+	forge   *forgetest.Forge
+	path    string // of the ledger
+	book    *ledger.Ledger
+	command int64 // the comment
 }
 
 func newHall(t *testing.T) *hall {
@@ -33,19 +33,19 @@ func newHall(t *testing.T) *hall {
 	h.book = ledgertest.Open(t, ledger.Config{Path: h.path})
 	h.forge.SetPermission("mona", "write")
 	h.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: headSHA, HeadRef: "topic", BaseSHA: headSHA})
-	h.order = h.forge.AddComment(1, "mona", "/gavel run")
+	h.command = h.forge.AddComment(1, "mona", "/gavel run")
 	return h
 }
 
 // take is one look by a process of its own.
-func (h *hall) take() (command.Orders, error) {
+func (h *hall) take() (command.Commands, error) {
 	h.t.Helper()
 	clock := &forgetest.Clock{}
 	client, err := forge.New(forge.Config{BaseURL: h.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	orders, unread, err := command.NewDesk(command.Config{
+	commands, unread, err := command.NewDesk(command.Config{
 		Client: client, Ledger: h.book, ID: 1, Known: "octo/demo", WebURL: "https://github.com",
 		Report: func(context.Context, int, string) (*reporters.Report, error) {
 			return nil, nil
@@ -55,14 +55,14 @@ func (h *hall) take() (command.Orders, error) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return orders, unread
+	return commands, unread
 }
 
-// TestAnOrderThatCannotBeAsked: where the forge does not say who wrote an order,
+// TestACommandThatCannotBeAsked: where the forge does not say who wrote a command,
 // what that person may do, or whether it was answered before, or the ledger does
 // not store it, nothing is obeyed, the look says that it is incomplete, and the
 // next one takes it.
-func TestAnOrderThatCannotBeAsked(t *testing.T) {
+func TestACommandThatCannotBeAsked(t *testing.T) {
 	away := func(path string) func(*hall) {
 		return func(h *hall) {
 			h.forge.Inject(forgetest.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Times: -1})
@@ -81,11 +81,11 @@ func TestAnOrderThatCannotBeAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHall(t)
 			tt.breaks(h)
-			orders, unread := h.take()
-			if unread == nil || len(orders.Obeyed)+len(orders.Refused) > 0 {
-				t.Errorf("obeyed %v, refused %q, unread: %v", orders.Obeyed, orders.Refused, unread)
+			commands, unread := h.take()
+			if unread == nil || len(commands.Obeyed)+len(commands.Refused) > 0 {
+				t.Errorf("obeyed %v, refused %q, unread: %v", commands.Obeyed, commands.Refused, unread)
 			}
-			if got := h.forge.Reactions(1, h.order, "maintainer"); got != "" {
+			if got := h.forge.Reactions(1, h.command, "maintainer"); got != "" {
 				t.Errorf("its author was told %q", got)
 			}
 			h.forge.Heal()
@@ -95,11 +95,11 @@ func TestAnOrderThatCannotBeAsked(t *testing.T) {
 			if stored, err := h.book.Commands(t.Context(), repositoryOf(h), 1); err != nil || len(stored) > 0 {
 				t.Errorf("stored %v, %v", stored, err)
 			}
-			orders, unread = h.take()
-			if unread != nil || len(orders.Obeyed) != 1 || orders.Obeyed[0].By != "mona" {
-				t.Errorf("then obeyed %v, unread: %v", orders.Obeyed, unread)
+			commands, unread = h.take()
+			if unread != nil || len(commands.Obeyed) != 1 || commands.Obeyed[0].Author != "mona" {
+				t.Errorf("then obeyed %v, unread: %v", commands.Obeyed, unread)
 			}
-			if got := h.forge.Reactions(1, h.order, "maintainer"); got != "+1" {
+			if got := h.forge.Reactions(1, h.command, "maintainer"); got != "+1" {
 				t.Errorf("then its author was told %q", got)
 			}
 		})
@@ -122,23 +122,23 @@ func reopening(h *hall) { h.book = ledgertest.Open(h.t, ledger.Config{Path: h.pa
 // repositoryOf is what a ledger calls the repository of a hall.
 func repositoryOf(h *hall) string { return strings.TrimPrefix(h.forge.URL, "http://") + "/1" }
 
-// TestAnAnswerThatWaits: that its author cannot be told keeps no order from being
+// TestAnAnswerThatWaits: that its author cannot be told keeps no command from being
 // obeyed, and the next look tells it once.
 func TestAnAnswerThatWaits(t *testing.T) {
 	h := newHall(t)
 	h.forge.Inject(forgetest.Fault{Method: http.MethodPost, Path: "/reactions", Status: http.StatusInternalServerError, Times: -1})
-	orders, unread := h.take()
-	if unread != nil || orders.Unanswered == nil || len(orders.Obeyed) != 1 {
-		t.Errorf("obeyed %v, unread: %v, unanswered: %v", orders.Obeyed, unread, orders.Unanswered)
+	commands, unread := h.take()
+	if unread != nil || commands.Unanswered == nil || len(commands.Obeyed) != 1 {
+		t.Errorf("obeyed %v, unread: %v, unanswered: %v", commands.Obeyed, unread, commands.Unanswered)
 	}
 	h.forge.Heal()
 	for range 2 {
-		orders, unread = h.take()
-		if unread != nil || orders.Unanswered != nil || len(orders.Obeyed) != 1 {
-			t.Errorf("obeyed %v, unread: %v, unanswered: %v", orders.Obeyed, unread, orders.Unanswered)
+		commands, unread = h.take()
+		if unread != nil || commands.Unanswered != nil || len(commands.Obeyed) != 1 {
+			t.Errorf("obeyed %v, unread: %v, unanswered: %v", commands.Obeyed, unread, commands.Unanswered)
 		}
 	}
-	if got := h.forge.Reactions(1, h.order, "maintainer"); got != "+1" {
+	if got := h.forge.Reactions(1, h.command, "maintainer"); got != "+1" {
 		t.Errorf("its author was told %q", got)
 	}
 }

@@ -33,14 +33,14 @@ const (
 
 var verbs = []string{Run, Rerun, Approve, Accept, Explain, Cancel, Help}
 
-// prefix begins the first line of every comment that is an order.
+// prefix begins the first line of every comment that is a command.
 const prefix = "/gavel"
 
 // maxLine bounds the line that is read, in bytes.
 const maxLine = 1000
 
-// An Order is what a comment asks for.
-type Order struct {
+// A Command is what a comment asks for.
+type Command struct {
 	// Verb is one of the constants above, or a word that is none where Problem
 	// says so.
 	Verb string
@@ -50,26 +50,26 @@ type Order struct {
 	Problem string
 }
 
-// Parse reads the body of a comment. It is an order if its first line begins
+// Parse reads the body of a comment. It is a command if its first line begins
 // with /gavel; what stands below that, or is quoted, indented or in a fence, is
 // talk.
-func Parse(body string) (Order, bool) {
+func Parse(body string) (Command, bool) {
 	line, _, _ := strings.Cut(body, "\n")
 	rest, ok := strings.CutPrefix(line, prefix)
 	if !ok || rest != "" && !unicode.IsSpace([]rune(rest)[0]) {
-		return Order{}, false
+		return Command{}, false
 	}
 	if len(line) > maxLine {
-		return Order{Problem: fmt.Sprintf("its first line has more than %d bytes", maxLine)}, true
+		return Command{Problem: fmt.Sprintf("its first line has more than %d bytes", maxLine)}, true
 	}
 	words := strings.Fields(rest)
 	if len(words) == 0 {
-		return Order{Verb: Help}, true
+		return Command{Verb: Help}, true
 	}
-	o := Order{Verb: strings.ToLower(words[0]), Argument: strings.Join(words[1:], " ")}
+	o := Command{Verb: strings.ToLower(words[0]), Argument: strings.Join(words[1:], " ")}
 	o.Problem = o.problem()
 	if strings.ContainsFunc(o.Verb+o.Argument, unseen) || !utf8.ValidString(line) {
-		o = Order{Problem: "it holds characters that cannot be seen"}
+		o = Command{Problem: "it holds characters that cannot be seen"}
 	}
 	if o.Verb == Approve {
 		o.Argument = strings.ToLower(strings.Trim(o.Argument, "`"))
@@ -83,8 +83,8 @@ func unseen(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 // commitPattern is a commit, or as much of its id as people write.
 var commitPattern = regexp.MustCompile("^`?(?:[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64})`?$")
 
-// problem says what is wrong with an order.
-func (o Order) problem() string {
+// problem says what is wrong with a command.
+func (o Command) problem() string {
 	first, more, _ := strings.Cut(o.Argument, " ")
 	switch o.Verb {
 	case Run:
@@ -112,7 +112,7 @@ func (o Order) problem() string {
 			return o.Verb + " takes nothing more"
 		}
 	default:
-		return join("there is no such order", schema.DidYouMean(o.Verb, verbs))
+		return join(fmt.Sprintf("unknown command %q", o.Verb), schema.DidYouMean(o.Verb, verbs))
 	}
 	return ""
 }
@@ -120,7 +120,7 @@ func (o Order) problem() string {
 // join puts a hint behind what it is for.
 func join(said, hint string) string { return strings.TrimSuffix(said+"; "+hint, "; ") }
 
-// String is the order as it was written.
-func (o Order) String() string {
+// String is the command as it was written.
+func (o Command) String() string {
 	return strings.TrimSpace(prefix + " " + o.Verb + " " + o.Argument)
 }

@@ -10,33 +10,33 @@ func TestParse(t *testing.T) {
 	const sha = "9f31c2e6b3a1d0c4e5f60718293a4b5c6d7e8f90"
 	tests := map[string]struct {
 		body string
-		want Order
+		want Command
 		none bool
 	}{
-		"help":                  {body: "/gavel help", want: Order{Verb: Help}},
-		"nothing more":          {body: "/gavel", want: Order{Verb: Help}},
-		"run":                   {body: "/gavel run", want: Order{Verb: Run}},
-		"run a pattern":         {body: "/gavel  run\tsupport/**  \r\nplease", want: Order{Verb: Run, Argument: "support/**"}},
-		"run two":               {body: "/gavel run a b", want: Order{Verb: Run, Argument: "a b", Problem: "run takes one pattern of keys, such as support/**"}},
-		"rerun failed":          {body: "/gavel rerun failed", want: Order{Verb: Rerun, Argument: Failed}},
-		"rerun errors":          {body: "/gavel Rerun errors", want: Order{Verb: Rerun, Argument: Errors}},
-		"rerun a near word":     {body: "/gavel rerun faild", want: Order{Verb: Rerun, Argument: "faild", Problem: "it is rerun failed or rerun errors; did you mean `failed`?"}},
-		"rerun nothing":         {body: "/gavel rerun", want: Order{Verb: Rerun, Problem: "it is rerun failed or rerun errors"}},
-		"approve":               {body: "/gavel approve `" + strings.ToUpper(sha) + "`", want: Order{Verb: Approve, Argument: sha}},
-		"approve in short":      {body: "/gavel approve 9f31c2e", want: Order{Verb: Approve, Argument: "9f31c2e"}},
-		"approve too short":     {body: "/gavel approve 9f31c2", want: Order{Verb: Approve, Argument: "9f31c2", Problem: "approve takes the id of the commit"}},
-		"approve a branch":      {body: "/gavel approve --upload-pack=x", want: Order{Verb: Approve, Argument: "--upload-pack=x", Problem: "approve takes the id of the commit"}},
-		"approve nothing":       {body: "/gavel approve", want: Order{Verb: Approve, Problem: "approve takes the id of the commit"}},
-		"approve two":           {body: "/gavel approve 9f31c2e 8f31c2e", want: Order{Verb: Approve, Argument: "9f31c2e 8f31c2e", Problem: "approve takes the id of the commit"}},
-		"accept":                {body: "/gavel accept a/b it  is meant", want: Order{Verb: Accept, Argument: "a/b it is meant"}},
-		"accept without reason": {body: "/gavel accept a/b", want: Order{Verb: Accept, Argument: "a/b", Problem: "accept takes the key of a case and the reason why its result is meant"}},
-		"explain":               {body: "/gavel explain a/b", want: Order{Verb: Explain, Argument: "a/b"}},
-		"explain nothing":       {body: "/gavel explain ", want: Order{Verb: Explain, Problem: "explain takes the key of a case"}},
-		"cancel":                {body: "/gavel cancel", want: Order{Verb: Cancel}},
-		"cancel more":           {body: "/gavel cancel it", want: Order{Verb: Cancel, Argument: "it", Problem: "cancel takes nothing more"}},
-		"a near word":           {body: "/gavel aprove " + sha, want: Order{Verb: "aprove", Argument: sha, Problem: "there is no such order; did you mean `approve`?"}},
-		"a far word":            {body: "/gavel deploy", want: Order{Verb: "deploy", Problem: "there is no such order"}},
-		"two lines are one":     {body: "/gavel help\n/gavel approve " + sha, want: Order{Verb: Help}},
+		"help":                  {body: "/gavel help", want: Command{Verb: Help}},
+		"nothing more":          {body: "/gavel", want: Command{Verb: Help}},
+		"run":                   {body: "/gavel run", want: Command{Verb: Run}},
+		"run a pattern":         {body: "/gavel  run\tsupport/**  \r\nplease", want: Command{Verb: Run, Argument: "support/**"}},
+		"run two":               {body: "/gavel run a b", want: Command{Verb: Run, Argument: "a b", Problem: "run takes one pattern of keys, such as support/**"}},
+		"rerun failed":          {body: "/gavel rerun failed", want: Command{Verb: Rerun, Argument: Failed}},
+		"rerun errors":          {body: "/gavel Rerun errors", want: Command{Verb: Rerun, Argument: Errors}},
+		"rerun a near word":     {body: "/gavel rerun faild", want: Command{Verb: Rerun, Argument: "faild", Problem: "it is rerun failed or rerun errors; did you mean `failed`?"}},
+		"rerun nothing":         {body: "/gavel rerun", want: Command{Verb: Rerun, Problem: "it is rerun failed or rerun errors"}},
+		"approve":               {body: "/gavel approve `" + strings.ToUpper(sha) + "`", want: Command{Verb: Approve, Argument: sha}},
+		"approve in short":      {body: "/gavel approve 9f31c2e", want: Command{Verb: Approve, Argument: "9f31c2e"}},
+		"approve too short":     {body: "/gavel approve 9f31c2", want: Command{Verb: Approve, Argument: "9f31c2", Problem: "approve takes the id of the commit"}},
+		"approve a branch":      {body: "/gavel approve --upload-pack=x", want: Command{Verb: Approve, Argument: "--upload-pack=x", Problem: "approve takes the id of the commit"}},
+		"approve nothing":       {body: "/gavel approve", want: Command{Verb: Approve, Problem: "approve takes the id of the commit"}},
+		"approve two":           {body: "/gavel approve 9f31c2e 8f31c2e", want: Command{Verb: Approve, Argument: "9f31c2e 8f31c2e", Problem: "approve takes the id of the commit"}},
+		"accept":                {body: "/gavel accept a/b it  is meant", want: Command{Verb: Accept, Argument: "a/b it is meant"}},
+		"accept without reason": {body: "/gavel accept a/b", want: Command{Verb: Accept, Argument: "a/b", Problem: "accept takes the key of a case and the reason why its result is meant"}},
+		"explain":               {body: "/gavel explain a/b", want: Command{Verb: Explain, Argument: "a/b"}},
+		"explain nothing":       {body: "/gavel explain ", want: Command{Verb: Explain, Problem: "explain takes the key of a case"}},
+		"cancel":                {body: "/gavel cancel", want: Command{Verb: Cancel}},
+		"cancel more":           {body: "/gavel cancel it", want: Command{Verb: Cancel, Argument: "it", Problem: "cancel takes nothing more"}},
+		"a near word":           {body: "/gavel aprove " + sha, want: Command{Verb: "aprove", Argument: sha, Problem: "unknown command \"aprove\"; did you mean `approve`?"}},
+		"a far word":            {body: "/gavel deploy", want: Command{Verb: "deploy", Problem: "unknown command \"deploy\""}},
+		"two lines are one":     {body: "/gavel help\n/gavel approve " + sha, want: Command{Verb: Help}},
 
 		"talk":                {body: "please run it", none: true},
 		"a longer word":       {body: "/gavelkind run", none: true},
@@ -51,10 +51,10 @@ func TestParse(t *testing.T) {
 		"in a comment":        {body: "<!-- gavel:report -->\n/gavel run", none: true},
 		"nothing":             {none: true},
 
-		"a command sequence": {body: "/gavel run \x1b[2J", want: Order{Problem: "it holds characters that cannot be seen"}},
-		"reversed":           {body: "/gavel accept a/b \u202egnihton", want: Order{Problem: "it holds characters that cannot be seen"}},
-		"no text":            {body: "/gavel run \xff", want: Order{Problem: "it holds characters that cannot be seen"}},
-		"a long line":        {body: "/gavel accept a/b " + strings.Repeat("x", maxLine), want: Order{Problem: "its first line has more than 1000 bytes"}},
+		"a command sequence": {body: "/gavel run \x1b[2J", want: Command{Problem: "it holds characters that cannot be seen"}},
+		"reversed":           {body: "/gavel accept a/b \u202egnihton", want: Command{Problem: "it holds characters that cannot be seen"}},
+		"no text":            {body: "/gavel run \xff", want: Command{Problem: "it holds characters that cannot be seen"}},
+		"a long line":        {body: "/gavel accept a/b " + strings.Repeat("x", maxLine), want: Command{Problem: "its first line has more than 1000 bytes"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a comment says, an order without a problem is one that is
+// FuzzParse: whatever a comment says, a command without a problem is one that is
 // known, short, and shows all that it holds.
 func FuzzParse(f *testing.F) {
 	for _, body := range []string{"/gavel approve 9f31c2e", "/gavel accept a/b `x` <b>", "/gavel\u00a0run", "/gavel run \u202e", "> /gavel run", "/gavel\r\n"} {
@@ -74,7 +74,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		o, ok := Parse(body)
-		if !ok && o != (Order{}) {
+		if !ok && o != (Command{}) {
 			t.Errorf("talk is %+v", o)
 		}
 		if !ok || o.Problem != "" {

@@ -17,12 +17,12 @@ type heads = map[string]time.Time
 // zero is before every comment.
 var zero time.Time
 
-// waits reports whether an order is about a report that is still to come.
+// waits reports whether a command is about a report that is still to come.
 func (l *look) waits(verb string) bool {
 	return l.report == nil && l.Unapprovable == "" && (verb == Rerun || verb == Accept || verb == Explain)
 }
 
-// resolve says what an order is about at this head, or why it is refused.
+// resolve says what a command is about at this head, or why it is refused.
 func (l *look) resolve(c *ledger.Command) {
 	switch c.Verb {
 	case Approve:
@@ -36,8 +36,8 @@ func (l *look) resolve(c *ledger.Command) {
 	case Explain:
 		c.Refused = l.find(c)
 	case Cancel:
-		now := l.orders(l.taken)
-		over := l.report != nil && reporters.SameOrders(l.report.Orders, now.Obeyed) && l.report.Summary.NotRun == 0
+		now := l.commands(l.taken)
+		over := l.report != nil && reporters.SameCommands(l.report.Commands, now.Obeyed) && l.report.Summary.NotRun == 0
 		if now.Cancelled != "" || over && !l.Running {
 			c.Refused = "nothing is under way"
 		}
@@ -115,7 +115,7 @@ func (l *look) accept(c *ledger.Command) string {
 	return ""
 }
 
-// find takes the case out of the argument of an order: the longest name of the
+// find takes the case out of the argument of a command: the longest name of the
 // report's that it begins with. Where a case was run against several targets,
 // its key means all of them.
 func (l *look) find(c *ledger.Command) (refused string) {
@@ -155,18 +155,18 @@ func (l *look) names() []string {
 	var names []string
 	for i := range l.report.Cases {
 		names = append(names, l.report.Cases[i].Key)
-		if l.report.Cases[i].Beside {
+		if l.report.Cases[i].PerTarget {
 			names = append(names, l.report.Cases[i].Name())
 		}
 	}
 	return names
 }
 
-// orders are what commands come to for the head. To cancel ends what was asked
+// commands are what commands come to for the head. To cancel ends what was asked
 // for before and is not in the report yet; whatever is asked for later counts.
-func (l *look) orders(taken []ledger.Command) Orders {
+func (l *look) commands(taken []ledger.Command) Commands {
 	const most = 5 // lines
-	var out Orders
+	var out Commands
 	for _, c := range taken {
 		switch {
 		case c.Head != l.Head || c.Verb == Help || c.Verb == Explain && c.Refused == "":
@@ -174,13 +174,13 @@ func (l *look) orders(taken []ledger.Command) Orders {
 			out.Refused = append(out.Refused, fmt.Sprintf("%q of %s was refused: %s", written(c), c.Login, c.Refused))
 		case c.Verb == Cancel:
 			out.Cancelled = fmt.Sprintf("cancelled by %s; /gavel run judges it", c.Login)
-			out.Obeyed = slices.DeleteFunc(out.Obeyed, func(o reporters.Order) bool {
+			out.Obeyed = slices.DeleteFunc(out.Obeyed, func(o reporters.Command) bool {
 				return (o.Verb == Run || o.Verb == Rerun) && !l.done(o)
 			})
 		default:
 			out.Cancelled = ""
-			out.Obeyed = append(out.Obeyed, reporters.Order{
-				Comment: c.Comment, By: c.Login, At: c.Taken, Verb: c.Verb, Argument: c.Argument, Cases: c.Cases,
+			out.Obeyed = append(out.Obeyed, reporters.Command{
+				CommentID: c.Comment, Author: c.Login, TakenAt: c.Taken, Verb: c.Verb, Argument: c.Argument, Cases: c.Cases,
 			})
 		}
 	}
@@ -190,14 +190,14 @@ func (l *look) orders(taken []ledger.Command) Orders {
 
 // written is a command as somebody wrote it.
 func written(c ledger.Command) string {
-	o := Order{Verb: c.Verb, Argument: c.Argument}
+	o := Command{Verb: c.Verb, Argument: c.Argument}
 	if c.Verb == Accept || c.Verb == Explain {
 		o.Argument = strings.TrimSpace(strings.Join(c.Cases, " ") + " " + c.Argument)
 	}
 	return o.String()
 }
 
-// done reports whether an order is in the report.
-func (l *look) done(o reporters.Order) bool {
-	return l.report != nil && slices.ContainsFunc(l.report.Orders, func(d reporters.Order) bool { return d.Comment == o.Comment })
+// done reports whether a command is in the report.
+func (l *look) done(o reporters.Command) bool {
+	return l.report != nil && slices.ContainsFunc(l.report.Commands, func(d reporters.Command) bool { return d.CommentID == o.CommentID })
 }

@@ -63,13 +63,13 @@ func judged() *reporters.Report {
 	}
 	left := row("b/passes", verdict.Pass)
 	right := row("b/passes", verdict.Fail)
-	left.Target, left.Beside, right.Target, right.Beside = "small", true, "large", true
+	left.Target, left.PerTarget, right.Target, right.PerTarget = "small", true, "large", true
 	return &reporters.Report{Cases: []reporters.Row{
 		row("a", verdict.Fail), row("a b", verdict.Borderline), row("a/error", verdict.Error), left, right,
 	}}
 }
 
-// TestResolve says which cases an order is about.
+// TestResolve says which cases a command is about.
 func TestResolve(t *testing.T) {
 	for written, want := range map[string]struct {
 		cases    []string
@@ -83,15 +83,15 @@ func TestResolve(t *testing.T) {
 		"accept a b it is meant":                  {cases: []string{"a b"}, argument: "it is meant"},
 		"accept a it is meant":                    {cases: []string{"a"}, argument: "it is meant"},
 		"accept `a` it is meant":                  {cases: []string{"a"}, argument: "it is meant"},
-		"accept ab it is meant":                   {argument: "ab it is meant", refused: "there is no case \"ab\"; did you mean `a`?"},
+		"accept ab it is meant":                   {argument: "ab it is meant", refused: "unknown case \"ab\"; did you mean `a`?"},
 		"accept a b":                              {cases: []string{"a b"}, refused: "say why the result is meant"},
 		"accept b/passes so":                      {cases: []string{"b/passes"}, argument: "so"},
 		"accept b/passes @ large so":              {cases: []string{"b/passes @ large"}, argument: "so"},
 		"accept b/passes @ small so":              {cases: []string{"b/passes @ small"}, argument: "so", refused: "the case does not fail"},
 		"accept a/error so":                       {cases: []string{"a/error"}, argument: "so", refused: "the case does not fail"},
-		"explain a/eror":                          {argument: "a/eror", refused: "there is no case \"a/eror\"; did you mean `a/error`?"},
+		"explain a/eror":                          {argument: "a/eror", refused: "unknown case \"a/eror\"; did you mean `a/error`?"},
 		"explain b/passes":                        {cases: []string{"b/passes"}},
-		"explain " + strings.Repeat("longer ", 9): {argument: strings.TrimSpace(strings.Repeat("longer ", 9)), refused: "there is no case \"longer\""},
+		"explain " + strings.Repeat("longer ", 9): {argument: strings.TrimSpace(strings.Repeat("longer ", 9)), refused: "unknown case \"longer\""},
 	} {
 		t.Run(written, func(t *testing.T) {
 			o, _ := Parse(prefix + " " + written)
@@ -113,8 +113,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestOrders is what commands come to: id, verb, and what differs.
-func TestOrders(t *testing.T) {
+// TestCommands is what commands come to: id, verb, and what differs.
+func TestCommands(t *testing.T) {
 	of := func(id int64, verb string) ledger.Command {
 		return ledger.Command{Comment: id, Verb: verb, Head: head, Login: "mona"}
 	}
@@ -142,12 +142,12 @@ func TestOrders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := look{Place: Place{Head: head}, report: &reporters.Report{}}
 			for _, id := range tc.done {
-				l.report.Orders = append(l.report.Orders, reporters.Order{Comment: id})
+				l.report.Commands = append(l.report.Commands, reporters.Command{CommentID: id})
 			}
-			got := l.orders(tc.taken)
+			got := l.commands(tc.taken)
 			var ids []int64
 			for _, o := range got.Obeyed {
-				ids = append(ids, o.Comment)
+				ids = append(ids, o.CommentID)
 			}
 			if diff := cmp.Diff(tc.obeyed, ids); diff != "" || len(got.Refused) != tc.refused || !strings.HasPrefix(got.Cancelled, tc.cancelled) || (got.Cancelled == "") != (tc.cancelled == "") {
 				t.Errorf("%+v, want %+v; obeyed -want +got\n%s", got, tc, diff)

@@ -137,7 +137,7 @@ func seriesOf(d plan.Digests, r verdict.Result) []caseSeries {
 			parts = append(parts, caseSeries{d.Attempt(n, attempt.System), fmt.Sprintf("attempt %d", n+1), []string{d.Edit(n).E}})
 		}
 	}
-	if r.Contest != nil {
+	if r.Comparison != nil {
 		parts = append(parts, caseSeries{d.Rival(), "prompt B", []string{d.Comparison().J}})
 	}
 	return parts

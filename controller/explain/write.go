@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/phrase"
-	"github.com/gavel-evals/gavel/reporters/trial"
 )
 
 // Write writes what is known of a case for people: the conversation
@@ -26,7 +26,7 @@ func (x Case) Write(w io.Writer) error {
 	}
 	if x.Decision != nil {
 		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, phrase.OutOf(x.Decision.Score, x.scale), phrase.Line(x.Decision.Reason))
-		writeTrial(&b, x)
+		writeAttempts(&b, x)
 	}
 	action := x.Action.Text()
 	if x.Action == plan.Reuse && x.Decision == nil {
@@ -69,13 +69,13 @@ func (x Case) Write(w io.Writer) error {
 	return err
 }
 
-// writeTrial writes the attempts, a rewritten prompt and a second one.
-func writeTrial(b *strings.Builder, x Case) {
-	if x.Decision.Ungated {
-		b.WriteString("  ungated: without a threshold every score passes\n")
+// writeAttempts writes the attempts, the rewritten prompt and the second one.
+func writeAttempts(b *strings.Builder, x Case) {
+	if x.Decision.NoThreshold {
+		b.WriteString("  no threshold: every score passes\n")
 	}
-	if t := trial.Of(*x.Decision); t != nil {
-		for _, line := range t.Lines(x.scale) {
+	if r := attempts.New(x.Decision.Attempts, x.Decision.Comparison); r != nil {
+		for _, line := range r.Lines(x.scale) {
 			fmt.Fprintf(b, "  %s\n", line)
 		}
 	}

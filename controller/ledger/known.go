@@ -103,7 +103,7 @@ func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (ma
 		if err := rows.Scan(&i, &d.E, &d.J, &body, &created, &oldest); err != nil {
 			return err
 		}
-		if err := json.Unmarshal(body, &d); err != nil {
+		if err := decodeDecision(body, &d); err != nil {
 			return fmt.Errorf("verdict %s: %w", digests[i], err)
 		}
 		d.Created, d.Oldest = time.UnixMilli(created).UTC(), time.UnixMilli(oldest).UTC()

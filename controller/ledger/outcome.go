@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/oldnames"
 )
 
 // An Execution is one sample of E: what happened with the target.
@@ -46,6 +48,21 @@ type Decision struct {
 	J       string    `json:"-"`
 	Created time.Time `json:"-"`
 	Oldest  time.Time `json:"-"`
+}
+
+// decodeDecision reads a decision that this version stored or an earlier one. One
+// of the fields tells a decision with old names.
+func decodeDecision(body []byte, into *Decision) error {
+	for _, old := range []string{`"contest":`, `"ungated":`, `"system":`} {
+		if bytes.Contains(body, []byte(old)) {
+			renamed, err := oldnames.Rename(body, verdict.OldNames.Under("result"))
+			if err != nil {
+				return err
+			}
+			return json.Unmarshal(renamed, into)
+		}
+	}
+	return json.Unmarshal(body, into)
 }
 
 // An Outcome is everything that a run found out about one case.

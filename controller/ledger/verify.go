@@ -161,7 +161,7 @@ func (v *verification) decisions(ctx context.Context) error {
 func (v *verification) decision(ctx context.Context, s storedDecision) error {
 	entry := "verdict " + s.d
 	var d Decision
-	if err := json.Unmarshal(s.body, &d); err != nil {
+	if err := decodeDecision(s.body, &d); err != nil {
 		v.fault(entry, "it cannot be read: %v", err)
 		return nil
 	}

@@ -66,7 +66,7 @@ func (r *results) planned(report *reporters.Report, problems []schema.Problem) {
 		case row.Invalid() && old != nil && old.Verdict != nil:
 			next = kept(old)
 		case due && old != nil && old.Verdict != nil && *old.Verdict != verdict.Skipped:
-			next.Verdict, next.Score, next.Reason, next.Native = old.Verdict, old.Score, old.Reason, old.Native
+			next.Verdict, next.Score, next.VerdictReason, next.Native = old.Verdict, old.Score, old.VerdictReason, old.Native
 		}
 		r.shown[row.Key] = r.compared(next)
 	}
@@ -125,7 +125,7 @@ func (r *results) judged(o *run.Outcome) *board.Row {
 	}
 	row := *old
 	v := o.Result.Verdict
-	row.Verdict, row.Score, row.Reason, row.Due = &v, o.Result.Score, o.Result.Reason, false
+	row.Verdict, row.Score, row.VerdictReason, row.Due = &v, o.Result.Score, o.Result.Reason, false
 	r.shown[o.Key] = &row
 	return &row
 }

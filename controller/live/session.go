@@ -202,10 +202,10 @@ func (s *Session) state() board.State {
 
 // see takes a new look at the files.
 func (s *Session) see(ctx context.Context, look *Look) {
-	s.board.Fault, s.board.Notice = "", look.Notice
+	s.board.Error, s.board.Notice = "", look.Notice
 	if look.Fault != nil {
-		s.board.Fault = look.Fault.Error()
-		s.tell(board.Fault, nil)
+		s.board.Error = look.Fault.Error()
+		s.tell(board.Error, nil)
 		return
 	}
 	s.board.Changed, s.board.Differing, s.board.Problems, s.board.Base = look.Changed, look.Differing, look.Problems, look.Base
@@ -318,7 +318,7 @@ func (s *Session) begin(ctx context.Context) {
 func (s *Session) ask(ctx context.Context, p *controller.Prepared, again bool) {
 	if q := s.question(p.Estimate()); q != "" {
 		s.board.Question, s.asked = q, &question{p, again}
-		s.tell(board.Asks, nil)
+		s.tell(board.Question, nil)
 		return
 	}
 	s.start(ctx, p, again)
@@ -344,7 +344,7 @@ func (s *Session) question(e controller.Estimate) string {
 func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.current = &running{cancel: cancel, control: &run.Control{}, again: again, digests: decisions(p.Plan)}
-	s.board.Question, s.board.Fault, s.board.Stopped, s.asked = "", "", false, nil
+	s.board.Question, s.board.Error, s.board.Stopped, s.asked = "", "", false, nil
 	s.board.Done, s.board.Due, s.board.Began = 0, 0, s.opts.Now()
 	if s.board.Due = due(p.Plan); s.board.Due > 0 {
 		s.tell(board.Started, nil)
@@ -428,8 +428,8 @@ func (s *Session) replan(ctx context.Context) error {
 }
 
 func (s *Session) fault(err error) {
-	s.board.Fault = err.Error()
-	s.tell(board.Fault, nil)
+	s.board.Error = err.Error()
+	s.tell(board.Error, nil)
 }
 
 // obey does what the user wants.
@@ -442,7 +442,7 @@ func (s *Session) obey(ctx context.Context, c board.Command) {
 	case board.Decline:
 		s.refused = s.refused || s.asked != nil && !s.asked.again
 		s.asked, s.board.Question = nil, ""
-		s.tell(board.Noted, nil)
+		s.tell(board.StateChanged, nil)
 	case board.Rerun:
 		if s.idle() {
 			s.ask(ctx, s.look.Prepared.Again(func(key string) bool { return slices.Contains(c.Keys, key) }), true)
@@ -451,17 +451,17 @@ func (s *Session) obey(ctx context.Context, c board.Command) {
 		s.all(ctx)
 	case board.Pause:
 		s.paused, s.refused = !s.paused && !s.refused, false
-		s.tell(board.Noted, nil)
+		s.tell(board.StateChanged, nil)
 		s.begin(ctx)
 	case board.Accept:
 		s.results.accept()
 		s.board.Accepted = true
-		s.tell(board.Noted, nil)
+		s.tell(board.StateChanged, nil)
 	case board.Stop:
 		if s.current != nil {
 			s.board.Stopped = true
 			s.current.cancel()
-			s.tell(board.Noted, nil)
+			s.tell(board.StateChanged, nil)
 		}
 	}
 }

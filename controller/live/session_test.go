@@ -120,7 +120,7 @@ func (s *stage) until(kind board.Kind, wanted func(b *board.Board) bool) board.U
 			if u.Kind == kind && (wanted == nil || wanted(&u.Board)) {
 				return u
 			}
-			seen = append(seen, fmt.Sprintf("%s %s %v", u.Kind, u.Board.Fault, states(u.Board)))
+			seen = append(seen, fmt.Sprintf("%s %s %v", u.Kind, u.Board.Error, states(u.Board)))
 		case <-deadline:
 			s.t.Fatalf("no update %q; there were\n%s", kind, strings.Join(seen, "\n"))
 		}
@@ -248,7 +248,7 @@ func TestAccept(t *testing.T) {
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
 	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail first")
 	s.session.Do(board.Command{Do: board.Accept})
-	s.until(board.Noted, func(b *board.Board) bool { return b.Accepted })
+	s.until(board.StateChanged, func(b *board.Board) bool { return b.Accepted })
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
 	s.want(s.changed(map[string]string{hello: greeting("good ")}), "talk/level_1/hello fail")
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
@@ -286,15 +286,15 @@ func TestGuard(t *testing.T) {
 		s.write(map[string]string{"test_definitions/talk/domain.json": strings.Replace(start["test_definitions/talk/domain.json"], `"Talk"`, `"Talk", "system_prompt": "`+prompt+`"`, 1)})
 	}
 	many("Be brief.")
-	u := s.until(board.Asks, nil)
+	u := s.until(board.Question, nil)
 	if want := "judge 3 cases in about 5 calls?"; u.Board.Question != want || u.Board.State != board.Asking {
 		t.Errorf("question %q in state %s, want %q", u.Board.Question, u.Board.State, want)
 	}
 	s.session.Do(board.Command{Do: board.Decline})
-	s.until(board.Noted, nil)
+	s.until(board.StateChanged, nil)
 	s.want(s.bot.calls())
 	many("Be kind.")
-	s.until(board.Asks, nil)
+	s.until(board.Question, nil)
 	s.session.Do(board.Command{Do: board.Answer})
 	s.until(board.Result, nil)
 	if got := s.bot.calls(); len(got) != 5 {
@@ -308,7 +308,7 @@ func TestUnpriced(t *testing.T) {
 	s := newStage(t, live.Options{MaxUSD: 1, AskUnpriced: true})
 	s.until(board.Result, nil)
 	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: openai, model: m}}\n"})
-	u := s.until(board.Asks, nil)
+	u := s.until(board.Question, nil)
 	if !strings.HasSuffix(u.Board.Question, " at an unknown price?") {
 		t.Errorf("question %q", u.Board.Question)
 	}
@@ -335,7 +335,7 @@ func TestPauseStopRerun(t *testing.T) {
 	s := newStage(t, live.Options{})
 	s.until(board.Result, nil)
 	s.session.Do(board.Command{Do: board.Pause})
-	s.until(board.Noted, nil)
+	s.until(board.StateChanged, nil)
 	s.write(map[string]string{hello: greeting("wait")})
 	u := s.until(board.Planned, nil)
 	s.want(states(u.Board), "talk/level_1/hello due")
@@ -374,8 +374,8 @@ func TestAPanicIsShown(t *testing.T) {
 	answer := s.bot.answer
 	s.bot.answer = func(string) string { panic("a fault of ours") }
 	s.write(map[string]string{hello: greeting("one")})
-	if u := s.until(board.Fault, nil); !strings.Contains(u.Board.Fault, "panic: a fault of ours") {
-		t.Errorf("fault %q", u.Board.Fault)
+	if u := s.until(board.Error, nil); !strings.Contains(u.Board.Error, "panic: a fault of ours") {
+		t.Errorf("fault %q", u.Board.Error)
 	}
 	s.bot.answer = answer
 	s.want(s.changed(map[string]string{hello: greeting("two")}), "talk/level_1/hello pass first")
@@ -402,9 +402,9 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	}
 	decline := func(n int) {
 		t.Helper()
-		waits(s.until(board.Asks, nil), n)
+		waits(s.until(board.Question, nil), n)
 		s.session.Do(board.Command{Do: board.Decline})
-		u := s.until(board.Noted, nil)
+		u := s.until(board.StateChanged, nil)
 		waits(u, n)
 		if u.Board.State != board.Waiting {
 			t.Errorf("it is %s", u.Board.State)
@@ -419,7 +419,7 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	s.must(os.Remove(s.path(more)))
 	decline(2)
 	s.session.Do(board.Command{Do: board.Pause}) // goes on with what was declined
-	waits(s.until(board.Asks, nil), 2)
+	waits(s.until(board.Question, nil), 2)
 	s.bot.answer = func(q string) string { return "hello, " + q }
 	s.session.Do(board.Command{Do: board.Answer})
 	u := s.until(board.Result, nil)
@@ -460,7 +460,7 @@ func TestWhatIsGivenUpIsCounted(t *testing.T) {
 		t.Errorf("the gate is %q, want %q", gate(u.Board), want)
 	}
 	event := u.Event()
-	if event.Spent == nil || event.Spent.GivenUp != 2 {
+	if event.Spent == nil || event.Spent.CancelledCalls != 2 {
 		t.Errorf("programs are told %+v", event.Spent)
 	}
 	close(s.bot.free)

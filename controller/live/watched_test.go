@@ -126,7 +126,7 @@ func TestRowsWhileCasesAreJudged(t *testing.T) {
 	s := newStage(t, live.Options{})
 	s.until(board.Result, nil)
 	s.session.Do(board.Command{Do: board.Pause})
-	s.until(board.Noted, nil)
+	s.until(board.StateChanged, nil)
 	s.write(map[string]string{hello: greeting("one")})
 	s.want(states(s.until(board.Planned, nil).Board), "talk/level_1/hello due")
 	detail, err := s.session.Detail(t.Context(), "talk/level_1/hello")
@@ -137,7 +137,7 @@ func TestRowsWhileCasesAreJudged(t *testing.T) {
 
 	s.session.Do(board.Command{Do: board.Pause})
 	u := s.until(board.Judged, func(b *board.Board) bool { return b.Done == 1 })
-	if row := u.Case; row == nil || row.Verdict == nil || *row.Verdict != "pass" || row.Score == nil || *row.Score != 1 || row.Reason == "" || row.Due {
+	if row := u.Case; row == nil || row.Verdict == nil || *row.Verdict != "pass" || row.Score == nil || *row.Score != 1 || row.VerdictReason == "" || row.Due {
 		t.Errorf("the case that was judged: %+v", row)
 	}
 	s.until(board.Result, nil)
@@ -147,7 +147,7 @@ func TestRowsWhileCasesAreJudged(t *testing.T) {
 	s.write(map[string]string{hello: greeting("wait")})
 	u = s.until(board.Planned, func(b *board.Board) bool { return len(b.Rows) == 1 && b.Rows[0].Due })
 	s.want(states(u.Board), "talk/level_1/hello pass due")
-	if row := u.Board.Rows[0]; row.Score == nil || *row.Score != 1 || row.Reason == "" {
+	if row := u.Board.Rows[0]; row.Score == nil || *row.Score != 1 || row.VerdictReason == "" {
 		t.Errorf("while it is due: %+v", row)
 	}
 	s.waits(s.bot.waiting)
@@ -158,7 +158,7 @@ func TestRowsWhileCasesAreJudged(t *testing.T) {
 	skipped := strings.Replace(greeting("two"), `"id"`, `"enabled": false, "id"`, 1)
 	s.changed(map[string]string{hello: skipped})
 	s.session.Do(board.Command{Do: board.Pause})
-	s.until(board.Noted, nil)
+	s.until(board.StateChanged, nil)
 	s.write(map[string]string{hello: greeting("three")})
 	u = s.until(board.Planned, func(b *board.Board) bool { return b.Count().Due == 1 })
 	s.want(states(u.Board), "talk/level_1/hello due")

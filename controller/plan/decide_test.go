@@ -96,7 +96,7 @@ func TestSeveralTargets(t *testing.T) {
 		for _, target := range []string{"small", "large"} {
 			for _, c := range cases {
 				one := *c
-				one.Target, one.Beside = target, true
+				one.Target, one.PerTarget = target, true
 				all = append(all, &one)
 			}
 		}

@@ -226,7 +226,7 @@ func Summarise(reasons []Reason) string {
 // file.
 func (r Reason) String() string {
 	switch r.Part {
-	case "moved", "ledger", "samples", "all", "again":
+	case "moved", "ledger", "samples", "all", "rerun":
 		return r.Message
 	case "removed":
 		return r.Message + " from " + r.File

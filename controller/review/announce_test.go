@@ -110,7 +110,7 @@ func TestGreenStaysGreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Obey(command.Orders{Obeyed: []reporters.Order{{Comment: 7, By: "mona", Verb: reporters.OrderRun, Cases: []string{"**"}, At: time.Now().Add(time.Hour)}}})
+	r.Obey(command.Commands{Obeyed: []reporters.Command{{CommentID: 7, Author: "mona", Verb: reporters.CommandRun, Cases: []string{"**"}, TakenAt: time.Now().Add(time.Hour)}}})
 	if _, unpublished, err := r.Run(t.Context()); err != nil || unpublished != nil {
 		t.Fatal(err, unpublished)
 	}

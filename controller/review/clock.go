@@ -35,7 +35,7 @@ func (r *Reviewer) Anew(c Clock) *Review {
 
 // anew says of every case since when what is stored serves.
 func (c *Clock) anew(string) (time.Time, plan.Reason) {
-	return c.Due, plan.Reason{Part: "again", Message: "everything is judged anew"}
+	return c.Due, plan.Reason{Part: "schedule", Message: "scheduled run of all cases"}
 }
 
 // due is what divides the past that head is compared with from what is judged

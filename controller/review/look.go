@@ -139,7 +139,7 @@ func (r *Review) writes() ledger.Trust {
 // be published with its report.
 func (r *Review) execution(ctx context.Context) controller.Execution {
 	return controller.Execution{
-		Repository: r.Known, PullRequest: r.number, Orders: r.orders.Obeyed,
+		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Obeyed,
 		Outbox: func(report *reporters.Report) ([]ledger.OutboxItem, error) {
 			// What was broken off in the middle must not stand for the commit.
 			if why := abandoned(ctx); why != "" {

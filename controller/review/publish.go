@@ -220,7 +220,7 @@ func (r *Review) Text(report *reporters.Report) github.Text {
 	}
 	opts := comment.Options{
 		RepositoryURL: r.WebURL + "/" + r.Repository.String(),
-		HeadSHA:       r.head, RunURL: r.RunURL, Refused: r.orders.Refused, Commands: r.commands(report), Hint: r.Hint,
+		HeadSHA:       r.head, RunURL: r.RunURL, Refused: r.commands.Refused, Commands: r.suggested(report), Hint: r.Hint,
 	}
 	return func(maxBytes int) string {
 		opts.MaxBytes = maxBytes

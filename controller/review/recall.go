@@ -2,7 +2,6 @@ package review
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -34,9 +33,9 @@ func Stored(ctx context.Context, book *ledger.Ledger, id string) (*reporters.Rep
 	if err != nil {
 		return nil, err
 	}
-	var out reporters.Report
-	if err := json.Unmarshal(run.Report, &out); err != nil {
+	report, err := reporters.Decode(run.Report)
+	if err != nil {
 		return nil, fmt.Errorf("read the report of run %s: %w", id, err)
 	}
-	return &out, nil
+	return report, nil
 }

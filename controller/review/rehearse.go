@@ -30,7 +30,7 @@ type Subject struct {
 	Merged, Queued bool
 	// Obeyed and Refused are the commands that count for the head. Obeying means
 	// that somebody reads commands.
-	Obeyed   []reporters.Order
+	Obeyed   []reporters.Command
 	Refused  []string
 	Obeying  bool
 	Approved bool
@@ -52,7 +52,7 @@ func (r *Review) Subject(ctx context.Context) Subject {
 	s := Subject{
 		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Head: r.head, Known: r.known, Refs: r.refs, Base: r.base,
 		Level: r.level, Trust: r.trust, Merged: r.merged, Queued: r.queued,
-		Obeyed: r.orders.Obeyed, Refused: r.orders.Refused, Obeying: r.obeying, Approved: r.approved, Clock: r.clock,
+		Obeyed: r.commands.Obeyed, Refused: r.commands.Refused, Obeying: r.obeying, Approved: r.approved, Clock: r.clock,
 		ConfigFile: r.ConfigFile, WebURL: r.WebURL, Forks: r.Forks, Programs: r.Programs, Deadline: r.Deadline,
 	}
 	if r.last != nil {
@@ -74,7 +74,7 @@ func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error
 	r := &Review{
 		Config: New(cfg).cfg, head: s.Head, refs: s.Refs, known: s.Known, base: s.Base, number: s.Number, queued: s.Queued,
 		level: s.Level, trust: s.Trust, merged: s.Merged, clock: s.Clock,
-		orders: command.Orders{Obeyed: s.Obeyed, Refused: s.Refused}, obeying: s.Obeying, approved: s.Approved,
+		commands: command.Commands{Obeyed: s.Obeyed, Refused: s.Refused}, obeying: s.Obeying, approved: s.Approved,
 	}
 	if s.Pushed {
 		r.outsider = func(context.Context) string { return s.Stranger }

@@ -210,8 +210,8 @@ type Review struct {
 	clock *Clock
 	// last is what is stored of head.
 	last *reporters.Report
-	// orders are what people asked for, see Obey; approved is whether head was.
-	orders            command.Orders
+	// commands are what people asked for, see Obey; approved is whether head was.
+	commands          command.Commands
 	obeying, approved bool
 	// decider is where the configuration is from that decides.
 	decider string
@@ -419,10 +419,10 @@ func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, er
 	if r.last.Base != nil {
 		last = *r.last.Base
 	}
-	if last != base || r.last.NotRun != r.notRun(problems, found) || !reporters.SameOrders(r.last.Orders, r.orders.Obeyed) {
+	if last != base || r.last.NotRunReason != r.notRun(problems, found) || !reporters.SameCommands(r.last.Commands, r.commands.Obeyed) {
 		return false, nil
 	}
-	return r.last.NotRun != "" || !open(r.last), nil
+	return r.last.NotRunReason != "" || !open(r.last), nil
 }
 
 // comparedWith is the commit that head is compared with, empty for none.

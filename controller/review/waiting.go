@@ -37,9 +37,9 @@ type Turn struct {
 // Waiting is what a turn is asked for.
 func (r *Review) Waiting() Waiting {
 	w := Waiting{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again, Subject: r.Subject}
-	for _, o := range r.orders.Obeyed {
-		if (o.Verb == reporters.OrderRun || o.Verb == reporters.OrderRerun) && o.At.After(w.Asked) {
-			w.Asked = o.At
+	for _, o := range r.commands.Obeyed {
+		if (o.Verb == reporters.CommandRun || o.Verb == reporters.CommandRerun) && o.TakenAt.After(w.Asked) {
+			w.Asked = o.TakenAt
 		}
 	}
 	return w
@@ -62,7 +62,7 @@ func (r *Review) Decline(ctx context.Context, why string) error {
 		return err
 	}
 	none := reporters.Report{
-		Head: &r.head, NotRun: why, Orders: r.orders.Obeyed,
+		Head: &r.head, NotRunReason: why, Commands: r.commands.Obeyed,
 		Gate: reporters.Gate{Result: reporters.GateUndetermined, Reason: why},
 	}
 	text := r.Text(&none)

@@ -26,7 +26,7 @@ type caseRun struct {
 	// attempts are those that were begun; all but the last have ended.
 	attempts []*attempt
 	rival    *attempt // nil where nothing is compared
-	contest  *verdict.Contest
+	contest  *verdict.Comparison
 	// stuck says why an attempt that was due could not begin.
 	stuck string
 }
@@ -238,7 +238,7 @@ func (c *caseRun) outcome() Outcome {
 		out.Result = stopped(c.job).Result
 		return out
 	}
-	out.Result.Contest = c.contest
+	out.Result.Comparison = c.contest
 	if n := last.failed(); out.Result.Verdict != verdict.Error && n > 0 {
 		out.Result.Reason = fmt.Sprintf("%s (%d of %d samples ended in an error)", out.Result.Reason, n, len(last.samples))
 	}
@@ -266,7 +266,7 @@ func (c *caseRun) listAttempts(r *verdict.Result) {
 	}
 	switch {
 	case c.stuck != "":
-		*r = verdict.Result{Verdict: verdict.Error, Attempts: r.Attempts, Contest: r.Contest,
+		*r = verdict.Result{Verdict: verdict.Error, Attempts: r.Attempts, Comparison: r.Comparison,
 			Reason: fmt.Sprintf("attempt %d could not begin: %s", n+1, c.stuck)}
 	case r.Verdict == verdict.Error:
 		r.Reason = fmt.Sprintf("attempt %d: %s", n, r.Reason)

@@ -16,7 +16,7 @@ import (
 // of one number had the same input.
 func (c *caseRun) compare(ctx context.Context, first *attempt) error {
 	rival := c.job.Case.Rival
-	c.contest = &verdict.Contest{SystemA: first.system, SystemB: rival.System}
+	c.contest = &verdict.Comparison{SystemA: first.system, SystemB: rival.System}
 	both := min(len(first.samples), len(c.rival.samples)) // fewer than wanted where the run was stopped
 	preferences := make([]verdict.Measurement, both)
 	if spec, ok := rival.Comparison.(evaluator.Comparison); ok {

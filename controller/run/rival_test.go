@@ -40,7 +40,7 @@ func TestContests(t *testing.T) {
 			tr.cfg.Concurrency = 1
 			tr.marks = map[string][]int{"old": tt.a, "B": tt.b}
 			out := tr.hold(t, rivalled(4))
-			c := out.Result.Contest
+			c := out.Result.Comparison
 			if c == nil || c.Pairs != 4 || c.Winner != tt.winner || math.Abs(c.Score.Delta-tt.delta) > 1e-9 || out.Result.Verdict != tt.verdict {
 				t.Fatalf("%s, contest %+v", out.Result.Verdict, c)
 			}
@@ -50,7 +50,7 @@ func TestContests(t *testing.T) {
 			if math.Abs(c.Criteria[0].B-c.Criteria[0].A-tt.delta) > 1e-9 {
 				t.Errorf("criterion %+v", c.Criteria[0])
 			}
-			if again := tr.hold(t, rivalled(4)); tr.calls() != "8 8 0" || again.Result.Contest.Winner != tt.winner || again.Made != out.Made {
+			if again := tr.hold(t, rivalled(4)); tr.calls() != "8 8 0" || again.Result.Comparison.Winner != tt.winner || again.Made != out.Made {
 				t.Errorf("a second run makes the calls %s", tr.calls())
 			}
 		})
@@ -60,7 +60,7 @@ func TestContests(t *testing.T) {
 func TestOnePairHasNoInterval(t *testing.T) {
 	tr := newTrio(t)
 	tr.marks = map[string][]int{"old": {1}, "B": {9}}
-	c := tr.hold(t, rivalled(1)).Result.Contest
+	c := tr.hold(t, rivalled(1)).Result.Comparison
 	if c.Winner != "" || c.Score.Low != nil || c.Pairs != 1 {
 		t.Errorf("%+v", c)
 	}
@@ -79,12 +79,12 @@ func TestTheRivalFails(t *testing.T) {
 		return answer(n, req)
 	}
 	out := tr.hold(t, rivalled(2))
-	if c := out.Result.Contest; out.Result.Verdict != verdict.Pass || c.Errors != 2 || c.Pairs != 0 || c.Score != nil || !strings.Contains(c.Error, "gone") {
-		t.Errorf("%+v, %+v", out.Result, out.Result.Contest)
+	if c := out.Result.Comparison; out.Result.Verdict != verdict.Pass || c.Errors != 2 || c.Pairs != 0 || c.Score != nil || !strings.Contains(c.Error, "gone") {
+		t.Errorf("%+v, %+v", out.Result, out.Result.Comparison)
 	}
 	tr.agent.answer, tr.agent.asked, tr.judge.asked = answer, nil, nil
-	if out := tr.hold(t, rivalled(2)); out.Result.Contest.Pairs != 2 || tr.calls() != "2 2 0" {
-		t.Errorf("calls %s, %+v", tr.calls(), out.Result.Contest)
+	if out := tr.hold(t, rivalled(2)); out.Result.Comparison.Pairs != 2 || tr.calls() != "2 2 0" {
+		t.Errorf("calls %s, %+v", tr.calls(), out.Result.Comparison)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestTheRivalIsRunInTheFirstAttemptOnly(t *testing.T) {
 	c := retried(2, nil)
 	c.Rival = &schema.Rival{System: "B"}
 	out := tr.hold(t, c)
-	if out.Result.Verdict != verdict.Pass || tr.calls() != "3 3 0" || out.Result.Contest == nil || out.Result.Contest.Score.A != 0.1 {
+	if out.Result.Verdict != verdict.Pass || tr.calls() != "3 3 0" || out.Result.Comparison == nil || out.Result.Comparison.Score.A != 0.1 {
 		t.Errorf("calls %s, %+v", tr.calls(), out.Result)
 	}
 }
@@ -135,7 +135,7 @@ func TestSemanticContest(t *testing.T) {
 			c.Evaluators = []schema.Evaluator{{Name: "semantic", Weight: 1, Spec: spec, Rule: spec.Rule()}}
 			c.Rival.Comparison = evaluator.Comparison(spec)
 			out := tr.hold(t, c)
-			got := out.Result.Contest
+			got := out.Result.Comparison
 			if p := got.Preferences; p.A != tt.a || p.B != tt.b || p.Ties != tt.ties || got.Winner != tt.winner || got.Pairs != 6 {
 				t.Errorf("%+v %+v", got, p)
 			}
@@ -169,7 +169,7 @@ func TestAnUnreadablePreference(t *testing.T) {
 	c.Evaluators = []schema.Evaluator{{Name: "semantic", Weight: 1, Spec: spec, Rule: spec.Rule()}}
 	c.Rival.Comparison = evaluator.Comparison(spec)
 	out := tr.hold(t, c)
-	if got := out.Result.Contest; out.Result.Verdict != verdict.Pass || got.Errors != 1 || !strings.Contains(got.Error, "3 attempts") {
+	if got := out.Result.Comparison; out.Result.Verdict != verdict.Pass || got.Errors != 1 || !strings.Contains(got.Error, "3 attempts") {
 		t.Errorf("%+v %+v", out.Result, got)
 	}
 	if tr.decided(t, c) {
@@ -177,7 +177,7 @@ func TestAnUnreadablePreference(t *testing.T) {
 	}
 	mumbles = false
 	out = tr.hold(t, c)
-	if got := out.Result.Contest; got.Errors != 0 || got.Preferences.Ties != 1 || len(tr.agent.asked) != 2 || out.Spent.Calls != 2 {
+	if got := out.Result.Comparison; got.Errors != 0 || got.Preferences.Ties != 1 || len(tr.agent.asked) != 2 || out.Spent.Calls != 2 {
 		t.Errorf("%+v, spent %+v", got, out.Spent)
 	}
 	if !tr.decided(t, c) {

@@ -3,7 +3,6 @@ package selection
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,8 +47,8 @@ func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) 
 	if err != nil {
 		return nil, err
 	}
-	var report reporters.Report
-	if err := json.Unmarshal(run.Report, &report); err != nil {
+	report, err := reporters.Decode(run.Report)
+	if err != nil {
 		return nil, fmt.Errorf("read the report of run %s: %w", run.ID, err)
 	}
 	keys := map[string]bool{}

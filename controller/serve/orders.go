@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 )
 
-// newDesk takes the orders of a repository.
+// newDesk takes the commands of a repository.
 func (s *Server) newDesk(repo *repository) *command.Desk {
 	name := repo.name.String()
 	return command.NewDesk(command.Config{
@@ -25,20 +25,20 @@ func (s *Server) newDesk(repo *repository) *command.Desk {
 
 // obey has a review do what people ask for. unread is why not all that they
 // wrote could be read or answered.
-func (s *Server) obey(ctx context.Context, repo *repository, key Key, r *review.Review) (orders command.Orders, unread, err error) {
+func (s *Server) obey(ctx context.Context, repo *repository, key Key, r *review.Review) (commands command.Commands, unread, err error) {
 	if key.Pull == 0 {
-		return orders, nil, nil
+		return commands, nil, nil
 	}
-	if orders, unread, err = repo.desk.Take(ctx, r.Place()); err != nil {
-		return orders, nil, err
+	if commands, unread, err = repo.desk.Take(ctx, r.Place()); err != nil {
+		return commands, nil, err
 	}
-	unread = errors.Join(unread, orders.Unanswered)
-	if orders.Cancelled != "" {
+	unread = errors.Join(unread, commands.Unanswered)
+	if commands.Cancelled != "" {
 		h := s.open.known(head{Repository: key.Repository, Pull: key.Pull, SHA: r.Head()})
-		return orders, unread, s.settle(ctx, repo, h, orders.Cancelled)
+		return commands, unread, s.settle(ctx, repo, h, commands.Cancelled)
 	}
-	r.Obey(orders)
-	return orders, unread, nil
+	r.Obey(commands)
+	return commands, unread, nil
 }
 
 // cancelled says why the run of a pull request's head has to end, empty where
@@ -51,11 +51,11 @@ func (s *Server) cancelled(ctx context.Context, repo *repository, key Key) (stri
 	}
 	place := r.Place()
 	place.Running = true
-	orders, unread, err := repo.desk.Take(ctx, place)
-	if orders.Cancelled == "" {
-		return "", errors.Join(unread, orders.Unanswered, err)
+	commands, unread, err := repo.desk.Take(ctx, place)
+	if commands.Cancelled == "" {
+		return "", errors.Join(unread, commands.Unanswered, err)
 	}
-	return orders.Cancelled, err
+	return commands.Cancelled, err
 }
 
 // talk is what was seen of the comments of a repository.

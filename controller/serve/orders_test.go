@@ -100,11 +100,11 @@ func TestHelp(t *testing.T) {
 	if got := w.comment("mona", "/gavel hlep"); got != "confused" || len(w.ours("answer")) != 1 {
 		t.Errorf("reactions %q, answers %q", got, w.ours("answer"))
 	}
-	w.report("was refused: not understood: there is no such order; did you mean &#96;help&#96;?")
+	w.report("was refused: not understood: unknown command \"hlep\"; did you mean &#96;help&#96;?")
 }
 
 // TestAbuse08Comments is comments that are not to be obeyed: edited, by a bot, by a
-// reader, by ourselves, and what is no order.
+// reader, by ourselves, and what is no command.
 func TestAbuse08Comments(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "one", fork)
@@ -223,7 +223,7 @@ func TestRerun(t *testing.T) {
 	if got := w.comment("mona", "/gavel rerun failed"); got != "+1" {
 		t.Errorf("reactions %q", got)
 	}
-	w.report("mona asked to judge anew what ended in failed: 1 case")
+	w.report("mona asked to rerun what ended in failed: 1 case")
 	for range 2 {
 		w.hint()
 		w.idle()
@@ -353,14 +353,14 @@ func TestExplain(t *testing.T) {
 	if got := w.comment("mona", "/gavel explain <img src=x> ](javascript:1) @everyone"); got != "-1" {
 		t.Errorf("reactions %q", got)
 	}
-	if text := w.report("there is no case"); strings.Contains(text, "<img") || strings.Contains(text, "@everyone") || strings.Contains(text, "](javascript") {
+	if text := w.report("unknown case"); strings.Contains(text, "<img") || strings.Contains(text, "@everyone") || strings.Contains(text, "](javascript") {
 		t.Errorf("the report says\n%s", text)
 	}
 }
 
-// TestAnOrderThatIsNotAnsweredYet when the forge or the process goes away is
+// TestACommandThatIsNotAnsweredYet when the forge or the process goes away is
 // carried out once.
-func TestAnOrderThatIsNotAnsweredYet(t *testing.T) {
+func TestACommandThatIsNotAnsweredYet(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "two", forgetest.Pull{})
 	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/reactions", Status: 500, Times: -1, Body: "{}"})
@@ -389,7 +389,7 @@ func TestALostAnswer(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "one", forgetest.Pull{})
 	w.forge.Inject(forgetest.LostReply("POST").On("POST", "/issues/1/comments"))
-	// It is looked through for orders, and before the answer is written.
+	// It is looked through for commands, and before the answer is written.
 	w.forge.Inject(forgetest.Fault{Method: "GET", Path: "/issues/1/comments", Status: 500, Body: "{}", Skip: 2, Times: -1})
 	if got := w.comment("mona", "/gavel help"); got != "+1" || len(w.ours("answer")) != 1 {
 		t.Errorf("reactions %q, answers %q", got, w.ours("answer"))
@@ -427,7 +427,7 @@ func TestAStopInARerun(t *testing.T) {
 	}
 }
 
-// TestAbuse18UnseenCharacters in an order make it none, and reach neither the
+// TestAbuse18UnseenCharacters in a command make it none, and reach neither the
 // comment nor the log.
 func TestAbuse18UnseenCharacters(t *testing.T) {
 	t.Parallel()
@@ -476,8 +476,8 @@ func TestCancelLeavesWhatOthersWant(t *testing.T) {
 	}
 }
 
-// TestAnOrderBeforeTheReport that it is about waits for it.
-func TestAnOrderBeforeTheReport(t *testing.T) {
+// TestACommandBeforeTheReport that it is about waits for it.
+func TestACommandBeforeTheReport(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]bool{"before it is judged": false, "while it is judged": true} {
 		t.Run(name, func(t *testing.T) {
@@ -487,15 +487,15 @@ func TestAnOrderBeforeTheReport(t *testing.T) {
 			var id int64
 			// It is older than what the first look asks for.
 			w.forge.Now = func() time.Time { return time.Now().Add(-48 * time.Hour) }
-			order := func() { id = w.forge.AddComment(1, "mona", "/gavel accept talk/level_1/hello it is meant") }
+			command := func() { id = w.forge.AddComment(1, "mona", "/gavel accept talk/level_1/hello it is meant") }
 			release := w.agent.block()
 			if !meanwhile {
-				order()
+				command()
 			}
 			w.start()
 			<-w.agent.held
 			if meanwhile {
-				order()
+				command()
 				w.hint()
 			}
 			release()
@@ -556,7 +556,7 @@ func TestALostLedger(t *testing.T) {
 			t.Errorf("%s: reactions %q, were %q", now[i].Body, now[i].Reactions, said[i].Reactions)
 		}
 	}
-	if text := w.report("accepted · [talk/level_1/hello]"); strings.Contains(text, "was refused") || strings.Contains(text, "asked to judge talk/") {
+	if text := w.report("accepted · [talk/level_1/hello]"); strings.Contains(text, "was refused") || strings.Contains(text, "asked to rerun talk/") {
 		t.Errorf("it tells of what is over:\n%s", text)
 	}
 }

@@ -303,16 +303,16 @@ func (s *Server) reconcile(ctx context.Context, key Key) error {
 	r.Tell = func(line string) { s.cfg.Observer.Tell(s.Name(key), line) }
 	// Of a head that is looked at for the first time nobody has seen a check run.
 	known := s.memory.knows(place{repo.known, key.number(), r.Head()})
-	orders, unread, err := s.obey(ctx, repo, key, r)
-	if err == nil && orders.Cancelled == "" {
+	commands, unread, err := s.obey(ctx, repo, key, r)
+	if err == nil && commands.Cancelled == "" {
 		err = s.run(ctx, key, r)
-		if err == nil && orders.Waiting {
+		if err == nil && commands.Waiting {
 			s.loop.Add(key) // there is a report now
 		}
 	}
 	err = next(errors.Join(err, unread))
-	if known || orders.Cancelled != "" {
-		err = s.grant(ctx, repo, wanted{key.number(), r.Head(), orders.Cancelled}, err)
+	if known || commands.Cancelled != "" {
+		err = s.grant(ctx, repo, wanted{key.number(), r.Head(), commands.Cancelled}, err)
 	}
 	return err
 }

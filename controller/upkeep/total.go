@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters"
@@ -54,8 +53,8 @@ func (x *Amount) add(calls int, usd *float64) {
 func Total(ctx context.Context, book *ledger.Ledger) (Totals, error) {
 	out := Totals{Spent: Amount{USD: new(float64)}, Saved: Amount{USD: new(float64)}, Accounts: []Account{}}
 	err := book.EachReport(ctx, func(r ledger.Run) error {
-		var report reporters.Report
-		if err := json.Unmarshal(r.Report, &report); err != nil {
+		report, err := reporters.Decode(r.Report)
+		if err != nil {
 			return err
 		}
 		s := report.Summary

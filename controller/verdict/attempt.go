@@ -7,7 +7,7 @@ type Attempt struct {
 	Reason  string   `json:"reason,omitempty"`
 	// System is the system prompt that the attempt was run with; an editor may
 	// have written it. Empty means that none was sent.
-	System string `json:"system,omitempty"`
+	System string `json:"system_prompt,omitempty"`
 }
 
 // Prompts are the system prompts of the first and of the last attempt; rewritten
@@ -21,12 +21,12 @@ func (r Result) Prompts() (before, after string, rewritten bool) {
 	return before, after, before != after
 }
 
-// A Contest compares a case's prompt, A, with a second one, B, on the same
+// A Comparison compares a case's prompt, A, with a second one, B, on the same
 // inputs. It says nothing about the verdict, which is A's.
-type Contest struct {
+type Comparison struct {
 	// SystemA and SystemB are the prompts; an empty one was not sent.
-	SystemA string `json:"system_a,omitempty"`
-	SystemB string `json:"system_b"`
+	SystemA string `json:"system_prompt_a,omitempty"`
+	SystemB string `json:"system_prompt_b"`
 	// Pairs counts the samples that were judged under both.
 	Pairs int `json:"pairs"`
 	// Score compares the scores of the case, Criteria those of each criterion.
@@ -54,8 +54,8 @@ type Difference struct {
 	// Delta is B − A. Low and High are the ends of its 95 % interval; nil where
 	// there are too few pairs for one.
 	Delta float64  `json:"delta"`
-	Low   *float64 `json:"low"`
-	High  *float64 `json:"high"`
+	Low   *float64 `json:"ci_low"`
+	High  *float64 `json:"ci_high"`
 }
 
 // Preferences count pairs of outputs by which of them was preferred.
@@ -64,5 +64,5 @@ type Preferences struct {
 	B    int `json:"b"`
 	Ties int `json:"ties"`
 	// P is the probability of a split at least this uneven between equals.
-	P float64 `json:"p"`
+	P float64 `json:"p_value"`
 }

@@ -46,8 +46,8 @@ func TestNumericConfiguration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := verdict.Decide([]schema.Evaluator{numeric(tt.threshold)}, tt.samples)
-			if got.Verdict != tt.verdict || got.Ungated != tt.ungated {
-				t.Fatalf("%s, ungated %v (%s); want %s, %v", got.Verdict, got.Ungated, got.Reason, tt.verdict, tt.ungated)
+			if got.Verdict != tt.verdict || got.NoThreshold != tt.ungated {
+				t.Fatalf("%s, ungated %v (%s); want %s, %v", got.Verdict, got.NoThreshold, got.Reason, tt.verdict, tt.ungated)
 			}
 			if got.Score != nil && math.Abs(*got.Score*10-tt.score) > 1e-9 {
 				t.Errorf("score %v out of ten, want %v", *got.Score*10, tt.score)

@@ -40,7 +40,7 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 	unanimous := false
 	for i, ev := range evaluators {
 		unanimous = unanimous || ev.Rule.Unanimous
-		res.Ungated = res.Ungated || ev.Rule.Ungated
+		res.NoThreshold = res.NoThreshold || ev.Rule.Ungated
 		er, demands := decideEvaluator(ev, i, judged)
 		sum += ev.Weight * er.Score
 		weights += share(ev.Weight)

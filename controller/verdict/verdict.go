@@ -195,13 +195,13 @@ type Result struct {
 	Evaluators []EvaluatorResult `json:"evaluators,omitempty"`
 	// Reason is the one line that people read first.
 	Reason string `json:"reason,omitempty"`
-	// Ungated says that no threshold was set, so that every score passes.
-	Ungated bool `json:"ungated,omitempty"`
+	// NoThreshold says that no threshold was set, so that every score passes.
+	NoThreshold bool `json:"no_threshold,omitempty"`
 	// Attempts are those that were judged, in order, where the case was run
 	// again; the result is that of the last.
 	Attempts []Attempt `json:"attempts,omitempty"`
-	// Contest is how a second prompt did; nil where there was none.
-	Contest *Contest `json:"contest,omitempty"`
+	// Comparison is how a second prompt did; nil where there was none.
+	Comparison *Comparison `json:"comparison,omitempty"`
 }
 
 // An EvaluatorResult is the score of one evaluator over all samples.

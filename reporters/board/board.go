@@ -23,19 +23,18 @@ type Kind string
 const (
 	// Planned means that files changed and what that affects is known.
 	Planned Kind = "planned"
-	// Asks means that the watch wants to know whether it may run what it
-	// planned.
-	Asks Kind = "asks"
+	// Question means that the watch asks whether it may run what it planned.
+	Question Kind = "question"
 	// Started means that what was planned is being run.
 	Started Kind = "started"
 	// Judged means that one case ended.
 	Judged Kind = "judged"
 	// Result means that a run ended, with its report.
 	Result Kind = "result"
-	// Fault means that files, ledger or targets could not be used.
-	Fault Kind = "fault"
-	// Noted means that something else changed: a pause, an acceptance.
-	Noted Kind = "noted"
+	// Error means that files, ledger or targets could not be used.
+	Error Kind = "error"
+	// StateChanged means that only the state changed: a pause, an acceptance.
+	StateChanged Kind = "state"
 )
 
 // An Update is a Board with what happened to it.
@@ -104,8 +103,8 @@ type Board struct {
 	Differing int
 	// Problems are of definitions or of gavel.yaml.
 	Problems []schema.Problem
-	// Fault says what could not be used; Notice that files are polled, and why.
-	Fault, Notice string
+	// Error says what could not be used; Notice that files are polled, and why.
+	Error, Notice string
 
 	// Affected of Total cases are not as at base.
 	Affected, Total int

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/tally"
@@ -14,7 +15,7 @@ import (
 
 // fold shows how a verdict came about: the decisive turns and the criteria.
 func (c *comment) fold(row *reporters.Row) {
-	if row.Detail == nil && row.Trial == nil {
+	if row.Detail == nil && !row.Retried() {
 		return
 	}
 	c.line("<details><summary>What happened in <b>" + markup.Text(row.Name(), 200) + "</b></summary>")
@@ -35,8 +36,8 @@ func (c *comment) happened(row *reporters.Row) {
 		c.turns(row.Detail.Messages)
 		c.criteria(row)
 	}
-	if row.Trial != nil {
-		c.line(row.Trial.Markdown(row.Scale()))
+	if row.Retried() {
+		c.line(attempts.New(row.Attempts, row.Comparison).Markdown(row.Scale()))
 	}
 }
 
@@ -135,7 +136,7 @@ func bold(s string, on bool) string {
 // groups folds a table of scores for each dialect: a row for each outermost
 // group, a column for each name of the groups in it.
 func (c *comment) groups() {
-	if c.level == countsOnly || c.r.NotRun != "" {
+	if c.level == countsOnly || c.r.NotRunReason != "" {
 		return
 	}
 	tables := groupTables(c.r.Groups)
@@ -153,7 +154,7 @@ func (c *comment) groups() {
 
 // targets writes how several targets did over the same cases.
 func (c *comment) targets() {
-	if len(c.r.Targets) == 0 || c.r.NotRun != "" {
+	if len(c.r.Targets) == 0 || c.r.NotRunReason != "" {
 		return
 	}
 	c.line("| target | score | Δ | | |")

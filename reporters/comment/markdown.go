@@ -93,8 +93,8 @@ func (c *comment) render() string {
 	c.line("")
 	c.problems()
 	c.notices()
-	c.orders()
-	if c.r.NotRun != "" {
+	c.commands()
+	if c.r.NotRunReason != "" {
 		c.planned()
 	}
 	c.targets()
@@ -131,7 +131,7 @@ func (c *comment) headline() string {
 	switch {
 	case reporters.InvalidFiles(r.Problems) > 0 || r.Gate.Result == reporters.GateFail:
 		icon = "❌"
-	case r.NotRun != "" && r.Gate.Result == reporters.GateUndetermined:
+	case r.NotRunReason != "" && r.Gate.Result == reporters.GateUndetermined:
 		icon = "⏸️"
 	case r.Gate.Result != reporters.GatePass || len(c.rows.Blocking) > 0:
 		icon = "⚠️"
@@ -143,7 +143,7 @@ func (c *comment) scoreLine() string {
 	r := c.r
 	var parts []string
 	switch d := r.Diff; {
-	case r.NotRun != "":
+	case r.NotRunReason != "":
 	case d.Delta != nil && *d.Delta != 0:
 		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d))+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
 	case d.Delta != nil:
@@ -289,7 +289,7 @@ func warnings(problems []schema.Problem) int {
 func (c *comment) foot() string {
 	r := c.r
 	parts := []string{markup.Text(r.Gate.String(), 400)}
-	if r.NotRun == "" {
+	if r.NotRunReason == "" {
 		parts = append(parts, markup.Text(reporters.Cost(r), 200))
 	}
 	if n := warnings(r.Problems); n > 0 {

@@ -30,10 +30,10 @@ func comments() map[string]func() string {
 	hostileOptions.Commands = []string{reporttest.HostileTexts()[0], reporttest.HostileTexts()[6]}
 	fork := onForge()
 	fork.RunURL, fork.Commands = "", []string{"/gavel approve 9f31c2e"}
-	ordered := onForge()
-	ordered.Refused = []string{`"/gavel aprove 9f31c2e" of mona was refused: not understood: there is no such order; did you mean ` + "`approve`?"}
-	hostileOrdered := onForge()
-	hostileOrdered.Refused = reporttest.HostileTexts()
+	commanded := onForge()
+	commanded.Refused = []string{`"/gavel aprove 9f31c2e" of mona was refused: not understood: unknown command "aprove"; did you mean ` + "`approve`?"}
+	hostileCommanded := onForge()
+	hostileCommanded.Refused = reporttest.HostileTexts()
 	small := onForge()
 	small.MaxBytes = 3000
 	return map[string]func() string{
@@ -51,8 +51,8 @@ func comments() map[string]func() string {
 		"lightened":          of(reporttest.Lightened(), onForge()),
 		"withdrawn":          of(reporttest.Withdrawn(), onForge()),
 		"weightless":         of(reporttest.Weightless(), onForge()),
-		"orders":             of(reporttest.Ordered("mona", "the policy says 60 days now"), ordered),
-		"hostile_orders":     of(reporttest.Ordered(reporttest.HostileTexts()[5], reporttest.HostileTexts()[0]), hostileOrdered),
+		"commands":           of(reporttest.Commanded("mona", "the policy says 60 days now"), commanded),
+		"hostile_commands":   of(reporttest.Commanded(reporttest.HostileTexts()[5], reporttest.HostileTexts()[0]), hostileCommanded),
 		"waiting":            of(reporttest.Waiting(), fork),
 		"hostile":            of(reporttest.Hostile(reporttest.HostileTexts()), hostileOptions),
 	}

@@ -59,8 +59,8 @@ func (c *comment) blockingCell(row *reporters.Row) string {
 		label = "not judged at base · "
 	}
 	cell := []string{verdictIcon(row.Verdict) + " " + label + c.name(row)}
-	if row.Reason != "" {
-		cell = append(cell, markup.Text(row.Reason, 240))
+	if row.VerdictReason != "" {
+		cell = append(cell, markup.Text(row.VerdictReason, 240))
 	}
 	if why := c.why(row); why != "" {
 		cell = append(cell, "<sub>"+why+"</sub>")
@@ -131,7 +131,7 @@ func (c *comment) alsoChanged() {
 		}
 		c.line("")
 		for _, row := range rows[:shown] {
-			if row.Trial != nil && c.level == full {
+			if row.Retried() && c.level == full {
 				c.fold(row)
 			}
 		}
@@ -215,8 +215,8 @@ func scoreOf(row *reporters.Row) string {
 	if row.Score == nil {
 		return ""
 	}
-	if row.Ungated {
-		return row.Shown(row.Score) + " ungated"
+	if row.NoThreshold {
+		return row.Shown(row.Score) + " (no threshold)"
 	}
 	return row.Shown(row.Score)
 }
@@ -227,7 +227,7 @@ func (c *comment) planned() {
 	if len(rows) == 0 {
 		return
 	}
-	c.alert("NOTE", []string{"**Nothing was run:** " + markup.Text(c.r.NotRun, 300)})
+	c.alert("NOTE", []string{"**Nothing was run:** " + markup.Text(c.r.NotRunReason, 300)})
 	shown := c.limit(len(rows))
 	if shown == 0 {
 		return

@@ -110,7 +110,7 @@ func (d *drift) cell(o Options, row *reporters.Row) string {
 		head = *d.report.Head
 	}
 	out := markup.Link(markup.Text(row.Name(), 200), comment.Blob(o.RepositoryURL, head, row.File, row.Line))
-	why := row.Reason
+	why := row.VerdictReason
 	switch {
 	case row.Error != nil:
 		why = *row.Error

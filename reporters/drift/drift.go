@@ -78,7 +78,7 @@ func moved(row *reporters.Row) float64 {
 // that is not known.
 func (d *drift) state() github.State {
 	switch {
-	case d.report.NotRun != "":
+	case d.report.NotRunReason != "":
 		return github.Error
 	case len(d.worse) > 0:
 		return github.Failure
@@ -91,8 +91,8 @@ func (d *drift) state() github.State {
 // headline says in one line what happened. It is plain text that still has to
 // be escaped.
 func (d *drift) headline() string {
-	if d.report.NotRun != "" {
-		return phrase.Line(d.report.NotRun)
+	if d.report.NotRunReason != "" {
+		return phrase.Line(d.report.NotRunReason)
 	}
 	cases := phrase.Count(d.judged, "case")
 	var line string

@@ -23,7 +23,7 @@ func onForge() Options {
 	return Options{Branch: "main", Due: time.Date(2026, 3, 2, 3, 0, 0, 0, time.UTC), RepositoryURL: "https://github.com/octo/demo"}
 }
 
-var again = plan.Reason{Part: "again", Message: "everything is judged anew"}
+var again = plan.Reason{Part: "schedule", Message: "scheduled run of all cases"}
 
 // scenario has cases as their verdicts stood and stand.
 func scenario(cases map[string][2]*reporttest.Side) *reporttest.Scenario {

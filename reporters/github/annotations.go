@@ -38,8 +38,8 @@ func CheckFor(r *reporters.Report) Check {
 		first = reporters.Invalid(r.Problems)
 	case decided.State == Success:
 		c.Conclusion = Succeeded
-	case decided.State == Error && r.NotRun != "":
-		c.Conclusion, first = ActionRequired, phrase.Line(r.NotRun)
+	case decided.State == Error && r.NotRunReason != "":
+		c.Conclusion, first = ActionRequired, phrase.Line(r.NotRunReason)
 	}
 	c.Title = fit(maxDescription, first, scoreWords(r))
 	c.Annotations = annotations(r)
@@ -96,7 +96,7 @@ func ofCase(row *reporters.Row) (Annotation, bool) {
 		return Annotation{}, false
 	}
 	a := Annotation{Path: row.File, Line: max(row.Line, 1), Level: LevelFailure}
-	words := row.Reason
+	words := row.VerdictReason
 	switch *row.Class {
 	case reporters.Regression:
 		a.Title = "regression"

@@ -220,7 +220,7 @@ func TestCheckFor(t *testing.T) {
 			{Position: at("", 0, 0), Severity: schema.Warning, Rule: "nowhere"},
 		},
 		Cases: []reporters.Row{
-			{Key: "k/regressed", File: "k.json", Line: 4, Class: &regression, BaseScore: &before, Score: &after, Reason: "too rude"},
+			{Key: "k/regressed", File: "k.json", Line: 4, Class: &regression, BaseScore: &before, Score: &after, VerdictReason: "too rude"},
 			{Key: "k/same", File: "k.json", Line: 9, Class: &same, Verdict: &fail},
 			{Key: "k/new", File: "k.json", Line: 12, Class: &added, Verdict: &fail},
 			{Key: "k/new and good", File: "k.json", Line: 14, Class: &added},
@@ -251,7 +251,9 @@ func TestCheckFor(t *testing.T) {
 		"pass":         {func(r *reporters.Report) { r.Gate.Result = reporters.GatePass }, "success"},
 		"invalid":      {func(r *reporters.Report) { r.Gate.Result, r.Problems[0].Severity = reporters.GatePass, schema.Error }, "failure"},
 		"undetermined": {func(r *reporters.Report) { r.Gate.Result = reporters.GateUndetermined }, "failure"},
-		"waiting":      {func(r *reporters.Report) { r.Gate.Result, r.NotRun = reporters.GateUndetermined, "waits for approval" }, "action_required"},
+		"waiting": {func(r *reporters.Report) {
+			r.Gate.Result, r.NotRunReason = reporters.GateUndetermined, "waits for approval"
+		}, "action_required"},
 	} {
 		changed := *r
 		changed.Problems = append([]schema.Problem{}, r.Problems...)
@@ -262,7 +264,7 @@ func TestCheckFor(t *testing.T) {
 	}
 	// A model may talk without an end, and a team write a long reason.
 	long := strings.Repeat("é ", 100_000)
-	r.Cases[0].Reason, r.Gate.Reason, r.Problems[0].Hint = long, long, long
+	r.Cases[0].VerdictReason, r.Gate.Reason, r.Problems[0].Hint = long, long, long
 	c = github.CheckFor(r)
 	for _, a := range c.Annotations {
 		if n := len([]rune(a.Message)); n > 2000 || a.Path == "k.json" && a.Line == 4 && n < 1900 {

@@ -35,7 +35,7 @@ func verdictFor(r *reporters.Report) Status {
 		verdict.State = Failure
 		parts = append([]string{reporters.Invalid(r.Problems)}, parts...)
 		if reporters.OutOfBounds(r.Problems) {
-			parts = []string{phrase.Line(r.NotRun)}
+			parts = []string{phrase.Line(r.NotRunReason)}
 		}
 	case r.Gate.Result == reporters.GatePass:
 		verdict.State = Success
@@ -45,8 +45,8 @@ func verdictFor(r *reporters.Report) Status {
 	default:
 		verdict.State = Error
 		parts = append([]string{reason}, parts...)
-		if r.NotRun != "" {
-			parts[0] = phrase.Line(r.NotRun)
+		if r.NotRunReason != "" {
+			parts[0] = phrase.Line(r.NotRunReason)
 		}
 	}
 	verdict.Description = fit(maxDescription, parts...)
@@ -80,7 +80,7 @@ func changeWords(r *reporters.Report) string {
 	switch {
 	case affected(s)+s.Removed+d.Moved == 0 && left == "":
 		return "no affected cases"
-	case r.NotRun != "" && affected(s) > 0:
+	case r.NotRunReason != "" && affected(s) > 0:
 		return left
 	case r.Base == nil:
 		words := fmt.Sprintf("%s of %s pass", phrase.Int(int64(s.Pass)), phrase.Count(s.Cases, "case"))
@@ -125,7 +125,7 @@ func rerunWords(r *reporters.Report) string {
 	switch {
 	case n == 0:
 		return ""
-	case r.NotRun != "":
+	case r.NotRunReason != "":
 		return phrase.Count(n, "case") + " would run"
 	}
 	unrun := r.Summary.NotRun

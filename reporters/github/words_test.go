@@ -81,7 +81,7 @@ func TestStatusFor(t *testing.T) {
 		{
 			"planned only", with(func(r *reporters.Report) {
 				r.Diff, r.Summary.Score = reporters.Diff{}, nil
-				r.NotRun = "waits for approval:\nthe head comes from\x1b[31m the fork stranger/demo"
+				r.NotRunReason = "waits for approval:\nthe head comes from\x1b[31m the fork stranger/demo"
 				r.Gate = reporters.Gate{Result: "undetermined", Reason: "41 cases were not run"}
 			}),
 			github.Success, github.Error, valid,
@@ -89,7 +89,7 @@ func TestStatusFor(t *testing.T) {
 		},
 		{
 			"planned only, nothing affected", reporters.Report{
-				Base: &base, NotRun: "waits for approval", Summary: reporters.Summary{Verdicts: tally.Verdicts{Cases: 9}}, Gate: reporters.Gate{Result: "pass"},
+				Base: &base, NotRunReason: "waits for approval", Summary: reporters.Summary{Verdicts: tally.Verdicts{Cases: 9}}, Gate: reporters.Gate{Result: "pass"},
 			},
 			github.Success, github.Success, valid, "no affected cases",
 		},

@@ -96,7 +96,7 @@ func Write(w io.Writer, r *reporters.Report) error {
 		}
 		named(name).add(r, row)
 	}
-	if r.Gate.Result != reporters.GatePass && r.NotRun == "" && !all.red() {
+	if r.Gate.Result != reporters.GatePass && r.NotRunReason == "" && !all.red() {
 		named("gate").addGate(r.Gate)
 	}
 	for _, s := range all.Suites {
@@ -166,7 +166,7 @@ func (s *suite) add(r *reporters.Report, row *reporters.Row) {
 		if row.Class != nil {
 			kind = string(*row.Class)
 		}
-		c.Failure = &detail{Message: phrase.Line(row.Reason), Type: kind, Text: explanation(r, row)}
+		c.Failure = &detail{Message: phrase.Line(row.VerdictReason), Type: kind, Text: explanation(r, row)}
 	}
 	s.Cases = append(s.Cases, c)
 }
@@ -180,7 +180,7 @@ func standing(row *reporters.Row) string {
 	case row.Class != nil && *row.Class != reporters.Unchanged:
 		why = string(*row.Class)
 	}
-	return strings.TrimSuffix("fails, and the gate lets it pass ("+why+"): "+row.Reason, ": ")
+	return strings.TrimSuffix("fails, and the gate lets it pass ("+why+"): "+row.VerdictReason, ": ")
 }
 
 // unjudged says why there is no verdict although nothing went wrong.

@@ -26,7 +26,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			conforms(t, b.Bytes())
-			if r.NotRun == "" {
+			if r.NotRunReason == "" {
 				countsAs(t, b.Bytes(), r)
 			}
 			path := filepath.Join("testdata", name+".xml")

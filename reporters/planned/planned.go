@@ -18,8 +18,8 @@ type Plan struct {
 // base's cases that have to be judged. Calls of tools are not in it.
 type Estimate struct {
 	Calls int `json:"calls"`
-	// Again is how many more there may be where cases that fail are run again.
-	Again int `json:"again"`
+	// RetryCalls is how many more there may be where cases that fail are run again.
+	RetryCalls int `json:"retry_calls"`
 	// USD is null where a price is not known.
 	USD *float64 `json:"cost_usd"`
 }

@@ -225,16 +225,16 @@ func Regressions() *Scenario {
 	return s
 }
 
-// Ordered are the regressions after somebody approved the head, asked for one of
+// Commanded are the regressions after somebody approved the head, asked for one of
 // them again, and accepted the other for a reason.
-func Ordered(by, reason string) *Scenario {
+func Commanded(by, reason string) *Scenario {
 	s := Regressions()
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	s.In.Orders = []reporters.Order{
-		{Comment: 1, By: by, At: at, Verb: reporters.OrderApprove, Argument: headSHA},
-		{Comment: 2, By: by, At: at, Verb: reporters.OrderRerun, Argument: "failed", Cases: []string{"support/3/refund_window", "tool_calling/2/order_then_notify"}},
-		{Comment: 3, By: by, At: at, Verb: reporters.OrderRun, Argument: "math/**", Cases: []string{"math/**"}},
-		{Comment: 4, By: by, At: at, Verb: reporters.OrderAccept, Argument: reason, Cases: []string{"support/3/refund_window"}},
+	s.In.Commands = []reporters.Command{
+		{CommentID: 1, Author: by, TakenAt: at, Verb: reporters.CommandApprove, Argument: headSHA},
+		{CommentID: 2, Author: by, TakenAt: at, Verb: reporters.CommandRerun, Argument: "failed", Cases: []string{"support/3/refund_window", "tool_calling/2/order_then_notify"}},
+		{CommentID: 3, Author: by, TakenAt: at, Verb: reporters.CommandRun, Argument: "math/**", Cases: []string{"math/**"}},
+		{CommentID: 4, Author: by, TakenAt: at, Verb: reporters.CommandAccept, Argument: reason, Cases: []string{"support/3/refund_window"}},
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/schema"
@@ -75,12 +76,12 @@ func (m Model) standing(s *sheet, row *board.Row) {
 	if row.Before != nil {
 		s.paragraph("before  ", plain, scored(row, row.Before.Verdict, row.Before.Score))
 	}
-	s.paragraph("reason  ", plain, row.Reason)
+	s.paragraph("reason  ", plain, row.VerdictReason)
 	s.paragraph("why     ", dim, m.why(row))
-	if row.Trial == nil {
+	if !row.Retried() {
 		return
 	}
-	for _, said := range row.Trial.Lines(row.Scale()) {
+	for _, said := range attempts.New(row.Attempts, row.Comparison).Lines(row.Scale()) {
 		s.paragraph("", plain, said)
 	}
 }

@@ -131,8 +131,8 @@ func (m Model) going() line {
 		return line{{yellow, " ? " + b.Question}, {strong, "  y"}, {plain, " yes  "}, {strong, "n"}, {plain, " no"}}
 	case b.State == board.Running && b.Due > 0:
 		return m.progress()
-	case b.Fault != "":
-		return text(red, " ! "+phrase.Line(b.Fault))
+	case b.Error != "":
+		return text(red, " ! "+phrase.Line(b.Error))
 	case b.Notice != "":
 		return text(yellow, " ! "+phrase.Line(b.Notice))
 	case b.Stopped:
@@ -174,7 +174,7 @@ func (m Model) progress() line {
 func (m Model) foot() []line {
 	out := []line{m.divider(), nil, nil, nil}
 	if row := m.current(); row != nil && !m.help {
-		said := phrase.Line(row.Reason)
+		said := phrase.Line(row.VerdictReason)
 		if row.Error != nil {
 			said = phrase.Line(*row.Error)
 		}

@@ -211,7 +211,7 @@ func (m Model) listed() []board.Row {
 		if m.failedOnly && !row.Failing() {
 			continue
 		}
-		if strings.Contains(strings.ToLower(row.Key+" "+phrase.Line(row.Reason)), text) {
+		if strings.Contains(strings.ToLower(row.Key+" "+phrase.Line(row.VerdictReason)), text) {
 			out = append(out, row)
 		}
 	}

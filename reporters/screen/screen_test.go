@@ -50,7 +50,7 @@ func row(key string, now, base, before float64) board.Row {
 		r.Before = &board.Mark{Verdict: *v, Score: score}
 	}
 	if now >= 0 && now < 0.7 {
-		r.Reason = `the reply contains the forbidden "60 days"; 0 of 1 keywords were found; missing: "30 days"`
+		r.VerdictReason = `the reply contains the forbidden "60 days"; 0 of 1 keywords were found; missing: "30 days"`
 	}
 	return r
 }
@@ -207,8 +207,8 @@ func TestFrames(t *testing.T) {
 		"hostile": {board: func(b *board.Board) {
 			b.Changed = []string{"a\x1b[2Jb\nc.json", "日本語のとても長い名前のファイルですよ本当にとても長い名前のファイル.json"}
 			b.Rows[0].Key = "日本語/\x1b]0;owned\x07/レベル一/とても長い名前のテストケースですよ本当にとても長い"
-			b.Rows[0].Reason = "\x1b[31mred\u202e reversed\n\n" + strings.Repeat("long ", 100)
-			b.Fault = "\x1b[Hhome"
+			b.Rows[0].VerdictReason = "\x1b[31mred\u202e reversed\n\n" + strings.Repeat("long ", 100)
+			b.Error = "\x1b[Hhome"
 		}},
 	} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {

@@ -16,11 +16,11 @@ type Group struct {
 	Path []string `json:"path"`
 	// Cases counts those at head, judged or not.
 	Cases int `json:"cases"`
-	// Score and Base are those of a side over all that was judged there. They
+	// Score and BaseScore are those of a side over all that was judged there. They
 	// need not speak of the same cases: one may be new, removed, in error on one
 	// side. Delta is therefore not their difference.
-	Score *float64 `json:"score"`
-	Base  *float64 `json:"base"`
+	Score     *float64 `json:"score"`
+	BaseScore *float64 `json:"base_score"`
 	// Pairs counts the cases that were judged on both sides, in the group that
 	// they have at head. Delta is summed up over these alone, and null where
 	// there are none.
@@ -133,10 +133,10 @@ func (n *node) walk(out *[]Group) Group {
 		g.Cases += c.Cases
 		g.Pairs += c.Pairs
 		n.head.Add(c.Score, 1)
-		n.base.Add(c.Base, 1)
+		n.base.Add(c.BaseScore, 1)
 		n.delta.Add(c.Delta, 1)
 	}
-	g.Score, g.Base, g.Delta = n.head.Value(), n.base.Value(), n.delta.Value()
+	g.Score, g.BaseScore, g.Delta = n.head.Value(), n.base.Value(), n.delta.Value()
 	(*out)[i] = g
 	return g
 }

@@ -30,7 +30,7 @@ func (l *Lines) Text(u board.Update) error {
 	opts := For(l.W, l.LookupEnv) // a window may have another width by now
 	if notice := u.Board.Notice; notice != l.notice {
 		l.notice = notice
-		u := board.Update{Kind: board.Fault, Board: board.Board{Fault: notice}}
+		u := board.Update{Kind: board.Error, Board: board.Board{Error: notice}}
 		if err := Watch(l.W, u, opts); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func Plan(w io.Writer, pl *plan.Plan, e planned.Estimate, o Options) error {
 		counts[what]++
 		action := margin{phrase.Pad(what.Text(), actionColumns), actionColor(row.Action)}
 		key := row.Key
-		if (row.Head != nil && row.Head.Beside) || (row.Base != nil && row.Base.Beside) {
+		if (row.Head != nil && row.Head.PerTarget) || (row.Base != nil && row.Base.PerTarget) {
 			key += " @ " + row.Target
 		}
 		p.paragraph(action, key, "")

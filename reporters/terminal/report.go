@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/tally"
 )
@@ -92,8 +93,8 @@ func scores(row *reporters.Row) string {
 		return ""
 	case row.Score == nil:
 		return "was " + row.Shown(row.BaseScore)
-	case row.BaseScore == nil && row.Ungated:
-		return row.Shown(row.Score) + " ungated"
+	case row.BaseScore == nil && row.NoThreshold:
+		return row.Shown(row.Score) + " (no threshold)"
 	case row.BaseScore == nil:
 		return row.Shown(row.Score)
 	}
@@ -119,17 +120,17 @@ func (p *page) blocking(r *reporters.Report, row *reporters.Row, keys int) {
 		color = yellow
 	}
 	p.row(entry{"✗", color, word, row}, keys)
-	p.note(row.Reason, "")
+	p.note(row.VerdictReason, "")
 	p.note(reporters.Why(r, row), dim)
 	p.trial(row)
 }
 
 // trial writes how attempts and a second prompt did.
 func (p *page) trial(row *reporters.Row) {
-	if row.Trial == nil {
+	if !row.Retried() {
 		return
 	}
-	for _, line := range row.Trial.Lines(row.Scale()) {
+	for _, line := range attempts.New(row.Attempts, row.Comparison).Lines(row.Scale()) {
 		p.note(line, dim)
 	}
 }
@@ -155,7 +156,7 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 		p.row(entry{mark, color, label, row}, keys)
 		switch label {
 		case "passed": // what there is to remark on follows
-			p.note(row.Reason, "")
+			p.note(row.VerdictReason, "")
 		default:
 			p.note(reporters.Remark(row), "")
 		}
@@ -239,11 +240,11 @@ func (p *page) summary(r *reporters.Report) {
 	s := r.Summary
 	known, done := s.Reused-s.NoVerdict, reporters.Done(r)
 	actions := []count{{done[plan.Run], "run"}, {done[plan.Rejudge], "re-judged"}, {done[plan.Redecide], "re-decided"}, {known, "reused"}}
-	if r.NotRun != "" {
+	if r.NotRunReason != "" {
 		actions = []count{{s.Run, "to run"}, {s.Rejudged, "to re-judge"}, {s.Redecided, "to re-decide"}, {known, "known"}}
 	}
 	p.paragraph(margin{}, fmt.Sprintf("%s: %s passed, %s failed", phrase.Count(s.Cases, "case"), phrase.Int(int64(s.Pass)), phrase.Int(int64(s.Fail)))+
-		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error - s.NotRun, "not judged"}, {s.NotRun, "not run"}, {s.Skipped, "skipped"}, {s.Ungated, "without a threshold"}})+
+		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error - s.NotRun, "not judged"}, {s.NotRun, "not run"}, {s.Skipped, "skipped"}, {s.NoThreshold, "without a threshold"}})+
 		counts(" · ", append(actions, count{s.NoVerdict, "unaffected"})), "")
 	switch d := r.Diff; {
 	case d.Delta != nil && *d.Delta != 0:

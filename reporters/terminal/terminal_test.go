@@ -67,7 +67,7 @@ func TestReportGolden(t *testing.T) {
 func TestALongSummary(t *testing.T) {
 	r := reporttest.Stored(t, "regressions")
 	r.Summary = reporters.Summary{
-		Verdicts: tally.Verdicts{Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500}, Ungated: 1,
+		Verdicts: tally.Verdicts{Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500}, NoThreshold: 1,
 		Run: 5000, Rejudged: 4000, Redecided: 3000, Reused: 345, NoVerdict: 45, Score: r.Summary.Score,
 	}
 	got := holds(t, 60, func(o Options) string {
@@ -110,7 +110,7 @@ func TestPlanGolden(t *testing.T) {
 	for _, width := range []int{80, 120} {
 		golden.Compare(t, fmt.Sprintf("testdata/plan_%d.txt", width), holds(t, width, func(o Options) string {
 			var b bytes.Buffer
-			if err := Plan(&b, somePlan(), planned.Estimate{Calls: 1200, Again: 40}, o); err != nil {
+			if err := Plan(&b, somePlan(), planned.Estimate{Calls: 1200, RetryCalls: 40}, o); err != nil {
 				t.Fatal(err)
 			}
 			return b.String()

@@ -21,12 +21,12 @@ func Watch(w io.Writer, u board.Update, o Options) error {
 	switch u.Kind {
 	case board.Planned:
 		p.planned(u)
-	case board.Asks:
+	case board.Question:
 		p.paragraph(margin{"? ", yellow}, b.Question+" It is not run: start with --yes, or raise --max-cases and --max-cost.", yellow)
 	case board.Result:
 		p.result(u)
-	case board.Fault:
-		p.paragraph(margin{"! ", red}, b.Fault, red)
+	case board.Error:
+		p.paragraph(margin{"! ", red}, b.Error, red)
 	}
 	return p.writeTo(w)
 }
@@ -76,8 +76,8 @@ func Expense(e planned.Estimate) string {
 	case *e.USD > 0:
 		text += ", " + phrase.USD(*e.USD)
 	}
-	if e.Again > 0 {
-		text += ", up to " + phrase.Int(int64(e.Again)) + " more to retry"
+	if e.RetryCalls > 0 {
+		text += ", up to " + phrase.Int(int64(e.RetryCalls)) + " more to retry"
 	}
 	return text
 }
@@ -134,7 +134,7 @@ func (p *page) watched(u board.Update, row *board.Row, keys int) {
 	}
 	p.row(entry{mark, color, Word(row), &row.Row}, keys)
 	if row.Failing() {
-		p.note(row.Reason, "")
+		p.note(row.VerdictReason, "")
 	}
 	if since := Since(&u.Board, row); since != "" {
 		p.note(since, dim)

@@ -45,7 +45,7 @@ func (p Pair) Problem() string {
 // Where a judge saw both outputs, the prompt that the judge prefers in clearly
 // more pairs wins, see [stats.SignTest]. Otherwise a prompt wins whose score is
 // higher by an interval that does not contain 0, see [stats.Paired].
-func Decide(c *verdict.Contest, evaluators []schema.Evaluator, pairs []Pair) {
+func Decide(c *verdict.Comparison, evaluators []schema.Evaluator, pairs []Pair) {
 	c.Pairs = len(pairs)
 	if len(pairs) == 0 {
 		return

@@ -10,17 +10,17 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Place is where orders are about the head, see [command.Desk.Take].
+// Place is where commands are about the head, see [command.Desk.Take].
 func (r *Review) Place() command.Place {
 	return command.Place{Repository: r.Repository, Number: r.number, Head: r.head, Unapprovable: r.Unapprovable()}
 }
 
 // Obey has the review do what was asked for. Without it the report tells nobody
 // what may be written.
-func (r *Review) Obey(o command.Orders) {
-	r.orders, r.obeying = o, true
-	r.approved = slices.ContainsFunc(o.Obeyed, func(o reporters.Order) bool {
-		return o.Verb == reporters.OrderApprove && o.Argument == r.head
+func (r *Review) Obey(o command.Commands) {
+	r.commands, r.obeying = o, true
+	r.approved = slices.ContainsFunc(o.Obeyed, func(o reporters.Command) bool {
+		return o.Verb == reporters.CommandApprove && o.Argument == r.head
 	})
 	if r.approved && r.Unapprovable() == "" {
 		r.trust.Run, r.trust.Reason = true, ""
@@ -41,10 +41,10 @@ func (r *Review) approvable() bool { return r.Programs == ProgramsApproved || r.
 
 // anew says since when it counts what is stored of a case.
 func (r *Review) anew(key string) (since time.Time, why plan.Reason) {
-	for _, o := range r.orders.Obeyed {
-		again := o.Verb == reporters.OrderRun || o.Verb == reporters.OrderRerun
+	for _, o := range r.commands.Obeyed {
+		again := o.Verb == reporters.CommandRun || o.Verb == reporters.CommandRerun
 		if again && slices.ContainsFunc(o.Cases, func(glob string) bool { return schema.MatchGlob(glob, key) }) {
-			since, why = o.At, plan.Reason{Part: "asked", Message: "asked for by " + o.By}
+			since, why = o.TakenAt, plan.Reason{Part: "command", Message: "requested by " + o.Author}
 		}
 	}
 	return since, why
@@ -55,20 +55,20 @@ func (r *Review) asked() func(string) (time.Time, plan.Reason) {
 	if r.clock != nil {
 		return r.clock.anew
 	}
-	if len(r.orders.Obeyed) == 0 {
+	if len(r.commands.Obeyed) == 0 {
 		return nil
 	}
 	return r.anew
 }
 
-// commands are what people may write below a report, as far as it helps.
-func (r *Review) commands(report *reporters.Report) []string {
+// suggested are the commands that people may write below a report, as far as it helps.
+func (r *Review) suggested(report *reporters.Report) []string {
 	if !r.obeying {
 		return nil
 	}
 	var out []string
 	sorted := reporters.Arrange(report)
-	waiting := report.NotRun != "" || r.approvable() && slices.ContainsFunc(report.Cases, func(row reporters.Row) bool {
+	waiting := report.NotRunReason != "" || r.approvable() && slices.ContainsFunc(report.Cases, func(row reporters.Row) bool {
 		return row.Unrun()
 	})
 	if waiting && !r.approved && r.Unapprovable() == "" {
@@ -77,7 +77,7 @@ func (r *Review) commands(report *reporters.Report) []string {
 	if len(sorted.Blocking) > 0 {
 		out = append(out, "/gavel rerun failed", "/gavel accept <case> <reason>", "/gavel explain <case>")
 	}
-	if report.NotRun == "" && reporters.Errors(report)+report.Summary.NotRun > 0 {
+	if report.NotRunReason == "" && reporters.Errors(report)+report.Summary.NotRun > 0 {
 		out = append(out, "/gavel rerun errors")
 	}
 	return append(out, "/gavel help")

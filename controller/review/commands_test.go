@@ -21,14 +21,14 @@ func (d *desk) obey(approved string) *reporters.Report {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	var orders command.Orders
+	var commands command.Commands
 	if approved == "head" {
 		approved = r.Head()
 	}
 	if approved != "" {
-		orders.Obeyed = []reporters.Order{{Comment: 7, By: "mona", Verb: reporters.OrderApprove, Argument: approved}}
+		commands.Obeyed = []reporters.Command{{CommentID: 7, Author: "mona", Verb: reporters.CommandApprove, Argument: approved}}
 	}
-	r.Obey(orders)
+	r.Obey(commands)
 	report, unpublished, err := r.Run(d.t.Context())
 	if err != nil || unpublished != nil {
 		d.t.Fatal(err, unpublished)

@@ -1,4 +1,4 @@
-package trial_test
+package attempts_test
 
 import (
 	"strings"
@@ -7,19 +7,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/trial"
+	"github.com/gavel-evals/gavel/reporters/attempts"
 )
 
 func at(x float64) *float64 { return &x }
 
+func recordOf(r verdict.Result) *attempts.Record { return attempts.New(r.Attempts, r.Comparison) }
+
 func TestNothingToTell(t *testing.T) {
-	if got := trial.Of(verdict.Result{Verdict: verdict.Pass}); got != nil {
+	if got := recordOf(verdict.Result{Verdict: verdict.Pass}); got != nil {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestLines(t *testing.T) {
-	numeric := &verdict.Contest{
+	numeric := &verdict.Comparison{
 		Pairs: 6, Winner: "B", Score: &verdict.Difference{A: 0.52, B: 0.64, Delta: 0.12, Low: at(0.04), High: at(0.2)},
 		Criteria: []verdict.Difference{{ID: "Clarity", A: 0.5, B: 0.7, Delta: 0.2, Low: at(0.1), High: at(0.3)}},
 	}
@@ -48,8 +50,8 @@ func TestLines(t *testing.T) {
 			},
 			"passed on attempt 2 with a prompt that was rewritten",
 		},
-		"a numeric contest": {
-			verdict.Result{Contest: numeric},
+		"a numeric comparison": {
+			verdict.Result{Comparison: numeric},
 			[]string{
 				"A/B: B is better over 6 pairs: 5.20 → 6.40/10 (+1.20, 95 % CI +0.40 … +2.00)",
 				"  Clarity 5.00 → 7.00/10 (+2.00, 95 % CI +1.00 … +3.00)",
@@ -57,23 +59,23 @@ func TestLines(t *testing.T) {
 			"A/B: B is better over 6 pairs: 5.20 → 6.40/10 (+1.20, 95 % CI +0.40 … +2.00)",
 		},
 		"preferences": {
-			verdict.Result{Contest: &verdict.Contest{Pairs: 4, Preferences: &verdict.Preferences{A: 1, B: 2, Ties: 1}}},
+			verdict.Result{Comparison: &verdict.Comparison{Pairs: 4, Preferences: &verdict.Preferences{A: 1, B: 2, Ties: 1}}},
 			[]string{"A/B: no clear winner over 4 pairs: A preferred in 1, B in 2, 1 tie"},
 			"A/B: no clear winner over 4 pairs: A preferred in 1, B in 2, 1 tie",
 		},
 		"one pair": {
-			verdict.Result{Contest: &verdict.Contest{Pairs: 1, Score: &verdict.Difference{A: 0.5, B: 0.6, Delta: 0.1}}},
+			verdict.Result{Comparison: &verdict.Comparison{Pairs: 1, Score: &verdict.Difference{A: 0.5, B: 0.6, Delta: 0.1}}},
 			[]string{"A/B: no clear winner over 1 pair: 5.00 → 6.00/10 (+1.00) (an interval takes two pairs)"},
 			"A/B: no clear winner over 1 pair: 5.00 → 6.00/10 (+1.00) (an interval takes two pairs)",
 		},
 		"no pair": {
-			verdict.Result{Contest: &verdict.Contest{Errors: 2, Error: "target bot: gone\x1b[2J", Preferences: &verdict.Preferences{}}},
+			verdict.Result{Comparison: &verdict.Comparison{Errors: 2, Error: "target bot: gone\x1b[2J", Preferences: &verdict.Preferences{}}},
 			[]string{"A/B: no clear winner over 0 pairs; 2 pairs not judged: target bot: gone␛[2J"},
 			"A/B: no clear winner over 0 pairs; 2 pairs not judged: target bot: gone␛[2J",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := trial.Of(tt.result)
+			got := recordOf(tt.result)
 			if diff := cmp.Diff(tt.want, got.Lines(10)); diff != "" {
 				t.Error(diff)
 			}
@@ -102,7 +104,7 @@ func TestDiffs(t *testing.T) {
 			attempt := func(words string) verdict.Attempt {
 				return verdict.Attempt{Verdict: verdict.Fail, System: strings.ReplaceAll(words, " ", "\n")}
 			}
-			all := trial.Of(verdict.Result{Attempts: []verdict.Attempt{attempt(tt.before), attempt(tt.after)}}).Lines(10)
+			all := recordOf(verdict.Result{Attempts: []verdict.Attempt{attempt(tt.before), attempt(tt.after)}}).Lines(10)
 			var got []string
 			for _, line := range all[3:] {
 				got = append(got, strings.TrimSpace(strings.Replace(line, " ", "", 1)))
@@ -117,7 +119,7 @@ func TestDiffs(t *testing.T) {
 // TestPromptsStayInTheirFence has an editor that writes Markdown.
 func TestPromptsStayInTheirFence(t *testing.T) {
 	evil := "```\n# Approved\n````\n@octocat </details> \u202e\n"
-	md := trial.Of(verdict.Result{Attempts: []verdict.Attempt{{System: "a"}, {System: evil}}}).Markdown(10)
+	md := recordOf(verdict.Result{Attempts: []verdict.Attempt{{System: "a"}, {System: evil}}}).Markdown(10)
 	_, body, _ := strings.Cut(md, "`````diff\n")
 	inside, behind, closed := strings.Cut(body, "\n`````\n")
 	if !closed || !strings.Contains(inside, "+ # Approved") || strings.TrimSpace(behind) != "" {

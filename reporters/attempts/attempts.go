@@ -1,9 +1,9 @@
-// Package trial tells of cases that were run again because they failed, whose
-// prompt an editor rewrote, or whose prompt was compared with a second one.
+// Package attempts renders how a case did that was run again because it failed,
+// whose prompt an editor rewrote, or whose prompt was compared with a second one.
 //
-// Most callers want [Of], which is nil where there is nothing of the kind, and
-// then [Trial.Lines] or [Trial.Markdown].
-package trial
+// Most callers want [New], which returns nil for any other case, and then
+// [Record.Lines] or [Record.Markdown].
+package attempts
 
 import (
 	"fmt"
@@ -14,45 +14,44 @@ import (
 	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
-// A Trial is what there is to tell.
-type Trial struct {
-	// Attempts are all that were judged, where there was more than one to make.
-	Attempts []verdict.Attempt `json:"attempts,omitempty"`
-	Contest  *verdict.Contest  `json:"contest,omitempty"`
+// A Record has the attempts of a case and the comparison of its prompts.
+type Record struct {
+	attempts   []verdict.Attempt
+	comparison *verdict.Comparison
 }
 
-// Of gives what there is to tell of a result; nil for nothing.
-func Of(r verdict.Result) *Trial {
-	if len(r.Attempts) == 0 && r.Contest == nil {
+// New returns the record of a case; nil where it has neither.
+func New(attempts []verdict.Attempt, comparison *verdict.Comparison) *Record {
+	if len(attempts) == 0 && comparison == nil {
 		return nil
 	}
-	return &Trial{r.Attempts, r.Contest}
+	return &Record{attempts, comparison}
 }
 
 // Remark is what has to be known of a case that passed, in one line.
-func (t *Trial) Remark(scale float64) string {
+func (r *Record) Remark(scale float64) string {
 	var parts []string
-	if n := len(t.Attempts); n > 1 && t.Attempts[n-1].Verdict == verdict.Pass {
+	if n := len(r.attempts); n > 1 && r.attempts[n-1].Verdict == verdict.Pass {
 		parts = append(parts, fmt.Sprintf("passed on attempt %d", n))
 	}
-	if t.rewritten() {
+	if r.rewritten() {
 		parts = append(parts, "with a prompt that was rewritten")
 	}
 	text := strings.Join(parts, " ")
-	if t.Contest != nil {
-		text = strings.TrimPrefix(text+"; "+t.outcome(scale), "; ")
+	if r.comparison != nil {
+		text = strings.TrimPrefix(text+"; "+r.outcome(scale), "; ")
 	}
 	return text
 }
 
-func (t *Trial) rewritten() bool {
-	_, _, rewritten := verdict.Result{Attempts: t.Attempts}.Prompts()
+func (r *Record) rewritten() bool {
+	_, _, rewritten := verdict.Result{Attempts: r.attempts}.Prompts()
 	return rewritten
 }
 
-// outcome says how the contest came out: who won, or that nobody did.
-func (t *Trial) outcome(scale float64) string {
-	c := t.Contest
+// outcome is the result of the comparison: the winner, or that there is none.
+func (r *Record) outcome(scale float64) string {
+	c := r.comparison
 	who := "no clear winner"
 	if c.Winner != "" {
 		who = c.Winner + " is better"
@@ -88,10 +87,10 @@ func interval(d verdict.Difference, scale float64) string {
 	return phrase.Signed(*d.Low*scale, 2) + " … " + phrase.Signed(*d.High*scale, 2)
 }
 
-// attempts has a line for each.
-func (t *Trial) attempts(scale float64) []string {
+// attemptLines has a line for each attempt.
+func (r *Record) attemptLines(scale float64) []string {
 	var out []string
-	for i, a := range t.Attempts {
+	for i, a := range r.attempts {
 		line := fmt.Sprintf("attempt %d: %s, %s", i+1, a.Verdict, phrase.OutOf(a.Score, scale))
 		if a.Reason != "" {
 			line += ", " + a.Reason
@@ -103,8 +102,8 @@ func (t *Trial) attempts(scale float64) []string {
 
 // changes are the lines of the first prompt and of the last as a diff; nil
 // where they are the same.
-func (t *Trial) changes() []string {
-	before, after, rewritten := verdict.Result{Attempts: t.Attempts}.Prompts()
+func (r *Record) changes() []string {
+	before, after, rewritten := verdict.Result{Attempts: r.attempts}.Prompts()
 	if !rewritten {
 		return nil
 	}
@@ -112,13 +111,13 @@ func (t *Trial) changes() []string {
 }
 
 // Lines tells all of it in plain lines, which are safe to print.
-func (t *Trial) Lines(scale float64) []string {
-	out := t.attempts(scale)
-	if changes := t.changes(); changes != nil {
+func (r *Record) Lines(scale float64) []string {
+	out := r.attemptLines(scale)
+	if changes := r.changes(); changes != nil {
 		out = append(append(out, "the final prompt, which the repository does not have:"), changes...)
 	}
-	if c := t.Contest; c != nil {
-		out = append(out, t.outcome(scale))
+	if c := r.comparison; c != nil {
+		out = append(out, r.outcome(scale))
 		for _, d := range c.Criteria {
 			out = append(out, "  "+d.ID+" "+difference(d, scale))
 		}
@@ -131,19 +130,19 @@ func (t *Trial) Lines(scale float64) []string {
 }
 
 // Markdown tells all of it for a comment.
-func (t *Trial) Markdown(scale float64) string {
+func (r *Record) Markdown(scale float64) string {
 	var b strings.Builder
-	for _, line := range t.attempts(scale) {
+	for _, line := range r.attemptLines(scale) {
 		b.WriteString("- " + markup.Text(line, 300) + "\n")
 	}
-	if changes := t.changes(); changes != nil {
+	if changes := r.changes(); changes != nil {
 		b.WriteString("\nThe final prompt, which the repository does not have:\n\n" + fenced(changes))
 	}
-	c := t.Contest
+	c := r.comparison
 	if c == nil {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\n%s\n", markup.Text(t.outcome(scale), 500))
+	fmt.Fprintf(&b, "\n%s\n", markup.Text(r.outcome(scale), 500))
 	if len(c.Criteria) > 0 {
 		b.WriteString("\n| criterion | A | B | B − A | 95 % CI |\n|:--|--:|--:|--:|--:|\n")
 	}

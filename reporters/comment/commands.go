@@ -8,13 +8,13 @@ import (
 	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
-// orders says what people asked for, and what of it they did not get. What was
+// commands says what people asked for, and what of it they did not get. What was
 // accepted stands at its case.
-func (c *comment) orders() {
+func (c *comment) commands() {
 	const most = 10
 	var said []string
-	for _, o := range c.r.Orders {
-		if o.Verb != reporters.OrderAccept {
+	for _, o := range c.r.Commands {
+		if o.Verb != reporters.CommandAccept {
 			said = append(said, markup.Text(o.String(), 200))
 		}
 	}
@@ -50,7 +50,7 @@ func Explain(r *reporters.Report, row *reporters.Row, marker string, o Options) 
 	}
 	c.line("**" + c.name(row) + "**: " + said + scores(row) + ", at " + c.commits())
 	c.line("")
-	for _, text := range []string{row.Reason, deref(row.Error), reporters.Why(r, row), reporters.Remark(row)} {
+	for _, text := range []string{row.VerdictReason, deref(row.Error), reporters.Why(r, row), reporters.Remark(row)} {
 		if text != "" {
 			c.line(markup.Text(text, 1000))
 			c.line("")

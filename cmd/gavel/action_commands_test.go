@@ -112,28 +112,28 @@ func TestAnApprovedFork(t *testing.T) {
 	}
 }
 
-// TestOrdersFromJobToJob are obeyed by the job of their comment, and known to
+// TestCommandsFromJobToJob are obeyed by the job of their comment, and known to
 // the next job of the pull request.
-func TestOrdersFromJobToJob(t *testing.T) {
+func TestCommandsFromJobToJob(t *testing.T) {
 	p := newTalk(t, wrong, forgetest.Pull{})
 	head := p.git("rev-parse", "topic")
 	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the pull request", exitGate, "hello, "+wrong)
 	for _, tt := range []struct {
-		order, reactions, says string
-		code                   int
-		calls                  []string
+		command, reactions, says string
+		code                     int
+		calls                    []string
 	}{
 		{"rerun errors", "-1", "no case ended so", exitGate, nil},
-		{"rerun failed", "+1", "mona asked to judge anew what ended in failed: 1 case", exitGate, []string{"hello, " + wrong}},
-		{"run talk/level_1/thanks", "+1", "mona asked to judge talk/level", exitGate, []string{"thanks, kindly"}},
+		{"rerun failed", "+1", "mona asked to rerun what ended in failed: 1 case", exitGate, []string{"hello, " + wrong}},
+		{"run talk/level_1/thanks", "+1", "mona asked to rerun talk/level", exitGate, []string{"thanks, kindly"}},
 		{"explain talk/level_1/hello", "+1", "regression", exitGate, nil},
 		{"accept talk/level_1/hello we say so", "+1", "by mona", exitPass, nil},
 		{"cancel", "-1", "nothing is under way", exitPass, nil},
 	} {
-		m, id := p.comment("mona", "/gavel "+tt.order)
-		p.wants(m, tt.order, tt.code, tt.calls...)
+		m, id := p.comment("mona", "/gavel "+tt.command)
+		p.wants(m, tt.command, tt.code, tt.calls...)
 		if got := p.reactions(id); got != tt.reactions {
-			t.Errorf("%s: reactions %q, want %q", tt.order, got, tt.reactions)
+			t.Errorf("%s: reactions %q, want %q", tt.command, got, tt.reactions)
 		}
 		p.report(tt.says)
 	}
@@ -144,7 +144,7 @@ func TestOrdersFromJobToJob(t *testing.T) {
 	}
 }
 
-// TestALostCache costs what was in it, once, and no answer: what people ordered
+// TestALostCache costs what was in it, once, and no answer: what people asked for
 // stands on the pull request, and that it was answered, too.
 func TestALostCache(t *testing.T) {
 	p := newTalk(t, wrong, stranger)
@@ -152,8 +152,8 @@ func TestALostCache(t *testing.T) {
 	// It is older than the first status, and says itself which head it means.
 	p.comment("mona", "/gavel approve "+head)
 	p.pullJob("pull_request_target", stranger)
-	for _, order := range []string{"help", "explain talk/level_1/hello", "rerun failed", "accept talk/level_1/hello we say so"} {
-		p.comment("mona", "/gavel "+order)
+	for _, command := range []string{"help", "explain talk/level_1/hello", "rerun failed", "accept talk/level_1/hello we say so"} {
+		p.comment("mona", "/gavel "+command)
 	}
 	p.comment("reader", "/gavel run")
 	said := p.forge.Comments(1)
@@ -180,7 +180,7 @@ func TestALostCache(t *testing.T) {
 }
 
 // TestACacheThatTakesNothing has every job begin anew: it says the same, and
-// what was ordered for another head is over.
+// a command for another head no longer counts.
 func TestACacheThatTakesNothing(t *testing.T) {
 	p := newTalk(t, wrong, forgetest.Pull{})
 	p.lenient = false
@@ -255,14 +255,14 @@ func TestTalk(t *testing.T) {
 	}
 	const pull = `{"number": 1, "pull_request": {}}`
 	for what, text := range map[string]string{
-		"talk":                   event(pull, "created", "nice"),
-		"another word":           event(pull, "created", "/gavelier approve"),
-		"an order further below": event(pull, "created", "hello\n/gavel run"),
-		"a quote":                event(pull, "created", "> /gavel run"),
-		"a program":              event(pull, "created", "$(touch $RUNNER_TEMP/pwned)`touch $RUNNER_TEMP/pwned`\"; touch $RUNNER_TEMP/pwned #"),
-		"an output":              event(pull, "created", "x\nkeep=true\nbase=gavel-base-"),
-		"an edit":                event(pull, "edited", "/gavel run"),
-		"an issue":               event(`{"number": 1}`, "created", "/gavel run"),
+		"talk":                    event(pull, "created", "nice"),
+		"another word":            event(pull, "created", "/gavelier approve"),
+		"a command further below": event(pull, "created", "hello\n/gavel run"),
+		"a quote":                 event(pull, "created", "> /gavel run"),
+		"a program":               event(pull, "created", "$(touch $RUNNER_TEMP/pwned)`touch $RUNNER_TEMP/pwned`\"; touch $RUNNER_TEMP/pwned #"),
+		"an output":               event(pull, "created", "x\nkeep=true\nbase=gavel-base-"),
+		"an edit":                 event(pull, "edited", "/gavel run"),
+		"an issue":                event(`{"number": 1}`, "created", "/gavel run"),
 	} {
 		m := p.job("issue_comment", defaultScope, text)
 		p.wants(m, what, exitPass)
@@ -285,9 +285,9 @@ func TestTalk(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotOrder has nothing run for an approval that counts for nothing
+// TestUnauthorizedApprovals has nothing run for an approval that counts for nothing
 // (abuse 8).
-func TestWhoMayNotOrder(t *testing.T) {
+func TestUnauthorizedApprovals(t *testing.T) {
 	p := newTalk(t, "briefly", stranger)
 	j := p.inProcess()
 	head := p.git("rev-parse", "topic")

@@ -9,14 +9,15 @@ import (
 	"github.com/gavel-evals/gavel/reporters/phrase"
 )
 
-// An Order is what somebody asked for in a comment on the pull request and got
+// A Command is what somebody asked for in a comment on the pull request and got
 // for this head.
-type Order struct {
-	// Comment is the id of the comment; By is who wrote it.
-	Comment int64     `json:"comment"`
-	By      string    `json:"by"`
-	At      time.Time `json:"at"`
-	Verb    string    `json:"verb"`
+type Command struct {
+	// CommentID is the id of the comment; Author is who wrote it. TakenAt is when
+	// it was read for the first time.
+	CommentID int64     `json:"comment_id"`
+	Author    string    `json:"author"`
+	TakenAt   time.Time `json:"taken_at"`
+	Verb      string    `json:"verb"`
 	// Argument is the commit that is approved, the reason why a case is
 	// accepted, or what is run.
 	Argument string `json:"argument,omitempty"`
@@ -24,33 +25,33 @@ type Order struct {
 	Cases []string `json:"cases,omitempty"`
 }
 
-// What orders ask for.
+// What commands ask for.
 const (
-	OrderRun     = "run"
-	OrderRerun   = "rerun"
-	OrderApprove = "approve"
-	OrderAccept  = "accept"
+	CommandRun     = "run"
+	CommandRerun   = "rerun"
+	CommandApprove = "approve"
+	CommandAccept  = "accept"
 )
 
 // String says who asked for what.
-func (o Order) String() string {
+func (o Command) String() string {
 	switch o.Verb {
-	case OrderApprove:
-		return fmt.Sprintf("%s approved %.7s", o.By, o.Argument)
-	case OrderAccept:
-		return fmt.Sprintf("by %s, %s: %s", o.By, o.At.UTC().Format("2006-01-02 15:04 UTC"), o.Argument)
-	case OrderRerun:
-		return fmt.Sprintf("%s asked to judge anew what ended in %s: %s", o.By, o.Argument, phrase.Count(len(o.Cases), "case"))
+	case CommandApprove:
+		return fmt.Sprintf("%s approved %.7s", o.Author, o.Argument)
+	case CommandAccept:
+		return fmt.Sprintf("by %s, %s: %s", o.Author, o.TakenAt.UTC().Format("2006-01-02 15:04 UTC"), o.Argument)
+	case CommandRerun:
+		return fmt.Sprintf("%s asked to rerun what ended in %s: %s", o.Author, o.Argument, phrase.Count(len(o.Cases), "case"))
 	}
 	if o.Argument == "" {
-		return o.By + " asked for a run"
+		return o.Author + " asked for a run"
 	}
-	return fmt.Sprintf("%s asked to judge %s anew", o.By, o.Argument)
+	return fmt.Sprintf("%s asked to rerun %s", o.Author, o.Argument)
 }
 
-// SameOrders reports whether both are the same comments.
-func SameOrders(a, b []Order) bool {
-	return slices.EqualFunc(a, b, func(a, b Order) bool { return a.Comment == b.Comment })
+// SameCommands reports whether both are the same comments.
+func SameCommands(a, b []Command) bool {
+	return slices.EqualFunc(a, b, func(a, b Command) bool { return a.CommentID == b.CommentID })
 }
 
 // Acceptable reports whether a result is one that may be meant: it has a
@@ -60,11 +61,11 @@ func (row *Row) Acceptable() bool {
 }
 
 // accept marks the rows whose result somebody accepted; the last word counts.
-func accept(rows []Row, orders []Order) {
+func accept(rows []Row, commands []Command) {
 	for i := range rows {
-		for o := range orders {
-			if row := &rows[i]; orders[o].Verb == OrderAccept && row.Acceptable() && slices.ContainsFunc(orders[o].Cases, row.Named) {
-				row.Accepted = &orders[o]
+		for o := range commands {
+			if row := &rows[i]; commands[o].Verb == CommandAccept && row.Acceptable() && slices.ContainsFunc(commands[o].Cases, row.Named) {
+				row.Accepted = &commands[o]
 			}
 		}
 	}

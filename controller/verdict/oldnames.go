@@ -1,0 +1,14 @@
+package verdict
+
+import "github.com/gavel-evals/gavel/schema/oldnames"
+
+var oldDifference = oldnames.Rules{"": {"low": "ci_low", "high": "ci_high"}}
+
+// OldNames are the names that fields of a [Result] had in what was stored before
+// the first release.
+var OldNames = oldnames.Rules{
+	"":                    {"contest": "comparison", "ungated": "no_threshold"},
+	"attempts":            {"system": "system_prompt"},
+	"contest":             {"system_a": "system_prompt_a", "system_b": "system_prompt_b"},
+	"contest.preferences": {"p": "p_value"},
+}.With(oldDifference.Under("contest.score")).With(oldDifference.Under("contest.criteria"))
