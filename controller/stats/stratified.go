@@ -79,32 +79,55 @@ type lottery struct {
 
 // draw gives the sum of n of the values.
 func draw(values []int, n int) lottery {
-	slices.Sort(values)
-	low := values[0]
-	width := 0
-	for _, v := range values[len(values)-n:] {
-		width += v - low
-	}
-	// ways[k][t] counts the choices of k values that are t above k·low in all.
-	ways := make([][]float64, n+1)
-	for k := range ways {
-		ways[k] = make([]float64, width+1)
-	}
-	ways[0][0] = 1
+	low, all := slices.Min(values), 0
+	step := 0
 	for _, v := range values {
+		all += v
+		step = divisor(step, v-low)
+	}
+	if step == 0 {
+		return lottery{least: n * low, chances: []float64{1}}
+	}
+	few := min(n, len(values)-n) // what is not chosen is chosen as well
+	ways := ways(values, few, low, step)
+	count := choose(len(values), n)
+	l := lottery{chances: make([]float64, (len(ways)-1)*step+1)}
+	for i, w := range ways {
+		if few == n {
+			l.chances[i*step] = w / count
+		} else {
+			l.chances[(len(ways)-1-i)*step] = w / count
+		}
+	}
+	if l.least = few * low; few < n {
+		l.least = all - few*low - (len(ways)-1)*step
+	}
+	first := slices.IndexFunc(l.chances, func(c float64) bool { return c > 0 })
+	return lottery{least: l.least + first, chances: l.chances[first:]}
+}
+
+// ways counts the choices of n values by their sum: entry t counts those of
+// n·low + t·step.
+func ways(values []int, n, low, step int) []float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	width := 0
+	for _, v := range sorted[len(sorted)-n:] {
+		width += (v - low) / step
+	}
+	counts := make([][]float64, n+1)
+	for k := range counts {
+		counts[k] = make([]float64, width+1)
+	}
+	counts[0][0] = 1
+	for _, v := range sorted {
+		more := (v - low) / step
 		for k := n; k > 0; k-- {
-			for t := width; t >= v-low; t-- {
-				ways[k][t] += ways[k-1][t-(v-low)]
+			for t := width; t >= more; t-- {
+				counts[k][t] += counts[k-1][t-more]
 			}
 		}
 	}
-	first := slices.IndexFunc(ways[n], func(w float64) bool { return w > 0 })
-	chances := ways[n][first:]
-	all := choose(len(values), n)
-	for i := range chances {
-		chances[i] /= all
-	}
-	return lottery{least: n*low + first, chances: chances}
+	return counts[n]
 }
 
 // step is the greatest common divisor of how far the sums are apart.

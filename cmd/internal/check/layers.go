@@ -28,6 +28,7 @@ var rooms = []room{
 	{dir: "controller/plan", sees: []string{"schema", "controller/verdict"}, reason: "planning is pure: it is told what changed and what is stored"},
 	{dir: "controller/backoff", reason: "it knows times, and nothing of what failed"},
 	{dir: "controller/stats", reason: "its formulas take numbers, so that they can be checked against books"},
+	{dir: "controller/confirm", sees: []string{"controller/verdict", "controller/stats"}, reason: "what is a regression follows from outcomes alone, so that a simulation can make them up"},
 	{dir: "controller/config", sees: []string{"schema"}, reason: "settings are values; they open nothing"},
 	{dir: "controller/choice", sees: []string{"schema"}, reason: "which cases are asked for follows from what they are called"},
 	{dir: "controller/requirement", sees: []string{"schema", "controller/config"}, reason: "what is missing follows from settings and needs; it opens no target"},

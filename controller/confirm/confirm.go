@@ -1,0 +1,207 @@
+// Package confirm decides which differences between base and head are real. It
+// is told what one measurement a case and side showed, says what has to be
+// measured again, and in the end says of each case whether it got worse.
+//
+// Most callers want [New], then a loop over [Procedure.Batches] that measures and
+// calls [Procedure.Record], then [Procedure.Result]:
+//
+//	p := confirm.New(cases, options)
+//	for batch := range p.Batches() {
+//		for _, request := range batch {
+//			p.Record(request, measure(request))
+//		}
+//	}
+//	result := p.Result()
+//
+// The package measures nothing itself, reads no clock and draws no chance. What is
+// asked next and what is decided are functions of the cases, the options and the
+// recorded outcomes, not of their order. So a loop that ends early and is entered
+// again with what was recorded asks for the same measurements and comes to the
+// same result as one that did not end, with any number of them at a time.
+//
+// # What holds
+//
+// Nothing that is called contains a stored measurement, nor one that was looked at
+// in order to choose what to measure: stored measurements and the first one at
+// head choose, fresh pairs call. If a pull request changes nothing, the chance
+// that anything is called is at most α for each head that is evaluated: 4/5 of α
+// for the cases together, 1/5 for their mean. The bound needs cases that fail
+// independently of each other, and pairs of which both measurements are taken at
+// about the same time. It does not need a history that is still true. To stop
+// early loses differences and never adds one.
+package confirm
+
+import (
+	"iter"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A Side is one of the two that are compared.
+type Side int8
+
+// The sides of a comparison.
+const (
+	Base Side = iota
+	Head
+)
+
+// String is base or head.
+func (s Side) String() string { return [...]string{"base", "head"}[s] }
+
+// An Outcome is what one whole measurement of a case showed.
+type Outcome struct {
+	Verdict verdict.Verdict
+	// Score is nil where there is none.
+	Score *float64
+	// Symptom is the same for failures that may have one cause outside the cases,
+	// such as the provider and the text of its error. Empty means that the failure
+	// is the case's own.
+	Symptom string
+	// At is when it was measured. It matters only next to a symptom.
+	At time.Time
+}
+
+// A Case is what is known of one case before anything is measured again.
+type Case struct {
+	// Base are the outcomes at base: those stored under the same decision digest,
+	// the oldest first, or a fresh one. Outcomes that were taken because of an
+	// outcome are not among them. None means that the case is new.
+	Base []Outcome
+	// Fresh says that Base is one outcome that was measured next to head's.
+	Fresh bool
+	// Head is the outcome at head.
+	Head Outcome
+	// Certain says that nothing between the sides is left to chance: the target is
+	// deterministic, or both sides decide about the same measurements.
+	Certain bool
+	// Gone says that base cannot be measured again.
+	Gone bool
+	// Required cases go first, and are undetermined where others are unclear.
+	Required bool
+	// Conversation is the same for cases that are turns of one conversation; empty
+	// for a case of its own.
+	Conversation string
+	// Weight is the share in the interval of the mean.
+	Weight float64
+}
+
+// Options are what a team may set.
+type Options struct {
+	// Alpha is the chance of a false alarm in a pull request that changes
+	// nothing. Defaults to 0.05.
+	Alpha float64
+	// Looks is how many reruns at head a case gets at most to be called, and as
+	// many again, and a third, where its history chose it. Defaults to 12.
+	Looks int
+	// New is the rule for a case without a base. Defaults to one run that passes.
+	New Rule
+	// Budget is how many measurements may be asked for, counted from the first;
+	// negative is no bound. A resumed procedure gets the budget that it began with.
+	Budget int
+	// Improvements asks for cases that got better to be confirmed as well.
+	Improvements bool
+	// Width is how many cases are measured at a time. It belongs to the decision,
+	// so it must not depend on the machine. Defaults to 8, or to a quarter of the
+	// cases in question where that is more.
+	Width int
+}
+
+// A Rule says how many of how many runs have to pass.
+type Rule struct{ Runs, Pass int }
+
+// withDefaults fills in what was left out.
+func (o Options) withDefaults() Options {
+	if o.Alpha == 0 {
+		o.Alpha = 0.05
+	}
+	if o.Looks == 0 {
+		o.Looks = 12
+	}
+	if o.New.Runs == 0 {
+		o.New = Rule{Runs: 1, Pass: 1}
+	}
+	return o
+}
+
+// A Request asks for a whole measurement of a case at a side: with all its
+// iterations and attempts. Where both sides execute the same and only judge it
+// differently, judging a stored transcript again is a measurement. Ordinal counts
+// what was asked of the case and side before, from 0; what they had at the start
+// is not counted.
+type Request struct {
+	// Case is its place among the cases.
+	Case    int
+	Side    Side
+	Ordinal int
+}
+
+// tries is how often a measurement that ends in an error is asked for.
+const tries = 3
+
+// A Procedure is one comparison of base and head. It is not safe for concurrent
+// use; outcomes of a batch may be recorded in any order.
+type Procedure struct {
+	cases    []Case
+	options  Options
+	outcomes map[Request]Outcome
+	errors   map[Request]int
+	records  int
+	// done is the finished decision about what is recorded; nil where more was
+	// recorded since, or is missing.
+	done *decision
+}
+
+// New begins a procedure. It keeps the cases and changes none.
+func New(cases []Case, options Options) *Procedure {
+	return &Procedure{cases: cases, options: options.withDefaults(), outcomes: map[Request]Outcome{}, errors: map[Request]int{}}
+}
+
+// Record tells the outcome of a measurement, one of the present batch or one
+// from before an interruption. An error is asked for again, up to three times in
+// all. The first judgement counts; further ones are ignored.
+func (p *Procedure) Record(r Request, o Outcome) {
+	p.records++
+	p.done = nil
+	if _, known := p.outcomes[r]; known {
+		return
+	}
+	if o.Verdict.Rank() < 0 {
+		p.errors[r]++
+		if p.errors[r] < tries {
+			return
+		}
+	}
+	p.outcomes[r] = o
+}
+
+// Batches are the measurements to take, in order. Those of one batch may be taken
+// at the same time; all of them should be recorded before the next. A batch that
+// comes back without any record ends the procedure, as leaving the loop does.
+func (p *Procedure) Batches() iter.Seq[[]Request] {
+	return func(yield func([]Request) bool) {
+		p.decide(func(missing []Request) bool {
+			before := p.records
+			return yield(missing) && p.records > before
+		})
+	}
+}
+
+// Result is what the recorded outcomes decide, in the middle or at the end.
+func (p *Procedure) Result() Result {
+	return p.decide(func([]Request) bool { return false }).result()
+}
+
+// decide goes through the whole procedure. Where an outcome is missing, take is
+// asked to have it recorded, until all are there or take refuses.
+func (p *Procedure) decide(take func([]Request) bool) *decision {
+	if p.done != nil {
+		return p.done
+	}
+	d := newDecision(p, take)
+	if d.complete = d.run(); d.complete {
+		p.done = d
+	}
+	return d
+}

@@ -1,0 +1,442 @@
+package confirm_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/confirm/simulation"
+	"github.com/gavel-evals/gavel/controller/stats"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// letters are verdicts by their first letters.
+var letters = map[rune]verdict.Verdict{'p': verdict.Pass, 'b': verdict.Borderline, 'f': verdict.Fail, 'e': verdict.Error}
+
+func outcomes(s string) []confirm.Outcome {
+	var list []confirm.Outcome
+	for _, r := range s {
+		list = append(list, confirm.Outcome{Verdict: letters[r]})
+	}
+	return list
+}
+
+// compared is a case whose base and head had these first outcomes.
+func compared(base, head string) confirm.Case {
+	return confirm.Case{Base: outcomes(base), Fresh: len(base) == 1, Head: outcomes(head)[0], Weight: 1}
+}
+
+// A script answers requests by case and side; its last letter is repeated.
+type script map[int][2]string
+
+func (s script) answer(r confirm.Request) confirm.Outcome {
+	series := s[r.Case][r.Side]
+	if series == "" {
+		series = "p"
+	}
+	return outcomes(series)[min(r.Ordinal, len(series)-1)]
+}
+
+// play goes through a procedure and returns its result and what it asked for.
+func play(cases []confirm.Case, options confirm.Options, answer func(confirm.Request) confirm.Outcome) (confirm.Result, []confirm.Request) {
+	p := confirm.New(cases, options)
+	var asked []confirm.Request
+	for batch := range p.Batches() {
+		for _, r := range batch {
+			asked = append(asked, r)
+			p.Record(r, answer(r))
+		}
+	}
+	return p.Result(), asked
+}
+
+var unbounded = confirm.Options{Budget: -1}
+
+func TestClasses(t *testing.T) {
+	gone, certain, required := compared("p", "f"), compared("p", "f"), compared("p", "f")
+	gone.Gone, certain.Certain, required.Required = true, true, true
+	for name, tt := range map[string]struct {
+		c            confirm.Case
+		base, head   string
+		class        confirm.Class
+		sentence     string
+		undetermined bool
+	}{
+		"unchanged":              {compared("p", "p"), "", "", confirm.Unchanged, "", false},
+		"fails on both sides":    {compared("f", "f"), "", "", confirm.Unchanged, "", false},
+		"improvement":            {compared("f", "p"), "", "", confirm.Improvement, "better in one run a side", false},
+		"error at head":          {compared("p", "e"), "", "", confirm.Error, "", true},
+		"error at base":          {compared("e", "f"), "", "", confirm.Error, "", true},
+		"deterministic":          {certain, "", "", confirm.Regression, "failed; nothing in this case is left to chance", false},
+		"regression":             {compared("p", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
+		"with a pass":            {compared("p", "f"), "p", "fpf", confirm.Regression, "failed in 4 of 5 reruns here, passed 5 of 5 at base (p = 0.03 after all looks)", false},
+		"noise":                  {compared("p", "f"), "p", "p", confirm.Flaky, "failed once, then passed 5 of 5 reruns: as likely noise", false},
+		"not settled":            {compared("p", "f"), "f", "f", confirm.Unclear, "failed once; 4 reruns do not settle it", false},
+		"required, not settled":  {required, "f", "f", confirm.Unclear, "failed once; 4 reruns do not settle it", true},
+		"required, noise":        {required, "p", "p", confirm.Flaky, "failed once, then passed 5 of 5 reruns: as likely noise", false},
+		"borderline":             {compared("p", "b"), "p", "b", confirm.Regression, "was worse than base in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
+		"as good as base":        {compared("b", "f"), "b", "b", confirm.Flaky, "was worse than base once, then passed 5 of 5 reruns: as likely noise", false},
+		"base cannot be run":     {gone, "", "f", confirm.Regression, "failed in 5 of 5 reruns here; base could not be measured again", false},
+		"nor is head steady":     {gone, "", "fffp", confirm.Unclear, "failed once; 4 reruns do not settle it", false},
+		"provider is down":       {compared("p", "f"), "p", "fe", confirm.Error, "", true},
+		"provider was down":      {compared("p", "f"), "p", "eef", confirm.Error, "", true},
+		"history, regression":    {compared("pppppppppp", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.02 after all looks)", false},
+		"history, noise":         {compared("pppppppppp", "f"), "p", "p", confirm.Flaky, "failed once, then passed 6 of 6 reruns: as likely noise", false},
+		"history of fails":       {compared("fffffp", "f"), "p", "f", confirm.Flaky, "failed once; base is not steady enough to tell", false},
+		"short history of fails": {compared("ffp", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
+		"new":                    {compared("", "p"), "", "", confirm.Added, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, asked := play([]confirm.Case{tt.c}, unbounded, script{0: {tt.base, tt.head}}.answer)
+			f := res.Findings[0]
+			if f.Class != tt.class || f.Sentence() != tt.sentence || f.Undetermined() != tt.undetermined {
+				t.Errorf("%s, %q, undetermined %v; want %s, %q, %v after %v", f.Class, f.Sentence(), f.Undetermined(), tt.class, tt.sentence, tt.undetermined, asked)
+			}
+			if !res.Complete || res.Called() != (tt.class == confirm.Regression) {
+				t.Errorf("%+v", res)
+			}
+		})
+	}
+}
+
+// TestNewCases: the rule of a team is decided with as few runs as it can be.
+func TestNewCases(t *testing.T) {
+	for _, tt := range []struct {
+		first, then string
+		rule        confirm.Rule
+		held        bool
+		asked       int
+	}{
+		{"p", "", confirm.Rule{}, true, 0},
+		{"b", "", confirm.Rule{}, true, 0},
+		{"f", "", confirm.Rule{}, false, 0},
+		{"p", "ppp", confirm.Rule{Runs: 5, Pass: 4}, true, 3},
+		{"p", "pfpp", confirm.Rule{Runs: 5, Pass: 4}, true, 4},
+		{"f", "f", confirm.Rule{Runs: 5, Pass: 4}, false, 1},
+		{"f", "pppp", confirm.Rule{Runs: 5, Pass: 4}, true, 4},
+		{"p", "ff", confirm.Rule{Runs: 5, Pass: 4}, false, 2},
+	} {
+		res, asked := play([]confirm.Case{compared("", tt.first)}, confirm.Options{Budget: -1, New: tt.rule}, script{0: {"", tt.then}}.answer)
+		if f := res.Findings[0]; f.Class != confirm.Added || f.Held != tt.held || f.Open || len(asked) != tt.asked {
+			t.Errorf("%s then %s by %v: %+v after %d", tt.first, tt.then, tt.rule, f, len(asked))
+		}
+	}
+}
+
+// TestImprovementsAreConfirmedOnDemand: nothing is measured for them otherwise.
+func TestImprovementsAreConfirmedOnDemand(t *testing.T) {
+	cases, fixed := []confirm.Case{compared("f", "p")}, script{0: {"f", "p"}}
+	if res, asked := play(cases, unbounded, fixed.answer); len(asked) != 0 || res.Findings[0].Confirmed {
+		t.Errorf("%+v after %v", res, asked)
+	}
+	options := confirm.Options{Budget: -1, Improvements: true}
+	res, _ := play(cases, options, fixed.answer)
+	if f := res.Findings[0]; !f.Confirmed || f.Class != confirm.Improvement || f.Sentence() != "passed 4 of 4 reruns here, failed 4 of 4 at base (p = 0.01 after all looks)" {
+		t.Errorf("%+v %s", f, f.Sentence())
+	}
+	res, _ = play(cases, options, script{0: {"p", "p"}}.answer)
+	if f := res.Findings[0]; f.Confirmed || res.Undetermined() {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestPairsAlternate: what calls is measured in pairs, head before base, and base
+// is never measured without need.
+func TestPairsAlternate(t *testing.T) {
+	_, asked := play([]confirm.Case{compared("p", "f")}, unbounded, script{0: {"p", "f"}}.answer)
+	for i, r := range asked {
+		if want := (confirm.Request{Side: []confirm.Side{confirm.Head, confirm.Base}[i%2], Ordinal: i / 2}); r != want {
+			t.Errorf("request %d is %v, want %v", i, r, want)
+		}
+	}
+	// With a history of 20, two reruns at head open the gate, and four pairs call.
+	_, asked = play([]confirm.Case{compared(strings.Repeat("p", 20), "f")}, unbounded, script{0: {"p", "f"}}.answer)
+	heads := 0
+	for _, r := range asked {
+		heads += int(r.Side)
+	}
+	if heads != 6 || len(asked) != 10 {
+		t.Errorf("%d requests, %d of them at head: %v", len(asked), heads, asked)
+	}
+}
+
+// TestRequiredFirst: with a budget for one case, it is the required one.
+func TestRequiredFirst(t *testing.T) {
+	cases := []confirm.Case{compared("p", "f"), compared("p", "f"), compared("p", "f")}
+	cases[2].Required = true
+	res, asked := play(cases, confirm.Options{Budget: 10, Width: 1}, script{0: {"p", "f"}, 1: {"p", "f"}, 2: {"p", "f"}}.answer)
+	if asked[0].Case != 2 || res.Findings[2].Class != confirm.Regression || !res.Findings[0].Open || !res.Exhausted || !res.Undetermined() {
+		t.Errorf("%+v after %v", res, asked)
+	}
+}
+
+// TestOutage: failures with one symptom within a minute are tried again before
+// anything is made of them.
+func TestOutage(t *testing.T) {
+	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	fixture := func(n int, apart time.Duration) []confirm.Case {
+		var cases []confirm.Case
+		for i := range n {
+			c := compared("p", "f")
+			c.Head.Symptom, c.Head.At = "provider: overloaded", start.Add(time.Duration(i)*apart)
+			cases = append(cases, c)
+		}
+		return cases
+	}
+	up := func(confirm.Request) confirm.Outcome { return confirm.Outcome{Verdict: verdict.Pass} }
+	down := func(r confirm.Request) confirm.Outcome {
+		if r.Side == confirm.Head {
+			return confirm.Outcome{Verdict: verdict.Fail}
+		}
+		return up(r)
+	}
+	res, asked := play(fixture(8, time.Second), unbounded, up)
+	if len(asked) != 8 || res.Retaken != 8 || res.Findings[7].Class != confirm.Unchanged {
+		t.Errorf("outage: %+v after %v", res, asked)
+	}
+	if res, _ := play(fixture(8, time.Second), unbounded, down); res.Retaken != 3 || res.Findings[7].Class != confirm.Regression {
+		t.Errorf("a real failure of all: %+v", res)
+	}
+	for name, cases := range map[string][]confirm.Case{"few": fixture(4, time.Second), "slow": fixture(8, time.Minute)} {
+		if res, _ := play(cases, unbounded, up); res.Retaken != 0 || res.Findings[0].Class != confirm.Flaky {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
+// TestMean: many cases fall a little, none enough to be called.
+func TestMean(t *testing.T) {
+	var fresh, stored []confirm.Case
+	for range 12 {
+		fresh, stored = append(fresh, compared("p", "f")), append(stored, compared("pppppp", "f"))
+	}
+	passes := func(r confirm.Request) confirm.Outcome { return confirm.Outcome{Verdict: verdict.Pass} }
+	res, _ := play(fresh, unbounded, passes)
+	if m := res.Mean; m.State != confirm.MeanTested || !m.Called || m.Worse != 12 || m.Better != 0 || m.P != 1./4096 {
+		t.Errorf("fresh base: %+v", m)
+	}
+	res, asked := play(stored, unbounded, passes)
+	if m := res.Mean; m.State != confirm.MeanQuiet || m.Called || m.P != 1 {
+		t.Errorf("a bad hour against stored base: %+v", m)
+	}
+	// The reruns of the cases pass as before, and then those of the mean's rounds
+	// fail; of these one a case was asked for.
+	reruns := slices.MaxFunc(asked, func(a, b confirm.Request) int { return a.Ordinal - b.Ordinal }).Ordinal
+	rounds := func(r confirm.Request) confirm.Outcome {
+		if r.Side == confirm.Head && r.Ordinal >= reruns {
+			return confirm.Outcome{Verdict: verdict.Fail}
+		}
+		return passes(r)
+	}
+	res, _ = play(stored, unbounded, rounds)
+	if m := res.Mean; m.State != confirm.MeanTested || !m.Called || m.Worse != 12 || res.Stale {
+		t.Errorf("worse in fresh rounds: %+v", m)
+	}
+	res, _ = play(stored, confirm.Options{Budget: len(asked) - 1}, rounds)
+	if m := res.Mean; m.State != confirm.MeanOpen || m.Called || !res.Undetermined() {
+		t.Errorf("without the budget for it: %+v", m)
+	}
+	// Turns of two conversations are two things that got worse, not twelve.
+	for i := range fresh {
+		fresh[i].Conversation = []string{"a", "b"}[i%2]
+	}
+	res, _ = play(fresh, unbounded, passes)
+	if m := res.Mean; m.Called || m.Worse != 2 || m.P != .25 {
+		t.Errorf("two conversations: %+v", m)
+	}
+}
+
+// TestStale: base that fails today where it always passed is said to have changed.
+func TestStale(t *testing.T) {
+	var cases []confirm.Case
+	for range 12 {
+		cases = append(cases, compared("pppppp", "f"))
+	}
+	res, _ := play(cases, unbounded, func(r confirm.Request) confirm.Outcome { return confirm.Outcome{Verdict: verdict.Fail} })
+	if !res.Stale || res.Called() {
+		t.Errorf("%+v", res)
+	}
+}
+
+// TestInterval takes the first pair of each case, whatever the reruns show.
+func TestInterval(t *testing.T) {
+	score := func(v float64) *float64 { return &v }
+	cases := []confirm.Case{compared("p", "f"), compared("p", "p"), compared("p", "p"), compared("p", "e"), compared("", "p")}
+	for i, s := range [][2]float64{{.9, .1}, {.9, .8}, {.9, .9}} {
+		cases[i].Base[0].Score, cases[i].Head.Score = score(s[0]), score(s[1])
+	}
+	res, _ := play(cases, unbounded, script{}.answer)
+	want, _ := stats.Paired([]float64{-.8, -.1, 0}, 0)
+	if diff := cmp.Diff(want.Low, res.Interval.Low, approximately); diff != "" {
+		t.Errorf("%+v, want %+v", res.Interval, want)
+	}
+	if res, _ := play(cases[3:], unbounded, script{}.answer); res.Interval != nil {
+		t.Errorf("of nothing: %+v", res.Interval)
+	}
+}
+
+var approximately = cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
+
+// pulls are pull requests in which much is going on.
+func pulls() []*simulation.Pull {
+	var list []*simulation.Pull
+	for i, c := range []simulation.Cell{
+		{Truth: simulation.Mixed, Cases: 30, Broken: 1},
+		{Truth: simulation.Mixed, Cases: 30, History: 1, Weak: 3},
+		{Truth: simulation.Mixed, Cases: 30, History: 8, Drift: .2, Broken: 1},
+		{Truth: simulation.Mixed, Cases: 30, History: 8, Fall: .4, Turns: 3},
+	} {
+		list = append(list, simulation.NewPull(c, uint64(i)))
+	}
+	return list
+}
+
+// TestStopAndGoOn stops after every single measurement and goes on with what was
+// recorded: in the end the same was measured, and it means the same. A request
+// that fails for want of a provider is among them.
+func TestStopAndGoOn(t *testing.T) {
+	for i, pull := range pulls() {
+		cases := pull.Cases()
+		want, all := play(cases, unbounded, pull.Measure)
+		for cut := range len(all) + 1 {
+			p := confirm.New(cases, unbounded)
+			for _, r := range all[:cut] {
+				p.Record(r, pull.Measure(r))
+			}
+			if cut < len(all) && p.Result().Complete {
+				t.Fatalf("pull request %d is complete after %d of %d", i, cut, len(all))
+			}
+			asked := slices.Clone(all[:cut])
+			for batch := range p.Batches() {
+				for _, r := range batch {
+					asked = append(asked, r)
+					p.Record(r, pull.Measure(r))
+				}
+			}
+			if diff := cmp.Diff(all, asked); diff != "" {
+				t.Fatalf("pull request %d, after %d (-want +got):\n%s", i, cut, diff)
+			}
+			if diff := cmp.Diff(want, p.Result()); diff != "" {
+				t.Fatalf("pull request %d, after %d (-want +got):\n%s", i, cut, diff)
+			}
+		}
+	}
+}
+
+// TestOrderWithinABatch: the outcomes of a batch come in any order, some of them
+// after an error, and now and then the loop is left and entered again.
+func TestOrderWithinABatch(t *testing.T) {
+	for i, pull := range pulls() {
+		want, all := play(pull.Cases(), unbounded, pull.Measure)
+		r := rand.New(rand.NewPCG(1, uint64(i)))
+		for range 20 {
+			p := confirm.New(pull.Cases(), unbounded)
+			asked := map[confirm.Request]bool{}
+			for entered := 0; entered == 0 || !p.Result().Complete; entered++ {
+				for batch := range p.Batches() {
+					r.Shuffle(len(batch), func(i, k int) { batch[i], batch[k] = batch[k], batch[i] })
+					for _, request := range batch[:1+r.IntN(len(batch))] {
+						if !asked[request] && r.IntN(10) == 0 {
+							p.Record(request, confirm.Outcome{Verdict: verdict.Error})
+						} else {
+							p.Record(request, pull.Measure(request))
+						}
+						asked[request] = true
+					}
+					if r.IntN(5) == 0 {
+						break
+					}
+				}
+			}
+			if diff := cmp.Diff(want, p.Result()); diff != "" || len(asked) != len(all) {
+				t.Fatalf("pull request %d: %d measurements, want %d (-want +got):\n%s", i, len(asked), len(all), diff)
+			}
+		}
+	}
+}
+
+// TestBudget: with any budget no more is measured, nothing is called that would
+// not be called without it, and what is left open makes the gate undetermined.
+func TestBudget(t *testing.T) {
+	for i, pull := range pulls() {
+		full, all := play(pull.Cases(), unbounded, pull.Measure)
+		for budget := range len(all) + 1 {
+			res, asked := play(pull.Cases(), confirm.Options{Budget: budget}, pull.Measure)
+			if len(asked) > budget || res.Exhausted != (budget < len(all)) || res.Exhausted && !res.Called() && !res.Undetermined() {
+				t.Fatalf("pull request %d with %d of %d: asks for %d, %+v", i, budget, len(all), len(asked), res)
+			}
+			for k, f := range res.Findings {
+				if f.Class == confirm.Regression && full.Findings[k].Class != confirm.Regression {
+					t.Fatalf("pull request %d with %d of %d: calls %+v", i, budget, len(all), f)
+				}
+			}
+		}
+	}
+}
+
+// TestNobodyMeasures: a loop that records nothing ends.
+func TestNobodyMeasures(t *testing.T) {
+	p := confirm.New([]confirm.Case{compared("p", "f")}, unbounded)
+	n := 0
+	for range p.Batches() {
+		n++
+	}
+	if res := p.Result(); n != 1 || res.Complete || !res.Undetermined() || res.Findings[0].Sentence() != "failed once; it was not rerun" {
+		t.Errorf("%d batches, %+v", n, res)
+	}
+}
+
+// FuzzProcedure gives arbitrary answers about arbitrary cases: the procedure ends,
+// asks for each measurement of a case and side in turn, and calls nothing of which
+// head did not fail more often than base.
+func FuzzProcedure(f *testing.F) {
+	f.Add([]byte{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5}, 20)
+	f.Add([]byte{0, 255, 17, 80, 33, 12, 240, 7, 99, 128}, -1)
+	f.Fuzz(func(t *testing.T, data []byte, budget int) {
+		if len(data) == 0 {
+			return
+		}
+		i := 0
+		next := func(n int) int { i++; return (int(data[i%len(data)]) + i/len(data)) % n }
+		letter := func() string { return []string{"p", "p", "f", "b", "f", "e"}[next(6)] }
+		var cases []confirm.Case
+		for range min(12, len(data)/3) {
+			base := ""
+			for range next(8) {
+				base += letter()
+			}
+			c := compared(base, letter())
+			c.Certain, c.Gone, c.Required = next(9) == 0, next(9) == 0, next(5) == 0
+			c.Conversation = []string{"", "", "a"}[next(3)]
+			c.Head.Symptom = []string{"", "down"}[next(2)]
+			cases = append(cases, c)
+		}
+		asked := map[confirm.Request]bool{}
+		counts := map[[2]int]int{}
+		options := confirm.Options{Budget: budget, Looks: 1 + next(8), Improvements: next(2) == 0, New: confirm.Rule{Runs: 3, Pass: 2}}
+		res, _ := play(cases, options, func(r confirm.Request) confirm.Outcome {
+			key := [2]int{r.Case, int(r.Side)}
+			if !asked[r] {
+				if r.Ordinal != counts[key] {
+					t.Fatalf("%v comes after %d", r, counts[key])
+				}
+				counts[key]++
+			}
+			asked[r] = true
+			return outcomes(letter())[0]
+		})
+		if !res.Complete && !res.Exhausted || budget >= 0 && len(asked) > budget {
+			t.Fatalf("%d measurements with a budget of %d: %+v", len(asked), budget, res)
+		}
+		for i, f := range res.Findings {
+			if f.Class == confirm.Regression && !f.Certain && !f.Gone && f.Head.Rate() >= f.Base.Rate() {
+				t.Fatalf("case %d: %+v", i, f)
+			}
+		}
+	})
+}

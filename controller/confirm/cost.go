@@ -1,0 +1,29 @@
+package confirm
+
+// Bound is the most measurements that a case can take beyond its first outcomes,
+// of which only how many there are at base matters. Measurements that end in an
+// error and are tried again are not counted.
+func Bound(c Case, options Options) int {
+	o := options.withDefaults()
+	const outage, rounds = 1, 4 // an outage repeats head's first outcome, the mean takes two pairs
+	switch {
+	case c.Certain:
+		return 0
+	case len(c.Base) == 0:
+		return outage + o.New.Runs - 1
+	case c.Gone:
+		return outage + goneRuns
+	case c.Fresh:
+		return 2*outage + 2*o.Looks
+	case len(c.Base) < enough:
+		return outage + 2*o.Looks + rounds
+	default:
+		gate := o.Looks + max(0, o.Looks-(len(c.Base)-1))
+		return outage + gate + 2*(o.Looks+o.Looks/3) + rounds
+	}
+}
+
+// Usual estimates how many measurements so many cases take if nothing changed:
+// half a measurement for one without a history, and a sixth for one with it, as
+// the simulation of mixed cases has it.
+func Usual(without, with int) int { return (without+1)/2 + (with+5)/6 }

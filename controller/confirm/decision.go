@@ -1,0 +1,186 @@
+package confirm
+
+import (
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/stats"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A decision is one pass through a procedure, from the first outcome to the last
+// that is recorded.
+type decision struct {
+	*Procedure
+	take func([]Request) bool
+	// first are the outcomes that are compared first: the newest at base and that
+	// at head. After an outage they are those that were measured again.
+	first [2][]Outcome
+	// next counts what was asked of a case and side.
+	next     [2][]int
+	findings []Finding
+	mean     Mean
+	// spent counts the measurements that were asked for.
+	spent     int
+	retaken   int
+	stale     bool
+	exhausted bool
+	complete  bool
+}
+
+func newDecision(p *Procedure, take func([]Request) bool) *decision {
+	d := &decision{Procedure: p, take: take, findings: make([]Finding, len(p.cases))}
+	for side := range d.first {
+		d.first[side] = make([]Outcome, len(p.cases))
+		d.next[side] = make([]int, len(p.cases))
+	}
+	for i, c := range p.cases {
+		d.first[Head][i] = c.Head
+		if n := len(c.Base); n > 0 {
+			d.first[Base][i] = c.Base[n-1]
+		}
+	}
+	return d
+}
+
+// run goes through the stages in order, until one of them lacks an outcome. What
+// can change a verdict comes first, the most expensive last.
+func (d *decision) run() bool {
+	outage := d.retake()
+	regressions, improvements := d.classify()
+	return outage && d.judgeNew(true) && d.settle(regressions) && d.judgeNew(false) &&
+		d.settle(improvements) && d.testMean()
+}
+
+// ask is a request for the next measurement of a case at a side. Whatever asks
+// has to measure.
+func (d *decision) ask(i int, side Side) Request {
+	r := Request{Case: i, Side: side, Ordinal: d.next[side][i]}
+	d.next[side][i]++
+	return r
+}
+
+// affords says whether so many measurements are within the budget.
+func (d *decision) affords(n int) bool {
+	if d.options.Budget >= 0 && d.spent+n > d.options.Budget {
+		d.exhausted = true
+		return false
+	}
+	return true
+}
+
+// measure returns when all requests are recorded, or false when they will not be.
+func (d *decision) measure(requests []Request) bool {
+	d.spent += len(requests)
+	for {
+		missing := slices.DeleteFunc(slices.Clone(requests), func(r Request) bool { _, known := d.outcomes[r]; return known })
+		if len(missing) == 0 {
+			return true
+		}
+		if !d.take(missing) {
+			return false
+		}
+	}
+}
+
+// classify gives every case the class that follows from its first outcomes, and
+// returns those that have to be measured again before they have one.
+func (d *decision) classify() (regressions, improvements *family) {
+	regressions, improvements = &family{}, &family{}
+	for i, c := range d.cases {
+		f := &d.findings[i]
+		base, head := d.first[Base][i].Verdict, d.first[Head][i].Verdict
+		f.BaseVerdict, f.HeadVerdict = base, head
+		f.Certain, f.Gone, f.Required = c.Certain, c.Gone, c.Required
+		switch {
+		case head.Rank() < 0 || len(c.Base) > 0 && base.Rank() < 0:
+			f.Class = Error
+		case len(c.Base) == 0:
+			f.Class, f.Open = Added, true
+		case head.Rank() == base.Rank():
+			f.Class = Unchanged
+		case head.Rank() > base.Rank():
+			f.Class = Improvement
+			if d.options.Improvements && !c.Certain && !c.Gone {
+				f.Open = true
+				improvements.add(d.candidate(i))
+			}
+		case c.Certain:
+			f.Class, f.Confirmed = Regression, true
+		case !c.Gone && !c.Required && len(c.Base) >= enough && d.stored(i).Rate() < leastRate:
+			f.Class = Flaky
+		default:
+			f.Class, f.Open = Unclear, true
+			regressions.add(d.candidate(i))
+		}
+	}
+	return regressions, improvements
+}
+
+// stored counts the outcomes at base that hold, the newest among them: those that
+// are no worse than the newest.
+func (d *decision) stored(i int) stats.Count {
+	var c stats.Count
+	for _, o := range d.cases[i].Base {
+		if o.Verdict.Rank() >= 0 {
+			c = c.Add(holds(o.Verdict, d.first[Base][i].Verdict), 1)
+		}
+	}
+	return c
+}
+
+// holds is 1 for a verdict that is as good as another, else 0.
+func holds(v, bar verdict.Verdict) int {
+	if v.Rank() >= bar.Rank() {
+		return 1
+	}
+	return 0
+}
+
+// judgeNew decides about the cases without a base by their own rule. Each round
+// asks for as many runs as any outcome of the rule still needs.
+func (d *decision) judgeNew(required bool) bool {
+	rule := d.options.New
+	runs := make([]stats.Count, len(d.cases))
+	var open []int
+	for i, f := range d.findings {
+		if f.Class == Added && f.Required == required {
+			runs[i] = stats.Count{Passed: holds(d.first[Head][i].Verdict, verdict.Borderline), Of: 1}
+			open = append(open, i)
+		}
+	}
+	for len(open) > 0 {
+		var requests []Request
+		var asked []int
+		for _, i := range open {
+			r := runs[i]
+			d.findings[i].Head = r
+			needed := min(rule.Pass-r.Passed, rule.Runs-rule.Pass-(r.Of-r.Passed)+1)
+			if needed <= 0 {
+				d.findings[i].Open = false
+				d.findings[i].Held = r.Passed >= rule.Pass
+				continue
+			}
+			if !d.affords(len(requests) + needed) {
+				continue
+			}
+			for range needed {
+				requests = append(requests, d.ask(i, Head))
+			}
+			asked = append(asked, i)
+		}
+		if !d.measure(requests) {
+			return false
+		}
+		for _, r := range requests {
+			o := d.outcomes[r]
+			if o.Verdict.Rank() < 0 {
+				d.findings[r.Case].Class, d.findings[r.Case].Open = Error, false
+				asked = slices.DeleteFunc(asked, func(i int) bool { return i == r.Case })
+				continue
+			}
+			runs[r.Case] = runs[r.Case].Add(holds(o.Verdict, verdict.Borderline), 1)
+		}
+		open = asked
+	}
+	return true
+}

@@ -1,0 +1,151 @@
+package confirm_test
+
+import (
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A chooser makes random choices in all ways, one way a pass.
+type chooser struct {
+	choices []bool
+	at      int
+	chance  float64
+}
+
+// outcome passes with the probability q.
+func (c *chooser) outcome(q float64) confirm.Outcome {
+	if c.at == len(c.choices) {
+		c.choices = append(c.choices, false)
+	}
+	passes := c.choices[c.at]
+	c.at++
+	if passes {
+		c.chance *= q
+		return confirm.Outcome{Verdict: verdict.Pass}
+	}
+	c.chance *= 1 - q
+	return confirm.Outcome{Verdict: verdict.Fail}
+}
+
+// next begins the next way; there is none left where it returns false.
+func (c *chooser) next() bool {
+	for len(c.choices) > 0 && c.choices[len(c.choices)-1] {
+		c.choices = c.choices[:len(c.choices)-1]
+	}
+	if len(c.choices) == 0 {
+		return false
+	}
+	c.choices[len(c.choices)-1] = true
+	c.at, c.chance = 0, 1
+	return true
+}
+
+// TestAlphaIsNeverExceeded goes through everything that can happen in small pull
+// requests that change nothing. The chance that anything is called is at most α,
+// whatever the probabilities, and whatever history says.
+func TestAlphaIsNeverExceeded(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		options confirm.Options
+		history int
+		// past and today are the probabilities of each case, then and now.
+		past, today [][]float64
+		// some is the least chance that is seen somewhere; a bound that is never
+		// approached would not be a test.
+		some float64
+	}{
+		{
+			"one case", confirm.Options{Alpha: .3, Looks: 3}, 0, nil,
+			[][]float64{{.3}, {.5}, {.6}, {.7}, {.9}}, .01,
+		},
+		{
+			"two cases", confirm.Options{Alpha: .9, Looks: 1}, 0, nil,
+			[][]float64{{.5, .5}, {.3, .8}, {.6, .6}, {.9, .9}}, .1,
+		},
+		{
+			"history", confirm.Options{Alpha: .9, Looks: 2}, 5,
+			[][]float64{{.5}, {.7}, {.9}, {.99}, {.99}}, [][]float64{{.5}, {.7}, {.9}, {.7}, {.4}}, .05,
+		},
+		{
+			"stale sample", confirm.Options{Alpha: .9, Looks: 2}, 1,
+			[][]float64{{.5}, {.99}, {.99}, {.99}}, [][]float64{{.5}, {.7}, {.5}, {.3}}, .05,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			worst := 0.0
+			for i, today := range tt.today {
+				past := today
+				if tt.past != nil {
+					past = tt.past[i]
+				}
+				called, all := 0.0, 0.0
+				c := &chooser{chance: 1}
+				for more := true; more; more = c.next() {
+					if alarmed(c, tt.options, tt.history, [2][]float64{past, today}) {
+						called += c.chance
+					}
+					all += c.chance
+				}
+				if all < 1-1e-9 || all > 1+1e-9 {
+					t.Fatalf("the chances sum to %v", all)
+				}
+				if called > tt.options.Alpha {
+					t.Errorf("with %v before and %v now, the chance of a call is %.4f", past, today, called)
+				}
+				worst = max(worst, called)
+			}
+			if worst < tt.some {
+				t.Errorf("the largest chance of a call is %.4f, want at least %.4f", worst, tt.some)
+			}
+		})
+	}
+}
+
+// alarmed decides about one pull request with such a history of each case.
+func alarmed(c *chooser, options confirm.Options, history int, q [2][]float64) bool {
+	options.Budget = -1
+	var cases []confirm.Case
+	for i, now := range q[1] {
+		k := confirm.Case{Fresh: history == 0, Weight: 1}
+		for range history {
+			k.Base = append(k.Base, c.outcome(q[0][i]))
+		}
+		if k.Fresh {
+			k.Base = []confirm.Outcome{c.outcome(now)}
+		}
+		k.Head = c.outcome(now)
+		cases = append(cases, k)
+	}
+	res, _ := play(cases, options, func(r confirm.Request) confirm.Outcome { return c.outcome(q[1][r.Case]) })
+	return res.Called()
+}
+
+// TestBound: no case takes more than its bound.
+func TestBound(t *testing.T) {
+	for _, base := range []string{"", "p", "ppp", "pppppp", "pppppppppppppppppppp"} {
+		for _, fails := range []string{"f", "pf", "fp", "ffp", "p"} {
+			c := compared(base, "f")
+			c.Head.Symptom = "alone"
+			options := confirm.Options{Budget: -1, New: confirm.Rule{Runs: 5, Pass: 3}}
+			n := 0
+			play([]confirm.Case{c}, options, func(r confirm.Request) confirm.Outcome {
+				n++
+				return outcomes(fails)[r.Ordinal%len(fails)]
+			})
+			if bound := confirm.Bound(c, options); n > bound {
+				t.Errorf("%q, then %q: %d measurements, bound %d", base, fails, n, bound)
+			}
+		}
+	}
+	certain := compared("p", "f")
+	certain.Certain = true
+	if got := confirm.Bound(certain, confirm.Options{}); got != 0 {
+		t.Errorf("a certain case may take %d", got)
+	}
+	if got := confirm.Usual(200, 200); got != 134 {
+		t.Errorf("usually %d", got)
+	}
+}

@@ -1,0 +1,198 @@
+package confirm
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/gavel-evals/gavel/controller/stats"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A Class says how a case at head compares with the same case at base.
+type Class string
+
+// The classes of a case.
+const (
+	// Regression means that it got worse, confirmed.
+	Regression Class = "regression"
+	// Improvement means that it got better; confirmed only where asked for.
+	Improvement Class = "improvement"
+	// Unchanged means that the first outcomes have the same verdict.
+	Unchanged Class = "unchanged"
+	// Unclear means that it was worse once, and measuring again did not settle it.
+	Unclear Class = "unclear"
+	// Flaky means that it was worse once, and not again more often than not.
+	Flaky Class = "flaky"
+	// Added means that it has no base.
+	Added Class = "new"
+	// Error means that it could not be measured.
+	Error Class = "error"
+)
+
+// A Finding is what was found out about a case.
+type Finding struct {
+	Class Class
+	// Confirmed says that a regression or an improvement is one.
+	Confirmed bool
+	// Open says that the measurements ended before the case was settled.
+	Open bool
+	// Held says of a new case that its rule holds.
+	Held bool
+	// Certain, Gone and Required are those of the case.
+	Certain, Gone, Required bool
+	// BaseVerdict and HeadVerdict are the first outcomes; those after an outage
+	// where there was one.
+	BaseVerdict, HeadVerdict verdict.Verdict
+	// P is the p-value after all looks; 1 where the test that calls did not begin.
+	P float64
+	// Base and Head count what the test saw last that were as good as the better
+	// first outcome; of a new case, what passed. A regression's are its fresh pairs.
+	Base, Head stats.Count
+	// Reruns count all reruns at head.
+	Reruns stats.Count
+}
+
+// Undetermined says that the case leaves the gate without an answer: it was not
+// settled, it could not be measured, or it is required and unclear.
+func (f Finding) Undetermined() bool {
+	if f.Class == Improvement {
+		return false
+	}
+	return f.Open || f.Class == Error || f.Required && f.Class == Unclear
+}
+
+// A Result is what a procedure decided.
+type Result struct {
+	// Findings has one entry a case, in the order of the cases.
+	Findings []Finding
+	Mean     Mean
+	// Interval is that of the mean difference of the scores, head − base, from
+	// the first pair of each case; nil where there is nothing to tell the noise by.
+	Interval *stats.Interval
+	// Measurements counts what was asked for.
+	Measurements int
+	// Retaken counts those of them that repeated failures of one symptom.
+	Retaken int
+	// Stale says that base today differs from what was stored of it, so that its
+	// history should begin again with the fresh outcomes.
+	Stale bool
+	// Exhausted says that the budget left something out; Complete that nothing
+	// is left to measure.
+	Exhausted, Complete bool
+}
+
+// Undetermined says that the gate has no answer yet.
+func (r Result) Undetermined() bool {
+	for _, f := range r.Findings {
+		if f.Undetermined() {
+			return true
+		}
+	}
+	return r.Mean.State == MeanOpen
+}
+
+// Called says that something got worse, confirmed.
+func (r Result) Called() bool {
+	for _, f := range r.Findings {
+		if f.Class == Regression {
+			return true
+		}
+	}
+	return r.Mean.Called
+}
+
+func (d *decision) result() Result {
+	if d.mean.State == "" {
+		d.mean = Mean{State: MeanOpen, P: 1}
+	}
+	return Result{
+		Findings: d.findings, Mean: d.mean, Interval: d.interval(), Measurements: d.spent, Retaken: d.retaken,
+		Stale: d.stale, Exhausted: d.exhausted, Complete: d.complete && !d.exhausted,
+	}
+}
+
+// interval is that of the difference of the scores. It takes the first pair of
+// each case alone: a case was measured again because its first pair differed, so
+// means with further measurements are biased towards no difference, while given
+// that choice the first pair is what it was (M. A. Girshick, F. Mosteller and
+// L. J. Savage, Unbiased Estimates for Certain Binomial Sampling Problems with
+// Applications, Annals of Mathematical Statistics 17, 1946).
+func (d *decision) interval() *stats.Interval {
+	var pairs []stats.Pair
+	for i, c := range d.cases {
+		base, ok := score(d.first[Base][i])
+		head, also := score(d.first[Head][i])
+		if !ok || !also {
+			continue
+		}
+		cluster := "conversation " + c.Conversation
+		if c.Conversation == "" {
+			cluster = "case " + strconv.Itoa(i)
+		}
+		pairs = append(pairs, stats.Pair{Difference: head - base, Weight: c.Weight, Cluster: cluster})
+	}
+	if interval, ok := stats.Clustered(pairs); ok {
+		return &interval
+	}
+	return nil
+}
+
+// score is that of an outcome, or 0, ½ and 1 for its verdict.
+func score(o Outcome) (float64, bool) {
+	switch {
+	case o.Verdict.Rank() < 0:
+		return 0, false
+	case o.Score != nil:
+		return *o.Score, true
+	default:
+		return float64(o.Verdict.Rank()) / 2, true
+	}
+}
+
+// Sentence says in a few words why a case has its class; empty where the verdicts
+// alone say it.
+func (f Finding) Sentence() string {
+	fell := "failed"
+	if f.HeadVerdict != verdict.Fail || f.BaseVerdict != verdict.Pass {
+		fell = "was worse than base"
+	}
+	switch {
+	case f.Class == Regression && f.Certain:
+		return fell + "; nothing in this case is left to chance"
+	case f.Class == Regression && f.Gone:
+		return fmt.Sprintf("%s in %s here; base could not be measured again", fell, reruns(f.Head.Of-f.Head.Passed, f.Head.Of))
+	case f.Class == Regression:
+		return fmt.Sprintf("%s in %s here, passed %s at base (p = %s after all looks)",
+			fell, reruns(f.Head.Of-f.Head.Passed, f.Head.Of), ofAll(f.Base), shortP(f.P))
+	case f.Class == Improvement && f.Confirmed:
+		return fmt.Sprintf("passed %s here, failed %d of %d at base (p = %s after all looks)",
+			reruns(f.Head.Passed, f.Head.Of), f.Base.Of-f.Base.Passed, f.Base.Of, shortP(f.P))
+	case f.Class == Improvement:
+		return "better in one run a side"
+	case f.Class == Flaky && f.Reruns.Of > 0:
+		return fmt.Sprintf("%s once, then passed %s: as likely noise", fell, reruns(f.Reruns.Passed, f.Reruns.Of))
+	case f.Class == Flaky:
+		return fell + " once; base is not steady enough to tell"
+	case f.Class == Unclear && f.Reruns.Of == 0:
+		return fell + " once; it was not rerun"
+	case f.Class == Unclear && f.Open:
+		return fmt.Sprintf("%s once; it was rerun %d times, and the rest was not measured", fell, f.Reruns.Of)
+	case f.Class == Unclear:
+		return fmt.Sprintf("%s once; %d reruns do not settle it", fell, f.Reruns.Of)
+	case f.Class == Added && f.Head.Of > 1:
+		return fmt.Sprintf("passed %s", ofAll(f.Head))
+	}
+	return ""
+}
+
+func reruns(n, of int) string { return fmt.Sprintf("%d of %d reruns", n, of) }
+
+func ofAll(c stats.Count) string { return fmt.Sprintf("%d of %d", c.Passed, c.Of) }
+
+// shortP is a p-value with one digit that counts, or a bound.
+func shortP(p float64) string {
+	if p < 0.0001 {
+		return "< 0.0001"
+	}
+	return strconv.FormatFloat(p, 'g', 1, 64)
+}

@@ -1,0 +1,291 @@
+// Package simulation measures how often package confirm is wrong. It runs the
+// procedure over pull requests whose cases have probabilities that only the
+// simulation knows, and counts what the procedure says of them.
+//
+// Most callers want [Run].
+package simulation
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A Truth draws how likely each case passes.
+type Truth struct {
+	Name string
+	draw func(r *rand.Rand) float64
+}
+
+// The truths. Mixed: of 100 cases 55 always pass, 7 never, the others with any
+// probability. Calm: 85 always pass, 3 never, the others mostly. Steady: all pass
+// 97 times of 100.
+var (
+	Mixed = Truth{"mixed", func(r *rand.Rand) float64 {
+		switch u := r.Float64(); {
+		case u < .55:
+			return 1
+		case u < .62:
+			return 0
+		default:
+			return r.Float64()
+		}
+	}}
+	Calm = Truth{"calm", func(r *rand.Rand) float64 {
+		switch u := r.Float64(); {
+		case u < .85:
+			return 1
+		case u < .88:
+			return 0
+		default:
+			return math.Pow(r.Float64(), 1./8) // Beta(8, 1)
+		}
+	}}
+	Steady = Truth{"p=.97", func(*rand.Rand) float64 { return .97 }}
+)
+
+// A Cell is one kind of pull request.
+type Cell struct {
+	Truth Truth
+	// Cases is how many there are, History how many measurements of base are
+	// stored of each; 0 means that base is measured next to head.
+	Cases, History int
+	// Turns is how many cases are turns of one conversation; 0 or 1 means that
+	// each is its own. Turns fail together in half of the measurements.
+	Turns int
+
+	// Drift is how much lower every probability is today than when history was
+	// taken, at base and at head. Third means that it is so in a third of the
+	// cases only.
+	Drift float64
+	Third bool
+	// Hour is how much lower head's probabilities are during the first outcomes
+	// only: a bad hour of the provider.
+	Hour float64
+
+	// Broken is how many cases that are steady at base always fail at head.
+	Broken int
+	// Weak is how many such cases pass half as often at head.
+	Weak int
+	// Fall is how much lower every probability is at head.
+	Fall float64
+}
+
+// Changed says that head differs from base.
+func (c Cell) Changed() bool { return c.Broken > 0 || c.Weak > 0 || c.Fall > 0 }
+
+// A Tally counts what was said of the pull requests of a cell.
+type Tally struct {
+	Pulls int
+	// Alarms counts those of which anything was called, Means those of which the
+	// mean was.
+	Alarms, Means int
+	// Caught counts those of which a changed case, or the mean, was called.
+	Caught int
+	// Changed and Found count changed cases, and those of them that were called;
+	// Wrong counts calls of other cases.
+	Changed, Found, Wrong int
+	// Calls counts all measurements, those at head first.
+	Calls int
+	// Covered counts the intervals that contain the true difference, of Intervals.
+	Covered, Intervals int
+}
+
+// Rate is n per pull request.
+func (t Tally) Rate(n int) float64 { return float64(n) / float64(t.Pulls) }
+
+// Error is the standard error of such a rate.
+func (t Tally) Error(n int) float64 {
+	p := t.Rate(n)
+	return math.Sqrt(p * (1 - p) / float64(t.Pulls))
+}
+
+// Extra is the mean number of measurements beyond one a case at head.
+func (t Tally) Extra(cases int) float64 { return t.Rate(t.Calls) - float64(cases) }
+
+// Run lets the procedure decide about so many pull requests of a cell. The same
+// seed gives the same tally.
+func Run(cell Cell, options confirm.Options, pulls int, seed uint64) Tally {
+	tally := Tally{Pulls: pulls}
+	for i := range pulls {
+		newPull(cell, seed, uint64(i)).decide(options, &tally)
+	}
+	return tally
+}
+
+// A Pull is a pull request with its hidden truth.
+type Pull struct {
+	cell Cell
+	key  uint64
+	// past, base and head are the probabilities that each case passes: when
+	// history was taken, and at both sides today.
+	past, base, head []float64
+	changed          []bool
+}
+
+// NewPull draws one pull request of a cell.
+func NewPull(cell Cell, seed uint64) *Pull { return newPull(cell, seed, 0) }
+
+func newPull(cell Cell, seed, number uint64) *Pull {
+	r := rand.New(rand.NewPCG(seed, number))
+	p := &Pull{cell: cell, key: r.Uint64(), changed: make([]bool, cell.Cases)}
+	for range cell.Cases {
+		p.past = append(p.past, cell.Truth.draw(r))
+	}
+	for _, q := range p.past {
+		if !cell.Third || r.Float64() < 1./3 {
+			q = max(0, q-cell.Drift)
+		}
+		p.base = append(p.base, q)
+	}
+	p.head = slices.Clone(p.base)
+	for i := range p.head {
+		p.head[i] = max(0, p.head[i]-cell.Fall)
+	}
+	left := cell.Broken + cell.Weak
+	for _, i := range r.Perm(cell.Cases) {
+		if left == 0 {
+			break
+		}
+		if p.past[i] < .97 {
+			continue // only a steady case breaks
+		}
+		if left--; left < cell.Broken {
+			p.head[i] = 0
+		} else {
+			p.head[i] /= 2
+		}
+		p.changed[i] = true
+	}
+	return p
+}
+
+// Cases are what the procedure is told at first.
+func (p *Pull) Cases() []confirm.Case {
+	cases := make([]confirm.Case, p.cell.Cases)
+	for i := range cases {
+		c := &cases[i]
+		c.Weight = 1
+		if p.cell.Turns > 1 {
+			c.Conversation = strconv.Itoa(i / p.cell.Turns)
+		}
+		c.Fresh = p.cell.History == 0
+		for k := range p.cell.History {
+			c.Base = append(c.Base, p.outcome(i, stored, k, p.past[i]))
+		}
+		if c.Fresh {
+			c.Base = []confirm.Outcome{p.outcome(i, first, int(confirm.Base), p.base[i])}
+		}
+		c.Head = p.outcome(i, first, int(confirm.Head), p.head[i]-p.cell.Hour)
+	}
+	return cases
+}
+
+// Measure is the answer to a request. It depends on nothing but the request.
+func (p *Pull) Measure(r confirm.Request) confirm.Outcome {
+	q := [][]float64{p.base, p.head}[r.Side][r.Case]
+	return p.outcome(r.Case, again+int(r.Side), r.Ordinal, q)
+}
+
+// The series of outcomes of a case.
+const (
+	stored = iota
+	first
+	again // and at head the one after it
+)
+
+// outcome draws one of a series. Turns of one conversation have the same luck in
+// half of the measurements.
+func (p *Pull) outcome(i, series, ordinal int, q float64) confirm.Outcome {
+	place := uint64(i)
+	if p.cell.Turns > 1 {
+		shared := uint64(p.cell.Cases + i/p.cell.Turns)
+		if p.luck(shared, series, ordinal|1<<20) < .5 {
+			place = shared
+		}
+	}
+	if p.luck(place, series, ordinal) < q {
+		return confirm.Outcome{Verdict: verdict.Pass}
+	}
+	return confirm.Outcome{Verdict: verdict.Fail}
+}
+
+// luck is uniform in [0,1), and independent for each place, series and ordinal:
+// the generator of G. L. Steele, D. Lea and C. H. Flood (Fast Splittable
+// Pseudorandom Number Generators, OOPSLA 2014) over their combination.
+func (p *Pull) luck(place uint64, series, ordinal int) float64 {
+	z := p.key + place<<28 + uint64(series)<<24 + uint64(ordinal)
+	for range 2 {
+		z += 0x9e3779b97f4a7c15
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		z ^= z >> 31
+	}
+	return float64(z>>11) / (1 << 53)
+}
+
+// decide runs the procedure and counts what it says.
+func (p *Pull) decide(options confirm.Options, t *Tally) {
+	procedure := confirm.New(p.Cases(), options)
+	for batch := range procedure.Batches() {
+		for _, r := range batch {
+			procedure.Record(r, p.Measure(r))
+		}
+	}
+	result := procedure.Result()
+	t.Calls += p.cell.Cases + result.Measurements
+	if p.cell.History == 0 {
+		t.Calls += p.cell.Cases
+	}
+	caught := result.Mean.Called && p.cell.Changed()
+	for i, f := range result.Findings {
+		called := f.Class == confirm.Regression
+		switch {
+		case p.changed[i]:
+			t.Changed++
+			if called {
+				t.Found++
+				caught = true
+			}
+		case called && p.cell.Fall == 0:
+			t.Wrong++
+		case called:
+			caught = true
+		}
+	}
+	t.count(result, caught)
+	if interval := result.Interval; interval != nil {
+		t.Intervals++
+		if truth := p.difference(); interval.Low <= truth && truth <= interval.High {
+			t.Covered++
+		}
+	}
+}
+
+func (t *Tally) count(result confirm.Result, caught bool) {
+	for _, c := range []struct {
+		is bool
+		n  *int
+	}{{result.Called(), &t.Alarms}, {result.Mean.Called, &t.Means}, {caught, &t.Caught}} {
+		if c.is {
+			*c.n++
+		}
+	}
+}
+
+// difference is the true mean difference of the first pairs.
+func (p *Pull) difference() float64 {
+	base := p.base
+	if p.cell.History > 0 {
+		base = p.past
+	}
+	var sum float64
+	for i := range base {
+		sum += max(0, p.head[i]-p.cell.Hour) - base[i]
+	}
+	return sum / float64(len(base))
+}

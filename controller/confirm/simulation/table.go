@@ -1,0 +1,227 @@
+package simulation
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/confirm"
+)
+
+// A Section is a part of the table: rows that show one thing.
+type Section struct {
+	Name, Title string
+	Rows        []Row
+}
+
+// A Row is a cell with the options that its pull requests are decided with, and
+// how many of them there are.
+type Row struct {
+	Cell    Cell
+	Options confirm.Options
+	Pulls   int
+}
+
+// Seed is that of the kept table.
+const Seed = 20260101
+
+// Sections are all parts of the table.
+func Sections() []Section {
+	return []Section{
+		{"null", "Nothing changed", null()},
+		{"drift", "Nothing changed, and the model is worse today than when history was taken", drifts()},
+		{"hour", "Nothing changed, and head's first outcomes were taken in a bad hour", hours()},
+		{"turns", "Cases are turns of conversations of five, which fail together half of the time", turns()},
+		{"found", "Something changed", changes()},
+		{"both", "One case of 200 broke, and the model is worse today as well", changesUnderDrift()},
+		{"budget", "One case of 200 broke, and the budget ends the measurements", budgets()},
+		{"width", "How many cases are measured at a time", widths()},
+	}
+}
+
+var (
+	all    = []Truth{Mixed, Calm, Steady}
+	uneven = []Truth{Mixed, Calm}
+)
+
+// unbounded are the options without a budget.
+var unbounded = confirm.Options{Budget: -1}
+
+// row is one without a budget. Of pull requests that change something there are
+// fewer, and of large ones that measure every case again the fewest, since each
+// takes long and tells much.
+func row(c Cell) Row {
+	pulls := 2000
+	switch {
+	case c.Cases > 200 && c.Drift > 0:
+		pulls = 100
+	case c.Drift > 0 || c.Changed():
+		pulls = 1000
+	}
+	return Row{Cell: c, Options: unbounded, Pulls: pulls}
+}
+
+func null() (rows []Row) {
+	for _, truth := range all {
+		for _, cases := range []int{20, 200, 2000} {
+			for _, history := range []int{0, 1, 5, 20} {
+				rows = append(rows, row(Cell{Truth: truth, Cases: cases, History: history}))
+			}
+		}
+	}
+	return rows
+}
+
+// drifted are cells with each of the drifts.
+func drifted(c Cell) (rows []Row) {
+	for _, drift := range []float64{.05, .1, .2} {
+		c.Drift = drift
+		rows = append(rows, row(c))
+	}
+	c.Drift, c.Third = .3, true
+	return append(rows, row(c))
+}
+
+func drifts() (rows []Row) {
+	for _, truth := range uneven {
+		for _, cases := range []int{20, 200, 2000} {
+			for _, history := range []int{5, 20} {
+				rows = append(rows, drifted(Cell{Truth: truth, Cases: cases, History: history})...)
+			}
+		}
+	}
+	return append(rows, drifted(Cell{Truth: Mixed, Cases: 200, History: 1})...)
+}
+
+func hours() (rows []Row) {
+	for _, truth := range uneven {
+		for _, history := range []int{5, 20} {
+			for _, hour := range []float64{.1, .3} {
+				rows = append(rows, row(Cell{Truth: truth, Cases: 200, History: history, Hour: hour}))
+			}
+		}
+	}
+	return rows
+}
+
+func turns() (rows []Row) {
+	for _, truth := range all {
+		for _, history := range []int{0, 5, 20} {
+			rows = append(rows, row(Cell{Truth: truth, Cases: 200, History: history, Turns: 5}))
+		}
+	}
+	for _, history := range []int{0, 5, 20} {
+		rows = append(rows, row(Cell{Truth: Mixed, Cases: 200, History: history, Turns: 5, Broken: 1}))
+	}
+	return rows
+}
+
+func changes() (rows []Row) {
+	for _, c := range []Cell{
+		{Truth: Mixed, Cases: 20, Broken: 1},
+		{Truth: Mixed, Cases: 200, Broken: 1}, {Truth: Calm, Cases: 200, Broken: 1}, {Truth: Steady, Cases: 200, Broken: 1},
+		{Truth: Mixed, Cases: 2000, Broken: 1},
+		{Truth: Mixed, Cases: 200, Broken: 5}, {Truth: Calm, Cases: 200, Broken: 5},
+		{Truth: Mixed, Cases: 20, Weak: 3}, {Truth: Mixed, Cases: 200, Weak: 10}, {Truth: Calm, Cases: 200, Weak: 10},
+		{Truth: Mixed, Cases: 200, Fall: .05}, {Truth: Calm, Cases: 200, Fall: .05},
+		{Truth: Mixed, Cases: 200, Fall: .1}, {Truth: Calm, Cases: 200, Fall: .1},
+	} {
+		for _, history := range []int{0, 5, 20} {
+			c.History = history
+			rows = append(rows, row(c))
+		}
+	}
+	return rows
+}
+
+func changesUnderDrift() (rows []Row) {
+	for _, truth := range uneven {
+		for _, history := range []int{5, 20} {
+			rows = append(rows, drifted(Cell{Truth: truth, Cases: 200, History: history, Broken: 1})...)
+		}
+	}
+	return rows
+}
+
+func budgets() (rows []Row) {
+	for _, history := range []int{0, 20} {
+		for _, width := range []int{1, 0, 200} {
+			for _, budget := range []int{10, 20, 40, 80, 160} {
+				r := row(Cell{Truth: Mixed, Cases: 200, History: history, Broken: 1})
+				r.Options.Budget, r.Options.Width = budget, width
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+func widths() (rows []Row) {
+	for _, history := range []int{0, 5, 20} {
+		for _, width := range []int{1, 0, 200} {
+			for _, broken := range []int{0, 1} {
+				r := row(Cell{Truth: Mixed, Cases: 200, History: history, Broken: broken})
+				r.Options.Width = width
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+// Header explains the columns of [Row.Line].
+func Header(w io.Writer) {
+	fmt.Fprint(w, `alarm    % of the pull requests in which anything was called, with its standard error
+mean     % of them in which the mean was
+caught   % in which a changed case or the mean was
+found    % of the changed cases that were called
+wrong    calls of cases that did not change, per 100 calls
+extra    measurements beyond one a case at head, a mean
+covers   % of the 95 % intervals that contain the true difference
+
+`)
+	fmt.Fprintf(w, "%-7s %5s %3s  %-26s %5s %12s %5s %6s %5s %5s %7s %6s\n",
+		"truth", "cases", "H", "", "pulls", "alarm", "mean", "caught", "found", "wrong", "extra", "covers")
+}
+
+// Line runs a row and returns its line of the table.
+func (r Row) Line() string {
+	t := Run(r.Cell, r.Options, r.Pulls, Seed)
+	c := r.Cell
+	caught, found, wrong, covers := "", "", "", ""
+	if c.Changed() {
+		caught = percent(t.Caught, t.Pulls)
+	}
+	if t.Changed > 0 {
+		found = percent(t.Found, t.Changed)
+		wrong = percent(t.Wrong, max(1, t.Wrong+t.Found))
+	}
+	if t.Intervals > 0 && c.Hour == 0 && r.Options.Budget < 0 {
+		covers = percent(t.Covered, t.Intervals)
+	}
+	alarm := fmt.Sprintf("%.2f ± %.2f", 100*t.Rate(t.Alarms), 100*t.Error(t.Alarms))
+	return strings.TrimRight(fmt.Sprintf("%-7s %5d %3d  %-26s %5d %12s %5s %6s %5s %5s %7.1f %6s",
+		c.Truth.Name, c.Cases, c.History, r.kind(), r.Pulls, alarm, percent(t.Means, t.Pulls), caught, found, wrong, t.Extra(c.Cases), covers), " ")
+}
+
+func percent(n, of int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(of)) }
+
+// kind says what is particular about a row.
+func (r Row) kind() string {
+	var parts []string
+	add := func(format string, value any, said bool) {
+		if said {
+			parts = append(parts, fmt.Sprintf(format, value))
+		}
+	}
+	c := r.Cell
+	add("%d broken", c.Broken, c.Broken > 0)
+	add("%d half broken", c.Weak, c.Weak > 0)
+	add("all −%.2f", c.Fall, c.Fall > 0)
+	add("drift −%.2f", c.Drift, c.Drift > 0 && !c.Third)
+	add("a third −%.2f", c.Drift, c.Third)
+	add("hour −%.2f", c.Hour, c.Hour > 0)
+	add("budget %d", r.Options.Budget, r.Options.Budget >= 0)
+	add("width %d", r.Options.Width, r.Options.Width > 0)
+	return strings.Join(parts, ", ")
+}
