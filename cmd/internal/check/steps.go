@@ -25,6 +25,7 @@ var steps = []step{
 	{"layers", overSource(checkLayers)},
 	{"sizes", overSource(checkSizes)},
 	{"words", words},
+	{"documents", documents},
 	{"tidy", tool("mod", "tidy", "-diff")},
 	{"generate", generate},
 	{"vet", tool("vet", "./...")},

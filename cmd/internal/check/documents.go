@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// architecture is the document that has a row for every room.
+const architecture = "controller/ARCHITECTURE.md"
+
+var (
+	// link is a relative link of Markdown, up to its fragment.
+	link = regexp.MustCompile(`\]\(([^)#\s:]+)(?:#[^)\s]*)?\)`)
+	// inCode is code within a line.
+	inCode = regexp.MustCompile("`([^`\n]+)`")
+	// ownPath is a path of this repository as documents write it, perhaps a glob.
+	ownPath = regexp.MustCompile(`^(?:cmd|controller|schema|reporters|\.github|\.ci)(?:/[\w.*-]+)+/?$`)
+)
+
+// documents checks that every link and path in a document leads to a file of
+// the repository, and that the page on the architecture has every room.
+func documents(ctx context.Context, root string, _ io.Writer) error {
+	list, err := output(ctx, root, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md")
+	if err != nil {
+		return err
+	}
+	var found []finding
+	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
+		if strings.Contains(name, "testdata/") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		exists := func(file string) bool {
+			matches, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(file)))
+			return err == nil && len(matches) > 0
+		}
+		found = append(found, pathsIn(name, string(text), exists)...)
+		if name == architecture {
+			found = append(found, missingRooms(string(text))...)
+		}
+	}
+	return report(found)
+}
+
+// pathsIn returns a finding for each link and path of a document that leads to
+// no file. Links are relative to the document, paths in code to the root.
+func pathsIn(name, text string, exists func(file string) bool) []finding {
+	var found []finding
+	for i, line := range strings.Split(text, "\n") {
+		for _, m := range link.FindAllStringSubmatch(line, -1) {
+			if file := path.Join(path.Dir(name), m[1]); !exists(file) {
+				found = append(found, finding{name, i + 1, fmt.Sprintf("links to %s, which does not exist", file)})
+			}
+		}
+		for _, m := range inCode.FindAllStringSubmatch(line, -1) {
+			if ownPath.MatchString(m[1]) && !exists(m[1]) {
+				found = append(found, finding{name, i + 1, fmt.Sprintf("names %s, which does not exist", m[1])})
+			}
+		}
+	}
+	return found
+}
+
+// missingRooms returns a finding for each room that the page on the
+// architecture neither names nor covers by a folder above it.
+func missingRooms(text string) []finding {
+	named := map[string]bool{}
+	for _, m := range inCode.FindAllStringSubmatch(text, -1) {
+		named[m[1]] = true
+	}
+	var found []finding
+	for _, r := range rooms {
+		parent := path.Dir(r.dir)
+		covered := parent != "." && parent != "controller" && named[parent]
+		if !named[r.dir] && !covered {
+			found = append(found, finding{architecture, 0, fmt.Sprintf("has no row for `%s`", r.dir)})
+		}
+	}
+	return found
+}
