@@ -118,7 +118,7 @@ func writeCall(t *testing.T, b *strings.Builder, key string, call explain.Call) 
 			t.Fatal(err)
 		}
 	}
-	fmt.Fprintf(b, "===== %s, %s: to the %s\n", key, explain.SampleName(call.Ordinal, call.Series), call.Role)
+	fmt.Fprintf(b, "===== %s, %s: to the %s\n", key, explain.SampleName(call.Ordinal, call.Variant), call.Role)
 	if req.System != "" {
 		fmt.Fprintf(b, "--- system\n%s\n", req.System)
 	}

@@ -14,7 +14,7 @@ import (
 type checked struct {
 	// Repository is empty for what concerns all of them.
 	Repository string `json:"repository"`
-	What       string `json:"what"`
+	What       string `json:"check"`
 	State      string `json:"state"`
 	Message    string `json:"message"`
 }

@@ -18,21 +18,21 @@ import (
 
 // A Case is all that is known of one: the shape of explain --json.
 type Case struct {
-	Key       string          `json:"key"`
-	File      string          `json:"file"`
-	Line      int             `json:"line"`
-	Identity  *Identity       `json:"identity,omitempty"` // of a testcase
-	Action    plan.Action     `json:"action"`
-	Reasons   []plan.Reason   `json:"reasons"`
-	Digests   Digests         `json:"digests"`
-	Inputs    []Input         `json:"inputs"`
-	Samples   []Sample        `json:"samples"`
-	Judged    []Judgement     `json:"judged"`
-	Calls     []Call          `json:"calls"`
-	Decision  *verdict.Result `json:"decision"`
-	Usage     verdict.Usage   `json:"usage"`
-	CostUSD   *float64        `json:"cost_usd"`
-	Evaluator []Evaluator     `json:"evaluators"`
+	Key        string          `json:"key"`
+	File       string          `json:"file"`
+	Line       int             `json:"line"`
+	Identity   *Identity       `json:"identity,omitempty"` // of a testcase
+	Action     plan.Action     `json:"action"`
+	Reasons    []plan.Reason   `json:"reasons"`
+	Digests    Digests         `json:"digests"`
+	Inputs     []Input         `json:"inputs"`
+	Samples    []Sample        `json:"samples"`
+	Judgements []Judgement     `json:"judgements"`
+	Calls      []Call          `json:"calls"`
+	Decision   *verdict.Result `json:"decision"`
+	Usage      verdict.Usage   `json:"usage"`
+	CostUSD    *float64        `json:"cost_usd"`
+	Evaluator  []Evaluator     `json:"evaluators"`
 
 	scale float64 // that scores are shown on
 }
@@ -52,24 +52,24 @@ type Input struct {
 	Absent bool   `json:"absent"`
 }
 
-// A Sample is one of the first attempt, or of the series that it
-// names: a later attempt, or the second prompt.
+// A Sample is one of the first attempt, or of the variant that it names: a later
+// attempt such as "attempt 2", or the second prompt, "prompt B".
 type Sample struct {
 	Ordinal    int                `json:"ordinal"`
-	Series     string             `json:"series,omitempty"`
+	Variant    string             `json:"variant,omitempty"`
 	Transcript verdict.Transcript `json:"transcript"`
 }
 
-// A Judgement is a judged sample of a series.
+// A Judgement is a judged sample of a variant.
 type Judgement struct {
-	Series string `json:"series,omitempty"`
+	Variant string `json:"variant,omitempty"`
 	verdict.Sample
 }
 
 // A Call is one request to a model or agent with its reply.
 type Call struct {
 	Ordinal int             `json:"ordinal"`
-	Series  string          `json:"series,omitempty"`
+	Variant string          `json:"variant,omitempty"`
 	Role    string          `json:"role"`
 	Seq     int             `json:"seq"`
 	Request json.RawMessage `json:"request"`
@@ -93,7 +93,7 @@ func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
 	out := Case{
 		Key: row.Key, File: c.Origin.File, Line: c.Origin.Line, Action: row.Action,
 		Reasons: append([]plan.Reason{}, row.Reasons...), Digests: Digests{digests.E, digests.J, digests.D, digests.Parts()},
-		Inputs: []Input{}, Samples: []Sample{}, Judged: []Judgement{}, Calls: []Call{}, Evaluator: []Evaluator{},
+		Inputs: []Input{}, Samples: []Sample{}, Judgements: []Judgement{}, Calls: []Call{}, Evaluator: []Evaluator{},
 	}
 	for _, in := range c.Inputs {
 		out.Inputs = append(out.Inputs, Input(in))
@@ -106,10 +106,10 @@ func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
 	if err != nil {
 		return out, err
 	}
-	parts := []caseSeries{{digests: digests}}
+	parts := []variant{{digests: digests}}
 	if d, ok := decided[digests.D]; ok {
 		out.Decision, out.Usage, out.CostUSD = &d.Result, d.Usage, d.Usage.Cost()
-		parts = seriesOf(digests, d.Result)
+		parts = variantsOf(digests, d.Result)
 	}
 	out.scale = schema.ShownScale(c.Dialect)
 	for _, part := range parts {
@@ -120,8 +120,8 @@ func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
 	return out, nil
 }
 
-// A caseSeries is all samples of a case under one prompt.
-type caseSeries struct {
+// A variant is all samples of a case under one prompt.
+type variant struct {
 	digests plan.Digests
 	// name is empty for the first attempt.
 	name string
@@ -129,22 +129,22 @@ type caseSeries struct {
 	besides []string
 }
 
-// seriesOf are those that a result consists of.
-func seriesOf(d plan.Digests, r verdict.Result) []caseSeries {
-	parts := []caseSeries{{digests: d}}
+// variantsOf are those that a result consists of.
+func variantsOf(d plan.Digests, r verdict.Result) []variant {
+	parts := []variant{{digests: d}}
 	for n, attempt := range r.Attempts {
 		if n > 0 {
-			parts = append(parts, caseSeries{d.Attempt(n, attempt.System), fmt.Sprintf("attempt %d", n+1), []string{d.Edit(n).E}})
+			parts = append(parts, variant{d.Attempt(n, attempt.System), fmt.Sprintf("attempt %d", n+1), []string{d.Edit(n).E}})
 		}
 	}
 	if r.Comparison != nil {
-		parts = append(parts, caseSeries{d.Rival(), "prompt B", []string{d.Comparison().J}})
+		parts = append(parts, variant{d.Rival(), "prompt B", []string{d.Comparison().J}})
 	}
 	return parts
 }
 
-// gather reads what the ledger has of a series.
-func (out *Case) gather(ctx context.Context, book *ledger.Ledger, part caseSeries) error {
+// gather reads what the ledger has of a variant.
+func (out *Case) gather(ctx context.Context, book *ledger.Ledger, part variant) error {
 	scope, digests := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, part.digests
 	executions, next, err := book.Executions(ctx, scope, digests.E)
 	if err != nil {
@@ -169,7 +169,7 @@ func (out *Case) gather(ctx context.Context, book *ledger.Ledger, part caseSerie
 	}
 	judgements, err := book.Judgements(ctx, scope, digests.J)
 	for _, j := range judgements {
-		out.Judged = append(out.Judged, Judgement{part.name, j.Sample})
+		out.Judgements = append(out.Judgements, Judgement{part.name, j.Sample})
 	}
 	return err
 }

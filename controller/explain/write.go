@@ -46,17 +46,17 @@ func (x Case) Write(w io.Writer) error {
 	}
 	for _, s := range x.Samples {
 		t := s.Transcript
-		fmt.Fprintf(&b, "\n%s, %s", SampleName(s.Ordinal, s.Series), phrase.Count(t.Usage.Calls+t.Simulated.Calls, "call"))
+		fmt.Fprintf(&b, "\n%s, %s", SampleName(s.Ordinal, s.Variant), phrase.Count(t.Usage.Calls+t.Simulated.Calls, "call"))
 		if t.Ended != "" {
 			fmt.Fprintf(&b, ", ended by %s", t.Ended)
 		}
 		b.WriteString("\n")
-		writeTranscript(&b, t, remarks(x.Judged, s))
+		writeTranscript(&b, t, remarks(x.Judgements, s))
 	}
 	writeUnfinished(&b, x)
-	for _, s := range x.Judged {
+	for _, s := range x.Judgements {
 		for _, m := range s.Measurements {
-			fmt.Fprintf(&b, "\n%s by %s: %s\n", SampleName(s.Ordinal, s.Series), m.Evaluator, phrase.Line(m.Reason))
+			fmt.Fprintf(&b, "\n%s by %s: %s\n", SampleName(s.Ordinal, s.Variant), m.Evaluator, phrase.Line(m.Reason))
 			writeMeasurement(&b, m)
 		}
 	}
@@ -82,10 +82,10 @@ func writeAttempts(b *strings.Builder, x Case) {
 }
 
 // SampleName is how a sample is called, counted from 1.
-func SampleName(ordinal int, series string) string {
+func SampleName(ordinal int, variant string) string {
 	name := fmt.Sprintf("Sample %d", ordinal+1)
-	if series != "" {
-		name += " of " + series
+	if variant != "" {
+		name += " of " + variant
 	}
 	return name
 }
@@ -101,7 +101,7 @@ func remarks(judged []Judgement, of Sample) map[int][]string {
 		}
 	}
 	for _, s := range judged {
-		if s.Ordinal != of.Ordinal || s.Series != of.Series {
+		if s.Ordinal != of.Ordinal || s.Variant != of.Variant {
 			continue
 		}
 		for _, m := range s.Measurements {
@@ -152,10 +152,10 @@ func writeTranscript(b *strings.Builder, t verdict.Transcript, remarks map[int][
 func writeUnfinished(b *strings.Builder, x Case) {
 	last := ""
 	for _, call := range x.Calls {
-		if slices.ContainsFunc(x.Samples, func(s Sample) bool { return s.Ordinal == call.Ordinal && s.Series == call.Series }) {
+		if slices.ContainsFunc(x.Samples, func(s Sample) bool { return s.Ordinal == call.Ordinal && s.Variant == call.Variant }) {
 			continue
 		}
-		if name := SampleName(call.Ordinal, call.Series); name != last {
+		if name := SampleName(call.Ordinal, call.Variant); name != last {
 			fmt.Fprintf(b, "\n%s, not finished\n", name)
 			last = name
 		}

@@ -46,7 +46,7 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 		if scope.Nothing || created < scope.since() {
 			return nil
 		}
-		if err := json.Unmarshal(body, &x.Transcript); err != nil {
+		if err := formerTranscript.decode(body, &x.Transcript); err != nil {
 			return fmt.Errorf("sample %d: %w", x.Ordinal, err)
 		}
 		x.Usage = x.Transcript.Usage
@@ -77,7 +77,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 		}
 		last = ordinal
 		var judged Judgement
-		if err := json.Unmarshal(body, &judged); err != nil {
+		if err := formerJudgement.decode(body, &judged); err != nil {
 			return fmt.Errorf("sample %d: %w", ordinal, err)
 		}
 		found = append(found, judged)
@@ -103,7 +103,7 @@ func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (ma
 		if err := rows.Scan(&i, &d.E, &d.J, &body, &created, &oldest); err != nil {
 			return err
 		}
-		if err := decodeDecision(body, &d); err != nil {
+		if err := formerDecision.decode(body, &d); err != nil {
 			return fmt.Errorf("verdict %s: %w", digests[i], err)
 		}
 		d.Created, d.Oldest = time.UnixMilli(created).UTC(), time.UnixMilli(oldest).UTC()

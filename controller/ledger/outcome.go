@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger/store"
@@ -38,7 +39,7 @@ type Decision struct {
 	// Usage and Duration are what it took to get there, stored samples
 	// included.
 	Usage    verdict.Usage `json:"usage"`
-	Duration time.Duration `json:"duration"`
+	Duration time.Duration `json:"duration_ns"`
 	// Samples is on how many samples it rests, ≥ 1.
 	Samples int `json:"samples"`
 
@@ -50,17 +51,30 @@ type Decision struct {
 	Oldest  time.Time `json:"-"`
 }
 
-// decodeDecision reads a decision that this version stored or an earlier one. One
-// of the fields tells a decision with old names.
-func decodeDecision(body []byte, into *Decision) error {
-	for _, old := range []string{`"contest":`, `"ungated":`, `"system":`} {
-		if bytes.Contains(body, []byte(old)) {
-			renamed, err := oldnames.Rename(body, verdict.OldNames.Under("result"))
-			if err != nil {
-				return err
-			}
-			return json.Unmarshal(renamed, into)
+// A former says how what an earlier version stored differs from today's form:
+// one of the names tells it, and the rules rename its fields.
+type former struct {
+	names [][]byte
+	rules oldnames.Rules
+}
+
+var (
+	formerDecision = former{
+		[][]byte{[]byte(`"duration":`)}, verdict.OldNames.Under("result").With(oldnames.Rules{"": {"duration": "duration_ns"}}),
+	}
+	formerTranscript = former{[][]byte{[]byte(`"latency":`)}, verdict.OldTranscript}
+	formerJudgement  = former{[][]byte{[]byte(`"asked":`), []byte(`"answered":`)}, verdict.OldMeasurement.Under("sample.measurements")}
+)
+
+// decode reads what this version stored or an earlier one.
+func (f former) decode(body []byte, into any) error {
+	isOld := func(name []byte) bool { return bytes.Contains(body, name) }
+	if slices.ContainsFunc(f.names, isOld) {
+		renamed, err := oldnames.Rename(body, f.rules)
+		if err != nil {
+			return err
 		}
+		return json.Unmarshal(renamed, into)
 	}
 	return json.Unmarshal(body, into)
 }

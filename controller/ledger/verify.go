@@ -161,7 +161,7 @@ func (v *verification) decisions(ctx context.Context) error {
 func (v *verification) decision(ctx context.Context, s storedDecision) error {
 	entry := "verdict " + s.d
 	var d Decision
-	if err := decodeDecision(s.body, &d); err != nil {
+	if err := formerDecision.decode(s.body, &d); err != nil {
 		v.fault(entry, "it cannot be read: %v", err)
 		return nil
 	}
@@ -197,7 +197,7 @@ func (v *verification) samples(ctx context.Context, s storedDecision, n int) ([]
 			return err
 		}
 		var j Judgement
-		if err := json.Unmarshal(body, &j); err != nil {
+		if err := formerJudgement.decode(body, &j); err != nil {
 			return err
 		}
 		// Of two on one sample the run's own comes first.

@@ -77,7 +77,7 @@ func (u Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }
 type Transcript struct {
 	// System is the system prompt that was sent and Tools are those that were
 	// offered, without their mocks; of an agent, what it says it has.
-	System string        `json:"system,omitempty"`
+	System string        `json:"system_prompt,omitempty"`
 	Tools  []schema.Tool `json:"tools,omitempty"`
 	// Messages are all turns in order, tool calls and results among them.
 	Messages []schema.Message `json:"messages"`
@@ -85,14 +85,14 @@ type Transcript struct {
 	Model string `json:"model,omitempty"`
 	// Traced reports whether the tool calls of the target are known. Evaluators
 	// of tool calls give an error rather than a zero where it is false.
-	Traced bool `json:"traced"`
+	Traced bool `json:"tool_trace"`
 	// Latency is the time spent in calls to the target.
-	Latency time.Duration `json:"latency"`
+	Latency time.Duration `json:"latency_ns"`
 	Usage   Usage         `json:"usage"`
 	// Simulated is what the calls to the simulator cost.
-	Simulated Usage `json:"simulated,omitzero"`
+	Simulated Usage `json:"simulator_usage,omitzero"`
 	// Ended says who ended a simulated conversation; empty for others.
-	Ended End `json:"ended,omitempty"`
+	Ended End `json:"ended_by,omitempty"`
 	// Notes are remarks on the conversation, such as a tool call that no mock
 	// answers. A turn is the index of a message in Messages, from 1.
 	Notes []string `json:"notes,omitempty"`
@@ -167,8 +167,8 @@ type Measurement struct {
 	// Reason explains the measurement in one or two sentences.
 	Reason string `json:"reason,omitempty"`
 	// Asked and Answered are the last exchange with a model, if there was one.
-	Asked    string `json:"asked,omitempty"`
-	Answered string `json:"answered,omitempty"`
+	Asked    string `json:"prompt,omitempty"`
+	Answered string `json:"reply,omitempty"`
 	Usage    Usage  `json:"usage"`
 	// Error says why nothing could be measured; empty when it was. Errors are
 	// never stored.

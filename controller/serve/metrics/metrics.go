@@ -82,7 +82,7 @@ func (m *Metrics) Done(key serve.Key, took time.Duration, err error) {
 	kind := "branch"
 	switch {
 	case key.Pull != 0:
-		kind = "pull"
+		kind = "pull_request"
 	case key.Commit != "":
 		kind = "commit"
 	}
@@ -101,7 +101,7 @@ func outcome(err error) string {
 	case errors.As(err, &wait):
 		return "waiting"
 	case errors.Is(err, context.Canceled):
-		return "abandoned"
+		return "cancelled"
 	}
 	return "failed"
 }

@@ -54,11 +54,11 @@ func TestScrape(t *testing.T) {
 		has[line] = true
 	}
 	for _, want := range []string{
-		`gavel_reconcile_duration_seconds_count{kind="pull",outcome="done"} 1`,
-		`gavel_reconcile_duration_seconds_sum{kind="pull",outcome="done"} 1`,
-		`gavel_reconcile_duration_seconds_count{kind="pull",outcome="stalled"} 1`,
-		`gavel_reconcile_duration_seconds_count{kind="pull",outcome="waiting"} 1`,
-		`gavel_reconcile_duration_seconds_count{kind="pull",outcome="abandoned"} 1`,
+		`gavel_reconcile_duration_seconds_count{kind="pull_request",outcome="done"} 1`,
+		`gavel_reconcile_duration_seconds_sum{kind="pull_request",outcome="done"} 1`,
+		`gavel_reconcile_duration_seconds_count{kind="pull_request",outcome="stalled"} 1`,
+		`gavel_reconcile_duration_seconds_count{kind="pull_request",outcome="waiting"} 1`,
+		`gavel_reconcile_duration_seconds_count{kind="pull_request",outcome="cancelled"} 1`,
 		`gavel_reconcile_duration_seconds_count{kind="branch",outcome="failed"} 1`,
 		`gavel_queue_depth{state="waiting"} 3`,
 		`gavel_queue_depth{state="running"} 2`,
