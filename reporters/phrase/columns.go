@@ -2,31 +2,30 @@ package phrase
 
 import (
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/width"
+	"github.com/clipperhouse/displaywidth"
 )
 
 // Wrap breaks one line of text to the room.
 func Wrap(text string, room int) []string {
 	var lines []string
-	line, used := "", 0
+	line := ""
 	for _, word := range strings.Fields(text) {
-		n := Columns(word)
-		if line != "" && used+1+n > room {
+		switch {
+		case line == "":
+		case Columns(line+" "+word) <= room:
+			line += " " + word
+			continue
+		default:
 			lines = append(lines, line)
-			line, used = "", 0
 		}
-		if line != "" {
-			line, used = line+" ", used+1
-		}
-		for used+n > room {
-			head := Cut(word, room-used)
-			lines = append(lines, line+head)
+		head := Cut(word, room)
+		for len(head) < len(word) {
+			lines = append(lines, head)
 			word = word[len(head):]
-			line, used, n = "", 0, Columns(word)
+			head = Cut(word, room)
 		}
-		line, used = line+word, used+n
+		line = word
 	}
 	if line != "" {
 		lines = append(lines, line)
@@ -34,14 +33,26 @@ func Wrap(text string, room int) []string {
 	return lines
 }
 
-// Cut is the longest start of s that fits the room, at least one character.
+// Cut is the longest start of s that fits the room, at least one character. A
+// character is what a reader takes for one: a letter with its accents, an emoji
+// with all that it is joined of.
 func Cut(s string, room int) string {
-	used := 0
-	for i, r := range s {
-		used += runeColumns(r)
-		if used > room && i > 0 {
-			return s[:i]
+	used, end := 0, 0
+	for all := displaywidth.StringGraphemes(s); all.Next(); {
+		if used += all.Width(); used > room && end > 0 {
+			return s[:end]
 		}
+		end += len(all.Value())
+	}
+	return s
+}
+
+// Tail is the longest end of s that fits the room, cut between characters.
+func Tail(s string, room int) string {
+	left := Columns(s)
+	for all := displaywidth.StringGraphemes(s); left > room && all.Next(); {
+		left -= all.Width()
+		s = s[len(all.Value()):]
 	}
 	return s
 }
@@ -53,7 +64,7 @@ func Fit(s string, room int) string {
 	}
 	start := Cut(s, room-1)
 	if Columns(start) >= room {
-		start = "" // not even one character has room beside the sign
+		start = "" // not even one character has room next to the sign
 	}
 	return start + "…"
 }
@@ -61,25 +72,6 @@ func Fit(s string, room int) string {
 // Pad fills s up to n columns.
 func Pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-Columns(s))) }
 
-// Columns is the width of s on a terminal.
-func Columns(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeColumns(r)
-	}
-	return n
-}
-
-func runeColumns(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
+// Columns is the width of s on a terminal: what is joined into one character
+// counts once, and a character of East Asia or an emoji as two.
+func Columns(s string) int { return displaywidth.String(s) }

@@ -175,7 +175,8 @@ func Age(d time.Duration) string {
 
 // Clean makes text that came from outside safe to print: invalid UTF-8 and
 // control characters become visible signs, characters without a width that
-// can hide or reorder text are left out. Line breaks and tabs stay.
+// can hide or reorder text are left out, as are marks on nothing, which would
+// change what is printed before the text. Line breaks and tabs stay.
 func Clean(s string) string {
 	if plain(s) {
 		return s
@@ -183,8 +184,11 @@ func Clean(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
-	marks := 0
+	marks, letter := 0, false
 	for _, r := range s {
+		if extends(r) && !letter {
+			continue
+		}
 		if unicode.In(r, unicode.Mn, unicode.Me) && !unicode.Is(unicode.Variation_Selector, r) {
 			// More than three marks on a letter is paint over the lines around it.
 			if marks++; marks > 3 {
@@ -208,8 +212,14 @@ func Clean(s string) string {
 		default:
 			b.WriteRune(r)
 		}
+		letter = !unicode.IsSpace(r) && (letter || !invisible(r))
 	}
 	return b.String()
+}
+
+// extends reports whether r belongs to the character before it.
+func extends(r rune) bool {
+	return r == '\u200C' || r == '\u200D' || unicode.In(r, unicode.Mn, unicode.Me)
 }
 
 // plain reports whether Clean has nothing to do, which is nearly always so.

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestNumbers(t *testing.T) {
@@ -69,6 +71,8 @@ func TestClean(t *testing.T) {
 		{"hidden", "a\u200Bb\uFEFF\U000E0041", "ab"},
 		{"line breaks", "a\r\nb\rc\u2028d", "a\nb\nc\nd"},
 		{"bad UTF-8", "a\xff\xfeb", "a\uFFFDb"},
+		{"marks on nothing", "\u0301\ufe0fa \ufe0f\u200db\n\u0301c\u202e", "a b\nc"},
+		{"marks on something", warning + family + accents, warning + family + accents},
 		{"marks", "Z" + strings.Repeat("\u0301", 9), "Z\u0301\u0301\u0301"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -117,6 +121,33 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
+const (
+	warning = "\u26a0\ufe0f"                               // a sign that is drawn as an emoji
+	thumb   = "\U0001f44d\U0001f3fd"                       // with a skin tone
+	family  = "\U0001f468\u200d\U0001f469\u200d\U0001f467" // three, joined
+	flag    = "\U0001f1e8\U0001f1ed"                       // of two letters
+	accents = "e\u0301\u0323"                              // one letter with two marks
+	hangul  = "\u1112\u1161\u11ab"                         // one syllable of three parts
+)
+
+func TestColumns(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       int
+	}{
+		{"nothing", "", 0}, {"ASCII", "a b", 3}, {"Latin", "größer", 6},
+		{"warning", warning, 2}, {"warning without colour", "\u26a0", 1}, {"skin tone", thumb, 2},
+		{"family", family, 2}, {"flag", flag, 2}, {"keycap", "1\ufe0f\u20e3", 2},
+		{"combining marks", accents, 1}, {"Hangul", hangul, 2}, {"Han", "日本語", 6},
+		{"half width", "\uff71", 1}, {"full width", "\uff21", 2}, {"line", "─│…", 3},
+		{"mixed", "a" + family + accents + "語", 6},
+	} {
+		if got := Columns(tt.text); got != tt.want {
+			t.Errorf("%s: %q has %d columns, want %d", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
+
 func TestFit(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
@@ -124,9 +155,71 @@ func TestFit(t *testing.T) {
 		want string
 	}{
 		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"abcd", 1, "…"}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"}, {"日本語", 2, "…"},
+		{family + family, 4, family + family}, {family + family, 3, family + "…"}, {family + family, 2, "…"},
+		{accents + accents + accents, 2, accents + "…"}, {thumb + "ab", 3, thumb + "…"},
 	} {
 		if got := Fit(tt.in, tt.room); got != tt.want || Columns(got) > tt.room {
 			t.Errorf("Fit(%q, %d) = %q, want %q", tt.in, tt.room, got, tt.want)
 		}
 	}
+}
+
+func TestTail(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		room int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "bcd"}, {"abcd", 0, ""}, {"日本語", 5, "本語"},
+		{"a" + family + accents, 3, family + accents}, {"a" + family + accents, 2, accents},
+	} {
+		if got := Tail(tt.in, tt.room); got != tt.want {
+			t.Errorf("Tail(%q, %d) = %q, want %q", tt.in, tt.room, got, tt.want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		room int
+		want []string
+	}{
+		{"", 5, nil}, {"a bc d", 4, []string{"a bc", "d"}}, {"a  b", 9, []string{"a b"}},
+		{"abcdef gh", 4, []string{"abcd", "ef", "gh"}}, {"a bcdefg", 4, []string{"a", "bcde", "fg"}},
+		{family + family + family + " " + family, 5, []string{family + family, family + " " + family}},
+		{"日本 語", 4, []string{"日本", "語"}}, {accents + accents + " a", 4, []string{accents + accents + " a"}},
+	} {
+		if diff := cmp.Diff(tt.want, Wrap(tt.in, tt.room)); diff != "" {
+			t.Errorf("Wrap(%q, %d), -want +got:\n%s", tt.in, tt.room, diff)
+		}
+	}
+}
+
+// FuzzColumns checks that no text is wider than its room once it is cut, and
+// that wrapping loses none of it.
+func FuzzColumns(f *testing.F) {
+	for _, s := range []string{"a bc", family + " " + thumb, accents, "日本 語", "a \ufe0f b", "\u200d\xff"} {
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, s string, room int) {
+		room = 2 + (room&0xff)%40
+		s = Line(s)
+		cut := map[string]string{"Fit": Fit(s, room), "Cut": Cut(s, room), "Tail": Tail(s, room)}
+		for name, got := range cut {
+			if n := Columns(got); n > room {
+				t.Errorf("%s(%q, %d) has %d columns: %q", name, s, room, n, got)
+			}
+		}
+		lines := Wrap(s, room)
+		for _, line := range lines {
+			if n := Columns(line); n > room {
+				t.Errorf("Wrap(%q, %d) has a line of %d columns: %q", s, room, n, line)
+			}
+		}
+		all := func(s string) string { return strings.Join(strings.Fields(s), "") }
+		if got := strings.Join(lines, ""); all(got) != all(s) {
+			t.Errorf("Wrap(%q, %d) has another text: %q", s, room, lines)
+		}
+	})
 }

@@ -177,11 +177,7 @@ func shorten(key string, room int) string {
 	if phrase.Columns(key) <= room {
 		return key
 	}
-	runes := []rune(key)
-	for len(runes) > 0 && phrase.Columns(string(runes)) > room-1 {
-		runes = runes[1:]
-	}
-	return "…" + string(runes)
+	return "…" + phrase.Tail(key, room-1)
 }
 
 // scores sets the score against that at base or, where there is none, against

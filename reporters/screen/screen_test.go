@@ -210,6 +210,13 @@ func TestFrames(t *testing.T) {
 			b.Rows[0].VerdictReason = "\x1b[31mred\u202e reversed\n\n" + strings.Repeat("long ", 100)
 			b.Error = "\x1b[Hhome"
 		}},
+		"emoji": {board: func(b *board.Board) {
+			const warning, thumb, family = "\u26a0\ufe0f", "\U0001f44d\U0001f3fd", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+			b.Changed = []string{strings.Repeat(family, 60) + ".json", "\ufe0f\u0301" + thumb + ".json"}
+			b.Rows[0].Key = strings.Repeat(warning+thumb+"/", 40) + family
+			b.Rows[1].Key = "\ufe0f\u200d" + strings.Repeat("e\u0301", 100)
+			b.Rows[0].VerdictReason = strings.Repeat(family+" "+thumb+warning, 50)
+		}},
 	} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
 			full := fmt.Sprintf("%s_%dx%d", name, size[0], size[1])

@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/validated"
@@ -94,7 +93,7 @@ func (p *page) excerpt(line string, at schema.Position) {
 	number := fmt.Sprintf("%4d | ", at.Line)
 	room := p.Width - len(number)
 	if phrase.Columns(before) > room-12 {
-		before = "…" + tail(before, room/2)
+		before = "…" + phrase.Tail(before, room/2)
 	}
 	p.WriteString(p.paint(dim, number) + before + phrase.Fit(after, room-phrase.Columns(before)) + "\n")
 	if at.Column > 0 {
@@ -105,15 +104,6 @@ func (p *page) excerpt(line string, at schema.Position) {
 // printable cleans a part of one line and keeps its blanks.
 func printable(s string) string {
 	return strings.NewReplacer("\t", " ", "\n", "␤").Replace(phrase.Clean(s))
-}
-
-// tail is the longest end of s that fits the room.
-func tail(s string, room int) string {
-	for phrase.Columns(s) > room {
-		_, size := utf8.DecodeRuneInString(s)
-		s = s[size:]
-	}
-	return s
 }
 
 // Annotations writes problems as the workflow commands of GitHub Actions,
