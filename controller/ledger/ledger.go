@@ -112,6 +112,9 @@ func (l *Ledger) Vanished() error { return l.store.Vanished() }
 // file. Writes after it are refused.
 func (l *Ledger) Close() error { return l.store.Close() }
 
+// Store is the file with its tables, for the packages below this one.
+func (l *Ledger) Store() *store.Store { return l.store }
+
 // Path is the full path of the file.
 func (l *Ledger) Path() string { return l.store.Path() }
 

@@ -1,0 +1,217 @@
+// Package serverstate keeps what gavel serve has to know after a restart: the names
+// of repositories, what their schedules had judged, which heads are not finished,
+// and which are under suspicion.
+//
+// A server has one ledger for all of its repositories, and keeps its state there:
+// what is written is as safe against a crash as a verdict. Most callers make a
+// [State] with [New], and call [State.Adopt] once for what an earlier version kept
+// in files.
+package serverstate
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/store"
+)
+
+// A State is safe for concurrent use.
+type State struct{ store *store.Store }
+
+// New returns the state that a ledger has.
+func New(l *ledger.Ledger) *State { return &State{l.Store()} }
+
+// insertName names a repository. A name that another one has, the number tells
+// apart.
+const insertName = `INSERT INTO served_repositories (id, name)
+	SELECT ?1, CASE WHEN EXISTS (SELECT 1 FROM served_repositories WHERE name = ?2) THEN ?2 || ' (' || ?1 || ')' ELSE ?2 END
+	WHERE true ON CONFLICT DO NOTHING`
+
+// Name returns the name that the ledger has of a repository: the one under which it
+// was first seen. now is what the repository is called today. So what is stored of
+// a repository stays its own after a rename, and another one that takes the old
+// name gets nothing of it.
+func (s *State) Name(ctx context.Context, id int64, now string) (name string, err error) {
+	read := func() error {
+		return s.store.Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&name) }, "SELECT name FROM served_repositories WHERE id = ?", id)
+	}
+	if err := read(); err != nil || name != "" {
+		return name, s.store.Fault("read the name of a repository", err)
+	}
+	err = s.store.Submit(ctx, func(t *store.Tx) error { return t.Exec(insertName, id, now) })
+	if err == nil {
+		err = read()
+	}
+	return name, s.store.Fault("store the name of a repository", err)
+}
+
+const upsertSchedule = `INSERT INTO schedules (repository, branch, judged) VALUES (?, ?, ?)
+	ON CONFLICT DO UPDATE SET judged = excluded.judged`
+
+// Judged returns up to when the schedule had a branch judged, false where it never
+// had.
+func (s *State) Judged(ctx context.Context, repository int64, branch string) (at time.Time, known bool, err error) {
+	err = s.store.Each(ctx, func(rows *sql.Rows) error {
+		var nanos int64
+		err := rows.Scan(&nanos)
+		at, known = time.Unix(0, nanos), true
+		return err
+	}, "SELECT judged FROM schedules WHERE repository = ? AND branch = ?", repository, branch)
+	return at, known, s.store.Fault("read what the schedule had judged", err)
+}
+
+// SetJudged stores up to when the schedule had a branch judged.
+func (s *State) SetJudged(ctx context.Context, repository int64, branch string, at time.Time) error {
+	return s.store.Fault("store what the schedule had judged", s.store.Submit(ctx, func(t *store.Tx) error {
+		return t.Exec(upsertSchedule, repository, branch, at.UnixNano())
+	}))
+}
+
+// A Head is a commit that somebody still has to finish.
+type Head struct {
+	Repository int64
+	// Kind says for what it was looked at; what the kinds are is the server's.
+	Kind string
+	// Pull is a pull request, Ref a branch; each may be zero.
+	Pull int
+	Ref  string
+	SHA  string
+	// Seen is when it was first looked at, zero where that is not known.
+	Seen time.Time
+	// Contexts are the statuses of its groups, as far as they are known.
+	Contexts []string
+}
+
+// AddPending notes a head, or what is newly known of it.
+func (s *State) AddPending(ctx context.Context, h Head) error {
+	return s.fault("store", h.SHA, s.store.Submit(ctx, func(t *store.Tx) error { return putPending(t, h) }))
+}
+
+func putPending(t *store.Tx, h Head) error {
+	contexts, err := json.Marshal(h.Contexts)
+	if err != nil {
+		return err
+	}
+	return t.Exec(`INSERT INTO pending_heads (repository, kind, pull_request, ref, head, seen, contexts) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET seen = excluded.seen, contexts = excluded.contexts`,
+		h.Repository, h.Kind, h.Pull, h.Ref, h.SHA, nanos(h.Seen), string(contexts))
+}
+
+// RemovePending forgets a head that is finished.
+func (s *State) RemovePending(ctx context.Context, h Head) error {
+	return s.fault("forget", h.SHA, s.store.Submit(ctx, func(t *store.Tx) error {
+		return t.Exec("DELETE FROM pending_heads WHERE repository = ? AND kind = ? AND pull_request = ? AND ref = ? AND head = ?",
+			h.Repository, h.Kind, h.Pull, h.Ref, h.SHA)
+	}))
+}
+
+// MovePending gives the heads of one repository to another: the id that a forge has
+// for it becomes the server's when the repository is reached.
+func (s *State) MovePending(ctx context.Context, from, to int64) error {
+	if from == to || from == 0 {
+		return nil
+	}
+	return s.store.Fault("move pending heads", s.store.Submit(ctx, func(t *store.Tx) error {
+		return errors.Join(
+			t.Exec("UPDATE OR IGNORE pending_heads SET repository = ? WHERE repository = ?", to, from),
+			t.Exec("DELETE FROM pending_heads WHERE repository = ?", from),
+		)
+	}))
+}
+
+// Pending returns the heads of a repository that are not finished.
+func (s *State) Pending(ctx context.Context, repository int64) ([]Head, error) {
+	var found []Head
+	err := s.store.Each(ctx, func(rows *sql.Rows) error {
+		h := Head{Repository: repository}
+		var seen int64
+		var contexts []byte
+		if err := rows.Scan(&h.Kind, &h.Pull, &h.Ref, &h.SHA, &seen, &contexts); err != nil {
+			return err
+		}
+		h.Seen = instant(seen)
+		found = append(found, h)
+		return json.Unmarshal(contexts, &found[len(found)-1].Contexts)
+	}, "SELECT kind, pull_request, ref, head, seen, contexts FROM pending_heads WHERE repository = ?", repository)
+	return found, s.store.Fault("read the pending heads", err)
+}
+
+// Known returns a head with what is stored of it, and whether it is.
+func (s *State) Known(ctx context.Context, h Head) (Head, bool, error) {
+	all, err := s.Pending(ctx, h.Repository)
+	for _, one := range all {
+		if one.Kind == h.Kind && one.Pull == h.Pull && one.Ref == h.Ref && one.SHA == h.SHA {
+			return one, true, nil
+		}
+	}
+	return h, false, err
+}
+
+// A Suspect is a head that is being judged, or whose judging ended a process.
+type Suspect struct {
+	Repository int64
+	// Pull is 0 for the head of a branch.
+	Pull int
+	SHA  string
+	// Ended counts the children that judging it has ended, the last one At.
+	Ended int
+	At    time.Time
+	// Noted is when it was stored.
+	Noted time.Time
+}
+
+// AddSuspect stores a suspect, or what is newly known of it.
+func (s *State) AddSuspect(ctx context.Context, h Suspect) error {
+	return s.fault("store", h.SHA, s.store.Submit(ctx, func(t *store.Tx) error { return putSuspect(t, h) }))
+}
+
+func putSuspect(t *store.Tx, h Suspect) error {
+	return t.Exec(`INSERT INTO suspects (repository, pull_request, head, ended, at, noted) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET ended = excluded.ended, at = excluded.at, noted = excluded.noted`,
+		h.Repository, h.Pull, h.SHA, h.Ended, nanos(h.At), nanos(h.Noted))
+}
+
+// RemoveSuspect ends the suspicion of a head.
+func (s *State) RemoveSuspect(ctx context.Context, h Suspect) error {
+	return s.fault("forget", h.SHA, s.store.Submit(ctx, func(t *store.Tx) error {
+		return t.Exec("DELETE FROM suspects WHERE repository = ? AND pull_request = ? AND head = ?", h.Repository, h.Pull, h.SHA)
+	}))
+}
+
+// Suspects returns all of them.
+func (s *State) Suspects(ctx context.Context) ([]Suspect, error) {
+	var found []Suspect
+	err := s.store.Each(ctx, func(rows *sql.Rows) error {
+		var h Suspect
+		var at, noted int64
+		err := rows.Scan(&h.Repository, &h.Pull, &h.SHA, &h.Ended, &at, &noted)
+		h.At, h.Noted = instant(at), instant(noted)
+		found = append(found, h)
+		return err
+	}, "SELECT repository, pull_request, head, ended, at, noted FROM suspects")
+	return found, s.store.Fault("read the suspects", err)
+}
+
+func (s *State) fault(verb, sha string, err error) error {
+	return s.store.Fault(fmt.Sprintf("%s the head %.12s", verb, sha), err)
+}
+
+// nanos encodes a time, the zero one as 0.
+func nanos(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixNano()
+}
+
+func instant(nanos int64) time.Time {
+	if nanos == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos)
+}
