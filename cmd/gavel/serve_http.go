@@ -20,7 +20,7 @@ func (s *serving) handler() (http.Handler, error) {
 	if cfg.Webhook.Secrets, err = s.operator.WebhookSecrets(); err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	cfg.Webhook.Take = func(h forge.Hint) error { return s.server.Load().Take(h) }
+	cfg.Webhook.Take = func(h forge.Hint) error { return s.server.Load().Enqueue(h) }
 	cfg.Webhook.Ignored = func(delivery, event string, why error) {
 		s.log.Info().Str("delivery", delivery).Str("event", event).AnErr("err", why).Msg("ignored a delivery")
 	}
@@ -41,11 +41,11 @@ func (s *serving) observer(looked func(error)) serve.Observer {
 			if err != nil {
 				line = s.log.Warn().AnErr("err", err)
 			}
-			if key.Branch != "" {
-				line = line.Str("branch", key.Branch)
-			}
-			if key.Commit != "" {
-				line = line.Str("commit", key.Commit)
+			switch key.Kind {
+			case serve.Branch, serve.Scheduled:
+				line = line.Str("branch", key.Ref)
+			case serve.CheckRerun:
+				line = line.Str("commit", key.Ref)
 			}
 			line.Str("repo", s.server.Load().Name(key)).Float64("duration", took.Round(time.Millisecond).Seconds()).Msg("looked at")
 		},
@@ -56,6 +56,6 @@ func (s *serving) observer(looked func(error)) serve.Observer {
 				s.log.Warn().Str("repo", repository).AnErr("err", err).Msg("could not be looked through")
 			}
 		},
-		Tell: func(name, line string) { s.log.Info().Str("repo", name).Msg(line) },
+		Log: func(name, line string) { s.log.Info().Str("repo", name).Msg(line) },
 	}
 }

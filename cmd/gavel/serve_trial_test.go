@@ -1,14 +1,16 @@
 package main
 
 import (
-	"os"
+	"errors"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 )
 
 // TestServeAfterACrash has the head that was looked at when the server died judged
@@ -26,16 +28,14 @@ func TestServeAfterACrash(t *testing.T) {
 	if err != nil || len(clones) != 1 {
 		t.Fatalf("clones %v, %v", clones, err)
 	}
-	id := strings.TrimSuffix(filepath.Base(clones[0]), ".git")
+	id, err := strconv.ParseInt(strings.TrimSuffix(filepath.Base(clones[0]), ".git"), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
 	j.replace(t, withPrograms(), map[string]string{"undeclared.sh": "more=more\n"})
-	notes := filepath.Join(data, "looking")
-	text := `{"repository": ` + id + `, "pull": 1, "sha": "` + j.head + `"}`
-	if err := os.WriteFile(filepath.Join(notes, id+"-1-"+j.head+".json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := trial.OpenNotes(notes, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	stateIn(t, data, func(state *serverstate.State) error {
+		return state.AddSuspect(t.Context(), serverstate.Suspect{Repository: id, Pull: 1, SHA: j.head, Noted: time.Now()})
+	})
 	_, log, end = j.serving(t, file)
 	log.await(t, "did no harm in a process of its own, which judged it")
 	log.await(t, `"repo":"octo/demo#1","duration"`)
@@ -45,7 +45,23 @@ func TestServeAfterACrash(t *testing.T) {
 	if code := end(); code != exitPass {
 		t.Errorf("exit code %d", code)
 	}
-	if left, err := os.ReadDir(notes); err != nil || len(left) > 0 {
-		t.Errorf("left are %v, %v", left, err)
+	stateIn(t, data, func(state *serverstate.State) error {
+		left, err := state.Suspects(t.Context())
+		if len(left) > 0 {
+			t.Errorf("left are %+v, want no suspects", left)
+		}
+		return err
+	})
+}
+
+// stateIn calls do with what the ledger in a server's folder keeps for the server.
+func stateIn(t *testing.T, data string, do func(*serverstate.State) error) {
+	t.Helper()
+	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(data, "ledger.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(do(serverstate.New(book)), book.Close()); err != nil {
+		t.Fatal(err)
 	}
 }

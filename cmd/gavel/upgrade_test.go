@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
@@ -300,9 +302,29 @@ func TestServedByD816fdf(t *testing.T) {
 		t.Errorf("the comments are %+v, want the one that was there", after)
 	}
 	onlyNews(t, j, before)
+	adopted(t, data)
 	now := countsOf(t, filepath.Join(data, "ledger.db"))
 	if len(raised) == 0 && (now.Samples != counts.Samples || now.Judgements != counts.Judgements || now.Verdicts != counts.Verdicts || now.Calls != counts.Calls) {
 		t.Errorf("the ledger had %+v and has %+v: something was judged again", counts, now)
+	}
+}
+
+// adopted demands that the ledger has what the earlier server kept in files, and that
+// these are gone.
+func adopted(t *testing.T, data string) {
+	t.Helper()
+	const id, name = -8535617480848890256, "octo/demo" // as names.json had it
+	stateIn(t, data, func(state *serverstate.State) error {
+		got, err := state.Name(t.Context(), id, "of today")
+		if got != name {
+			t.Errorf("the ledger has repository %d as %q, want %q", id, got, name)
+		}
+		return err
+	})
+	for _, file := range []string{"names.json", "unfinished"} {
+		if _, err := os.Stat(filepath.Join(data, file)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is there still, want it gone once the ledger has it: %v", file, err)
+		}
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// rerequested reads the commit whose check somebody re-requested, by one check
-// run or by all of them. Whose it is says the forge, see [Client.Wishes].
+// rerequested reads the commit whose check somebody requested again, by one check
+// run or by all of them. The forge says whose it is, see [Client.Rerequests].
 func (w *wireHint) rerequested(hint Hint) (Hint, error) {
 	suite := cmp.Or(w.CheckRun, w.CheckSuite)
 	if w.Action != "rerequested" || suite == nil {
@@ -22,9 +22,9 @@ func (w *wireHint) rerequested(hint Hint) (Hint, error) {
 	return hint, checkSHA("head_sha", hint.Rerequested)
 }
 
-// A Wish is a completed check run that somebody asked for anew, and that nobody
+// A Rerequest is a completed check run that somebody asked for anew, and that nobody
 // answered yet.
-type Wish struct {
+type Rerequest struct {
 	// ExternalID is what its writer called it.
 	ExternalID string
 	// Branch is what the commit was pushed to, without refs/heads/; empty where the
@@ -49,11 +49,11 @@ type wireChecks struct {
 	} `json:"check_runs"`
 }
 
-// Wishes lists the check runs of a name that are wanted anew at a commit. The
+// Rerequests lists the check runs of a name that are wanted anew at a commit. The
 // forge keeps the wish in the suite that they are in: it is queued again and has
 // no conclusion, while they stay as they are. A suite without any is queued since
 // the commit was pushed, which asks for nothing.
-func (c *Client) Wishes(ctx context.Context, repo Repo, sha, name string) ([]Wish, error) {
+func (c *Client) Rerequests(ctx context.Context, repo Repo, sha, name string) ([]Rerequest, error) {
 	op := fmt.Sprintf("list the check suites of %s@%.12s", repo, sha)
 	if err := errors.Join(repo.check(), checkSHA("commit", sha)); err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
@@ -84,13 +84,13 @@ func (c *Client) Wishes(ctx context.Context, repo Repo, sha, name string) ([]Wis
 	if err != nil {
 		return nil, Explain(op, "checks: read", err)
 	}
-	var wishes []Wish
+	var found []Rerequest
 	for _, r := range runs.Runs {
 		if branch, queued := branches[r.Suite.ID]; queued && r.Status == "completed" {
-			wishes = append(wishes, Wish{r.ExternalID, branch})
+			found = append(found, Rerequest{r.ExternalID, branch})
 		}
 	}
-	return wishes, nil
+	return found, nil
 }
 
 // checks reads all pages of a listing.

@@ -34,14 +34,14 @@ func complete(t *testing.T, c *forge.Client, sha, name, externalID string, id in
 	return run.GetID()
 }
 
-func TestWishes(t *testing.T) {
+func TestRerequests(t *testing.T) {
 	w := newAppWorld(t, nil)
 	w.forge.AddApp(t, forgetest.App{ID: 6, Slug: "another"}) // its suite stays queued for ever
 	sha := fmt.Sprintf("%040x", 9)
 	w.forge.AddPull(forgetest.Pull{Number: 9, HeadSHA: sha, HeadRef: "topic", BaseSHA: fmt.Sprintf("%040x", 1)})
-	want := func(when string, want ...forge.Wish) {
+	want := func(when string, want ...forge.Rerequest) {
 		t.Helper()
-		got, err := w.client.Wishes(t.Context(), demo, sha, "gavel/report")
+		got, err := w.client.Rerequests(t.Context(), demo, sha, "gavel/report")
 		if err != nil {
 			t.Fatalf("%s: %v", when, err)
 		}
@@ -54,27 +54,27 @@ func TestWishes(t *testing.T) {
 	complete(t, w.client, sha, "another", "b", 0)
 	want("judged")
 	w.forge.Rerequest(sha)
-	want("asked for", forge.Wish{ExternalID: "a", Branch: "topic"})
+	want("asked for", forge.Rerequest{ExternalID: "a", Branch: "topic"})
 	before, unchanged := len(w.forge.Requests()), w.forge.Unchanged()
-	want("asked for", forge.Wish{ExternalID: "a", Branch: "topic"})
+	want("asked for", forge.Rerequest{ExternalID: "a", Branch: "topic"})
 	if asked, free := len(w.forge.Requests())-before, w.forge.Unchanged()-unchanged; asked != 2 || free != asked {
 		t.Errorf("%d requests for no change, of which %d cost nothing", asked, free)
 	}
 	complete(t, w.client, sha, "gavel/report", "", id)
-	want("written once more", forge.Wish{ExternalID: "a", Branch: "topic"})
+	want("written once more", forge.Rerequest{ExternalID: "a", Branch: "topic"})
 	complete(t, w.client, sha, "gavel/report", "c", 0)
 	want("made anew")
 	for n := range 100 {
 		complete(t, w.client, sha, "gavel/report", fmt.Sprint("c", n), 0)
 	}
 	w.forge.Rerequest(sha)
-	if got, err := w.client.Wishes(t.Context(), demo, sha, "gavel/report"); err != nil || len(got) != 102 || !slices.Contains(got, forge.Wish{ExternalID: "a", Branch: "topic"}) {
+	if got, err := w.client.Rerequests(t.Context(), demo, sha, "gavel/report"); err != nil || len(got) != 102 || !slices.Contains(got, forge.Rerequest{ExternalID: "a", Branch: "topic"}) {
 		t.Errorf("of 102 check runs %d are wanted, %v", len(got), err)
 	}
 }
 
-// TestWishesOfAJob is asked with a token that does not tell its App.
-func TestWishesOfAJob(t *testing.T) {
+// TestRerequestsOfAJob is asked with a token that does not tell its App.
+func TestRerequestsOfAJob(t *testing.T) {
 	w := newAppWorld(t, nil) // an App that writes check runs of the same name
 	clock := new(forgetest.Clock)
 	job, err := forge.New(forge.Config{BaseURL: w.forge.URL, Token: forgetest.TokenActions, Now: clock.Now, Wait: clock.Wait})
@@ -83,28 +83,28 @@ func TestWishesOfAJob(t *testing.T) {
 	}
 	sha := fmt.Sprintf("%040x", 9)
 	w.forge.AddPull(forgetest.Pull{Number: 9, HeadSHA: sha, HeadRepo: "stranger/demo", HeadRef: "topic"})
-	want := func(when string, want ...forge.Wish) {
+	want := func(when string, want ...forge.Rerequest) {
 		t.Helper()
-		if got, err := job.Wishes(t.Context(), demo, sha, "gavel/report"); err != nil || !slices.Equal(got, want) {
+		if got, err := job.Rerequests(t.Context(), demo, sha, "gavel/report"); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, %v", when, got, err)
 		}
 	}
 	complete(t, job, sha, "gavel/report", "a", 0)
 	want("judged")
 	w.forge.Rerequest(sha)
-	want("asked for", forge.Wish{ExternalID: "a"})
+	want("asked for", forge.Rerequest{ExternalID: "a"})
 	complete(t, w.client, sha, "gavel/report", "b", 0)
-	want("asked for, beside a run of another App", forge.Wish{ExternalID: "a"})
+	want("asked for, beside a run of another App", forge.Rerequest{ExternalID: "a"})
 	options := github.CreateCheckRunOptions{Name: "gavel/report", HeadSHA: sha, Status: github.String("in_progress")}
 	if _, _, err := job.REST().Checks.CreateCheckRun(t.Context(), demo.Owner, demo.Name, options); err != nil {
 		t.Fatal(err)
 	}
 	want("under way")
 	w.forge.Rerequest(sha)
-	want("asked for while it is under way", forge.Wish{ExternalID: "b"}, forge.Wish{ExternalID: "a"})
+	want("asked for while it is under way", forge.Rerequest{ExternalID: "b"}, forge.Rerequest{ExternalID: "a"})
 }
 
-func TestWishesRefused(t *testing.T) {
+func TestRerequestsRefused(t *testing.T) {
 	sha := fmt.Sprintf("%040x", 9)
 	for name, fault := range map[string]forgetest.Fault{
 		"403": {Status: http.StatusForbidden}, "404": {Status: http.StatusNotFound}, "500": {Status: http.StatusInternalServerError, Times: -1},
@@ -115,7 +115,7 @@ func TestWishesRefused(t *testing.T) {
 			w := newAppWorld(t, nil)
 			fault.Path = "/check-suites"
 			w.forge.Inject(fault)
-			got, err := w.client.Wishes(t.Context(), demo, sha, "gavel/report")
+			got, err := w.client.Rerequests(t.Context(), demo, sha, "gavel/report")
 			denied, refused := errors.AsType[*forge.DeniedError](err)
 			if got != nil || (err == nil) != strings.HasPrefix(name, "no") || refused != (fault.Status == http.StatusForbidden || fault.Status == http.StatusNotFound) {
 				t.Errorf("%v, %v", got, err)
@@ -125,7 +125,7 @@ func TestWishesRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := newAppWorld(t, nil).client.Wishes(t.Context(), demo, "main", "gavel/report"); err == nil {
+	if _, err := newAppWorld(t, nil).client.Rerequests(t.Context(), demo, "main", "gavel/report"); err == nil {
 		t.Error("a branch was taken for a commit")
 	}
 }

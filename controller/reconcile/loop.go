@@ -134,9 +134,9 @@ func (l *Loop[K]) Add(key K) {
 	l.add(key)
 }
 
-// AddPatiently makes a key due at once unless it waits for another try, which
+// AddIfIdle makes a key due at once unless it waits for another try, which
 // goes on waiting.
-func (l *Loop[K]) AddPatiently(key K) {
+func (l *Loop[K]) AddIfIdle(key K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.timers[key] == nil {
@@ -261,7 +261,7 @@ func (l *Loop[K]) checkStale(ctx context.Context, group *sync.WaitGroup) {
 		cancel := it.cancel
 		group.Go(func() {
 			stale := false
-			err := Contained(func() error { stale = l.cfg.Stale(ctx, key); return nil })
+			err := Recover(func() error { stale = l.cfg.Stale(ctx, key); return nil })
 			switch {
 			case err != nil:
 				l.cfg.Done(key, 0, err)
@@ -275,7 +275,7 @@ func (l *Loop[K]) checkStale(ctx context.Context, group *sync.WaitGroup) {
 // work runs a key once and says what comes next.
 func (l *Loop[K]) work(ctx context.Context, key K) {
 	start := time.Now()
-	err := Contained(func() error { return l.cfg.Reconcile(ctx, key) })
+	err := Recover(func() error { return l.cfg.Reconcile(ctx, key) })
 	superseded, ended := errors.Is(context.Cause(ctx), ErrSuperseded), ctx.Err() != nil
 	l.cfg.Done(key, time.Since(start), err)
 	l.mu.Lock()
@@ -310,8 +310,8 @@ func (l *Loop[K]) later(key K, after time.Duration) {
 	l.timers[key] = time.AfterFunc(after, func() { l.Add(key) })
 }
 
-// Contained makes an error of a panic: one bad item must not end the others.
-func Contained(do func() error) (err error) {
+// Recover makes an error of a panic: one bad item must not end the others.
+func Recover(do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())

@@ -215,7 +215,7 @@ func TestAPanicOfTheLook(t *testing.T) {
 }
 
 // TestAPanicIsContained: the key is tried again, the others never notice.
-func TestAPanicIsContained(t *testing.T) {
+func TestAPanicIsRecover(t *testing.T) {
 	var failed failures
 	tries := 0
 	got := bubble(t, reconcile.Config[string]{
@@ -339,11 +339,11 @@ func TestPatience(t *testing.T) {
 		}
 		return nil
 	}}, func(l *reconcile.Loop[string], _ *diary) {
-		l.AddPatiently("a")
+		l.AddIfIdle("a")
 		time.Sleep(time.Millisecond)
-		l.AddPatiently("a")
+		l.AddIfIdle("a")
 		time.Sleep(time.Minute)
-		l.AddPatiently("a")
+		l.AddIfIdle("a")
 		time.Sleep(time.Minute)
 	})
 	want := []string{"0s begin a", "0s end a: 500", "1s begin a", "1s end a: <nil>", "1m0.001s begin a", "1m0.001s end a: <nil>"}

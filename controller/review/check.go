@@ -12,36 +12,36 @@ import (
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
-// A Wish is a check run of ours that somebody asked for anew.
-type Wish struct {
+// A Rerequest is a check run of ours that somebody requested again.
+type Rerequest struct {
 	// Number is the pull request that it is about, 0 for none.
 	Number int
 	// Branch is what its commit was pushed to, empty where that is not known.
 	Branch string
 }
 
-// Wishes lists the check runs of a commit that somebody wants anew, one for each
-// pull request.
-func (r *Reviewer) Wishes(ctx context.Context, head string) ([]Wish, error) {
-	asked, err := r.cfg.Client.Wishes(ctx, r.cfg.Repository, head, github.CheckName)
-	var wishes []Wish
+// Rerequests lists the check runs of a commit that somebody requested again, one
+// for each pull request.
+func (r *Reviewer) Rerequests(ctx context.Context, head string) ([]Rerequest, error) {
+	asked, err := r.cfg.Client.Rerequests(ctx, r.cfg.Repository, head, github.CheckName)
+	var found []Rerequest
 	for _, a := range asked {
 		number, ours := github.CheckOf(a.ExternalID)
-		if wish := (Wish{number, a.Branch}); ours && !slices.Contains(wishes, wish) {
-			wishes = append(wishes, wish)
+		if one := (Rerequest{number, a.Branch}); ours && !slices.Contains(found, one) {
+			found = append(found, one)
 		}
 	}
-	return wishes, err
+	return found, err
 }
 
-// Answer makes the check run of a commit anew for which nobody waits any more:
+// Answer makes the check run of a commit again for which nobody waits any more:
 // with its report where there is one, else with why there is none. Nothing is
 // judged, and nothing else is written.
-func (r *Reviewer) Answer(ctx context.Context, wish Wish, head, why string) error {
-	last := &Review{Config: r.cfg, head: head, number: wish.Number, again: true}
+func (r *Reviewer) Answer(ctx context.Context, rerun Rerequest, head, why string) error {
+	last := &Review{Config: r.cfg, head: head, number: rerun.Number, again: true}
 	check := github.Check{Conclusion: github.Cancelled, Title: why, Summary: why, Again: true}
 	if r.cfg.Recall != nil {
-		stored, err := r.cfg.Recall(ctx, wish.Number, head)
+		stored, err := r.cfg.Recall(ctx, rerun.Number, head)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (r *Reviewer) Answer(ctx context.Context, wish Wish, head, why string) erro
 			check = last.checkRun(stored)
 		}
 	}
-	return last.check(ctx, posting{Repository: r.cfg.Known, Number: wish.Number, Head: head, Check: &check})
+	return last.check(ctx, posting{Repository: r.cfg.Known, Number: rerun.Number, Head: head, Check: &check})
 }
 
 // checkRun is the report in a check run.

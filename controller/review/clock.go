@@ -1,7 +1,6 @@
 package review
 
 import (
-	"context"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
@@ -66,9 +65,4 @@ func (r *Review) driftText(report *reporters.Report) github.Text {
 		opts.MaxBytes = maxBytes
 		return drift.Markdown(report, opts)
 	}
-}
-
-// SettleAnew says on a commit that nobody judges anew any more why.
-func (r *Reviewer) SettleAnew(ctx context.Context, head, why string) error {
-	return r.Anew(Clock{SHA: head}).settle(ctx, ctx, why)
 }

@@ -54,6 +54,17 @@ func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) err
 	return past.drop(ctx)
 }
 
+// EndPending says on a commit why nobody judges it, as far as its statuses are
+// pending. It asks nothing of a ledger.
+func (r *Reviewer) EndPending(ctx context.Context, head, why string) error {
+	past := &Review{Config: r.cfg, head: head}
+	var all []github.Status
+	for _, context := range []string{github.ContextVerdict, github.ContextValidate, drift.Context} {
+		all = append(all, github.Status{Context: context, State: github.Error, Description: why})
+	}
+	return past.publisher(posting{}, 0).EndPending(past.worth(ctx, priority.Verdict), head, all...)
+}
+
 // drop takes out of the outbox what it has of a head. A comment is replaced there
 // by that of the next head.
 func (r *Review) drop(ctx context.Context) error {

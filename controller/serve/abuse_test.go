@@ -56,12 +56,12 @@ func TestAbuse03AnotherRepository(t *testing.T) {
 	if more := m.forge.Requests()[requests:]; len(more) > 0 {
 		t.Errorf("asked for %v", more)
 	}
-	if !strings.Contains(strings.Join(m.lines, "\n"), "repository 99, which is not listed") {
+	if !strings.Contains(strings.Join(m.lines, "\n"), "ignored a delivery for repository 99: it is not listed") {
 		t.Errorf("the log does not tell it: %q", m.lines)
 	}
 }
 
-// TestAbuse04OtherCase is the same repository, and it is looked after once.
+// TestAbuse04OtherCase is the same repository, and it is watched once.
 func TestAbuse04OtherCase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -115,7 +115,7 @@ func TestAbuse09NamesOfBranches(t *testing.T) {
 		}
 	}
 	for _, branch := range []string{"--upload-pack=x", "-x"} {
-		if err := w.server.Take(forge.Hint{Repository: 1, Branch: branch}); err != nil {
+		if err := w.server.Enqueue(forge.Hint{Repository: 1, Branch: branch}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -247,7 +247,7 @@ func TestACloneThatIsGone(t *testing.T) {
 // hintOf tells that something happened to a pull request.
 func (w *world) hintOf(number int) {
 	w.t.Helper()
-	if err := w.server.Take(forge.Hint{Repository: 1, Number: number}); err != nil {
+	if err := w.server.Enqueue(forge.Hint{Repository: 1, Number: number}); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -198,7 +198,7 @@ func (a afternoon) push(t *testing.T, f *forgetest.Forge, s *serve.Server, p pus
 			t.Fatal(err)
 		}
 		f.AddPull(forgetest.Pull{Number: number, HeadSHA: p.heads[i], HeadRef: fmt.Sprint("topic-", number), BaseSHA: p.main})
-		if err := s.Take(forge.Hint{Repository: 1, Number: number}); err != nil {
+		if err := s.Enqueue(forge.Hint{Repository: 1, Number: number}); err != nil {
 			t.Fatal(err)
 		}
 	}

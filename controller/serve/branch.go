@@ -10,27 +10,27 @@ import (
 )
 
 // branch is the review of the tip of a branch, nil where there is none.
-func (s *Server) branch(ctx context.Context, repo *repository, name string) (*review.Review, error) {
+func (w *worker) branch(ctx context.Context, repo *repository, name string) (*review.Review, error) {
 	tip, err := repo.tip(ctx, name)
 	if err != nil || tip == "" {
 		return nil, err
 	}
 	if group, ok := forge.Queued(name); ok {
-		return s.group(ctx, repo, name, group)
+		return w.group(ctx, repo, name, group)
 	}
-	return s.base(ctx, repo, name)
+	return w.base(ctx, repo, name)
 }
 
 // base is the review of the tip of a base branch. It is compared with the last
 // commit that was judged below it, else with its parent, if it has one.
-func (s *Server) base(ctx context.Context, repo *repository, name string) (*review.Review, error) {
+func (w *worker) base(ctx context.Context, repo *repository, name string) (*review.Review, error) {
 	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name}, gitrepo.OfBase)
 	if err != nil {
 		return nil, err
 	}
 	defer git.Close()
 	tip, base := commits[0], ""
-	for _, before := range s.memory.before(repo.known, tip) {
+	for _, before := range w.reports.before(repo.ledgerName, tip) {
 		// One that is not there any more was pushed away.
 		if below(ctx, git, before, tip) {
 			base = before
@@ -43,7 +43,7 @@ func (s *Server) base(ctx context.Context, repo *repository, name string) (*revi
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			s.cfg.Observer.Tell(repo.name.String(), fmt.Sprintf("%s at %.7s is the first commit: there is nothing to compare with", name, tip))
+			w.cfg.Observer.Log(repo.name.String(), fmt.Sprintf("%s at %.7s is the first commit: there is nothing to compare with", name, tip))
 			base = ""
 		}
 	}
@@ -60,7 +60,7 @@ func below(ctx context.Context, git *gitrepo.Repository, commit, head string) bo
 
 // group is the review of a merge group. It is compared with what it stands upon
 // in the queue, so that a group that stands upon another is told its own changes.
-func (s *Server) group(ctx context.Context, repo *repository, name string, group forge.Group) (*review.Review, error) {
+func (w *worker) group(ctx context.Context, repo *repository, name string, group forge.Group) (*review.Review, error) {
 	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name, "refs/heads/" + group.Base}, gitrepo.OfBase)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 // hintPush tells of a push to main as the forge does.
 func (w *world) hintPush() {
 	w.t.Helper()
-	if err := w.server.Take(forge.Hint{Repository: 1, Branch: "main", Event: forge.EventPush}); err != nil {
+	if err := w.server.Enqueue(forge.Hint{Repository: 1, Branch: "main", Event: forge.EventPush}); err != nil {
 		w.t.Fatal(err)
 	}
 }

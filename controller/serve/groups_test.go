@@ -1,8 +1,6 @@
 package serve_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,19 +39,6 @@ func (w *world) wantGroups(want map[string]string) {
 	}
 }
 
-// left are the heads that are noted as unfinished.
-func (w *world) left() []string {
-	entries, err := os.ReadDir(filepath.Join(w.dir, "unfinished"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
-}
-
 // TestGroupStatuses are told of every head, whatever it is.
 func TestGroupStatuses(t *testing.T) {
 	t.Parallel()
@@ -80,8 +65,8 @@ func TestGroupStatuses(t *testing.T) {
 	})
 	judge("main")
 	w.wantGroups(map[string]string{"main": "success: no affected cases · score 1.000 → 1.000"})
-	if left := w.left(); len(left) > 0 {
-		t.Errorf("unfinished are %q", left)
+	if left := w.pending(); len(left) > 0 {
+		t.Errorf("pending are %q, want none", left)
 	}
 }
 
@@ -173,8 +158,8 @@ func TestGroupStatusesSuperseded(t *testing.T) {
 			w.hint()
 			w.idle()
 			w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000"})
-			if left := w.left(); len(left) > 0 {
-				t.Errorf("unfinished are %q", left)
+			if left := w.pending(); len(left) > 0 {
+				t.Errorf("pending are %q, want none", left)
 			}
 		})
 	}
@@ -216,8 +201,8 @@ func TestGroupStatusesCancelled(t *testing.T) {
 	w.idle()
 	release()
 	w.wantGroups(map[string]string{"one": "error: cancelled by mona; /gavel run judges it"})
-	if left := w.left(); len(left) > 0 {
-		t.Errorf("unfinished are %q", left)
+	if left := w.pending(); len(left) > 0 {
+		t.Errorf("pending are %q, want none", left)
 	}
 	w.forge.AddComment(1, "mona", "/gavel run")
 	w.hint()

@@ -110,7 +110,7 @@ func newMatrix(t *testing.T) *matrix {
 	handler, err := serve.NewHandler(serve.HandlerConfig{
 		Path: "/hooks", Ready: func() bool { return true }, Metrics: http.NotFoundHandler(),
 		Webhook: webhook.Config{
-			Secrets: []forge.Token{matrixSecret}, Take: func(h forge.Hint) error { return m.server.Take(h) },
+			Secrets: []forge.Token{matrixSecret}, Take: func(h forge.Hint) error { return m.server.Enqueue(h) },
 		},
 	})
 	if err != nil {

@@ -450,7 +450,7 @@ func TestCancelLeavesWhatOthersWant(t *testing.T) {
 	w := newTalk(t, "one", forgetest.Pull{})
 	w.move("refs/heads/main", "two")
 	answer := w.agent.block()
-	if err := w.server.Take(forge.Hint{Repository: 1, Branch: "main"}); err != nil {
+	if err := w.server.Enqueue(forge.Hint{Repository: 1, Branch: "main"}); err != nil {
 		t.Fatal(err)
 	}
 	if asked := <-w.agent.held; asked != "two" {

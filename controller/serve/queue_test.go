@@ -24,7 +24,7 @@ func (w *world) drop(branch string) {
 // hintQueue tells of a merge group as the forge does.
 func (w *world) hintQueue(branch string) {
 	w.t.Helper()
-	if err := w.server.Take(forge.Hint{Repository: 1, Branch: "main", Head: branch, Event: forge.EventMergeGroup}); err != nil {
+	if err := w.server.Enqueue(forge.Hint{Repository: 1, Branch: "main", Head: branch, Event: forge.EventMergeGroup}); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -3,11 +3,10 @@ package serve
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"iter"
-	"maps"
+	"hash/fnv"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,33 +16,31 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// A repository is one with what was seen of it.
+// A repository is one that was reached, with what was seen of it.
 type repository struct {
 	*Repository
 	id   int64            // that of its keys, see idAt
 	said forge.Repository // zero where there is no forge
 	name forge.Repo
-	// known is the name under which the ledger has it, see names.
-	known    string
-	url      string
-	branches []string
-	reviewer *review.Reviewer
-	desk     *command.Desk // nil where there is no forge
+	// ledgerName is the name under which the ledger has it.
+	ledgerName string
+	url        string
+	branches   []string
+	reviewer   *review.Reviewer
+	inbox      *command.Desk // nil where there is no forge
 
+	clone    string      // the folder of the mirror
 	fetching *sync.Mutex // held while the mirror fetches
 	mirror   *gitrepo.Mirror
 
 	// The fields below belong to the goroutine that polls.
-	tag    string
-	pulls  map[int]forge.Pull
-	tips   map[string]string
-	clock  map[string]time.Time // when branches were last made due by the clock
-	listed bool                 // once at least
-	talk   talk
-	looked string // at whose wishes last, see pollWishes
-	stood  int    // whose comment was looked at last, see pollStanding
-
-	wishes wishes
+	tag       string
+	pulls     map[int]forge.Pull
+	tips      map[string]string
+	scheduled map[string]time.Time // when the schedule last made branches due
+	listed    bool                 // once at least
+	comments  commentCursor
+	lastPull  int // whose comment was looked for last, see pollDeletedComments
 }
 
 func (r *repository) fetch(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
@@ -64,94 +61,28 @@ func (r *repository) follows(branch string) bool {
 	return slices.Contains(r.branches, branch) || queued && r.Client != nil
 }
 
-// poll makes due what is not as it was at the last time.
-func (s *Server) poll(ctx context.Context, repo *repository) error {
-	before := repo.seen() // new heads are looked at when they are judged
-	pulls, branches := s.pollPulls(ctx, repo), s.pollBranches(ctx, repo)
-	repo.listed = repo.listed || pulls == nil
-	s.pollStalled(repo)
-	news := errors.Join(pulls, branches, s.pollComments(ctx, repo), s.pollClock(repo))
-	// Nobody waits for what is asked last.
-	return errors.Join(news, s.pollStanding(ctx, repo), s.pollWishes(ctx, repo, before))
+// name is what the operator calls it.
+func (r *Repository) name() string {
+	if r.Client == nil {
+		return r.URL
+	}
+	return cmp.Or(r.Name.String(), r.URL)
 }
 
-func (s *Server) pollPulls(ctx context.Context, repo *repository) error {
-	if repo.Client == nil {
-		return nil
+// idAt is the id of a repository at a forge: GitHub's own, and one like that of
+// [idOf] at all others, since each counts its repositories from one.
+func idAt(client *forge.Client, id int64) int64 {
+	base := strings.TrimRight(client.REST().BaseURL.String(), "/")
+	if base == forge.DefaultBaseURL {
+		return id
 	}
-	pulls, tag, err := repo.Client.OpenPulls(ctx, repo.name, repo.tag)
-	if errors.Is(err, forge.ErrUnchanged) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	now := make(map[int]forge.Pull, len(pulls))
-	for _, p := range pulls {
-		now[p.Number] = p
-		if repo.pulls[p.Number] != p {
-			s.loop.Add(Key{Repository: repo.id, Pull: p.Number})
-		}
-	}
-	// What runs for one that is closed is of no use any more.
-	for key := range s.underWay(repo.id) {
-		if _, open := now[key.Pull]; key.Pull != 0 && !open {
-			s.loop.Add(key)
-		}
-	}
-	repo.pulls, repo.tag = now, tag
-	return nil
+	return idOf(fmt.Sprintf("%s %d", base, id))
 }
 
-func (s *Server) pollBranches(ctx context.Context, repo *repository) error {
-	tips, err := repo.mirror.Branches(ctx)
-	if err != nil {
-		return err
-	}
-	maps.DeleteFunc(tips, func(branch, _ string) bool { return !repo.follows(branch) })
-	for branch, tip := range tips {
-		if repo.tips[branch] != tip {
-			s.loop.Add(Key{Repository: repo.id, Branch: branch})
-		}
-	}
-	repo.tips = tips
-	// What runs for a branch that is gone is of no use any more.
-	for key := range s.underWay(repo.id) {
-		if key.Pull == 0 && tips[key.Branch] == "" {
-			s.loop.Add(key)
-		}
-	}
-	var errs []error
-	for _, branch := range repo.branches {
-		if tips[branch] == "" {
-			errs = append(errs, fmt.Errorf("%s has no branch %s", repo.name, branch))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// pollStanding finds comments of ours that somebody deleted, which no listing
-// tells, on a few pull requests at a time.
-func (s *Server) pollStanding(ctx context.Context, repo *repository) error {
-	const most = 10
-	for _, number := range turn(maps.Keys(repo.pulls), repo.stood, most) {
-		repo.stood = number
-		stands, err := repo.reviewer.Stands(ctx, number)
-		if err != nil {
-			return err
-		}
-		if !stands {
-			s.loop.AddPatiently(Key{Repository: repo.id, Pull: number})
-		}
-	}
-	return nil
-}
-
-// turn gives so many of all at most whose turn it is after the last one.
-func turn[T cmp.Ordered](all iter.Seq[T], last T, most int) []T {
-	sorted := slices.Sorted(all)
-	if i := slices.IndexFunc(sorted, func(one T) bool { return one > last }); i > 0 {
-		sorted = slices.Concat(sorted[i:], sorted[:i])
-	}
-	return sorted[:min(most, len(sorted))]
+// idOf is the id of a repository without a forge: negative, and the same wherever
+// it is in a list.
+func idOf(url string) int64 {
+	h := fnv.New64a()
+	h.Write([]byte(url))
+	return -int64(h.Sum64()>>1) - 1
 }

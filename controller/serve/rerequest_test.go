@@ -3,6 +3,7 @@ package serve_test
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func (w *world) rerequest(commit string) {
 // tell is the news that somebody asked for the check run of a commit anew.
 func (w *world) tell(commit string) {
 	w.t.Helper()
-	if err := w.server.Take(forge.Hint{Repository: 1, Rerequested: w.commits[commit]}); err != nil {
+	if err := w.server.Enqueue(forge.Hint{Repository: 1, Rerequested: w.commits[commit]}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -149,11 +150,6 @@ func TestNoEmptyCheckRun(t *testing.T) {
 	if got := w.check("one") + w.check("main"); got != "" {
 		t.Errorf("the check runs are %q", got)
 	}
-	for _, r := range w.forge.Requests() {
-		if strings.HasSuffix(r.Path, w.commits["one"]+"/check-suites") {
-			t.Error("it is asked who wants a check run again that nobody has seen")
-		}
-	}
 	w.push("two")
 	w.hint()
 	w.idle()
@@ -162,33 +158,36 @@ func TestNoEmptyCheckRun(t *testing.T) {
 	}
 }
 
-// TestNoVerdictWaitsForAnOptionalQuestion: a forge that does not say who wants a
-// check run again is asked when the verdict stands.
+// TestNoVerdictWaitsForAnOptionalQuestion: which check runs were requested again is
+// asked when the verdict is there, and only where a delivery says so.
 func TestNoVerdictWaitsForAnOptionalQuestion(t *testing.T) {
 	w := newAppWorld(t)
-	w.push("one")
-	w.start()
-	w.idle()
+	release := w.judging()
 	asked := make(chan string, 10)
-	w.forge.Inject(forgetest.Fault{Path: w.commits["two"] + "/check-suites", Times: -1, Hold: func() {
+	w.forge.Inject(forgetest.Fault{Path: w.commits["one"] + "/check-suites", Times: -1, Status: http.StatusBadGateway, Hold: func() {
 		select {
-		case asked <- w.states("two"):
+		case asked <- w.states("one"):
 		default:
 		}
 	}})
-	w.push("two")
-	w.poll() // finds the push before it asks anything
+	release()
 	w.idle()
-	w.hint() // now the head is known
+	if len(asked) > 0 {
+		t.Errorf("the forge was asked who requested the check run again, and nobody did")
+	}
+	w.tell("one")
+	w.idle()
+	w.hint()
 	w.idle()
 	close(asked)
 	n := 0
 	for states := range asked {
-		if n++; states != "success failure" {
-			t.Errorf("the question came while the states were %q", states)
+		if n++; states != "success success" {
+			t.Errorf("the question came while the states were %q, want it after the verdict", states)
 		}
 	}
 	if n == 0 {
-		t.Error("nobody asked")
+		t.Error("nobody asked, want the delivery to have the forge asked")
 	}
+	w.want("one", "success success")
 }

@@ -24,7 +24,7 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 	w.server.Update(nil, serve.Policy{})
 	w.idle()
 	release()
-	if got := w.says("one"); w.states("one") != "error error" || got != "gavel does not look after the repository any more" {
+	if got := w.says("one"); w.states("one") != "error error" || got != "gavel stopped watching the repository" {
 		t.Errorf("one is %q and says %q", w.states("one"), got)
 	}
 	if !w.server.Ready() {
@@ -160,7 +160,7 @@ func TestAbuse04RenamedRepository(t *testing.T) {
 			w.end()
 			files, err := os.ReadDir(w.dir)
 			for _, f := range files {
-				if !strings.HasPrefix(f.Name(), "ledger.db") && f.Name() != "names.json" {
+				if !strings.HasPrefix(f.Name(), "ledger.db") {
 					err = errors.Join(err, os.RemoveAll(filepath.Join(w.dir, f.Name())))
 				}
 			}

@@ -1,8 +1,6 @@
 package serve_test
 
 import (
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +10,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
@@ -84,7 +83,7 @@ func TestDriftWithoutAnIssue(t *testing.T) {
 			t.Errorf("written: %s %s", r, r.Body)
 		}
 	}
-	if w.logged("Anew:true") > 0 { // the look failed
+	if w.logged("Kind:scheduled") > 0 { // the look failed
 		t.Errorf("log:\n%s", strings.Join(w.lines, "\n"))
 	}
 }
@@ -188,7 +187,7 @@ func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 			<-w.agent.held
 			w.end()
 			release()
-			if got := w.drift("main"); got != "error: gavel was stopped; it goes on when it starts again" {
+			if got := w.drift("main"); got != "error: gavel was stopped; judging resumes when it restarts" {
 				w.t.Errorf("it says %q", got)
 			}
 		},
@@ -270,11 +269,5 @@ func TestAHeadThatWasReplaced(t *testing.T) {
 // noted puts back up to when main was judged anew.
 func noted(w *world, at time.Time) {
 	w.t.Helper()
-	data, err := json.Marshal(map[string]time.Time{"main": at})
-	if err == nil {
-		err = os.WriteFile(w.one("anew/*.json"), data, 0o600)
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.state(func(state *serverstate.State) error { return state.SetJudged(w.t.Context(), w.id(), "main", at) })
 }

@@ -1,23 +1,17 @@
-// Package serve keeps the pull requests and base branches of its repositories
-// true: each has the statuses and the comment that its commits deserve, however
-// the news of a change arrived, and whether it did at all.
+// Package serve keeps the statuses and comments of every pull request and base
+// branch of its repositories current, even where deliveries are lost.
 //
-// Most callers make a [Server] with [New], give [Server.Take] the hints of a
-// webhook, and call [Server.Run] until the program ends. Nothing but the ledger
-// and a folder with clones and unfinished heads is kept; what has to be done is
-// found out at every start.
+// Most callers make a [Server] with [New], pass it the hints of a webhook with
+// [Server.Enqueue], and call [Server.Run] until the program ends. A registry knows
+// the repositories, a poller finds what is due, and a worker does it. The ledger
+// keeps what has to be known after a restart; what is due is found out again.
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
-	"path"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,53 +19,54 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/reconcile"
-	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/serve/slots"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/reporters"
 )
 
-// A Key names what is kept true: a pull request, or, where Pull is 0, a base
-// branch or that of a merge group. The repository is its id, which survives
-// renames; that of a forge other than GitHub is made of its id there.
+// A Kind says what a [Key] keeps current.
+type Kind string
+
+// The kinds of keys. The ledger stores them.
+const (
+	// PullRequest is the head of a pull request.
+	PullRequest Kind = "pull_request"
+	// Branch is the tip of a base branch, or of the branch of a merge group.
+	Branch Kind = "branch"
+	// Scheduled is the tip of a base branch whose cases are all judged again,
+	// because the schedule says so.
+	Scheduled Kind = "scheduled"
+	// CheckRerun is a commit whose check run somebody requested again.
+	CheckRerun Kind = "check_rerun"
+	// Sweep is every commit of the repository that was left pending.
+	Sweep Kind = "sweep"
+)
+
+// A Key names what is kept current. The repository is its id, which survives
+// renames; the id of a repository on a forge other than GitHub is made of the id
+// that it has there.
 type Key struct {
 	Repository int64
-	Pull       int
-	Branch     string
-	// Anew is for a base branch that is judged anew because it is time.
-	Anew bool
-	// Commit is one whose check run somebody wants anew; then Pull and Branch are
-	// not known.
-	Commit string
-	// Sweep is for all that was left open in the repository, see [Server.sweep].
-	Sweep bool
+	Kind       Kind
+	// Pull is set for a PullRequest.
+	Pull int
+	// Ref is the branch of a Branch and of a Scheduled key, and the commit of a
+	// CheckRerun.
+	Ref string
 }
 
 // number is the pull request in whose name a key is judged, 0 for none.
 func (k Key) number() int {
-	group, _ := forge.Queued(k.Branch)
-	return max(k.Pull, group.Number)
-}
-
-// Name is what people call a key: owner/name, with #N for a pull request.
-func (s *Server) Name(k Key) string {
-	name := fmt.Sprintf("repository %d", k.Repository) // which is not looked after any more
-	if repo := s.repo(k.Repository); repo != nil {
-		name = repo.name.String()
+	if k.Kind == Branch {
+		group, _ := forge.Queued(k.Ref)
+		return group.Number
 	}
-	return numbered(name, k.number())
+	return k.Pull
 }
 
-// numbered is a repository with a pull request, where the number is not 0.
-func numbered(name string, number int) string {
-	if number == 0 {
-		return name
-	}
-	return fmt.Sprintf("%s#%d", name, number)
-}
-
-// A Repository is one that is looked after.
+// A Repository is one that is kept current.
 type Repository struct {
 	// Name and Client are zero where there is no forge; then only branches are
 	// judged, and nothing is published.
@@ -87,47 +82,49 @@ type Repository struct {
 	ConfigFile string
 	// WebURL is the root of the forge's pages, such as https://github.com.
 	WebURL string
-	// Schedule says when the base branches are judged anew, nil for never, and
-	// DriftIssue which issue gets a comment about it, 0 for none.
+	// Schedule says when all cases of the base branches are judged again, nil for
+	// never, and DriftIssue which issue gets a comment about it, 0 for none.
 	Schedule   Schedule
 	DriftIssue int
 }
 
-// An Observer is told what happens. Calls may overlap; each may be nil.
+// An Observer is called with what happens. Calls may overlap; each may be nil.
 type Observer struct {
-	// Done is told of every key that was looked at.
+	// Done is called after every look at a key.
 	Done func(key Key, took time.Duration, err error)
-	// Judged is told of every report that was made, not of those known before.
+	// Judged is called with every report that was made, not with those known before.
 	Judged func(*reporters.Report)
-	// Polled is told of every time that a repository was looked through.
+	// Polled is called after every poll of a repository.
 	Polled func(repository string, err error)
-	// Tell is given a line for the log, and what it is about: owner/name, with #N
-	// for a pull request, or empty.
-	Tell func(name, line string)
+	// Log is called with a line for the log, and what it is about: owner/name, with
+	// #N for a pull request, or empty.
+	Log func(name, line string)
 }
 
-// A Config says what to look after, and how.
+// A Config says which repositories to keep current, and how.
 type Config struct {
 	// Repositories and Policy hold until [Server.Update].
 	Repositories []*Repository
 	Policy
+	// Ledger keeps verdicts, and what the server has to know after a restart.
 	Ledger *ledger.Ledger
-	// Dir is the folder for clones and unfinished heads.
+	// Dir is the folder for clones.
 	Dir string
 	// Execute carries a plan out and stores its report.
 	Execute   func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error)
 	LookupEnv func(name string) (string, bool)
-	Redact    func(string) string // of answers to people; defaults to redact.Text
-	// Poll is how often a forge is asked, with a jitter of 5 %; a minute by default.
+	// Redact is applied to answers to people. Defaults to redact.Text.
+	Redact func(string) string
+	// Poll is how often a forge is asked, with a jitter of 5 %. Defaults to a minute.
 	Poll     time.Duration
 	Observer Observer
 	// Workers is how many commits are judged at once. Defaults to 4.
 	Workers int
-	// Farewell is how long a forge is given to take that a run ended. Defaults to
-	// 30 s.
-	Farewell time.Duration
-	// After tells when a time is over, after which a head says that it is judged.
-	// Defaults to [time.After].
+	// ShutdownTimeout bounds how long a forge may take to accept that a run ended.
+	// Defaults to 30 s.
+	ShutdownTimeout time.Duration
+	// After returns a channel that tells when a time is over, after which a head says
+	// that it is judged. Defaults to [time.After].
 	After func(time.Duration) <-chan time.Time
 	// Trial judges a commit in a child. Defaults to [trial.Run].
 	Trial trial.Trier
@@ -137,63 +134,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// A Server looks after repositories. It is safe for concurrent use.
-type Server struct {
-	cfg    Config
-	loop   *reconcile.Loop[Key]
-	roster roster
-	memory *memory
-	open   unfinished
-	names  names
-	stalls stalls
-	slots  *slots.Slots
-	guard  *trial.Guard
-
-	writing sync.Mutex // held while the diary is read and written
-	diary   diary
-
-	mu sync.Mutex
-	// The fields below are guarded by mu.
-	heads  map[Key]string // that are under way
-	swept  map[swept]sweeping
-	passes map[Key]pass // why those are not wanted any more
-}
-
-// lookers is how many keys are looked at at once. It is more than are judged, so
-// that a head says that it is known while others have their turn.
-const lookers = 64
-
-// New reads what the ledger has. It asks no forge: a repository that cannot be
-// reached must not keep the server from looking after the others.
-func New(ctx context.Context, cfg Config) (*Server, error) {
-	cfg = withDefaults(cfg)
-	s := newServer(cfg)
-	var err error
-	if s.memory, err = remember(ctx, cfg.Ledger); err != nil {
-		return nil, err
-	}
-	if s.guard, err = trial.NewGuard(filepath.Join(cfg.Dir, "looking"), trial.GuardConfig{Try: cfg.Trial, Now: cfg.Now}); err != nil {
-		return nil, err
-	}
-	s.loop = reconcile.New(reconcile.Config[Key]{
-		Reconcile: s.reconcile, Stale: s.stale, Done: s.done, Workers: lookers, Random: cfg.Random,
-		// People wait for their pull requests and for the queue.
-		Background: func(key Key) bool { return key.number() == 0 && key.Commit == "" },
-	})
-	s.Update(cfg.Repositories, cfg.Policy)
-	return s, nil
-}
-
-func newServer(cfg Config) *Server {
-	return &Server{
-		cfg: cfg, roster: newRoster(), open: unfinished{filepath.Join(cfg.Dir, "unfinished")},
-		diary: diary{filepath.Join(cfg.Dir, "anew")}, names: names{file: filepath.Join(cfg.Dir, "names.json")},
-		heads: map[Key]string{}, passes: map[Key]pass{}, swept: map[swept]sweeping{}, stalls: stalls{since: map[Key]time.Time{}},
-		slots: slots.New(cfg.Workers),
-	}
-}
-
-func withDefaults(cfg Config) Config {
+// withDefaults fills in what is not set.
+func (cfg Config) withDefaults() Config {
 	if cfg.Poll == 0 {
 		cfg.Poll = time.Minute
 	}
@@ -215,362 +157,143 @@ func withDefaults(cfg Config) Config {
 	if cfg.Observer.Polled == nil {
 		cfg.Observer.Polled = func(string, error) {}
 	}
-	if cfg.Observer.Tell == nil {
-		cfg.Observer.Tell = func(string, string) {}
+	if cfg.Observer.Log == nil {
+		cfg.Observer.Log = func(string, string) {}
 	}
 	return cfg
 }
 
-// done is told of every look at a key that ended.
+// A Server keeps repositories current. It is safe for concurrent use.
+type Server struct {
+	cfg      Config
+	loop     *reconcile.Loop[Key]
+	state    *serverstate.State
+	registry *registry
+	poller   *poller
+	worker   *worker
+	refused  *refusedKeys
+}
+
+// maxConcurrentKeys is how many keys are looked at at once. It is more than are
+// judged, so that a head says that it is known while others have their turn.
+const maxConcurrentKeys = 64
+
+// New reads what the ledger has, and takes over what an earlier version kept in
+// files in the folder. It asks no forge: a repository that cannot be reached must
+// not keep the server from the others.
+func New(ctx context.Context, cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	state := serverstate.New(cfg.Ledger)
+	err := state.Adopt(ctx, cfg.Dir, serverstate.Kinds{
+		PullRequest: string(PullRequest), Branch: string(Branch), Scheduled: string(Scheduled), CheckRerun: string(CheckRerun),
+	})
+	if err != nil {
+		return nil, err
+	}
+	reports, err := loadReports(ctx, cfg.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	guard, err := trial.NewGuard(ctx, state, trial.GuardConfig{Try: cfg.Trial, Now: cfg.Now})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, state: state, refused: &refusedKeys{since: map[Key]time.Time{}}}
+	s.registry = newRegistry(cfg, state)
+	s.worker = &worker{
+		cfg: cfg, state: state, registry: s.registry, reports: reports, guard: guard, slots: slots.New(cfg.Workers),
+		heads: map[Key]string{}, cancelled: map[Key]cancellation{}, swept: map[sweptCommit]sweepRun{},
+	}
+	s.registry.connect = s.worker.connect
+	s.loop = reconcile.New(reconcile.Config[Key]{
+		Reconcile: s.worker.reconcile, Stale: s.worker.stale, Done: s.done, Workers: maxConcurrentKeys, Random: cfg.Random,
+		// People wait for their pull requests and for the queue.
+		Background: func(key Key) bool { return key.number() == 0 && key.Kind != CheckRerun },
+	})
+	s.worker.loop = s.loop
+	s.poller = &poller{cfg: cfg, state: state, loop: s.loop, registry: s.registry, worker: s.worker, refused: s.refused}
+	s.Update(cfg.Repositories, cfg.Policy)
+	return s, nil
+}
+
+// done is called after every look at a key.
 func (s *Server) done(key Key, took time.Duration, err error) {
-	s.stalls.note(key, err, s.cfg.Now())
-	if !key.Sweep || err != nil {
+	s.refused.note(key, err, s.cfg.Now())
+	if key.Kind != Sweep || err != nil {
 		s.cfg.Observer.Done(key, took, err)
 	}
 }
 
-// Depth is how many keys wait, and how many are under way.
+// Update changes which repositories are kept current, and how. A repository that is
+// the same pointer as before goes on undisturbed, unless the policy is another one.
+// What runs for one that is gone ends.
+func (s *Server) Update(repositories []*Repository, policy Policy) {
+	s.registry.update(repositories, policy)
+}
+
+// Ready reports whether every repository was polled once, so that all that was
+// missed while the server was down is known.
+func (s *Server) Ready() bool { return s.registry.ready() }
+
+// Name returns what people call a key: owner/name, with #N for a pull request.
+func (s *Server) Name(k Key) string { return s.registry.keyName(k) }
+
+// Depth returns how many keys wait, and how many are being worked on.
 func (s *Server) Depth() (waiting, running int) {
-	queued := s.slots.Queued()
+	queued := s.worker.slots.Queued()
 	waiting, running = s.loop.Depth()
 	return waiting + queued, max(0, running-queued)
 }
 
-// Take makes what a hint names due. Hints of other repositories are left.
-func (s *Server) Take(h forge.Hint) error {
+// enqueueTimeout bounds the write for a hint. A webhook is answered soon.
+const enqueueTimeout = 5 * time.Second
+
+// Enqueue makes due what a hint names. Hints of other repositories are ignored. The
+// error means that the hint has to be sent again.
+func (s *Server) Enqueue(h forge.Hint) error {
+	ctx, cancel := context.WithTimeout(context.Background(), enqueueTimeout)
+	defer cancel()
 	if h.Repository == 0 {
-		s.hurry()
+		s.registry.pollNow()
 		return nil
 	}
-	named := s.named(h.Repository)
-	if len(named) == 0 {
-		s.cfg.Observer.Tell("", fmt.Sprintf("a delivery is of repository %d, which is not listed or was not reached yet", h.Repository))
+	repos := s.registry.onForge(h.Repository)
+	if len(repos) == 0 {
+		s.cfg.Observer.Log("", fmt.Sprintf("ignored a delivery for repository %d: it is not listed, or was not reached yet", h.Repository))
 		if h.Rerequested != "" && !s.Ready() {
-			return s.open.add(head{Repository: h.Repository, SHA: h.Rerequested, Asked: true})
+			return s.state.AddPending(ctx, rerunOf(h.Repository, h.Rerequested))
 		}
 	}
 	var errs []error
-	for _, repo := range named {
-		errs = append(errs, s.take(repo, h))
+	for _, repo := range repos {
+		errs = append(errs, s.enqueue(ctx, repo, h))
 	}
 	return errors.Join(errs...)
 }
 
-func (s *Server) take(repo *repository, h forge.Hint) error {
+func (s *Server) enqueue(ctx context.Context, repo *repository, h forge.Hint) error {
 	switch {
 	case h.Rerequested != "":
-		return s.rerequested(repo, h.Rerequested)
+		// The ledger has it first, since nothing else says it after a restart.
+		rerun := rerunOf(repo.id, h.Rerequested)
+		err := s.state.AddPending(ctx, rerun)
+		s.loop.Add(keyOf(rerun))
+		return err
 	case h.Number != 0:
-		s.loop.Add(Key{Repository: repo.id, Pull: h.Number})
+		s.loop.Add(Key{Repository: repo.id, Kind: PullRequest, Pull: h.Number})
 	case h.Head != "":
-		s.loop.Add(Key{Repository: repo.id, Branch: h.Head})
+		s.loop.Add(Key{Repository: repo.id, Kind: Branch, Ref: h.Head})
 	case repo.follows(h.Branch):
-		s.loop.Add(Key{Repository: repo.id, Branch: h.Branch})
+		s.loop.Add(Key{Repository: repo.id, Kind: Branch, Ref: h.Branch})
 	}
 	return nil
 }
 
-// Run looks after the repositories until ctx ends, and returns when the runs
-// that are under way then have said on their commits that they end.
+// Run keeps the repositories current until ctx ends, and returns when the commits
+// that are being judged then have statuses that say why it ended.
 func (s *Server) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	defer group.Wait()
-	group.Go(func() { s.lookAfter(ctx) })
+	group.Go(func() { s.poller.run(ctx) })
 	return s.loop.Run(ctx)
-}
-
-// reconcile brings a key to its state.
-func (s *Server) reconcile(ctx context.Context, key Key) error {
-	repo := s.repo(key.Repository)
-	if repo == nil {
-		return nil // nobody wants to know any more
-	}
-	switch {
-	case key.Anew:
-		return next(s.anew(ctx, repo, key))
-	case key.Commit != "":
-		return next(s.asked(ctx, repo, key.Commit))
-	case key.Sweep:
-		if err := s.sweep(ctx, repo); err != nil {
-			return &reconcile.Stall{Err: err} // each poll comes back to it
-		}
-		return nil
-	}
-	r, err := s.review(ctx, repo, key)
-	if err != nil || r == nil {
-		return next(err)
-	}
-	r.Tell = func(line string) { s.cfg.Observer.Tell(s.Name(key), line) }
-	// Of a head that is looked at for the first time nobody has seen a check run.
-	known := s.memory.knows(place{repo.known, key.number(), r.Head()})
-	commands, unread, err := s.obey(ctx, repo, key, r)
-	if err == nil && commands.Cancelled == "" {
-		err = s.run(ctx, key, r)
-		if err == nil && commands.Waiting {
-			s.loop.Add(key) // there is a report now
-		}
-	}
-	err = next(errors.Join(err, unread))
-	if known || commands.Cancelled != "" {
-		err = s.grant(ctx, repo, wanted{key.number(), r.Head(), commands.Cancelled}, err)
-	}
-	return err
-}
-
-// review is what a key asks for now, nil for nothing.
-func (s *Server) review(ctx context.Context, repo *repository, key Key) (*review.Review, error) {
-	if key.Pull == 0 {
-		return s.branch(ctx, repo, key.Branch)
-	}
-	r, err := repo.reviewer.Pull(ctx, key.Pull, "")
-	if err != nil || r.Closed() {
-		return nil, err
-	}
-	return r, nil
-}
-
-// run judges a commit as long as somebody waits for it.
-func (s *Server) run(ctx context.Context, key Key, r *review.Review) error {
-	s.begin(key, r.Head())
-	defer s.end(key)
-	entry := head{Repository: key.Repository, Pull: key.Pull, Branch: key.Branch, SHA: r.Head(), Anew: key.Anew}
-	if entry.Seen = s.open.known(entry).Seen; entry.Seen.IsZero() {
-		entry.Seen = s.cfg.Now()
-	}
-	r.Pushed(entry.Seen)
-	if err := s.open.add(entry); err != nil {
-		return err
-	}
-	if why := s.declined(key.Repository, r.Waiting()); why != "" {
-		if err := r.Decline(ctx, why); err != nil {
-			return err
-		}
-		return s.open.remove(entry)
-	}
-	r.Planned(func(groups []string) error {
-		entry.Groups = groups
-		return s.open.add(entry)
-	})
-	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
-	stop := context.AfterFunc(ctx, func() { cancel(s.why(ctx, key)) })
-	defer stop()
-	report, unpublished, err := r.Run(inner)
-	// What is judged anew stands beside what is remembered of the commit.
-	if report != nil && (key.Anew || s.memory.add(key.number(), r.Known, report)) {
-		s.cfg.Observer.Judged(report)
-		if r.Client == nil { // nobody else tells
-			s.cfg.Observer.Tell(s.Name(key), fmt.Sprintf("%s at %.7s: %s: %s", key.Branch, r.Head(), report.Gate.Result, report.Gate.Reason))
-		}
-	}
-	var abandoned *review.Abandoned
-	if errors.As(errors.Join(err, unpublished), &abandoned) {
-		s.cfg.Observer.Tell(s.Name(key), fmt.Sprintf("%.7s: %s", r.Head(), abandoned.Reason))
-		if abandoned.Superseded {
-			s.loop.AddPatiently(Key{Repository: key.Repository, Sweep: true})
-			return ctx.Err()
-		}
-		if len(entry.Groups) > 0 {
-			return ctx.Err() // they are swept up
-		}
-		return errors.Join(s.open.remove(entry), ctx.Err())
-	}
-	if err := errors.Join(err, unpublished); err != nil {
-		return err // what stays pending is swept up when nobody comes back to it
-	}
-	return s.open.remove(entry)
-}
-
-// A pass is why the run of a key is not wanted any more.
-type pass struct {
-	reason string
-	// superseded means that the sweep says so, and not the run.
-	superseded bool
-}
-
-// why is the reason that the run of a key is not wanted any more.
-func (s *Server) why(ctx context.Context, key Key) *review.Abandoned {
-	if !errors.Is(context.Cause(ctx), reconcile.ErrSuperseded) {
-		return &review.Abandoned{Reason: "gavel was stopped; it goes on when it starts again", Within: s.cfg.Farewell}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.passes[key]
-	return &review.Abandoned{Reason: now.reason, Within: s.cfg.Farewell, Superseded: now.superseded}
-}
-
-// begin ends the sweep of the head, if it is at it: what that says must not come
-// after what is found out now.
-func (s *Server) begin(key Key, head string) {
-	for {
-		s.mu.Lock()
-		at, there := s.swept[swept{key.Repository, head}]
-		if !there {
-			s.heads[key] = head
-			s.mu.Unlock()
-			return
-		}
-		s.mu.Unlock()
-		at.end()
-		<-at.done
-	}
-}
-
-func (s *Server) end(key Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.heads, key)
-	delete(s.passes, key)
-}
-
-// stale reports whether the run of a key is about a head that is not the
-// newest. Who cannot tell lets it run: its report is right for its commit.
-func (s *Server) stale(ctx context.Context, key Key) bool {
-	s.mu.Lock()
-	running := s.heads[key]
-	s.mu.Unlock()
-	if running == "" {
-		return false
-	}
-	repo := s.repo(key.Repository)
-	reason, err := s.passed(ctx, key, running)
-	superseded := reason != "" && repo != nil // of others nothing is swept up
-	if err == nil && reason == "" && key.Pull != 0 && repo != nil {
-		reason, err = s.cancelled(ctx, repo, key)
-	}
-	if err != nil || reason == "" {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.passes[key] = pass{reason, superseded}
-	return s.heads[key] == running
-}
-
-// passed says why a commit is not the head of a key any more, empty where it
-// is.
-func (s *Server) passed(ctx context.Context, key Key, sha string) (string, error) {
-	repo := s.repo(key.Repository)
-	switch {
-	case repo == nil:
-		return "gavel does not look after the repository any more", nil
-	case key.Anew && repo.Schedule == nil:
-		return "nothing is judged anew any more", nil
-	}
-	if key.Pull == 0 {
-		tip, err := repo.tip(ctx, key.Branch)
-		switch {
-		case err != nil || tip == sha:
-			return "", err
-		case tip == "":
-			return "the branch is gone", nil
-		}
-		return superseded(tip), nil
-	}
-	pull, err := repo.Client.Pull(ctx, repo.name, key.Pull)
-	switch {
-	case err != nil:
-		return "", err
-	case pull.HeadSHA != sha:
-		return superseded(pull.HeadSHA), nil
-	case !pull.Open:
-		return "the pull request was closed", nil
-	}
-	return "", nil
-}
-
-func superseded(by string) string { return fmt.Sprintf("superseded by %.7s", by) }
-
-// next says by its type what comes after an error.
-func next(err error) error {
-	var limit *forge.LimitError
-	var denied *forge.DeniedError
-	switch {
-	case errors.As(err, &limit):
-		return &reconcile.Wait{Err: err, After: max(time.Until(limit.Until), time.Second)}
-	case errors.As(err, &denied):
-		return &reconcile.Stall{Err: err}
-	}
-	return err
-}
-
-// newReviewer reviews what is in a repository.
-func (s *Server) newReviewer(repo *repository) *review.Reviewer {
-	name := repo.name.String()
-	policy := s.policy()
-	return review.New(review.Config{
-		Client: repo.Client, Repository: repo.name, Known: repo.known, Ledger: s.cfg.Ledger, Fetch: repo.fetch,
-		Execute: s.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: s.cfg.LookupEnv, WebURL: repo.WebURL,
-		Tell:  func(line string) { s.cfg.Observer.Tell(name, line) },
-		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Deadline: policy.Deadline, OwnOnly: true,
-		Turn:  func(ctx context.Context, w review.Waiting) (review.Turn, error) { return s.turn(ctx, repo, w) },
-		After: s.cfg.After,
-		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
-			return s.memory.report(ctx, s.cfg.Ledger, place{repo.known, number, head})
-		},
-	})
-}
-
-// repository asks the forge for a repository.
-func (s *Server) repository(ctx context.Context, r *Repository) (*repository, error) {
-	repo := &repository{Repository: r, name: r.Name, branches: r.Branches, url: r.URL, pulls: map[int]forge.Pull{}, tips: map[string]string{}, clock: map[string]time.Time{}, wishes: wishes{answered: map[string]time.Time{}}}
-	if r.Client != nil {
-		var err error
-		if repo.said, err = r.Client.Repository(ctx, r.Name); err != nil {
-			return nil, err
-		}
-		if repo.said.Archived {
-			return nil, fmt.Errorf("%s: %w", repo.said.Repo, errArchived)
-		}
-		repo.id, repo.name, repo.url = idAt(r.Client, repo.said.ID), repo.said.Repo, cmp.Or(r.URL, repo.said.CloneURL)
-		if len(repo.branches) == 0 {
-			repo.branches = []string{repo.said.DefaultBranch}
-		}
-	} else {
-		folder := strings.TrimSuffix(strings.TrimRight(r.URL, "/"), ".git")
-		repo.name = forge.Repo{Owner: path.Base(path.Dir(folder)), Name: path.Base(folder)}
-		repo.id = idOf(r.URL)
-	}
-	if len(repo.branches) == 0 {
-		return nil, fmt.Errorf("%s has no forge that knows its default branch: list its branches", r.URL)
-	}
-	var err error
-	if repo.known, err = s.names.of(repo.id, repo.name.String()); err != nil {
-		return nil, err
-	}
-	repo.mirror, err = gitrepo.NewMirror(gitrepo.MirrorConfig{
-		Dir: s.clone(repo.id), URL: repo.url, Token: r.Token,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", repo.name, err)
-	}
-	repo.fetching = s.roster.clone(repo.id)
-	repo.reviewer = s.newReviewer(repo)
-	if repo.Client != nil {
-		repo.desk = s.newDesk(repo)
-	}
-	return repo, nil
-}
-
-// clone is the folder of a repository's clone.
-func (s *Server) clone(id int64) string {
-	return filepath.Join(s.cfg.Dir, "clones", fmt.Sprintf("%d.git", id))
-}
-
-// idAt is the id of a repository at a forge: GitHub's own, and one like that of
-// [idOf] at all others, since each counts its repositories from one.
-func idAt(client *forge.Client, id int64) int64 {
-	base := strings.TrimRight(client.REST().BaseURL.String(), "/")
-	if base == forge.DefaultBaseURL {
-		return id
-	}
-	return idOf(fmt.Sprintf("%s %d", base, id))
-}
-
-// idOf is the id of a repository without a forge: negative, and the same
-// wherever it stands in a list.
-func idOf(url string) int64 {
-	h := fnv.New64a()
-	h.Write([]byte(url))
-	return -int64(h.Sum64()>>1) - 1
 }

@@ -214,7 +214,7 @@ func TestAStopInTheMiddle(t *testing.T) {
 	release := w.judging()
 	w.end()
 	release()
-	if got := w.states("one"); got != "error error" || !strings.Contains(w.says("one"), "goes on when it starts again") {
+	if got := w.states("one"); got != "error error" || !strings.Contains(w.says("one"), "judging resumes when it restarts") {
 		t.Errorf("one is %q and says %q", got, w.says("one"))
 	}
 	w.start()
@@ -310,7 +310,7 @@ func TestTheForgeIsAway(t *testing.T) {
 func TestAStopWhileTheForgeHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.configure = func(cfg *serve.Config) { cfg.Farewell = time.Millisecond }
+	w.configure = func(cfg *serve.Config) { cfg.ShutdownTimeout = time.Millisecond }
 	release := w.judging()
 	before := len(w.forge.Requests())
 	w.forge.Inject(forgetest.Fault{Hang: true, Times: -1})

@@ -5,64 +5,67 @@ import (
 	"errors"
 
 	"github.com/gavel-evals/gavel/controller/forge/priority"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
 // sweep gives their last word to commits that are not the head of anything any
 // more. It comes after all that people wait for. Commits that are a head have a
-// key of their own, as have those whose check run is wanted again.
-func (s *Server) sweep(ctx context.Context, repo *repository) error {
-	heads, err := s.open.list(repo.id)
+// key of their own, as have those whose check run is requested again.
+func (w *worker) sweep(ctx context.Context, repo *repository) error {
+	heads, err := w.state.Pending(ctx, repo.id)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, h := range heads {
-		errs = append(errs, s.sweepHead(ctx, repo, h))
+		errs = append(errs, w.sweepHead(ctx, repo, h))
 	}
 	return errors.Join(errs...)
 }
 
-// A swept is a commit of a repository that the sweep is at.
-type swept struct {
+// A sweptCommit is a commit of a repository that the sweep is at.
+type sweptCommit struct {
 	repository int64
 	sha        string
 }
 
-// A sweeping is the sweep of one commit: end takes back what it has not said yet,
+// A sweepRun is the sweep of one commit: end takes back what it has not said yet,
 // and done is closed when it will say nothing more.
-type sweeping struct {
+type sweepRun struct {
 	end  context.CancelFunc
 	done chan struct{}
 }
 
-// sweepHead ends one that is not under way, unless it comes to be meanwhile.
-func (s *Server) sweepHead(ctx context.Context, repo *repository, h head) error {
+// sweepHead ends one that is not being judged, unless it comes to be meanwhile.
+func (w *worker) sweepHead(ctx context.Context, repo *repository, h serverstate.Head) error {
+	key := keyOf(h)
+	if key.Kind == CheckRerun {
+		w.loop.AddIfIdle(key)
+		return nil
+	}
 	inner, end := context.WithCancel(ctx)
 	defer end()
-	at, now := swept{h.Repository, h.SHA}, sweeping{end, make(chan struct{})}
-	s.mu.Lock()
-	if s.heads[h.key()] == h.SHA {
-		s.mu.Unlock()
+	at, now := sweptCommit{h.Repository, h.SHA}, sweepRun{end, make(chan struct{})}
+	w.mu.Lock()
+	if w.heads[key] == h.SHA {
+		w.mu.Unlock()
 		return nil
 	}
-	s.swept[at] = now
-	s.mu.Unlock()
+	w.swept[at] = now
+	w.mu.Unlock()
 	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.swept, at)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.swept, at)
 		close(now.done)
 	}()
-	if h.Asked {
-		s.loop.AddPatiently(h.key())
-		return nil
-	}
-	reason, err := s.passed(inner, h.key(), h.SHA)
+	reason, err := w.passed(inner, key, h.SHA)
 	if err == nil && reason != "" {
-		past := review.Predecessor{Number: h.key().number(), Head: h.SHA, Pushed: h.Seen, Drift: h.Anew}
+		past := review.Predecessor{Number: key.number(), Head: h.SHA, Pushed: h.Seen, Drift: key.Kind == Scheduled}
 		if err = repo.reviewer.Supersede(priority.Finishing(inner, ctx), past, reason); err == nil {
-			return s.open.remove(h)
+			return w.state.RemovePending(ctx, h)
 		}
 	}
 	if inner.Err() != nil && ctx.Err() == nil {
@@ -71,39 +74,56 @@ func (s *Server) sweepHead(ctx context.Context, repo *repository, h head) error 
 	return err
 }
 
-// Abandon says on all heads that an earlier server left open why nobody judges
-// them. It asks nothing of a ledger.
+// settle says on a head that nobody judges it, and why.
+func (w *worker) settle(ctx context.Context, repo *repository, h serverstate.Head, reason string) error {
+	err := repo.reviewer.Settle(ctx, keyOf(h).number(), h.SHA, reason, h.Contexts...)
+	if err != nil {
+		return err
+	}
+	return w.state.RemovePending(context.WithoutCancel(ctx), h)
+}
+
+// Abandon says on the heads of all repositories that are pending why nobody judges
+// them. It asks nothing of a ledger, which cannot be used: the forge says which
+// heads there are, and what their statuses are.
 func Abandon(ctx context.Context, cfg Config, why string) error {
-	s := newServer(withDefaults(cfg))
-	s.memory = new(memory)
 	var errs []error
-	for _, r := range cfg.Repositories {
-		repo, err := s.repository(ctx, r)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		heads, err := s.open.list(repo.id)
-		errs = append(errs, err)
-		for _, h := range heads {
-			if !h.Asked && repo.Client != nil {
-				errs = append(errs, s.settle(ctx, repo, h, why))
-			}
+	for _, listed := range cfg.Repositories {
+		if listed.Client != nil {
+			errs = append(errs, abandon(ctx, listed, why))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// settle says on a head that nobody judges it, and why.
-func (s *Server) settle(ctx context.Context, repo *repository, h head, reason string) error {
-	var err error
-	if h.Anew {
-		err = repo.reviewer.SettleAnew(ctx, h.SHA, reason)
-	} else {
-		err = repo.reviewer.Settle(ctx, h.key().number(), h.SHA, reason, h.Groups...)
-	}
+func abandon(ctx context.Context, listed *Repository, why string) error {
+	repo, err := identify(ctx, listed)
 	if err != nil {
 		return err
 	}
-	return s.open.remove(h)
+	pulls, _, err := listed.Client.OpenPulls(ctx, repo.name, "")
+	if err != nil {
+		return err
+	}
+	heads := map[string]bool{}
+	for _, pull := range pulls {
+		heads[pull.HeadSHA] = true
+	}
+	var errs []error
+	mirror, err := gitrepo.NewMirror(gitrepo.MirrorConfig{URL: repo.url, Token: listed.Token})
+	if err == nil {
+		var tips map[string]string
+		tips, err = mirror.Branches(ctx)
+		for branch, tip := range tips {
+			if repo.follows(branch) {
+				heads[tip] = true
+			}
+		}
+	}
+	errs = append(errs, err)
+	reviewer := review.New(review.Config{Client: listed.Client, Repository: repo.name})
+	for head := range heads {
+		errs = append(errs, reviewer.EndPending(ctx, head, why))
+	}
+	return errors.Join(errs...)
 }

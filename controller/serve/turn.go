@@ -16,8 +16,8 @@ var harmful = trial.ErrFatal.Error() + "; somebody with write permission may ask
 
 // declined says why a head is not looked at as long as nobody asks for it, empty
 // where it is.
-func (s *Server) declined(repository int64, w review.Waiting) string {
-	if s.guard.Declines(trial.Head{Repository: repository, Pull: w.Number, SHA: w.Head}, trial.Asked{At: w.Asked, Now: w.Again}) {
+func (w *worker) declined(repository int64, head review.Waiting) string {
+	if w.guard.Declines(trial.Head{Repository: repository, Pull: head.Number, SHA: head.Head}, trial.Asked{At: head.Asked, Now: head.Again}) {
 		return harmful
 	}
 	return ""
@@ -27,11 +27,11 @@ func (s *Server) declined(repository int64, w review.Waiting) string {
 // before was looking at when it died is judged in a child first, so that this
 // process has only to publish the report. What is
 // looked at is noted, so that the next process knows it.
-func (s *Server) turn(ctx context.Context, repo *repository, w review.Waiting) (review.Turn, error) {
-	h := trial.Head{Repository: repo.id, Pull: w.Number, SHA: w.Head}
-	tell := func(line string) { s.cfg.Observer.Tell(numbered(repo.name.String(), w.Number), line) }
-	job := func(ctx context.Context) (trial.Job, func(), error) { return s.job(ctx, repo, w) }
-	run, err := s.guard.Prove(ctx, h, trial.Asked{At: w.Asked, Now: w.Again}, trial.Attempt{Job: job, Tell: tell})
+func (w *worker) turn(ctx context.Context, repo *repository, head review.Waiting) (review.Turn, error) {
+	h := trial.Head{Repository: repo.id, Pull: head.Number, SHA: head.Head}
+	log := func(line string) { w.cfg.Observer.Log(numbered(repo.name.String(), head.Number), line) }
+	job := func(ctx context.Context) (trial.Job, func(), error) { return w.job(ctx, repo, head) }
+	run, err := w.guard.Prove(ctx, h, trial.Asked{At: head.Asked, Now: head.Again}, trial.Attempt{Job: job, Tell: log})
 	if errors.Is(err, trial.ErrFatal) {
 		return review.Turn{}, &review.Declined{Reason: harmful}
 	}
@@ -40,23 +40,23 @@ func (s *Server) turn(ctx context.Context, repo *repository, w review.Waiting) (
 	}
 	class := slots.Interactive
 	switch {
-	case w.Stranger:
+	case head.Stranger:
 		class = slots.Stranger
-	case w.Number == 0:
+	case head.Number == 0:
 		class = slots.Background
 	}
-	free, err := s.slots.Take(ctx, class)
+	free, err := w.slots.Take(ctx, class)
 	if err != nil {
 		return review.Turn{}, err
 	}
-	done, err := s.guard.Begin(h)
+	done, err := w.guard.Begin(ctx, h)
 	if err != nil {
 		free()
 		return review.Turn{}, err
 	}
 	end := func() {
 		if err := done(); err != nil {
-			tell(fmt.Sprintf("the note that %.7s is looked at stays: %v", h.SHA, err))
+			log(fmt.Sprintf("the note that %.7s is looked at stays: %v", h.SHA, err))
 		}
 		free()
 	}
@@ -64,9 +64,9 @@ func (s *Server) turn(ctx context.Context, repo *repository, w review.Waiting) (
 }
 
 // job is what a child judges. The clone is its own until fetched is called.
-func (s *Server) job(ctx context.Context, repo *repository, w review.Waiting) (job trial.Job, fetched func(), err error) {
+func (w *worker) job(ctx context.Context, repo *repository, head review.Waiting) (job trial.Job, fetched func(), err error) {
 	job = trial.Job{
-		Clone: s.clone(repo.id), URL: repo.url, Ledger: s.cfg.Ledger.Path(), Subject: w.Subject(ctx),
+		Clone: repo.clone, URL: repo.url, Ledger: w.cfg.Ledger.Path(), Subject: head.Subject(ctx),
 	}
 	if repo.Token != nil {
 		if job.Token, err = repo.Token(ctx, ""); err != nil {

@@ -2,7 +2,7 @@ package serve_test
 
 import (
 	"context"
-	"os"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 )
@@ -83,9 +84,6 @@ func (d *dock) count(head string) (n int) {
 	return n
 }
 
-// looking is the folder in which the server notes what it looks at.
-func (w *world) looking() string { return filepath.Join(w.dir, "looking") }
-
 // id is what the server knows the repository by, once it has seen it.
 func (w *world) id() (id int64) {
 	w.t.Helper()
@@ -97,17 +95,23 @@ func (w *world) id() (id int64) {
 	return id
 }
 
-// suspect has the next server believe that the one before died while it looked at
-// a pull request's head.
+// suspect has the next server believe that the one before died while it judged a
+// pull request's head.
 func (w *world) suspect(number int, commit string) {
 	w.t.Helper()
-	notes, err := trial.OpenNotes(w.looking(), time.Now())
-	if err == nil {
-		_, err = notes.Begin(trial.Head{Repository: w.id(), Pull: number, SHA: w.commits[commit]})
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.state(func(state *serverstate.State) error {
+		return state.AddSuspect(w.t.Context(), serverstate.Suspect{Repository: w.id(), Pull: number, SHA: w.commits[commit], Noted: time.Now()})
+	})
+}
+
+// suspects are what the ledger has of heads that are being judged.
+func (w *world) suspects() (found []serverstate.Suspect) {
+	w.t.Helper()
+	w.state(func(state *serverstate.State) (err error) {
+		found, err = state.Suspects(w.t.Context())
+		return err
+	})
+	return found
 }
 
 // another is pull request 2 with a head.
@@ -120,27 +124,21 @@ func (w *world) another(commit string) {
 // kill ends the server and leaves what a process leaves that dies now.
 func (w *world) kill() {
 	w.t.Helper()
-	left := filepath.Join(w.t.TempDir(), "looking")
-	if err := os.CopyFS(left, os.DirFS(w.looking())); err != nil {
-		w.t.Fatal(err)
-	}
+	before := w.suspects()
 	w.end()
-	files, err := os.ReadDir(w.looking())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, f := range files {
-		// The base branch, which is number 0, may still wait to prove itself.
-		if !strings.Contains(f.Name(), "-0-") {
-			w.t.Errorf("a server that was told to end leaves the note %s, want none of a pull request", f.Name())
+	for _, s := range w.suspects() {
+		// The base branch may still wait to prove itself.
+		if s.Pull != 0 {
+			w.t.Errorf("a server that was told to end leaves the suspect %+v, want none of a pull request", s)
 		}
 	}
-	if err := os.RemoveAll(w.looking()); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.CopyFS(w.looking(), os.DirFS(left)); err != nil {
-		w.t.Fatal(err)
-	}
+	w.state(func(state *serverstate.State) error {
+		var errs []error
+		for _, s := range before {
+			errs = append(errs, state.AddSuspect(w.t.Context(), s))
+		}
+		return errors.Join(errs...)
+	})
 }
 
 // TestAbuse28KillsRefuseNothing: a head that was judged whenever the server was
@@ -165,8 +163,8 @@ func TestAbuse28KillsRefuseNothing(t *testing.T) {
 		t.Errorf("it was tried %d times, want %d", n, kills+1)
 	}
 	w.end()
-	if left, err := os.ReadDir(w.looking()); err != nil || len(left) > 0 {
-		t.Errorf("left are %v, %v; log\n%s", left, err, strings.Join(w.lines, "\n"))
+	if left := w.suspects(); len(left) > 0 {
+		t.Errorf("left are %+v, want no suspects; log\n%s", left, strings.Join(w.lines, "\n"))
 	}
 	tried := len(d.tried) // of base, too, which may have been looked at
 	w.start()             // which suspects nothing any more

@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/controller/target"
@@ -239,7 +240,7 @@ func (w *world) start() {
 		},
 		Observer: serve.Observer{
 			Polled: func(_ string, err error) { w.polled <- fmt.Sprint(err) },
-			Tell:   func(_, line string) { w.note(line) },
+			Log:    func(_, line string) { w.note(line) },
 			Done: func(key serve.Key, _ time.Duration, err error) {
 				if err != nil {
 					w.note(fmt.Sprintf("%+v: %v", key, err))
@@ -297,6 +298,31 @@ func (w *world) note(line string) {
 	w.lines = append(w.lines, line)
 }
 
+// state calls do with what the ledger keeps for the server.
+func (w *world) state(do func(*serverstate.State) error) {
+	w.t.Helper()
+	book, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db")})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := errors.Join(do(serverstate.New(book)), book.Close()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// pending are the heads that are not finished, each with its kind.
+func (w *world) pending() (found []string) {
+	w.t.Helper()
+	w.state(func(state *serverstate.State) error {
+		heads, err := state.Pending(w.t.Context(), w.id())
+		for _, h := range heads {
+			found = append(found, h.Kind+" "+h.SHA)
+		}
+		return err
+	})
+	return found
+}
+
 // one is the only file of a form in the server's folder.
 func (w *world) one(form string) string {
 	w.t.Helper()
@@ -322,7 +348,7 @@ func (w *world) look() {
 // poll has everything looked through, as the clock would.
 func (w *world) poll() {
 	w.t.Helper()
-	if err := w.server.Take(forge.Hint{}); err != nil {
+	if err := w.server.Enqueue(forge.Hint{}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.look()
@@ -331,7 +357,7 @@ func (w *world) poll() {
 // hint tells that something happened to pull request 1.
 func (w *world) hint() {
 	w.t.Helper()
-	if err := w.server.Take(forge.Hint{Repository: 1, Number: 1}); err != nil {
+	if err := w.server.Enqueue(forge.Hint{Repository: 1, Number: 1}); err != nil {
 		w.t.Fatal(err)
 	}
 }

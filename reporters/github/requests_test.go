@@ -101,10 +101,10 @@ func (s *side) speak() {
 	check := manyAnnotations(51)
 	check.DetailsURL = "https://example.org"
 	s.must(app.SetCheck(ctx, sha, check))
-	_, err = s.app.Wishes(ctx, demo, sha, github.CheckName)
+	_, err = s.app.Rerequests(ctx, demo, sha, github.CheckName)
 	s.must(err)
 	s.forge.Rerequest(sha)
-	_, err = s.app.Wishes(ctx, demo, sha, github.CheckName)
+	_, err = s.app.Rerequests(ctx, demo, sha, github.CheckName)
 	s.must(err)
 }
 

@@ -109,6 +109,21 @@ func (p *Publisher) EndStatuses(ctx context.Context, sha string, last Status, ot
 	return p.setStatuses(ctx, sha, standing, all)
 }
 
+// EndPending writes those of the statuses whose context is pending on a commit.
+func (p *Publisher) EndPending(ctx context.Context, sha string, statuses ...Status) error {
+	standing, err := p.standing(ctx, sha)
+	if err != nil {
+		return p.explain(fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha), "statuses: read", err)
+	}
+	var all []Status
+	for _, s := range statuses {
+		if standing[strings.ToLower(s.Context)].state() == Pending {
+			all = append(all, s)
+		}
+	}
+	return p.setStatuses(ctx, sha, standing, all)
+}
+
 // setStatus writes one, unless it stands already. It fills in what stands where
 // that is nil or an answer was lost.
 func (p *Publisher) setStatus(ctx context.Context, sha string, s Status, standing *map[string]wireStatus) error {

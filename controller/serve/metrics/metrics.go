@@ -80,10 +80,10 @@ func (m *Metrics) Handler() http.Handler {
 // Done counts a key that was looked at.
 func (m *Metrics) Done(key serve.Key, took time.Duration, err error) {
 	kind := "branch"
-	switch {
-	case key.Pull != 0:
+	switch key.Kind {
+	case serve.PullRequest:
 		kind = "pull_request"
-	case key.Commit != "":
+	case serve.CheckRerun:
 		kind = "commit"
 	}
 	m.reconciles.WithLabelValues(kind, outcome(err)).Observe(took.Seconds())

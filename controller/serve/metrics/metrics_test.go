@@ -23,12 +23,12 @@ func TestScrape(t *testing.T) {
 	}))
 	defer forge.Close()
 	m := metrics.New(func() (int, int) { return 3, 2 })
-	pull := serve.Key{Repository: 1, Pull: 7}
+	pull := serve.Key{Repository: 1, Kind: serve.PullRequest, Pull: 7}
 	m.Done(pull, time.Second, nil)
 	m.Done(pull, time.Second, &reconcile.Stall{Err: errors.New("no")})
 	m.Done(pull, time.Second, &reconcile.Wait{})
 	m.Done(pull, time.Second, context.Canceled)
-	m.Done(serve.Key{Repository: 1, Branch: "main"}, time.Second, errors.New("500"))
+	m.Done(serve.Key{Repository: 1, Kind: serve.Branch, Ref: "main"}, time.Second, errors.New("500"))
 	m.Polled("octo/demo", nil)
 	m.Polled("octo/demo", errors.New("500"))
 	cost := 0.25

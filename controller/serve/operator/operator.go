@@ -108,7 +108,7 @@ func (o *Operator) current() *config.Server {
 
 // Next puts another file in the place of the one that is in force, and gives its
 // repositories: for one that is configured as before, the same pointer. Where the
-// error names some that cannot be looked after, the file before stays in force.
+// error names some that cannot be watched, the file before stays in force.
 func (o *Operator) Next(file *config.Server) ([]*serve.Repository, error) {
 	o.mu.Lock()
 	before, last := cmp.Or(o.file, o.File), o.last
@@ -133,7 +133,7 @@ func (o *Operator) Next(file *config.Server) ([]*serve.Repository, error) {
 }
 
 // Repositories are all of the file's. The error names each that cannot be
-// looked after.
+// watched.
 func (o *Operator) Repositories() ([]*serve.Repository, error) {
 	var all []*serve.Repository
 	var errs []error

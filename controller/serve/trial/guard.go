@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 )
 
 // fatal is how many children in a row a head may end before it is declined.
@@ -39,12 +41,12 @@ type Asked struct {
 	Now bool
 }
 
-// NewGuard reads what an earlier process left in a folder.
-func NewGuard(dir string, cfg GuardConfig) (*Guard, error) {
+// NewGuard reads what an earlier process left.
+func NewGuard(ctx context.Context, state *serverstate.State, cfg GuardConfig) (*Guard, error) {
 	if cfg.Try == nil {
 		cfg.Try = Run
 	}
-	notes, err := OpenNotes(dir, cfg.Now())
+	notes, err := OpenNotes(ctx, state, cfg.Now)
 	return &Guard{notes, cfg, make(chan struct{}, 1)}, err
 }
 
@@ -78,7 +80,7 @@ func (g *Guard) Prove(ctx context.Context, h Head, asked Asked, try Attempt) (ru
 		case g.Declines(h, asked):
 			return "", ErrFatal
 		case ended >= fatal:
-			if err := g.Forgive(h); err != nil {
+			if err := g.Forgive(ctx, h); err != nil {
 				return "", err
 			}
 		}
@@ -114,8 +116,8 @@ func (g *Guard) try(ctx context.Context, h Head, a Attempt) (run string, err err
 			line += ", which judged it"
 		}
 		a.Tell(line)
-		return outcome.Run, g.Clear(h)
+		return outcome.Run, g.Clear(ctx, h)
 	}
 	a.Tell(fmt.Sprintf("looking at %.7s ended a process of its own: %s", h.SHA, outcome.Said))
-	return "", g.Count(h, g.cfg.Now())
+	return "", g.Count(ctx, h, g.cfg.Now())
 }

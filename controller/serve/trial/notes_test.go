@@ -1,17 +1,20 @@
 package trial
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 )
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-func open(t *testing.T, dir string, now time.Time) *Notes {
+// next are the notes of a process that starts at a time.
+func next(t *testing.T, state *serverstate.State, at time.Time) *Notes {
 	t.Helper()
-	n, err := OpenNotes(dir, now)
+	n, err := OpenNotes(t.Context(), state, func() time.Time { return at })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,21 +29,21 @@ func (n *Notes) want(t *testing.T, h Head, suspected bool, ended int) {
 	}
 }
 
-// TestNotes: the next process suspects what this one was looking at, and nothing
-// that it was done with.
+// TestNotes: the next process suspects what this one was judging, and nothing that
+// it was done with.
 func TestNotes(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "looking")
+	state := serverstate.New(ledgertest.Open(t, ledger.Config{}))
 	done, twice, died := Head{1, 1, "done"}, Head{1, 2, "twice"}, Head{-7, 0, "died"}
-	n := open(t, dir, noon)
+	n := next(t, state, noon)
 	ends := map[Head]func() error{}
 	for _, h := range []Head{done, twice, died} {
-		end, err := n.Begin(h)
+		end, err := n.Begin(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ends[h] = end
 	}
-	again, err := n.Begin(twice)
+	again, err := n.Begin(t.Context(), twice)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,50 +55,38 @@ func TestNotes(t *testing.T) {
 	for _, h := range []Head{done, twice, died} {
 		n.want(t, h, false, 0)
 	}
-	next := open(t, dir, noon)
-	next.want(t, done, false, 0)
-	next.want(t, twice, true, 0)
-	next.want(t, died, true, 0)
-	if err := next.Clear(twice); err != nil {
+	later := next(t, state, noon)
+	later.want(t, done, false, 0)
+	later.want(t, twice, true, 0)
+	later.want(t, died, true, 0)
+	if err := later.Clear(t.Context(), twice); err != nil {
 		t.Fatal(err)
 	}
-	next.want(t, twice, false, 0)
-	open(t, dir, noon).want(t, twice, false, 0)
+	later.want(t, twice, false, 0)
+	next(t, state, noon).want(t, twice, false, 0)
 }
 
 // TestNotesOfChildren are kept until they are forgiven, or for a long time.
 func TestNotesOfChildren(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "looking")
+	state := serverstate.New(ledgertest.Open(t, ledger.Config{}))
 	h := Head{1, 1, "dies"}
-	n := open(t, dir, noon)
+	n := next(t, state, noon)
 	for range 2 {
-		if err := n.Count(h, noon); err != nil {
+		if err := n.Count(t.Context(), h, noon); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n.want(t, h, true, 2)
-	n = open(t, dir, noon)
+	n = next(t, state, noon)
 	n.want(t, h, true, 2)
 	if _, _, at := n.Suspected(h); !at.Equal(noon) {
-		t.Errorf("it ended at %v", at)
+		t.Errorf("the last child ended at %v, want %v", at, noon)
 	}
-	if err := n.Forgive(h); err != nil {
+	if err := n.Forgive(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
 	n.want(t, h, true, 0)
-	open(t, dir, noon).want(t, h, true, 0)
-	open(t, dir, time.Now().Add(forgotten+time.Hour)).want(t, h, false, 0)
-}
-
-// TestNotesThatSayNothing are left by a full disk, and hold up nothing.
-func TestNotesThatSayNothing(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{"1-1-a.json": "", "1-1-b.json": "{", "1-1-c.json": "{}", "1-1-d.json.new": "{"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := open(t, dir, noon); len(n.suspects) > 0 {
-		t.Errorf("suspected %v", n.suspects)
-	}
+	next(t, state, noon).want(t, h, true, 0)
+	next(t, state, noon.Add(forgotten+time.Hour)).want(t, h, false, 0)
+	next(t, state, noon).want(t, h, false, 0)
 }

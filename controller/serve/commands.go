@@ -1,0 +1,60 @@
+package serve
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// newInbox takes the commands of a repository.
+func (w *worker) newInbox(repo *repository) *command.Desk {
+	name := repo.name.String()
+	return command.NewDesk(command.Config{
+		Client: repo.Client, Ledger: w.cfg.Ledger, ID: repo.said.ID, Known: repo.ledgerName, Bots: w.registry.currentPolicy().Bots, WebURL: repo.WebURL, Redact: w.cfg.Redact,
+		Report: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
+			return w.reports.report(ctx, reportKey{repo.ledgerName, number, head})
+		},
+		Tell: func(number int, line string) { w.cfg.Observer.Log(numbered(name, number), line) },
+	})
+}
+
+// accept has a review do what people ask for. unread is why not all that they wrote
+// could be read or answered.
+func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *review.Review) (commands command.Commands, unread, err error) {
+	if key.Kind != PullRequest {
+		return commands, nil, nil
+	}
+	if commands, unread, err = repo.inbox.Take(ctx, r.Place()); err != nil {
+		return commands, nil, err
+	}
+	unread = errors.Join(unread, commands.Unanswered)
+	if commands.Cancelled != "" {
+		h, _, err := w.state.Known(ctx, pendingHead(key, r.Head()))
+		if err == nil {
+			err = w.settle(ctx, repo, h, commands.Cancelled)
+		}
+		return commands, unread, err
+	}
+	r.Obey(commands)
+	return commands, unread, nil
+}
+
+// cancelReason says why the run of a pull request's head has to end, empty where
+// nobody wants that. What else people ask for then is answered at once and carried
+// out afterwards.
+func (w *worker) cancelReason(ctx context.Context, repo *repository, key Key) (string, error) {
+	r, err := repo.reviewer.Pull(ctx, key.Pull, "")
+	if err != nil {
+		return "", err
+	}
+	place := r.Place()
+	place.Running = true
+	commands, unread, err := repo.inbox.Take(ctx, place)
+	if commands.Cancelled == "" {
+		return "", errors.Join(unread, commands.Unanswered, err)
+	}
+	return commands.Cancelled, err
+}

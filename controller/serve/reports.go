@@ -1,0 +1,106 @@
+package serve
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// A reportKey is a commit of a pull request, or of a branch where the number is 0.
+type reportKey struct {
+	repository string
+	number     int
+	head       string
+}
+
+// A reportIndex knows which reports the ledger has of which commits. It is safe for
+// concurrent use.
+type reportIndex struct {
+	ledger *ledger.Ledger
+
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	runs map[reportKey]string // id of the newest
+	base map[reportKey]string // what it was compared with
+	// heads are those of branches by repository, the newest last.
+	heads map[string][]string
+}
+
+// loadReports reads from the ledger what there is. Heads that are older than its
+// last runs are judged again, without a call.
+func loadReports(ctx context.Context, book *ledger.Ledger) (*reportIndex, error) {
+	x := &reportIndex{ledger: book, runs: map[reportKey]string{}, base: map[reportKey]string{}, heads: map[string][]string{}}
+	runs, err := book.Runs(ctx, review.Recalled)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(runs) - 1; i >= 0; i-- { // the newest wins
+		r := runs[i]
+		if r.PullRequest == 0 && r.Head == r.Base {
+			continue // the schedule had it judged, which is no news of the commit
+		}
+		x.put(reportKey{r.Repository, r.PullRequest, r.Head}, r.ID, r.Base)
+	}
+	return x, nil
+}
+
+// put notes a run and reports whether it is new.
+func (x *reportIndex) put(k reportKey, run, base string) bool {
+	k.repository = strings.ToLower(k.repository)
+	if x.runs[k] == run {
+		return false
+	}
+	x.runs[k], x.base[k] = run, base
+	if k.number == 0 {
+		x.heads[k.repository] = append(x.heads[k.repository], k.head)
+	}
+	return true
+}
+
+// add notes a report and reports whether it is new.
+func (x *reportIndex) add(number int, repository string, r *reporters.Report) bool {
+	if r.Head == nil {
+		return false
+	}
+	base := ""
+	if r.Base != nil {
+		base = *r.Base
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.put(reportKey{repository, number, *r.Head}, r.Run, base)
+}
+
+// report reads the newest report of a commit, nil where there is none.
+func (x *reportIndex) report(ctx context.Context, k reportKey) (*reporters.Report, error) {
+	k.repository = strings.ToLower(k.repository)
+	x.mu.Lock()
+	id := x.runs[k]
+	x.mu.Unlock()
+	if id == "" {
+		return nil, nil
+	}
+	return review.Stored(ctx, x.ledger, id)
+}
+
+// before returns the commits that a branch's commit may be compared with, the best
+// first: what it was compared with already, then what was judged last.
+func (x *reportIndex) before(repository, head string) []string {
+	const most = 20 // further back, the parent is as good
+	repository = strings.ToLower(repository)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if base := x.base[reportKey{repository, 0, head}]; base != "" {
+		return []string{base}
+	}
+	heads := x.heads[repository]
+	var out []string
+	for i := len(heads) - 1; i >= 0 && len(out) < most; i-- {
+		out = append(out, heads[i])
+	}
+	return out
+}

@@ -1,0 +1,289 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/reconcile"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/serve/slots"
+	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/reporters"
+)
+
+// A worker does what is due. It is safe for concurrent use.
+type worker struct {
+	cfg      Config
+	state    *serverstate.State
+	loop     *reconcile.Loop[Key]
+	registry *registry
+	reports  *reportIndex
+	slots    *slots.Slots
+	guard    *trial.Guard
+
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	heads     map[Key]string // that are being judged
+	swept     map[sweptCommit]sweepRun
+	cancelled map[Key]cancellation // why those are not wanted any more
+}
+
+// connect gives a repository its reviewer and its inbox.
+func (w *worker) connect(repo *repository) {
+	name := repo.name.String()
+	policy := w.registry.currentPolicy()
+	repo.reviewer = review.New(review.Config{
+		Client: repo.Client, Repository: repo.name, Known: repo.ledgerName, Ledger: w.cfg.Ledger, Fetch: repo.fetch,
+		Execute: w.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: w.cfg.LookupEnv, WebURL: repo.WebURL,
+		Tell:  func(line string) { w.cfg.Observer.Log(name, line) },
+		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Deadline: policy.Deadline, OwnOnly: true,
+		Turn: func(ctx context.Context, waiting review.Waiting) (review.Turn, error) {
+			return w.turn(ctx, repo, waiting)
+		},
+		After: w.cfg.After,
+		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
+			return w.reports.report(ctx, reportKey{repo.ledgerName, number, head})
+		},
+	})
+	if repo.Client != nil {
+		repo.inbox = w.newInbox(repo)
+	}
+}
+
+// reconcile brings a key to its state.
+func (w *worker) reconcile(ctx context.Context, key Key) error {
+	repo := w.registry.repo(key.Repository)
+	if repo == nil {
+		return nil // it is not listed any more
+	}
+	switch key.Kind {
+	case Scheduled:
+		return next(w.scheduled(ctx, repo, key))
+	case CheckRerun:
+		return next(w.rerun(ctx, repo, key.Ref))
+	case Sweep:
+		if err := w.sweep(ctx, repo); err != nil {
+			return &reconcile.Stall{Err: err} // each poll comes back to it
+		}
+		return nil
+	}
+	r, err := w.review(ctx, repo, key)
+	if err != nil || r == nil {
+		return next(err)
+	}
+	r.Tell = func(line string) { w.cfg.Observer.Log(w.registry.keyName(key), line) }
+	commands, unread, err := w.accept(ctx, repo, key, r)
+	if err == nil && commands.Cancelled == "" {
+		err = w.run(ctx, key, r)
+		if err == nil && commands.Waiting {
+			w.loop.Add(key) // there is a report now
+		}
+	}
+	err = next(errors.Join(err, unread))
+	return w.answerRerun(ctx, repo, judgedHead{key.number(), r.Head(), commands.Cancelled}, err)
+}
+
+// review is what a key asks for now, nil for nothing.
+func (w *worker) review(ctx context.Context, repo *repository, key Key) (*review.Review, error) {
+	if key.Kind == Branch {
+		return w.branch(ctx, repo, key.Ref)
+	}
+	r, err := repo.reviewer.Pull(ctx, key.Pull, "")
+	if err != nil || r.Closed() {
+		return nil, err
+	}
+	return r, nil
+}
+
+// run judges a commit as long as somebody waits for it.
+func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
+	w.begin(key, r.Head())
+	defer w.end(key)
+	entry, _, err := w.state.Known(ctx, pendingHead(key, r.Head()))
+	if err != nil {
+		return err
+	}
+	entry.Contexts = nil
+	if entry.Seen.IsZero() {
+		entry.Seen = w.cfg.Now()
+	}
+	r.Pushed(entry.Seen)
+	if err := w.state.AddPending(ctx, entry); err != nil {
+		return err
+	}
+	late := context.WithoutCancel(ctx)
+	if why := w.declined(key.Repository, r.Waiting()); why != "" {
+		if err := r.Decline(ctx, why); err != nil {
+			return err
+		}
+		return w.state.RemovePending(late, entry)
+	}
+	r.Planned(func(groups []string) error {
+		entry.Contexts = groups
+		return w.state.AddPending(late, entry)
+	})
+	inner, cancel := context.WithCancelCause(late)
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() { cancel(w.why(ctx, key)) })
+	defer stop()
+	report, unpublished, err := r.Run(inner)
+	w.judged(key, r, report)
+	var abandoned *review.Abandoned
+	if errors.As(errors.Join(err, unpublished), &abandoned) {
+		w.cfg.Observer.Log(w.registry.keyName(key), fmt.Sprintf("%.7s: %s", r.Head(), abandoned.Reason))
+		if abandoned.Superseded {
+			w.loop.AddIfIdle(Key{Repository: key.Repository, Kind: Sweep})
+			return ctx.Err()
+		}
+		if len(entry.Contexts) > 0 {
+			return ctx.Err() // they are swept up
+		}
+		return errors.Join(w.state.RemovePending(late, entry), ctx.Err())
+	}
+	if err := errors.Join(err, unpublished); err != nil {
+		return err // what stays pending is swept up when nobody comes back to it
+	}
+	return w.state.RemovePending(late, entry)
+}
+
+// judged counts a report, unless it was known before.
+func (w *worker) judged(key Key, r *review.Review, report *reporters.Report) {
+	// What the schedule had judged is not what is known of the commit.
+	if report == nil || key.Kind != Scheduled && !w.reports.add(key.number(), r.Known, report) {
+		return
+	}
+	w.cfg.Observer.Judged(report)
+	if r.Client == nil { // no forge shows it
+		w.cfg.Observer.Log(w.registry.keyName(key), fmt.Sprintf("%s at %.7s: %s: %s", key.Ref, r.Head(), report.Gate.Result, report.Gate.Reason))
+	}
+}
+
+// A cancellation is why the run of a key is not wanted any more.
+type cancellation struct {
+	reason string
+	// superseded means that the sweep says so, and not the run.
+	superseded bool
+}
+
+// why is the reason that the run of a key is not wanted any more.
+func (w *worker) why(ctx context.Context, key Key) *review.Abandoned {
+	if !errors.Is(context.Cause(ctx), reconcile.ErrSuperseded) {
+		return &review.Abandoned{Reason: "gavel was stopped; judging resumes when it restarts", Within: w.cfg.ShutdownTimeout}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.cancelled[key]
+	return &review.Abandoned{Reason: now.reason, Within: w.cfg.ShutdownTimeout, Superseded: now.superseded}
+}
+
+// begin ends the sweep of the head, if it is at it: what that says must not come
+// after what is found out now.
+func (w *worker) begin(key Key, head string) {
+	for {
+		w.mu.Lock()
+		at, there := w.swept[sweptCommit{key.Repository, head}]
+		if !there {
+			w.heads[key] = head
+			w.mu.Unlock()
+			return
+		}
+		w.mu.Unlock()
+		at.end()
+		<-at.done
+	}
+}
+
+func (w *worker) end(key Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.heads, key)
+	delete(w.cancelled, key)
+}
+
+// running returns the heads of a repository that are being judged.
+func (w *worker) running(repository int64) map[Key]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	heads := map[Key]string{}
+	for key, head := range w.heads {
+		if key.Repository == repository {
+			heads[key] = head
+		}
+	}
+	return heads
+}
+
+// stale reports whether the run of a key is about a head that is not the newest. If
+// that cannot be found out the run goes on: its report is right for its commit.
+func (w *worker) stale(ctx context.Context, key Key) bool {
+	w.mu.Lock()
+	running := w.heads[key]
+	w.mu.Unlock()
+	if running == "" {
+		return false
+	}
+	repo := w.registry.repo(key.Repository)
+	reason, err := w.passed(ctx, key, running)
+	superseded := reason != "" && repo != nil // of others nothing is swept up
+	if err == nil && reason == "" && key.Kind == PullRequest && repo != nil {
+		reason, err = w.cancelReason(ctx, repo, key)
+	}
+	if err != nil || reason == "" {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cancelled[key] = cancellation{reason, superseded}
+	return w.heads[key] == running
+}
+
+// passed says why a commit is not the head of a key any more, empty where it is.
+func (w *worker) passed(ctx context.Context, key Key, sha string) (string, error) {
+	repo := w.registry.repo(key.Repository)
+	switch {
+	case repo == nil:
+		return "gavel stopped watching the repository", nil
+	case key.Kind == Scheduled && repo.Schedule == nil:
+		return "the schedule was removed", nil
+	}
+	if key.Kind != PullRequest {
+		tip, err := repo.tip(ctx, key.Ref)
+		switch {
+		case err != nil || tip == sha:
+			return "", err
+		case tip == "":
+			return "the branch is gone", nil
+		}
+		return superseded(tip), nil
+	}
+	pull, err := repo.Client.Pull(ctx, repo.name, key.Pull)
+	switch {
+	case err != nil:
+		return "", err
+	case pull.HeadSHA != sha:
+		return superseded(pull.HeadSHA), nil
+	case !pull.Open:
+		return "the pull request was closed", nil
+	}
+	return "", nil
+}
+
+func superseded(by string) string { return fmt.Sprintf("superseded by %.7s", by) }
+
+// next says by its type what comes after an error.
+func next(err error) error {
+	var limit *forge.LimitError
+	var denied *forge.DeniedError
+	switch {
+	case errors.As(err, &limit):
+		return &reconcile.Wait{Err: err, After: max(time.Until(limit.Until), time.Second)}
+	case errors.As(err, &denied):
+		return &reconcile.Stall{Err: err}
+	}
+	return err
+}
