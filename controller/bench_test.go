@@ -34,7 +34,7 @@ const (
 
 // generated makes a repository of n files of one case each, mixed or of domains,
 // with a second commit that changes one of them, checked out.
-func generated(b *testing.B, n, kind int) string {
+func generated(b testing.TB, n, kind int) string {
 	b.Helper()
 	dir := b.TempDir()
 	git(b, dir, nil, "init", "-q", "-b", "main")
@@ -107,7 +107,7 @@ func benchTest(i int, verb string) string {
 `, i, i, verb, i, i)
 }
 
-func git(b *testing.B, dir string, in io.Reader, args ...string) {
+func git(b testing.TB, dir string, in io.Reader, args ...string) {
 	b.Helper()
 	cmd := exec.CommandContext(b.Context(), "git", args...)
 	cmd.Dir, cmd.Stdin = dir, in
@@ -124,7 +124,7 @@ type benchRepo struct {
 	config     *config.Config
 }
 
-func openBench(b *testing.B, dir string) benchRepo {
+func openBench(b testing.TB, dir string) benchRepo {
 	b.Helper()
 	repo, err := gitrepo.Open(dir)
 	if err != nil {

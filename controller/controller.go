@@ -112,7 +112,7 @@ type Prepared struct {
 
 	// Stored are the decisions that the ledger has, by decision digest, for
 	// both sides.
-	headStored, baseStored map[string]ledger.Decision
+	headStored, baseStored map[string]*ledger.Decision
 	// looked says by the ID at head since when it counts what is stored of the
 	// cases that are asked again.
 	looked map[string]time.Time
@@ -181,17 +181,13 @@ func (p *Prepared) always(key string) (plan.Reason, bool) {
 // ask takes into account what the ledger knows.
 func (p *Prepared) ask(ctx context.Context) error {
 	known := make([]plan.Known, len(p.Plan.Rows))
-	p.headStored, p.baseStored = map[string]ledger.Decision{}, map[string]ledger.Decision{}
+	p.headStored, p.baseStored = map[string]*ledger.Decision{}, map[string]*ledger.Decision{}
 	if p.Ledger == nil {
 		return p.settle(ctx, known)
 	}
 	for g, rows := range p.byServed() {
 		scope := p.headScope(g)
-		digests := make([]plan.Digests, len(rows))
-		for i, r := range rows {
-			digests[i] = p.Plan.Rows[r].HeadDigests
-		}
-		found, err := p.Ledger.Known(ctx, scope, digests)
+		found, err := p.known(ctx, scope, rows)
 		if err != nil {
 			return err
 		}
@@ -207,11 +203,39 @@ func (p *Prepared) ask(ctx context.Context) error {
 		if err := p.last(ctx, scope, rows, known); err != nil {
 			return err
 		}
-		if err := p.decisions(ctx, g, rows); err != nil {
+		if err := p.knownAtBase(ctx, g, rows); err != nil {
 			return err
 		}
 	}
 	return p.settle(ctx, known)
+}
+
+// known says what the ledger has for head of the rows. A brief plan is not
+// carried out, so that it needs no decisions.
+func (p *Prepared) known(ctx context.Context, scope ledger.Scope, rows []int) ([]plan.Known, error) {
+	digests, list := make([]plan.Digests, len(rows)), make([]string, len(rows))
+	for i, r := range rows {
+		digests[i] = p.Plan.Rows[r].HeadDigests
+		list[i] = digests[i].D
+	}
+	if p.Brief {
+		return p.Ledger.Known(ctx, scope, digests)
+	}
+	decided, err := p.Ledger.Decided(ctx, scope, list)
+	if err != nil {
+		return nil, err
+	}
+	p.headStored = joined(p.headStored, decided)
+	return p.Ledger.Samples(ctx, scope, digests, decided)
+}
+
+// joined adds decisions to others.
+func joined(to, more map[string]*ledger.Decision) map[string]*ledger.Decision {
+	if len(to) == 0 {
+		return more
+	}
+	maps.Copy(to, more)
+	return to
 }
 
 // last adds what the cases consisted of when they were decided last, where no
@@ -231,28 +255,20 @@ func (p *Prepared) last(ctx context.Context, scope ledger.Scope, rows []int, kno
 	return err
 }
 
-// decisions collects the stored decisions of both sides of the rows.
-func (p *Prepared) decisions(ctx context.Context, g served, rows []int) error {
-	var head, base []string
-	for _, r := range rows {
-		row := p.Plan.Rows[r]
-		head = append(head, row.HeadDigests.D)
-		base = append(base, row.BaseDigests.D)
-	}
-	found, err := p.Ledger.Decided(ctx, p.headScope(g), head)
-	if err != nil {
-		return err
-	}
-	maps.Copy(p.headStored, found)
+// knownAtBase adds the stored decisions of the rows at base.
+func (p *Prepared) knownAtBase(ctx context.Context, g served, rows []int) error {
 	if p.Base == nil {
 		return nil
 	}
-	found, err = p.Ledger.Decided(ctx, p.baseScope(g.target), base)
-	if err != nil {
-		return err
+	digests := make([]string, len(rows))
+	for i, r := range rows {
+		digests[i] = p.Plan.Rows[r].BaseDigests.D
 	}
-	maps.Copy(p.baseStored, found)
-	return nil
+	found, err := p.Ledger.Decided(ctx, p.baseScope(g.target), digests)
+	if err == nil {
+		p.baseStored = joined(p.baseStored, found)
+	}
+	return err
 }
 
 // A served says which entries of the ledger serve a row.

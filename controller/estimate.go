@@ -25,39 +25,22 @@ func (p *Prepared) Estimate() Estimate {
 			judged[r.Base.ID()] = reporters.Outcome{}
 		}
 	}
-	sum := p.left.estimate
+	sum, cases := p.left.quotes, p.left.cases
 	rows := p.rowsByHead()
 	for _, job := range p.headJobs() {
-		sum.head(p.quoteHead(rows[job.Case.ID()], job))
+		q := p.quoteHead(rows[job.Case.ID()], job)
+		if sum.Add(q); q.Calls > 0 {
+			cases++
+		}
 	}
 	for _, job := range p.baseJobs(judged) {
-		sum.add(newQuote(p.Base.Config, job, plan.Known{}))
+		sum.Add(newQuote(p.Base.Config, job, plan.Known{}))
 	}
-	if !sum.unpriced {
-		sum.USD = &sum.usd
+	out := Estimate{planned.Estimate{Calls: sum.Calls, RetryCalls: sum.Again}, cases}
+	if !sum.Unpriced {
+		out.USD = &sum.USD
 	}
-	return sum.Estimate
-}
-
-// An estimation is an Estimate that is still added to.
-type estimation struct {
-	Estimate
-	usd      float64
-	unpriced bool
-}
-
-// head adds a case of head.
-func (e *estimation) head(q quote.Quote) {
-	if q.Calls > 0 {
-		e.Cases++
-	}
-	e.add(q)
-}
-
-func (e *estimation) add(q quote.Quote) {
-	e.Calls, e.RetryCalls = e.Calls+q.Calls, e.RetryCalls+q.Again
-	e.usd += q.USD
-	e.unpriced = e.unpriced || q.Unpriced
+	return out
 }
 
 func (p *Prepared) rowsByHead() map[string]*plan.Row {
@@ -75,7 +58,7 @@ func (p *Prepared) rowsByHead() map[string]*plan.Row {
 func (p *Prepared) quoteHead(r *plan.Row, job run.Job) quote.Quote {
 	q := newQuote(p.Head.Config, job, r.Known)
 	if d, ok := p.baseStored[r.BaseDigests.D]; ok {
-		q.Learn(d, job.Case)
+		q.Learn(*d, job.Case)
 	}
 	return q
 }

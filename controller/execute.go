@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // An Execution says how a plan is carried out.
@@ -395,17 +396,6 @@ func revision(commit string) string {
 // Worktree is the commit of a state that is not committed.
 const Worktree = "worktree"
 
-// ownJudges are the targets that evaluators of a case ask in place of the judge.
-func ownJudges(c *schema.Case) []string {
-	var names []string
-	for _, ev := range c.Evaluators {
-		if s, ok := ev.Spec.(interface{ Targets() []string }); ok {
-			names = append(names, s.Targets()...)
-		}
-	}
-	return names
-}
-
 // openTargets opens the targets of the jobs and those that have a role in them.
 func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, error) {
 	roles := s.Config.Roles.Targets()
@@ -415,7 +405,7 @@ func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, e
 		for _, role := range j.Case.Roles() {
 			names[roles[role]] = true
 		}
-		for _, name := range ownJudges(j.Case) {
+		for _, name := range load.Judges(j.Case) {
 			names[name] = true
 		}
 	}
@@ -484,7 +474,7 @@ func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 	return nil
 }
 
-func (p *Prepared) stored(ctx context.Context, d ledger.Decision, r plan.Row) (reporters.Outcome, error) {
+func (p *Prepared) stored(ctx context.Context, d *ledger.Decision, r plan.Row) (reporters.Outcome, error) {
 	out := reporters.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Judged: d.Oldest}
 	if len(r.Reasons) == 0 {
 		return out, nil

@@ -3,19 +3,27 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // talkative answers at length.
@@ -103,4 +111,92 @@ func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
 	if class, shown := judge(now, b.calculator)[key]; !shown || class == nil || *class != reporters.Flaky {
 		t.Error("the conversation of what passes now is not shown as a flaky one")
 	}
+}
+
+// TestOfCommitsOnlyCasesThatAreDueAreLoaded plans a commit with one edited case.
+func TestOfCommitsOnlyCasesThatAreDueAreLoaded(t *testing.T) {
+	const edited = "test_definitions/a/level_1/alpha.json"
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	texts := oracleFiles("http://127.0.0.1:1")
+	gittest.Commit(t, dir, texts)
+	gittest.Run(t, dir, "branch", "base")
+	gittest.Commit(t, dir, map[string]string{edited: strings.Replace(texts[edited], "alpha?", "beta?", 1)})
+	repo, err := gitrepo.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	head, err := repo.Resolve(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := controller.PrepareCommits(t.Context(), controller.Commits{Repo: repo, Head: head, Base: "base", ConfigFile: "gavel.yaml", LookupEnv: nowhere})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loaded []string
+	for _, row := range p.Plan.Rows {
+		if row.HeadCase != nil {
+			loaded = append(loaded, row.Key)
+		}
+	}
+	if diff := cmp.Diff([]string{"a/level_1/alpha"}, loaded); diff != "" || len(p.Plan.Rows) < 4 {
+		t.Errorf("of %d cases, those loaded (-want +got):\n%s", len(p.Plan.Rows), diff)
+	}
+}
+
+// TestAnUnchangedRunTakesLittle bounds what a run holds of each case whose verdict
+// is stored, and what it allocates for it.
+func TestAnUnchangedRunTakesLittle(t *testing.T) {
+	if raced {
+		t.Skip("the race detector takes memory of its own")
+	}
+	const n, mostHeld, mostAllocated = 1000, 3000, 15_000
+	b, dir := newBench(t), generated(t, n, domains)
+	r := openBench(t, dir)
+	defer r.repo.Close()
+	work, err := r.repo.WorkFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work.Close()
+	store := r.snapshots(filepath.Join(t.TempDir(), "definitions"))
+	run := func() *controller.Prepared {
+		p, err := controller.Prepare(t.Context(), controller.Request{
+			Head:   controller.State{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
+			Ledger: b.book, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
+			Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+				return store.Worktree(ctx, r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, notes)
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := p.Execute(t.Context(), controller.Execution{
+			ID: "run", Open: func(config.Target, controller.State) (target.Target, error) { return talkative{6}, nil },
+		})
+		if err != nil || report.Summary.Cases != n || report.Summary.Error > 0 {
+			t.Fatal(err, report.Summary)
+		}
+		return p
+	}
+	run()
+	run()
+	before, allocated := heap(), allocation()
+	p := run()
+	if each := (allocation() - allocated) / n; each > mostAllocated {
+		t.Errorf("an unchanged run allocates %d bytes a case, want at most %d", each, mostAllocated)
+	}
+	if each := (heap() - before) / n; each > mostHeld {
+		t.Errorf("an unchanged run holds %d bytes a case, want at most %d", each, mostHeld)
+	}
+	runtime.KeepAlive(p)
+}
+
+// allocation is how many bytes were allocated so far.
+func allocation() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.TotalAlloc)
 }

@@ -24,7 +24,7 @@ func (p *Prepared) Needed() []plan.Digests {
 
 // parts are the digests of one case. Which prompts its attempts had is told by
 // the decision over them.
-func parts(c *schema.Case, d plan.Digests, stored map[string]ledger.Decision) []plan.Digests {
+func parts(c *schema.Case, d plan.Digests, stored map[string]*ledger.Decision) []plan.Digests {
 	all := []plan.Digests{d}
 	if c.Rival != nil {
 		all = append(all, d.Rival(), d.Comparison())
@@ -33,8 +33,10 @@ func parts(c *schema.Case, d plan.Digests, stored map[string]ledger.Decision) []
 		return all
 	}
 	decision, decided := stored[d.D]
-	attempts, most := decision.Result.Attempts, c.Policy.Retry.Most
+	most := c.Policy.Retry.Most
+	var attempts []verdict.Attempt
 	if decided {
+		attempts = decision.Result.Attempts
 		most = max(len(attempts)-1, 0)
 	}
 	for n := 1; n <= most; n++ {

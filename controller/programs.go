@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // A Start is what starting the programs of a case depends on.
@@ -117,7 +118,7 @@ func (p *Prepared) asks(r plan.Row) map[string]bool {
 	for _, role := range r.HeadCase.Roles() {
 		names[roles[role]] = true
 	}
-	for _, name := range ownJudges(r.HeadCase) {
+	for _, name := range load.Judges(r.HeadCase) {
 		names[name] = true
 	}
 	return names

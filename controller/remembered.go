@@ -2,15 +2,12 @@ package controller
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/quote"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -86,16 +83,24 @@ func (p *Prepared) recalled(ctx context.Context, env *plan.Environment) (*loaded
 	return head, nil
 }
 
+// scanned has head planned from the notes that are taken of its cases in one go.
+// Then the cases that are not judged take little memory.
+func (r *Request) scanned() {
+	head := *r
+	r.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+		opts, err := head.options(ctx, head.Head)
+		if err != nil {
+			return nil, err
+		}
+		opts.Note = notes.Take
+		return load.Scan(ctx, head.Head.FS, opts)
+	}
+}
+
 // notesIn are the notes that planning takes of cases in an environment.
 func notesIn(env *plan.Environment) (snapshot.Notes, error) {
-	text, err := json.Marshal(env)
-	if err != nil {
-		return snapshot.Notes{}, fmt.Errorf("describe the environment: %w", err)
-	}
-	sum := sha256.Sum256(text)
-	return snapshot.Notes{Environment: hex.EncodeToString(sum[:]), Take: func(c *schema.Case) string {
-		return plan.NewEntry(c, env).Note()
-	}}, nil
+	digest, err := env.Digest()
+	return snapshot.Notes{Environment: digest, Take: func(c *schema.Case) string { return plan.NewEntry(c, env).Note() }}, err
 }
 
 // complete puts the cases of the files into the entries of a side.
@@ -195,8 +200,9 @@ func fill(row *plan.Row, e *plan.Entry) error {
 
 // leftOut is what a brief plan counts of the cases that it does not keep.
 type leftOut struct {
-	estimate estimation
-	needs    []load.Need
+	quotes quote.Quote
+	cases  int // for which somebody is called
+	needs  []load.Need
 }
 
 // take counts the rows of the files and leaves their cases out. Those that are
@@ -210,7 +216,10 @@ func (l *leftOut) take(p *Prepared, files []string, due map[string][]int) {
 				continue
 			}
 			cases = append(cases, row.HeadCase)
-			l.estimate.head(p.quoteHead(row, p.headJob(*row)))
+			q := p.quoteHead(row, p.headJob(*row))
+			if l.quotes.Add(q); q.Calls > 0 {
+				l.cases++
+			}
 			info := row.HeadCase.CaseInfo
 			info.Inputs, info.Labels.Description = nil, ""
 			row.Head, row.HeadCase, row.HeadDigests = &info, nil, row.HeadDigests.Bare()

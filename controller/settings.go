@@ -85,6 +85,7 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		if err := c.Repo.Within(ctx, "", c.Head); err != nil {
 			return nil, err
 		}
+		req.scanned()
 		return Prepare(ctx, req)
 	}
 	base, err := c.base(ctx)
@@ -107,6 +108,7 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		changed, err := c.Repo.Changed(ctx, base.Commit, c.Head)
 		return slices.Clip(changed), err
 	}
+	req.scanned()
 	return Prepare(ctx, req)
 }
 

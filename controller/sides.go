@@ -63,7 +63,7 @@ func (p *Prepared) whole(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load the definitions of %s: %w", p.Base.Commit, err)
 	}
-	alike := sameEnvironment(*head.env, baseEnv)
+	alike := head.env.Equal(baseEnv)
 	if head.brief && (change.Files == nil || !alike) {
 		return errChanged // nearly all cases are needed
 	}
@@ -113,7 +113,7 @@ func (p *Prepared) affected(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !sameEnvironment(headEnv, baseEnv) {
+	if !headEnv.Equal(baseEnv) {
 		return p.whole(ctx)
 	}
 	changed, err := p.changes(ctx, p.Snapshot)
@@ -140,10 +140,10 @@ func (p *Prepared) affected(ctx context.Context) error {
 }
 
 // changes lists the files that differ between the sides.
-func (p *Prepared) changes(ctx context.Context, s *load.Snapshot) ([]string, error) {
-	changed, err := p.Changed(ctx, s.Outside(p.Head.Config.Settings()))
+func (r *Request) changes(ctx context.Context, s *load.Snapshot) ([]string, error) {
+	changed, err := r.Changed(ctx, s.Outside(r.Head.Config.Settings()))
 	if err != nil {
-		return nil, fmt.Errorf("compare %s with %s: %w", p.Base.Commit, p.Head.Commit, err)
+		return nil, fmt.Errorf("compare %s with %s: %w", r.Base.Commit, r.Head.Commit, err)
 	}
 	return changed, nil
 }
@@ -152,12 +152,6 @@ func (p *Prepared) changes(ctx context.Context, s *load.Snapshot) ([]string, err
 func (p *Prepared) sameSettings() bool {
 	return p.Base.Config.Digest == p.Head.Config.Digest ||
 		reflect.DeepEqual(p.Base.Config.Settings(), p.Head.Config.Settings())
-}
-
-// sameEnvironment compares all but the function, which is the same for all.
-func sameEnvironment(a, b plan.Environment) bool {
-	a.Roots, b.Roots = nil, nil
-	return reflect.DeepEqual(a, b)
 }
 
 func (p *Prepared) compare(base *plan.Side, head plan.Side, changed []string) {
@@ -171,20 +165,31 @@ func (p *Prepared) compare(base *plan.Side, head plan.Side, changed []string) {
 
 // loadFiles reads the definitions of one state; nil reads all.
 func (p *Prepared) loadFiles(ctx context.Context, s State, files []string) (*load.Result, error) {
-	opts := load.Options{Settings: s.Config.Settings(), Files: files}
-	if p.MaxNew > 0 && p.Changed != nil && s.Commit == p.Head.Commit {
-		changed, err := p.changes(ctx, &load.Snapshot{})
-		if err != nil {
-			return nil, err
-		}
-		set := setOf(changed)
-		opts.New, opts.MaxNew = func(file string) bool { return set[file] }, p.MaxNew
+	opts, err := p.options(ctx, s)
+	if err != nil {
+		return nil, err
 	}
+	opts.Files = files
 	loaded, err := load.Load(ctx, s.FS, opts)
 	if err != nil {
 		return nil, fmt.Errorf("load the definitions of %s: %w", s.Commit, err)
 	}
 	return loaded, nil
+}
+
+// options are what the definitions of a state are read with: its settings and,
+// for head, the bound on what is new.
+func (r *Request) options(ctx context.Context, s State) (load.Options, error) {
+	opts := load.Options{Settings: s.Config.Settings()}
+	if r.MaxNew > 0 && r.Changed != nil && s.Commit == r.Head.Commit {
+		changed, err := r.changes(ctx, &load.Snapshot{})
+		if err != nil {
+			return opts, err
+		}
+		set := setOf(changed)
+		opts.New, opts.MaxNew = func(file string) bool { return set[file] }, r.MaxNew
+	}
+	return opts, nil
 }
 
 // statusActive is the status of the cases that run.

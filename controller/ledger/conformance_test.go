@@ -158,11 +158,21 @@ func (k *book) see(scope ledger.Scope, d plan.Digests) seen {
 	}
 	decided, err := k.Decided(ctx, scope, []string{d.D})
 	k.check(err)
-	s.Decision = decided[d.D].Result.Reason
+	if found := decided[d.D]; found != nil {
+		s.Decision = found.Result.Reason
+	}
 
 	// What is known in bulk is what can be read one by one.
-	known, err := k.Known(ctx, scope, []plan.Digests{d, {E: d.E, J: d.J, D: "undecided"}})
+	asked := []plan.Digests{d, {E: d.E, J: d.J, D: "undecided"}}
+	known, err := k.Known(ctx, scope, asked)
 	k.check(err)
+	counted, err := k.Samples(ctx, scope, asked, decided)
+	k.check(err)
+	for i, c := range counted {
+		if was := known[i]; c.Executed != was.Executed || c.Judged != was.Judged || (c.Decided == nil) != (was.Decided == nil) {
+			k.t.Errorf("known of digest %d are %+v, and with its decision %+v", i, was, c)
+		}
+	}
 	if got := known[0].Decided != nil; got != (s.Decision != "") {
 		k.t.Errorf("known to be decided: %v, but the decision is %q", got, s.Decision)
 	}
@@ -209,7 +219,7 @@ func testRoundTrip(t *testing.T, b backend) {
 	k.check(err)
 	want := *in.Decision
 	want.E, want.J, want.Created, want.Oldest = d.E, d.J, epoch, epoch
-	if diff := cmp.Diff(map[string]ledger.Decision{d.D: want}, decided); diff != "" {
+	if diff := cmp.Diff(map[string]*ledger.Decision{d.D: &want}, decided); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
 	}
 }

@@ -90,20 +90,20 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 // Decided gives the decisions of the digests that the scope may use: of several
 // on one digest the newest, its own before those of base. Digests that are not
 // known are not in the map.
-func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (map[string]Decision, error) {
-	found := map[string]Decision{}
+func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (map[string]*Decision, error) {
+	found := map[string]*Decision{}
 	if scope.Nothing {
 		return found, nil
 	}
 	err := l.bulk(ctx, digests, func(rows *sql.Rows) error {
 		var i int
-		var d Decision
+		d := new(Decision)
 		var body sql.RawBytes
 		var created, oldest int64
 		if err := rows.Scan(&i, &d.E, &d.J, &body, &created, &oldest); err != nil {
 			return err
 		}
-		if err := formerDecision.decode(body, &d); err != nil {
+		if err := formerDecision.decode(body, d); err != nil {
 			return fmt.Errorf("verdict %s: %w", digests[i], err)
 		}
 		d.Created, d.Oldest = time.UnixMilli(created).UTC(), time.UnixMilli(oldest).UTC()
@@ -126,7 +126,6 @@ func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests)
 	for i, x := range digests {
 		list[i] = x.D
 	}
-	own, since := scope.namespace(), scope.since()
 	err := l.bulk(ctx, list, func(rows *sql.Rows) error {
 		var i int
 		var r verdict.Result
@@ -135,10 +134,31 @@ func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests)
 		}
 		out[i].Decided = &r
 		return nil
-	}, "SELECT q.key, v.verdict, v.score, v.samples "+fromVerdicts, own, since, scope.until())
+	}, "SELECT q.key, v.verdict, v.score, v.samples "+fromVerdicts, scope.namespace(), scope.since(), scope.until())
 	if err != nil {
 		return nil, l.store.Fault("read the verdicts", err)
 	}
+	return out, l.count(ctx, scope, digests, out)
+}
+
+// Samples is Known for a caller who has asked Decided for the same digests, and
+// found decisions of some: it counts the samples of the others.
+func (l *Ledger) Samples(ctx context.Context, scope Scope, digests []plan.Digests, decided map[string]*Decision) ([]plan.Known, error) {
+	out := make([]plan.Known, len(digests))
+	if scope.Nothing {
+		return out, nil
+	}
+	for i, x := range digests {
+		if d := decided[x.D]; d != nil {
+			out[i].Decided = &d.Result
+		}
+	}
+	return out, l.count(ctx, scope, digests, out)
+}
+
+// count counts the samples of the digests that are not decided.
+func (l *Ledger) count(ctx context.Context, scope Scope, digests []plan.Digests, out []plan.Known) error {
+	own, since := scope.namespace(), scope.since()
 	var open []int
 	var e, j []string
 	for i, x := range digests {
@@ -146,19 +166,19 @@ func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests)
 			open, e, j = append(open, i), append(e, x.E), append(j, x.J)
 		}
 	}
-	err = l.count(ctx, e, func(i, n int) { out[open[i]].Executed = n },
+	err := l.ordinals(ctx, e, func(i, n int) { out[open[i]].Executed = n },
 		"FROM samples s WHERE s.e = q.value AND "+visible+" AND s.created >= ?", own, own, own, since)
 	if err != nil {
-		return nil, l.store.Fault("count the samples", err)
+		return l.store.Fault("count the samples", err)
 	}
-	err = l.count(ctx, j, func(i, n int) { out[open[i]].Judged = n },
+	err = l.ordinals(ctx, j, func(i, n int) { out[open[i]].Judged = n },
 		fromJudgements+" WHERE j.j = q.value AND "+ownFirst+" AND s.created >= ?", own, own, own, own, since)
-	return out, l.store.Fault("count the judgements", err)
+	return l.store.Fault("count the judgements", err)
 }
 
-// count counts for each digest the ordinals that the rest of a query has for
-// the digest q.value.
-func (l *Ledger) count(ctx context.Context, digests []string, found func(i, n int), from string, args ...any) error {
+// ordinals counts for each digest those that the rest of a query has for the
+// digest q.value.
+func (l *Ledger) ordinals(ctx context.Context, digests []string, found func(i, n int), from string, args ...any) error {
 	return l.bulk(ctx, digests, func(rows *sql.Rows) error {
 		var i, n int
 		if err := rows.Scan(&i, &n); err != nil {

@@ -4,7 +4,28 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
 )
+
+// Equal compares environments except for their functions, which are the same for
+// all of them.
+func (e Environment) Equal(other Environment) bool {
+	e.Roots, other.Roots = nil, nil
+	return reflect.DeepEqual(e, other)
+}
+
+// Digest is the hex SHA-256 of what Equal compares, for notes that hold in one
+// environment.
+func (e *Environment) Digest() (string, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return "", fmt.Errorf("describe the environment: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
 
 // noteDigests is how many bytes of a note are the three digests. The number of
 // samples follows as a varint, after whether the case is steered.

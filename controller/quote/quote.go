@@ -62,6 +62,13 @@ func New(cfg *config.Config, roles map[schema.Role]string, job run.Job, known pl
 	return q
 }
 
+// Add adds the calls and the money of another case.
+func (q *Quote) Add(other Quote) {
+	q.Calls, q.Again = q.Calls+other.Calls, q.Again+other.Again
+	q.USD += other.USD
+	q.Unpriced = q.Unpriced || other.Unpriced
+}
+
 // Learn puts what the case took before in the place of what was guessed: what
 // its calls took, and, where all of them are due, how many they were.
 func (q *Quote) Learn(d ledger.Decision, c *schema.Case) {

@@ -82,7 +82,7 @@ func stored(b *testing.B, w *bench, cases []*schema.Case) []entry {
 		if !ok {
 			b.Fatalf("%s has no verdict", c.Key)
 		}
-		e.outcome.Decision = &decision
+		e.outcome.Decision = decision
 		e.calls, err = w.book.Calls(ctx, scope, d.E, 0)
 		check(err)
 		all = append(all, e)

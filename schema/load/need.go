@@ -33,15 +33,22 @@ func AskedBy(c *schema.Case) []Asked {
 			all = append(all, Asked{Role: role})
 		}
 	}
-	for _, ev := range c.Evaluators {
-		if own, ok := ev.Spec.(interface{ Targets() []string }); ok {
-			for _, name := range own.Targets() {
-				all = append(all, Asked{Target: name})
-			}
-		}
+	for _, name := range Judges(c) {
+		all = append(all, Asked{Target: name})
 	}
 	slices.SortFunc(all, func(a, b Asked) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Target, b.Target)) })
 	return slices.Compact(all)
+}
+
+// Judges names the targets that evaluators of a case ask in place of the judge.
+func Judges(c *schema.Case) []string {
+	var names []string
+	for _, ev := range c.Evaluators {
+		if own, ok := ev.Spec.(interface{ Targets() []string }); ok {
+			names = append(names, own.Targets()...)
+		}
+	}
+	return names
 }
 
 // NeedsOf sums up whom the active ones of some cases ask, in the order of the
