@@ -20,9 +20,9 @@ const snapshotMagic = "gavel-snapshot-2\n"
 // errSnapshot says that bytes are no snapshot of this version, or damaged.
 var errSnapshot = errors.New("decode a snapshot: the bytes are none of this version")
 
-// Encode writes the snapshot for [Decode], in pieces. 100,000 definitions take
-// some thirty megabytes and are read in less time than it takes to look at their
-// files, which a general encoding does not achieve. The error is that of out.
+// Encode writes the snapshot for [Decode], in pieces. Reading takes a fifth of
+// the time of encoding/gob, and memory for a few slices instead of for every
+// text, which BenchmarkSnapshot shows. The error is that of out.
 func (s *Snapshot) Encode(out io.Writer) error {
 	w := writer{out: out}
 	w.Bytes = append(w.Bytes, snapshotMagic...)
