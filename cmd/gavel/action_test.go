@@ -461,7 +461,7 @@ func workflowFiles(t *testing.T) map[string]string {
 	for _, pattern := range []string{"../../.github/workflows/*.yml", "../../.github/actions/*/action.yml", "../../examples/workflow/*.yml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %v", pattern, err)
+			t.Fatalf("%s: error %v, want files", pattern, err)
 		}
 		for _, file := range files {
 			data, err := os.ReadFile(file)
@@ -499,7 +499,7 @@ func TestWorkflows(t *testing.T) {
 	for file, text := range workflowFiles(t) {
 		var w workflow
 		if err := yaml.Unmarshal([]byte(text), &w); err != nil {
-			t.Errorf("%s: %v", file, err)
+			t.Errorf("%s: %v, want a workflow that can be read", file, err)
 			continue
 		}
 		steps, permissions := w.Runs.Steps, map[string]string{}

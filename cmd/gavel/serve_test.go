@@ -137,7 +137,7 @@ func TestServe(t *testing.T) {
 	}
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if status, body := get(t, base+path); status != http.StatusOK {
-			t.Errorf("%s = %d %s", path, status, body)
+			t.Errorf("%s = %d %s, want 200", path, status, body)
 		}
 	}
 	if _, body := get(t, base+"/metrics"); !strings.Contains(body, `gavel_reconcile_duration_seconds_count{kind="pull",outcome="done"} 1`) ||
@@ -263,7 +263,7 @@ func TestTheOperatorsExample(t *testing.T) {
 		t.Errorf("repositories: %v", err)
 	}
 	if len(server.Repositories) != 4 || server.Webhook == nil || server.Trust.Forks != "approve" || *server.Budget.USD != 50 {
-		t.Errorf("%+v", server)
+		t.Errorf("the server file is %+v, want 4 repositories, a webhook, forks that are approved and 50 USD", server)
 	}
 }
 
