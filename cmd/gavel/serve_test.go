@@ -7,11 +7,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -331,6 +333,9 @@ func TestUntilRestart(t *testing.T) {
 // TestServeReadsItsFileAgain: an invalid one changes nothing and is told with
 // its line, a valid one brings and takes repositories and secrets.
 func TestServeReadsItsFileAgain(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGHUP")
+	}
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	file := operatorsFile(t, j, "")
 	base, log, end := j.serving(t, file)
@@ -344,7 +349,8 @@ func TestServeReadsItsFileAgain(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		self, err := os.FindProcess(os.Getpid())
+		if err := errors.Join(err, self.Signal(syscall.SIGHUP)); err != nil {
 			t.Fatal(err)
 		}
 	}

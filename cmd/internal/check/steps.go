@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -29,8 +30,10 @@ var steps = []step{
 	{"documents", documents},
 	{"tidy", tool("mod", "tidy", "-diff")},
 	{"generate", generate},
+	{"workflows", workflows},
 	{"vet", tool("vet", "./...")},
 	{"staticcheck", tool("tool", "staticcheck", "./...")},
+	{"systems", systems},
 	{"test", test},
 }
 
@@ -68,6 +71,44 @@ func test(ctx context.Context, root string, out io.Writer) error {
 		return fmt.Errorf("go test: %w", err)
 	}
 	return nil
+}
+
+// workflows runs actionlint on the workflows of the project and on those that
+// users copy. What else is installed on a machine changes nothing.
+func workflows(ctx context.Context, root string, _ io.Writer) error {
+	args := []string{"tool", "actionlint", "-no-color", "-shellcheck=", "-pyflakes=",
+		// It is newer than actionlint; the example says what it is for.
+		"-ignore", `unexpected key "cache-mode" for "job"`}
+	for _, folder := range []string{".github/workflows", "examples/workflow"} {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*.yml"))
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			return fmt.Errorf("%s has no workflow", folder)
+		}
+		args = append(args, files...)
+	}
+	_, err := output(ctx, root, "go", args...)
+	return err
+}
+
+// systems vets the code and its tests for the systems that the tests of this
+// machine say nothing about. Vet compiles both, and links nothing.
+func systems(ctx context.Context, root string, _ io.Writer) error {
+	var errs []error
+	for _, system := range []string{"darwin", "windows"} {
+		if system == runtime.GOOS {
+			continue
+		}
+		cmd := exec.CommandContext(ctx, "go", "vet", "./...")
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			errs = append(errs, fmt.Errorf("GOOS=%s go vet: %w\n%s", system, err, out))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // generate runs the generators and demands that they write what is there.
