@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge"
@@ -83,6 +84,26 @@ func TestAGroupThatIsGone(t *testing.T) {
 	w.hintQueue(branch) // late
 	w.idle()
 	if w.states("later") != "error error" {
-		t.Errorf("it is %q after a late hint", w.states("later"))
+		t.Errorf("it is %q after a late hint, want it to stay an error", w.states("later"))
+	}
+	if n := w.logged(branch + "}: "); n != 1 {
+		t.Errorf("%d looks at the branch failed, want only the one that was ended:\n%s", n, strings.Join(w.lines, "\n"))
+	}
+}
+
+// TestAGroupWithAnotherBase is compared with the base branch where the commit that
+// it names as its base is not below it.
+func TestAGroupWithAnotherBase(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.push("two")
+	w.start()
+	w.idle() // the clone has two
+	branch := "gh-readonly-queue/main/pr-1-" + w.commits["two"]
+	w.move("refs/heads/"+branch, "one")
+	w.hintQueue(branch)
+	w.idle()
+	if got, want := w.says("one"), "1 of 1 case rerun"; !strings.Contains(got, want) {
+		t.Errorf("the group says %q, want %q: compared with main it changes the case", got, want)
 	}
 }

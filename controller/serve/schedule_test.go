@@ -174,6 +174,16 @@ func TestMissedTimes(t *testing.T) {
 		w.anew(2, unchanged)
 		w.end()
 	}
+	if w.judged != 2 {
+		t.Errorf("%d reports were made, want one of main and one of the schedule", w.judged)
+	}
+	w.state(func(state *serverstate.State) error {
+		at, _, err := state.Judged(t.Context(), w.id(), "main")
+		if want := time.Date(2026, 3, 6, 3, 0, 0, 0, time.UTC); !at.Equal(want) {
+			t.Errorf("main is noted as judged until %v, want %v", at, want)
+		}
+		return err
+	})
 }
 
 // TestWhatWasBrokenOffGoesOn: what was judged since the time is not paid for

@@ -66,6 +66,10 @@ func (k Key) number() int {
 	return k.Pull
 }
 
+// background reports whether a key waits for the others: people wait for their pull
+// requests, for the queue and for check runs that they requested again.
+func (k Key) background() bool { return k.number() == 0 && k.Kind != CheckRerun }
+
 // A Repository is one that is kept current.
 type Repository struct {
 	// Name and Client are zero where there is no forge; then only branches are
@@ -207,8 +211,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.registry.connect = s.worker.connect
 	s.loop = reconcile.New(reconcile.Config[Key]{
 		Reconcile: s.worker.reconcile, Stale: s.worker.stale, Done: s.done, Workers: maxConcurrentKeys, Random: cfg.Random,
-		// People wait for their pull requests and for the queue.
-		Background: func(key Key) bool { return key.number() == 0 && key.Kind != CheckRerun },
+		Background: Key.background,
 	})
 	s.worker.loop = s.loop
 	s.poller = &poller{cfg: cfg, state: state, loop: s.loop, registry: s.registry, worker: s.worker, refused: s.refused}
