@@ -29,7 +29,7 @@ func TestAbuse02OneBadPullRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			bad.Number = 2
 			w.forge.AddPull(bad)
 			w.push("one")
@@ -64,7 +64,7 @@ func TestAbuse03AnotherRepository(t *testing.T) {
 // TestAbuse04OtherCase is the same repository, and it is watched once.
 func TestAbuse04OtherCase(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.configure = func(cfg *serve.Config) {
 		again := *cfg.Repositories[0]
 		again.Name = forge.Repo{Owner: "Octo", Name: "DEMO"}
@@ -83,7 +83,7 @@ func TestAbuse04OtherCase(t *testing.T) {
 // TestAbuse06ConfigurationOfTheHead decides nothing: base's bot is asked.
 func TestAbuse06ConfigurationOfTheHead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.start()
 	w.idle()
 	w.push("cheat")
@@ -98,7 +98,7 @@ func TestAbuse06ConfigurationOfTheHead(t *testing.T) {
 // TestAbuse09NamesOfBranches are arguments of nothing.
 func TestAbuse09NamesOfBranches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for i, ref := range []string{"--upload-pack=touch x", "-", "a..b", "x\x00y", "$(id)", "../../main", "a b", "refs/heads/main:refs/heads/x", "+main"} {
 		w.forge.AddPull(forgetest.Pull{Number: 10 + i, HeadSHA: w.commits["two"], HeadRef: "x", BaseRef: ref, BaseSHA: w.commits["main"]})
 	}
@@ -126,7 +126,7 @@ func TestAbuse09NamesOfBranches(t *testing.T) {
 // pull request.
 func TestAbuse20Poison(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.start()
 	w.idle()
 	w.agent.says = "bye"
@@ -154,7 +154,7 @@ func TestAbuse20Poison(t *testing.T) {
 // TestAbuse21FakeGreen: who removes what fails has nothing green to show.
 func TestAbuse21FakeGreen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.start()
 	w.idle()
 	w.push("emptied")
@@ -176,7 +176,7 @@ func TestAbuse22RollingRestart(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(at, applied), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t)
+				w := newFixture(t)
 				w.start()
 				w.idle()
 				w.forge.Inject(forgetest.Fault{Method: "POST", Skip: at, Times: -1, Cut: true, Apply: applied})
@@ -197,7 +197,7 @@ func TestAbuse22RollingRestart(t *testing.T) {
 // that is not so, and all is well afterwards.
 func TestAbuse25TheDiskIsFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var full atomic.Bool
 	w.configure = func(cfg *serve.Config) {
 		inner := cfg.Execute
@@ -229,7 +229,7 @@ func TestACloneThatIsGone(t *testing.T) {
 	for name, hurt := range map[string]func(clone string) error{"gone": removeAll, "corrupt": garble} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.push("one")
 			w.start()
 			w.idle()
@@ -245,7 +245,7 @@ func TestACloneThatIsGone(t *testing.T) {
 }
 
 // hintOf tells that something happened to a pull request.
-func (w *world) hintOf(number int) {
+func (w *fixture) hintOf(number int) {
 	w.t.Helper()
 	if err := w.server.Enqueue(forge.Hint{Repository: 1, Number: number}); err != nil {
 		w.t.Fatal(err)

@@ -134,7 +134,7 @@ func (a afternoon) serve(t *testing.T, dir string, repo *serve.Repository, do fu
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, agent: &agent{held: make(chan string)}}
+	w := &fixture{t: t, agent: &agent{held: make(chan string)}}
 	server, err := serve.New(t.Context(), serve.Config{
 		Repositories: []*serve.Repository{repo}, Ledger: book, Dir: dir,
 		LookupEnv: func(string) (string, bool) { return "", false }, Random: func() float64 { return 0.5 },

@@ -76,7 +76,7 @@ func (c *children) try(ctx context.Context, job trial.Job, fetched func()) (tria
 }
 
 // want demands how often each head was judged by a child.
-func (c *children) want(w *world, want map[string]int) {
+func (c *children) want(w *fixture, want map[string]int) {
 	w.t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +98,7 @@ func (c *children) want(w *world, want map[string]int) {
 // others go on, and what their children judged is not judged again.
 func TestAbuse28AHeadThatEndsTheServerWhileItIsJudged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	c := &children{fatal: "one"}
 	w.configure = func(cfg *serve.Config) { cfg.Trial = c.try }
 	w.start()

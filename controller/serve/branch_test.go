@@ -9,7 +9,7 @@ import (
 )
 
 // hintPush tells of a push to main as the forge does.
-func (w *world) hintPush() {
+func (w *fixture) hintPush() {
 	w.t.Helper()
 	if err := w.server.Enqueue(forge.Hint{Repository: 1, Branch: "main", Event: forge.EventPush}); err != nil {
 		w.t.Fatal(err)
@@ -19,17 +19,17 @@ func (w *world) hintPush() {
 // TestAPushToBase is judged against what was judged before it, and a pull
 // request upon it finds what base has.
 func TestAPushToBase(t *testing.T) {
-	for name, tell := range map[string]func(*world){
-		"hint": (*world).hintPush,
-		"lost": (*world).poll,
-		"restart": func(w *world) {
+	for name, tell := range map[string]func(*fixture){
+		"hint": (*fixture).hintPush,
+		"lost": (*fixture).poll,
+		"restart": func(w *fixture) {
 			w.end()
 			w.start()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.start()
 			w.idle()
 			for _, push := range []struct{ commit, states string }{{"one", "success success"}, {"two", "success failure"}} {
@@ -55,7 +55,7 @@ func TestAPushToBase(t *testing.T) {
 // TestAPushOfSettings is judged by them: the pull requests upon it will be.
 func TestAPushOfSettings(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.move("refs/heads/main", "group")
 	w.start()
 	w.idle()
@@ -83,7 +83,7 @@ func TestAPushOfSettings(t *testing.T) {
 // TestTheFirstCommit is judged, although there is nothing to compare it with.
 func TestTheFirstCommit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	main, err := w.repo.CommitObject(hash(w.commits["main"]))
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func TestCheckRunsOfEveryKind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newAppWorld(t)
+			w := newAppFixture(t)
 			w.pull(tt.commit, tt.pull)
 			w.start()
 			w.idle()
@@ -43,7 +43,7 @@ func TestCheckRunsOfEveryKind(t *testing.T) {
 // TestACheckRunThatWaits in the outbox, because the forge was away, is written
 // after a restart, and once.
 func TestACheckRunThatWaits(t *testing.T) {
-	w := newAppWorld(t)
+	w := newAppFixture(t)
 	w.start()
 	w.idle()
 	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/check-runs", Status: 500, Times: -1})
@@ -66,7 +66,7 @@ func TestACheckRunThatWaits(t *testing.T) {
 
 // TestACheckRunOfAGroup is completed anew by the branch of its queue.
 func TestACheckRunOfAGroup(t *testing.T) {
-	w := newAppWorld(t)
+	w := newAppFixture(t)
 	w.push("one")
 	w.start()
 	w.idle()

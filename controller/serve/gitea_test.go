@@ -10,7 +10,7 @@ import (
 // TestGitea gets the comment and the statuses that GitHub gets, all pages of a
 // list at once, and is asked for nothing that it does not have.
 func TestGitea(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.forge.URL += "/api/v1"
 	for range 120 { // more than a page
 		w.forge.AddComment(1, "somebody", "a remark")
@@ -36,7 +36,7 @@ func TestGitea(t *testing.T) {
 
 // TestGiteaWithoutAnAdministrator trusts nobody, because it cannot ask.
 func TestGiteaWithoutAnAdministrator(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.forge.URL += "/api/v1"
 	w.forge.SetPermission("maintainer", "write")
 	w.pull("one", forgetest.Pull{Author: "mona"})

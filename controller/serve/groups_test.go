@@ -12,7 +12,7 @@ import (
 const ofGroups = "statuses: groups"
 
 // group is the last status of the one group there is.
-func (w *world) group(commit string) string {
+func (w *fixture) group(commit string) string {
 	last := ""
 	for _, s := range w.forge.Statuses(w.commits[commit]) {
 		if s.Context == "gavel/verdict/talk" {
@@ -23,7 +23,7 @@ func (w *world) group(commit string) string {
 }
 
 // wantGroups demands what is said of the group on each commit.
-func (w *world) wantGroups(want map[string]string) {
+func (w *fixture) wantGroups(want map[string]string) {
 	w.t.Helper()
 	got := map[string]string{}
 	for commit := range want {
@@ -42,7 +42,7 @@ func (w *world) wantGroups(want map[string]string) {
 // TestGroupStatuses are told of every head, whatever it is.
 func TestGroupStatuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ofGroups)
+	w := newFixture(t, ofGroups)
 	w.start()
 	w.idle() // what main says is not what a pull request has learnt before it
 	judge := func(commits ...string) {
@@ -74,7 +74,7 @@ func TestGroupStatuses(t *testing.T) {
 func TestGroupStatusesOff(t *testing.T) {
 	t.Parallel()
 	for _, settings := range [][]string{nil, {"statuses: total"}} {
-		w := newWorld(t, settings...)
+		w := newFixture(t, settings...)
 		w.push("two")
 		w.start()
 		w.idle()
@@ -96,7 +96,7 @@ func TestGroupStatusesOfAFork(t *testing.T) {
 		"plan":    "error: the head comes from the fork stranger/demo: validated and planned only · 1 case would run",
 		"never":   "",
 	} {
-		w := newWorld(t, ofGroups)
+		w := newFixture(t, ofGroups)
 		w.forks = forks
 		w.forge.SetPermission("mona", "write")
 		w.pull("one", forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"})
@@ -118,17 +118,17 @@ func TestGroupStatusesOfAFork(t *testing.T) {
 // the forge is away meanwhile.
 func TestGroupStatusesSuperseded(t *testing.T) {
 	t.Parallel()
-	for name, meanwhile := range map[string]func(*world){
-		"nothing": func(w *world) {
+	for name, meanwhile := range map[string]func(*fixture){
+		"nothing": func(w *fixture) {
 			w.hint()
 			<-w.agent.held
 		},
-		"a restart": func(w *world) {
+		"a restart": func(w *fixture) {
 			w.end()
 			w.start()
 			<-w.agent.held
 		},
-		"a forge that is away": func(w *world) {
+		"a forge that is away": func(w *fixture) {
 			w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/", Status: 500, Times: -1})
 			w.end()
 			w.forge.Heal()
@@ -138,7 +138,7 @@ func TestGroupStatusesSuperseded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, ofGroups)
+			w := newFixture(t, ofGroups)
 			release := w.judging()
 			w.push("two")
 			meanwhile(w)
@@ -169,7 +169,7 @@ func TestGroupStatusesSuperseded(t *testing.T) {
 // over does not come after what is found out when it is the head again.
 func TestBackAgainDuringTheSweep(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ofGroups)
+	w := newFixture(t, ofGroups)
 	release := w.judging()
 	at, swept := make(chan struct{}), make(chan struct{})
 	w.forge.Inject(forgetest.Fault{Method: "GET", Path: "/commits/" + w.commits["one"] + "/status", Hold: func() {
@@ -193,7 +193,7 @@ func TestBackAgainDuringTheSweep(t *testing.T) {
 // TestGroupStatusesCancelled say so, since their head stays the head.
 func TestGroupStatusesCancelled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ofGroups)
+	w := newFixture(t, ofGroups)
 	w.forge.SetPermission("mona", "write")
 	release := w.judging()
 	w.forge.AddComment(1, "mona", "/gavel cancel")
@@ -214,7 +214,7 @@ func TestGroupStatusesCancelled(t *testing.T) {
 // verdict says so.
 func TestGroupStatusesClosed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ofGroups)
+	w := newFixture(t, ofGroups)
 	release := w.judging()
 	w.pull("one", forgetest.Pull{Closed: true})
 	w.hint()

@@ -21,9 +21,9 @@ import (
 
 const matrixSecret = "a-secret-of-the-matrix"
 
-// A matrix is a world that is told of what happens by deliveries over HTTP.
+// A matrix is a fixture that is told of what happens by deliveries over HTTP.
 type matrix struct {
-	*world
+	*fixture
 	hook string
 	// want are the states of the commits that were heads when all was quiet.
 	want map[string]string
@@ -102,7 +102,7 @@ func happenings() []happening {
 
 func newMatrix(t *testing.T) *matrix {
 	t.Helper()
-	m := &matrix{world: newWorld(t, ofGroups), want: map[string]string{}, about: map[int]string{}}
+	m := &matrix{fixture: newFixture(t, ofGroups), want: map[string]string{}, about: map[int]string{}}
 	m.forge.SetPermission("alice", "write")
 	var minutes atomic.Int64 // an edit is a minute later, and a forge's clock does not go back
 	began := time.Now()

@@ -8,14 +8,14 @@ import (
 )
 
 // queue puts a commit into the merge queue, in the name of pull request 1.
-func (w *world) queue(commit string) (branch string) {
+func (w *fixture) queue(commit string) (branch string) {
 	w.t.Helper()
 	branch = "gh-readonly-queue/main/pr-1-" + w.commits["main"]
 	w.move("refs/heads/"+branch, commit)
 	return branch
 }
 
-func (w *world) drop(branch string) {
+func (w *fixture) drop(branch string) {
 	w.t.Helper()
 	if err := w.repo.Storer.RemoveReference(refName("refs/heads/" + branch)); err != nil {
 		w.t.Fatal(err)
@@ -23,7 +23,7 @@ func (w *world) drop(branch string) {
 }
 
 // hintQueue tells of a merge group as the forge does.
-func (w *world) hintQueue(branch string) {
+func (w *fixture) hintQueue(branch string) {
 	w.t.Helper()
 	if err := w.server.Enqueue(forge.Hint{Repository: 1, Branch: "main", Head: branch, Event: forge.EventMergeGroup}); err != nil {
 		w.t.Fatal(err)
@@ -33,16 +33,16 @@ func (w *world) hintQueue(branch string) {
 // TestAMergeGroup gets statuses and no comment, and pays for nothing that its
 // pull request has.
 func TestAMergeGroup(t *testing.T) {
-	for name, tell := range map[string]func(*world, string){
-		"hint": (*world).hintQueue,
-		"lost": func(w *world, _ string) { w.poll() },
-		"restart": func(w *world, _ string) {
+	for name, tell := range map[string]func(*fixture, string){
+		"hint": (*fixture).hintQueue,
+		"lost": func(w *fixture, _ string) { w.poll() },
+		"restart": func(w *fixture, _ string) {
 			w.end()
 			w.start()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.push("one")
 			w.start()
 			w.idle()
@@ -65,7 +65,7 @@ func TestAMergeGroup(t *testing.T) {
 
 // TestAGroupThatIsGone is not waited for, and what runs for it ends.
 func TestAGroupThatIsGone(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.slow = true
 	w.start()
 	w.idle()
@@ -95,7 +95,7 @@ func TestAGroupThatIsGone(t *testing.T) {
 // it names as its base is not below it.
 func TestAGroupWithAnotherBase(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("two")
 	w.start()
 	w.idle() // the clone has two

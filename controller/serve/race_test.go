@@ -2,6 +2,6 @@
 
 package serve_test
 
-// raced is whether the race detector watches, under which a world takes ten times
+// raced is whether the race detector watches, under which a fixture takes ten times
 // as long: one of each kind is enough to see a race.
 const raced = true

@@ -18,14 +18,14 @@ var permissions = map[string]string{
 
 const appID = 5
 
-// newAppWorld is a world whose server is a GitHub App. Its domain has a mistake
+// newAppFixture is a fixture whose server is a GitHub App. Its domain has a mistake
 // that is a warning, so that every head has a check run.
-func newAppWorld(t *testing.T) *world {
+func newAppFixture(t *testing.T) *fixture {
 	t.Helper()
-	return asApp(t, newWorldOf(t, `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "nonsense": true}`))
+	return asApp(t, newFixtureOf(t, `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "nonsense": true}`))
 }
 
-func asApp(t *testing.T, w *world) *world {
+func asApp(t *testing.T, w *fixture) *fixture {
 	t.Helper()
 	key := w.forge.AddApp(t, forgetest.App{ID: appID, Slug: "gavel-judge", Installation: 77, Permissions: permissions})
 	w.app = &forge.AppConfig{ID: appID, Key: func() (forge.Token, error) { return forge.Token(key), nil }}
@@ -34,7 +34,7 @@ func asApp(t *testing.T, w *world) *world {
 
 // check tells the check runs of a commit, how each ended and how often it was
 // written.
-func (w *world) check(commit string) string {
+func (w *fixture) check(commit string) string {
 	var said []string
 	for _, run := range w.forge.CheckRuns(w.commits[commit]) {
 		said = append(said, fmt.Sprintf("%s %d", run.Conclusion, len(run.Requests)))
@@ -43,7 +43,7 @@ func (w *world) check(commit string) string {
 }
 
 // rerequest asks for the check run of a commit anew, and tells it.
-func (w *world) rerequest(commit string) {
+func (w *fixture) rerequest(commit string) {
 	w.t.Helper()
 	w.forge.Rerequest(w.commits[commit])
 	w.tell(commit)
@@ -51,7 +51,7 @@ func (w *world) rerequest(commit string) {
 }
 
 // tell is the news that somebody asked for the check run of a commit anew.
-func (w *world) tell(commit string) {
+func (w *fixture) tell(commit string) {
 	w.t.Helper()
 	if err := w.server.Enqueue(forge.Hint{Repository: 1, Rerequested: w.commits[commit]}); err != nil {
 		w.t.Fatal(err)
@@ -61,7 +61,7 @@ func (w *world) tell(commit string) {
 // TestAnAppWritesCheckRuns on heads and base, the same once, and more where
 // somebody asks, without a call or a comment.
 func TestAnAppWritesCheckRuns(t *testing.T) {
-	w := newAppWorld(t)
+	w := newAppFixture(t)
 	w.push("two")
 	w.start()
 	w.idle()
@@ -92,7 +92,7 @@ func TestAnAppWritesCheckRuns(t *testing.T) {
 
 // TestARerequestIsNotForgotten while the forge is away.
 func TestARerequestIsNotForgotten(t *testing.T) {
-	w := newAppWorld(t)
+	w := newAppFixture(t)
 	w.push("one")
 	w.start()
 	w.idle()
@@ -109,7 +109,7 @@ func TestARerequestIsNotForgotten(t *testing.T) {
 // TestAnAppWithoutChecks is no failure: statuses and comment say the same, and
 // it is not asked for again at each head.
 func TestAnAppWithoutChecks(t *testing.T) {
-	w := newAppWorld(t)
+	w := newAppFixture(t)
 	some := maps.Clone(permissions)
 	delete(some, "checks")
 	w.forge.Change(appID, func(a *forgetest.App) { a.Permissions = some })
@@ -142,7 +142,7 @@ func TestAnAppWithoutChecks(t *testing.T) {
 // TestNoEmptyCheckRun: where there is nothing to say at a line a head has none,
 // unless somebody asks for one.
 func TestNoEmptyCheckRun(t *testing.T) {
-	w := asApp(t, newWorld(t))
+	w := asApp(t, newFixture(t))
 	w.push("one")
 	w.start()
 	w.idle()
@@ -161,7 +161,7 @@ func TestNoEmptyCheckRun(t *testing.T) {
 // TestNoVerdictWaitsForAnOptionalQuestion: which check runs were requested again is
 // asked when the verdict is there, and only where a delivery says so.
 func TestNoVerdictWaitsForAnOptionalQuestion(t *testing.T) {
-	w := newAppWorld(t)
+	w := newAppFixture(t)
 	release := w.judging()
 	asked := make(chan string, 10)
 	w.forge.Inject(forgetest.Fault{Path: w.commits["one"] + "/check-suites", Times: -1, Status: http.StatusBadGateway, Hold: func() {

@@ -12,7 +12,7 @@ import (
 )
 
 // logged counts the lines of the log that say something.
-func (w *world) logged(what string) (n int) {
+func (w *fixture) logged(what string) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, line := range w.lines {
@@ -24,7 +24,7 @@ func (w *world) logged(what string) (n int) {
 }
 
 // nonePending fails where the ledger keeps a request that nobody waits for.
-func (w *world) nonePending() {
+func (w *fixture) nonePending() {
 	w.t.Helper()
 	if left := w.pending(); len(left) > 0 {
 		w.t.Errorf("pending are %q, want none", left)
@@ -36,11 +36,11 @@ func (w *world) nonePending() {
 func TestARerunIsRequested(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		then func(w *world)
+		then func(w *fixture)
 	}{
-		{"once", func(*world) {}},
-		{"before a restart", func(w *world) { w.end(); w.start() }},
-		{"twice", func(w *world) {
+		{"once", func(*fixture) {}},
+		{"before a restart", func(w *fixture) { w.end(); w.start() }},
+		{"twice", func(w *fixture) {
 			w.tell("one")
 			w.tell("main")
 			w.poll()
@@ -48,7 +48,7 @@ func TestARerunIsRequested(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newAppWorld(t)
+			w := newAppFixture(t)
 			w.push("one")
 			w.start()
 			w.idle()
@@ -87,18 +87,18 @@ func TestARerunIsRequested(t *testing.T) {
 func TestARerunOfAnOldCommit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		asked string
-		then  func(w *world)
+		then  func(w *fixture)
 		want  string
 	}{
-		"of a pull request": {"two", func(w *world) { w.push("later"); w.hint() }, "failure 1, failure 1"},
-		"of a closed one":   {"two", func(w *world) { w.pull("two", forgetest.Pull{Closed: true}); w.hint() }, "failure 1, failure 1"},
-		"of base":           {"main", func(w *world) { w.move("refs/heads/main", "settings"); w.poll() }, "success 1, success 1"},
-		"that base has now": {"two", func(w *world) {
+		"of a pull request": {"two", func(w *fixture) { w.push("later"); w.hint() }, "failure 1, failure 1"},
+		"of a closed one":   {"two", func(w *fixture) { w.pull("two", forgetest.Pull{Closed: true}); w.hint() }, "failure 1, failure 1"},
+		"of base":           {"main", func(w *fixture) { w.move("refs/heads/main", "settings"); w.poll() }, "success 1, success 1"},
+		"that base has now": {"two", func(w *fixture) {
 			w.pull("two", forgetest.Pull{Closed: true})
 			w.move("refs/heads/main", "two")
 			w.poll()
 		}, "failure 1, failure 1, failure 1"},
-		"without a report": {"two", func(w *world) {
+		"without a report": {"two", func(w *fixture) {
 			w.push("later")
 			w.end()
 			if err := os.Remove(filepath.Join(w.dir, "ledger.db")); err != nil {
@@ -106,7 +106,7 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 			}
 			w.start()
 		}, "failure 1, cancelled 1, cancelled 1"},
-		"while the forge was away": {"two", func(w *world) {
+		"while the forge was away": {"two", func(w *fixture) {
 			w.push("later")
 			w.hint()
 			w.idle()
@@ -116,7 +116,7 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 			w.forge.Heal()
 			w.start()
 		}, "failure 1, failure 1"},
-		"while the repository could not be reached": {"two", func(w *world) {
+		"while the repository could not be reached": {"two", func(w *fixture) {
 			w.push("later")
 			w.hint()
 			w.idle()
@@ -130,7 +130,7 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newAppWorld(t)
+			w := newAppFixture(t)
 			w.push("two")
 			w.start()
 			w.idle()
@@ -169,7 +169,7 @@ func TestARerunWhileItIsJudged(t *testing.T) {
 	for _, tt := range []struct{ name, says string }{{"the same", ""}, {"something new", "nothing of use"}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newAppWorld(t)
+			w := newAppFixture(t)
 			release := w.judging()
 			w.forge.Rerequest(w.commits["one"])
 			w.tell("one") // there is no check run yet
@@ -201,7 +201,7 @@ func TestARerunWhileItIsJudged(t *testing.T) {
 
 // TestARerunOfWhatWasCancelled is answered, and nothing is judged.
 func TestARerunOfWhatWasCancelled(t *testing.T) {
-	w := newAppWorld(t)
+	w := newAppFixture(t)
 	w.push("one")
 	w.start()
 	w.idle()
@@ -230,7 +230,7 @@ func TestRerunsThatTheForgeRefuses(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tt.status), func(t *testing.T) {
 			t.Parallel()
-			w := newAppWorld(t)
+			w := newAppFixture(t)
 			w.forge.Inject(forgetest.Fault{Path: "/check-suites", Status: tt.status, Times: -1})
 			w.push("two")
 			w.start()
@@ -256,7 +256,7 @@ func TestRerunsThatTheForgeRefuses(t *testing.T) {
 // often it is polled.
 func TestAForgeThatNeverSettlesARerun(t *testing.T) {
 	t.Parallel()
-	w := newAppWorld(t)
+	w := newAppFixture(t)
 	w.push("one")
 	w.start()
 	w.idle()
@@ -282,7 +282,7 @@ func TestAForgeThatNeverSettlesARerun(t *testing.T) {
 // TestAPollWithoutNews costs nothing, and asks nothing about check runs.
 func TestAPollWithoutNews(t *testing.T) {
 	t.Parallel()
-	w := newAppWorld(t)
+	w := newAppFixture(t)
 	w.push("one")
 	w.start()
 	w.idle()

@@ -34,14 +34,14 @@ func (c *wallClock) set(day, hour int) {
 	c.time = time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC)
 }
 
-// nightly is a world at one o'clock whose main is judged anew at three.
-func nightly(t *testing.T) (*world, *wallClock) {
+// nightly is a fixture at one o'clock whose main is judged anew at three.
+func nightly(t *testing.T) (*fixture, *wallClock) {
 	t.Helper()
 	schedule, err := cron.ParseStandard("CRON_TZ=UTC 0 3 * * *")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, clock := newWorld(t), &wallClock{}
+	w, clock := newFixture(t), &wallClock{}
 	clock.set(2, 1)
 	w.now = clock.now
 	w.configure = func(cfg *serve.Config) {
@@ -62,7 +62,7 @@ func TestDriftWithoutAnIssue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, clock := newWorld(t), &wallClock{}
+	w, clock := newFixture(t), &wallClock{}
 	clock.set(2, 1)
 	w.now = clock.now
 	w.configure = func(cfg *serve.Config) { cfg.Now, cfg.Repositories[0].Schedule = clock.now, schedule }
@@ -89,7 +89,7 @@ func TestDriftWithoutAnIssue(t *testing.T) {
 }
 
 // drift is the last status about it.
-func (w *world) drift(commit string) string {
+func (w *fixture) drift(commit string) string {
 	said := ""
 	for _, s := range w.forge.Statuses(w.commits[commit]) {
 		if s.Context == "gavel/drift" {
@@ -101,7 +101,7 @@ func (w *world) drift(commit string) string {
 
 // anew demands what main says, in the status and in the one comment, and how
 // often the bot was asked in all.
-func (w *world) anew(asked int, says string) {
+func (w *fixture) anew(asked int, says string) {
 	w.t.Helper()
 	if got := w.drift("main"); got != says {
 		w.t.Errorf("main says %q, want %q", got, says)
@@ -190,8 +190,8 @@ func TestMissedTimes(t *testing.T) {
 // again, whether the server ended or the forge was away.
 func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 	t.Parallel()
-	for name, breaks := range map[string]func(w *world){
-		"in the middle": func(w *world) {
+	for name, breaks := range map[string]func(w *fixture){
+		"in the middle": func(w *fixture) {
 			release := w.agent.block()
 			w.poll()
 			<-w.agent.held
@@ -201,14 +201,14 @@ func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 				w.t.Errorf("it says %q", got)
 			}
 		},
-		"before it is published": func(w *world) {
+		"before it is published": func(w *fixture) {
 			w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/", Status: 500, Times: -1})
 			w.poll()
 			w.idle()
 			w.end()
 			w.forge.Heal()
 		},
-		"before it is noted": func(w *world) {
+		"before it is noted": func(w *fixture) {
 			w.poll()
 			w.idle()
 			w.end()
@@ -277,7 +277,7 @@ func TestAHeadThatWasReplaced(t *testing.T) {
 }
 
 // noted puts back up to when main was judged anew.
-func noted(w *world, at time.Time) {
+func noted(w *fixture, at time.Time) {
 	w.t.Helper()
 	w.state(func(state *serverstate.State) error { return state.SetJudged(w.t.Context(), w.id(), "main", at) })
 }

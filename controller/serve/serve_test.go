@@ -12,7 +12,7 @@ import (
 
 // TestAPullRequestGetsItsVerdict, and base what is known of it.
 func TestAPullRequestGetsItsVerdict(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("one")
 	w.start()
 	w.idle()
@@ -28,15 +28,15 @@ func TestAPullRequestGetsItsVerdict(t *testing.T) {
 // TestEveryWayOfNews has a pull request opened, pushed to, forced back, closed,
 // and opened again, and each of it told in another way.
 func TestEveryWayOfNews(t *testing.T) {
-	ways := map[string]func(w *world){
-		"hint":  func(w *world) { w.hint() },
-		"twice": func(w *world) { w.hint(); w.hint(); w.idle(); w.hint() },
-		"lost":  func(w *world) { w.poll() },
-		"restart": func(w *world) {
+	ways := map[string]func(w *fixture){
+		"hint":  func(w *fixture) { w.hint() },
+		"twice": func(w *fixture) { w.hint(); w.hint(); w.idle(); w.hint() },
+		"lost":  func(w *fixture) { w.poll() },
+		"restart": func(w *fixture) {
 			w.end()
 			w.start()
 		},
-		"restart and hint": func(w *world) {
+		"restart and hint": func(w *fixture) {
 			w.end()
 			w.start()
 			w.hint()
@@ -44,7 +44,7 @@ func TestEveryWayOfNews(t *testing.T) {
 	}
 	for name, tell := range ways {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.start()
 			happens := func(change func()) {
 				t.Helper()
@@ -71,7 +71,7 @@ func TestEveryWayOfNews(t *testing.T) {
 
 // TestNewsInReverse: hints say nothing, so that their order says nothing.
 func TestNewsInReverse(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.start()
 	w.push("one")
 	w.push("two")
@@ -86,7 +86,7 @@ func TestNewsInReverse(t *testing.T) {
 
 // TestNothingNewWritesNothing: to look again costs no write.
 func TestNothingNewWritesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("one")
 	w.start()
 	w.idle()
@@ -106,7 +106,7 @@ func TestNothingNewWritesNothing(t *testing.T) {
 
 // TestInvalidDefinitionsAreJudgedOnce: a hint makes them no better.
 func TestInvalidDefinitionsAreJudgedOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("broken")
 	w.start()
 	w.idle()
@@ -121,13 +121,13 @@ func TestInvalidDefinitionsAreJudgedOnce(t *testing.T) {
 // TestADeletedCommentIsMadeAnew, each time, whether that is told or not, and with
 // more pull requests than one look sees.
 func TestADeletedCommentIsMadeAnew(t *testing.T) {
-	for name, tell := range map[string]func(*world){
-		"hint": (*world).hint,
-		"lost": func(w *world) { w.poll(); w.idle(); w.poll() },
+	for name, tell := range map[string]func(*fixture){
+		"hint": (*fixture).hint,
+		"lost": func(w *fixture) { w.poll(); w.idle(); w.poll() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.push("one")
 			for n := range 15 {
 				w.forge.AddPull(forgetest.Pull{Number: n + 2, HeadSHA: fmt.Sprintf("%040x", n), HeadRepo: "-", Author: "stranger", BaseSHA: w.commits["main"]})
@@ -159,9 +159,9 @@ func TestADeletedCommentIsMadeAnew(t *testing.T) {
 // TestANewHeadSupersedesTheRun, whose commit says so, and no comment of which
 // is ever written.
 func TestANewHeadSupersedesTheRun(t *testing.T) {
-	for name, tell := range map[string]func(*world){"hint": (*world).hint, "lost": (*world).poll} {
+	for name, tell := range map[string]func(*fixture){"hint": (*fixture).hint, "lost": (*fixture).poll} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.slow = true
 			w.start()
 			w.idle()
@@ -193,7 +193,7 @@ func TestANewHeadSupersedesTheRun(t *testing.T) {
 
 // TestAClosedPullRequestEndsItsRun.
 func TestAClosedPullRequestEndsItsRun(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	release := w.judging()
 	w.pull("one", forgetest.Pull{Closed: true})
 	w.hint()
@@ -210,7 +210,7 @@ func TestAClosedPullRequestEndsItsRun(t *testing.T) {
 
 // TestAStopInTheMiddle leaves nothing pending, and the next start goes on.
 func TestAStopInTheMiddle(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	release := w.judging()
 	w.end()
 	release()
@@ -225,7 +225,7 @@ func TestAStopInTheMiddle(t *testing.T) {
 // TestAHeadThatNobodyNames was pending when the forge went away, and replaced
 // before it came back.
 func TestAHeadThatNobodyNames(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.slow = true
 	release := w.judging()
 	w.becomes("one", "pending pending")
@@ -253,7 +253,7 @@ func TestAbuse05Forks(t *testing.T) {
 		"never":   "not looked at: the head comes from the fork stranger/demo",
 	} {
 		t.Run(forks, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.forks = forks
 			w.start()
 			w.idle()
@@ -286,7 +286,7 @@ func TestAbuse05Forks(t *testing.T) {
 // TestTheForgeIsAway for a while: what was judged is published when it is back,
 // and no call is repeated.
 func TestTheForgeIsAway(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.start()
 	w.idle()
 	for _, method := range []string{"POST", "PATCH"} {
@@ -309,7 +309,7 @@ func TestTheForgeIsAway(t *testing.T) {
 // after the next start.
 func TestAStopWhileTheForgeHangs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.configure = func(cfg *serve.Config) { cfg.ShutdownTimeout = time.Millisecond }
 	release := w.judging()
 	before := len(w.forge.Requests())

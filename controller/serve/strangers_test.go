@@ -15,7 +15,7 @@ import (
 // memory at a time, and those of people who may write do not wait for it.
 func TestAbuse26StrangersTakeTurns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	begun, hold := make(chan string, 2), make(chan struct{})
 	var mu sync.Mutex
 	now, most := 0, 0

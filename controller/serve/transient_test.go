@@ -17,7 +17,7 @@ func TestWhoMayWriteIsAskedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.push("one")
 			w.forge.Inject(fault)
 			w.start()

@@ -29,10 +29,10 @@ type dock struct {
 	begun chan string     // is told of what is held up
 }
 
-// newDocked is a world whose server was there before.
-func newDocked(t *testing.T) (*world, *dock) {
+// newDockedFixture is a fixture whose server was there before.
+func newDockedFixture(t *testing.T) (*fixture, *dock) {
 	t.Helper()
-	w := newWorld(t)
+	w := newFixture(t)
 	d := w.newDock()
 	w.start()
 	w.idle()
@@ -40,7 +40,7 @@ func newDocked(t *testing.T) (*world, *dock) {
 	return w, d
 }
 
-func (w *world) newDock() *dock {
+func (w *fixture) newDock() *dock {
 	d := &dock{fatal: map[string]bool{}, begun: make(chan string, 10)}
 	w.configure = func(cfg *serve.Config) { cfg.Trial = d.try }
 	return d
@@ -85,7 +85,7 @@ func (d *dock) count(head string) (n int) {
 }
 
 // id is what the server knows the repository by, once it has seen it.
-func (w *world) id() (id int64) {
+func (w *fixture) id() (id int64) {
 	w.t.Helper()
 	name := strings.TrimSuffix(filepath.Base(w.one("clones/*.git")), ".git")
 	id, err := strconv.ParseInt(name, 10, 64)
@@ -97,7 +97,7 @@ func (w *world) id() (id int64) {
 
 // suspect has the next server believe that the one before died while it judged a
 // pull request's head.
-func (w *world) suspect(number int, commit string) {
+func (w *fixture) suspect(number int, commit string) {
 	w.t.Helper()
 	w.state(func(state *serverstate.State) error {
 		return state.AddSuspect(w.t.Context(), serverstate.Suspect{Repository: w.id(), Pull: number, SHA: w.commits[commit], Noted: time.Now()})
@@ -105,7 +105,7 @@ func (w *world) suspect(number int, commit string) {
 }
 
 // suspects are what the ledger has of heads that are being judged.
-func (w *world) suspects() (found []serverstate.Suspect) {
+func (w *fixture) suspects() (found []serverstate.Suspect) {
 	w.t.Helper()
 	w.state(func(state *serverstate.State) (err error) {
 		found, err = state.Suspects(w.t.Context())
@@ -115,14 +115,14 @@ func (w *world) suspects() (found []serverstate.Suspect) {
 }
 
 // another is pull request 2 with a head.
-func (w *world) another(commit string) {
+func (w *fixture) another(commit string) {
 	w.t.Helper()
 	w.move("refs/pull/2/head", commit)
 	w.forge.AddPull(forgetest.Pull{Number: 2, HeadSHA: w.commits[commit], HeadRef: commit, BaseSHA: w.commits["main"]})
 }
 
 // kill ends the server and leaves what a process leaves that dies now.
-func (w *world) kill() {
+func (w *fixture) kill() {
 	w.t.Helper()
 	before := w.suspects()
 	w.end()
@@ -146,7 +146,7 @@ func (w *world) kill() {
 func TestAbuse28KillsRefuseNothing(t *testing.T) {
 	t.Parallel()
 	const kills = 20
-	w := newWorld(t)
+	w := newFixture(t)
 	d := w.newDock()
 	release := w.judging()
 	for range kills {
@@ -178,7 +178,7 @@ func TestAbuse28KillsRefuseNothing(t *testing.T) {
 // until somebody who may write asks again. The others go on.
 func TestAbuse28AHeadThatEndsTheServer(t *testing.T) {
 	t.Parallel()
-	w, d := newDocked(t)
+	w, d := newDockedFixture(t)
 	w.forge.SetPermission("mona", "write")
 	d.fatal[w.commits["one"]] = true
 	w.push("one")
@@ -229,7 +229,7 @@ func TestAbuse28AHeadThatEndsTheServer(t *testing.T) {
 // TestHeadsAreTriedOneAtATime, and hold up no head that nobody suspects.
 func TestHeadsAreTriedOneAtATime(t *testing.T) {
 	t.Parallel()
-	w, d := newDocked(t)
+	w, d := newDockedFixture(t)
 	d.hold = make(chan struct{})
 	w.push("one")
 	w.suspect(1, "one")
@@ -254,7 +254,7 @@ func TestHeadsAreTriedOneAtATime(t *testing.T) {
 // counts nothing.
 func TestAStopIsNoEndOfAChild(t *testing.T) {
 	t.Parallel()
-	w, d := newDocked(t)
+	w, d := newDockedFixture(t)
 	d.hold = make(chan struct{})
 	w.push("one")
 	w.suspect(1, "one")

@@ -12,7 +12,7 @@ import (
 // long, and a push that comes while it waits ends the wait.
 func TestEveryHeadIsPendingAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.slow = true
 	w.configure = func(cfg *serve.Config) { cfg.Workers = 1 }
 	release := w.judging()

@@ -17,7 +17,7 @@ import (
 // taken off the list ends, and goes on when it is back.
 func TestRepositoriesComeAndGo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var listed []*serve.Repository
 	w.configure = func(cfg *serve.Config) { listed = cfg.Repositories }
 	release := w.judging()
@@ -42,7 +42,7 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 // that is under way.
 func TestAnotherPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var listed []*serve.Repository
 	w.configure = func(cfg *serve.Config) { listed = cfg.Repositories }
 	release := w.judging()
@@ -62,7 +62,7 @@ func TestAnotherPolicy(t *testing.T) {
 // TestTwoForges count their repositories from one, each.
 func TestTwoForges(t *testing.T) {
 	t.Parallel()
-	w, other := newWorld(t), newWorld(t)
+	w, other := newFixture(t), newFixture(t)
 	client, err := forge.New(forge.Config{BaseURL: other.forge.URL, Token: forgetest.TokenUser, Wait: (&forgetest.Clock{}).Wait})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestTwoForges(t *testing.T) {
 	other.push("later")
 	w.hint()
 	w.idle()
-	for name, one := range map[string]*world{"one": w, "the other": other} {
+	for name, one := range map[string]*fixture{"one": w, "the other": other} {
 		if got := one.states("later"); got != "success success" || len(one.forge.Comments(1)) != 1 {
 			t.Errorf("%s: the states are %q, comments %v", name, got, one.forge.Comments(1))
 		}
@@ -101,7 +101,7 @@ func (b *broken) Next(time.Time) time.Time {
 // TestAPanicOfALook ends neither the server nor what it looks after there.
 func TestAPanicOfALook(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.configure = func(cfg *serve.Config) { cfg.Repositories[0].Schedule = new(broken) }
 	w.push("one")
 	w.start() // notes when the clock starts
@@ -116,7 +116,7 @@ func TestAPanicOfALook(t *testing.T) {
 // TestOneRepositoryHoldsUpNoOther: one is gone, another one cannot be asked for.
 func TestOneRepositoryHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.configure = func(cfg *serve.Config) {
 		none := *cfg.Repositories[0]
 		none.Name = forge.Repo{Owner: "octo", Name: "none"}
@@ -149,14 +149,14 @@ func TestOneRepositoryHoldsUpNoOther(t *testing.T) {
 // for.
 func TestAbuse04RenamedRepository(t *testing.T) {
 	t.Parallel()
-	for name, tell := range map[string]func(*world){
-		"seen": func(*world) {},
-		"poll": (*world).poll,
-		"restart": func(w *world) {
+	for name, tell := range map[string]func(*fixture){
+		"seen": func(*fixture) {},
+		"poll": (*fixture).poll,
+		"restart": func(w *fixture) {
 			w.end()
 			w.start()
 		},
-		"copy": func(w *world) { // of what the operator's file says to keep one of
+		"copy": func(w *fixture) { // of what the operator's file says to keep one of
 			w.end()
 			files, err := os.ReadDir(w.dir)
 			for _, f := range files {
@@ -172,7 +172,7 @@ func TestAbuse04RenamedRepository(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.push("one")
 			w.start()
 			w.idle()
@@ -201,7 +201,7 @@ func TestAbuse04RenamedRepository(t *testing.T) {
 // TestAnArchivedRepository is left alone until it is none any more.
 func TestAnArchivedRepository(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("one")
 	w.start()
 	w.idle()
@@ -222,7 +222,7 @@ func TestAnArchivedRepository(t *testing.T) {
 // TestADeletedRepository ends what runs for it: nobody could read the result.
 func TestADeletedRepository(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	release := w.judging()
 	w.forge.Rename("")
 	w.poll()
@@ -240,7 +240,7 @@ func TestADeletedRepository(t *testing.T) {
 // TestADeletedFork is a stranger's head: it is planned, and its statuses end.
 func TestADeletedFork(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.start()
 	w.idle()
 	asked := len(w.agent.asked)
@@ -260,13 +260,13 @@ func TestADeletedFork(t *testing.T) {
 // TestBranchesWithoutAForge are judged, and nothing is published.
 func TestBranchesWithoutAForge(t *testing.T) {
 	t.Parallel()
-	for name, url := range map[string]func(*world) string{
-		"url":    func(w *world) string { return w.url },
-		"folder": func(w *world) string { return w.folder },
+	for name, url := range map[string]func(*fixture) string{
+		"url":    func(w *fixture) string { return w.url },
+		"folder": func(w *fixture) string { return w.folder },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.configure = func(cfg *serve.Config) {
 				cfg.Repositories = []*serve.Repository{{URL: url(w), Branches: []string{"main"}, ConfigFile: "gavel.yaml"}}
 			}

@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A world is a forge, the git server behind it, and a server that looks after
+// A fixture is a forge, the git server behind it, and a server that looks after
 // the one repository there is.
-type world struct {
+type fixture struct {
 	t     *testing.T
 	forge *forgetest.Forge
 	repo  *git.Repository
@@ -138,16 +138,16 @@ func (a *agent) twice() []string {
 	return out
 }
 
-// newWorld has the settings beside the targets in its gavel.yaml.
-func newWorld(t *testing.T, settings ...string) *world {
+// newFixture has the settings beside the targets in its gavel.yaml.
+func newFixture(t *testing.T, settings ...string) *fixture {
 	t.Helper()
-	return newWorldOf(t, `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`, settings...)
+	return newFixtureOf(t, `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`, settings...)
 }
 
-// newWorldOf has a domain that its definition says all about.
-func newWorldOf(t *testing.T, domain string, settings ...string) *world {
+// newFixtureOf has a domain that its definition says all about.
+func newFixtureOf(t *testing.T, domain string, settings ...string) *fixture {
 	t.Helper()
-	w := &world{
+	w := &fixture{
 		t: t, dir: t.TempDir(), forge: forgetest.New(t), commits: map[string]string{},
 		agent: &agent{held: make(chan string)}, polled: make(chan string, 100),
 	}
@@ -196,7 +196,7 @@ func newWorldOf(t *testing.T, domain string, settings ...string) *world {
 }
 
 // move puts a ref to a commit, at once: the git server reads it meanwhile.
-func (w *world) move(ref, commit string) {
+func (w *fixture) move(ref, commit string) {
 	w.t.Helper()
 	file, next := filepath.Join(w.folder, ".git", ref), filepath.Join(w.folder, ".git", "next")
 	err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(next, []byte(w.commits[commit]+"\n"), 0o600), os.Rename(next, file))
@@ -206,16 +206,16 @@ func (w *world) move(ref, commit string) {
 }
 
 // push makes a commit the head of pull request 1.
-func (w *world) push(commit string) { w.pull(commit, forgetest.Pull{}) }
+func (w *fixture) push(commit string) { w.pull(commit, forgetest.Pull{}) }
 
-func (w *world) pull(commit string, p forgetest.Pull) {
+func (w *fixture) pull(commit string, p forgetest.Pull) {
 	w.t.Helper()
 	w.move("refs/pull/1/head", commit)
 	p.Number, p.HeadSHA, p.HeadRef, p.BaseSHA = 1, w.commits[commit], "topic", cmp.Or(p.BaseSHA, w.commits["main"])
 	w.forge.AddPull(p)
 }
 
-func (w *world) start() {
+func (w *fixture) start() {
 	w.t.Helper()
 	book, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db"), Now: w.now})
 	if err != nil {
@@ -278,7 +278,7 @@ func (w *world) start() {
 }
 
 // execute is what the command does, with the agent in between.
-func (w *world) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+func (w *fixture) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
 	started := p.Now()
 	e.ID, e.Scrub = fmt.Sprintf("run-%d", started.UnixNano()), func(s string) string { return s }
 	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
@@ -292,14 +292,14 @@ func (w *world) execute(ctx context.Context, p *controller.Prepared, e controlle
 	return report, p.Store(context.WithoutCancel(ctx), e, report, started)
 }
 
-func (w *world) note(line string) {
+func (w *fixture) note(line string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lines = append(w.lines, line)
 }
 
 // state calls do with what the ledger keeps for the server.
-func (w *world) state(do func(*serverstate.State) error) {
+func (w *fixture) state(do func(*serverstate.State) error) {
 	w.t.Helper()
 	book, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db")})
 	if err != nil {
@@ -311,7 +311,7 @@ func (w *world) state(do func(*serverstate.State) error) {
 }
 
 // pending are the heads that are not finished, each with its kind.
-func (w *world) pending() (found []string) {
+func (w *fixture) pending() (found []string) {
 	w.t.Helper()
 	w.state(func(state *serverstate.State) error {
 		heads, err := state.Pending(w.t.Context(), w.id())
@@ -324,7 +324,7 @@ func (w *world) pending() (found []string) {
 }
 
 // one is the only file of a form in the server's folder.
-func (w *world) one(form string) string {
+func (w *fixture) one(form string) string {
 	w.t.Helper()
 	found, err := filepath.Glob(filepath.Join(w.dir, form))
 	if err != nil || len(found) != 1 {
@@ -334,7 +334,7 @@ func (w *world) one(form string) string {
 }
 
 // look waits for a poll to end.
-func (w *world) look() {
+func (w *fixture) look() {
 	w.t.Helper()
 	select {
 	case what := <-w.polled:
@@ -346,7 +346,7 @@ func (w *world) look() {
 }
 
 // poll has everything looked through, as the clock would.
-func (w *world) poll() {
+func (w *fixture) poll() {
 	w.t.Helper()
 	if err := w.server.Enqueue(forge.Hint{}); err != nil {
 		w.t.Fatal(err)
@@ -355,7 +355,7 @@ func (w *world) poll() {
 }
 
 // hint tells that something happened to pull request 1.
-func (w *world) hint() {
+func (w *fixture) hint() {
 	w.t.Helper()
 	if err := w.server.Enqueue(forge.Hint{Repository: 1, Number: 1}); err != nil {
 		w.t.Fatal(err)
@@ -363,13 +363,13 @@ func (w *world) hint() {
 }
 
 // idle waits until nothing is due.
-func (w *world) idle() {
+func (w *fixture) idle() {
 	w.t.Helper()
 	w.until(0)
 }
 
 // until waits until no more than so many keys are due or under way.
-func (w *world) until(most int) {
+func (w *fixture) until(most int) {
 	w.t.Helper()
 	for {
 		if waiting, running := w.server.Depth(); waiting+running <= most {
@@ -384,7 +384,7 @@ func (w *world) until(most int) {
 }
 
 // writesNothing does something that tells nobody anything new.
-func (w *world) writesNothing(do func()) {
+func (w *fixture) writesNothing(do func()) {
 	w.t.Helper()
 	before := len(w.forge.Writes())
 	do()
@@ -394,7 +394,7 @@ func (w *world) writesNothing(do func()) {
 }
 
 // states are the last statuses of a commit.
-func (w *world) states(commit string) string {
+func (w *fixture) states(commit string) string {
 	last := map[string]forgetest.Status{}
 	for _, s := range w.forge.Statuses(w.commits[commit]) {
 		last[s.Context] = s
@@ -403,7 +403,7 @@ func (w *world) states(commit string) string {
 }
 
 // becomes waits until the states of a commit are these.
-func (w *world) becomes(commit, states string) {
+func (w *fixture) becomes(commit, states string) {
 	w.t.Helper()
 	for w.states(commit) != states {
 		if w.t.Context().Err() != nil {
@@ -414,7 +414,7 @@ func (w *world) becomes(commit, states string) {
 }
 
 // says is what the verdict of a commit says.
-func (w *world) says(commit string) string {
+func (w *fixture) says(commit string) string {
 	said := ""
 	for _, s := range w.forge.Statuses(w.commits[commit]) {
 		if s.Context == "gavel/verdict" {
@@ -426,7 +426,7 @@ func (w *world) says(commit string) string {
 
 // want demands one comment about a commit, its states, and that nothing was
 // paid for twice.
-func (w *world) want(commit, states string) {
+func (w *fixture) want(commit, states string) {
 	w.t.Helper()
 	comments := w.forge.Comments(1)
 	if len(comments) != 1 || !strings.Contains(comments[0].Body, w.commits[commit][:7]) {
@@ -456,7 +456,7 @@ func hash(commit string) plumbing.Hash { return plumbing.NewHash(commit) }
 
 // judging starts the server and stops it in the middle of judging commit one,
 // until release.
-func (w *world) judging() (release func()) {
+func (w *fixture) judging() (release func()) {
 	w.start()
 	w.idle()
 	release = w.agent.block()

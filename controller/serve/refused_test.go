@@ -20,7 +20,7 @@ func TestAPermissionThatIsGivenLater(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 			w.configure = func(cfg *serve.Config) { cfg.Now = func() time.Time { return now } }
 			w.push("one")

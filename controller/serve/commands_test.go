@@ -13,7 +13,7 @@ import (
 
 // comment writes one on pull request 1, has it heard, and gives the
 // reactions to it.
-func (w *world) comment(login, body string) (reactions string) {
+func (w *fixture) comment(login, body string) (reactions string) {
 	w.t.Helper()
 	id := w.forge.AddComment(1, login, body)
 	w.hint()
@@ -21,15 +21,15 @@ func (w *world) comment(login, body string) (reactions string) {
 	return w.reactions(id)
 }
 
-func (w *world) reactions(id int64) string { return w.forge.Reactions(1, id, "maintainer") }
+func (w *fixture) reactions(id int64) string { return w.forge.Reactions(1, id, "maintainer") }
 
 // ours are the comments of gavel with a marker.
-func (w *world) ours(marker string) []string {
+func (w *fixture) ours(marker string) []string {
 	return w.forge.Written(1, "maintainer", "<!-- gavel:"+marker)
 }
 
 // report demands that the one report on the pull request holds some words.
-func (w *world) report(words ...string) string {
+func (w *fixture) report(words ...string) string {
 	w.t.Helper()
 	reports := w.ours("report")
 	if len(reports) != 1 {
@@ -43,7 +43,7 @@ func (w *world) report(words ...string) string {
 	return reports[0]
 }
 
-func (w *world) wantStates(commit, want string) {
+func (w *fixture) wantStates(commit, want string) {
 	w.t.Helper()
 	if got := w.states(commit); got != want {
 		w.t.Errorf("the states of %s are %q, want %q; log\n%s", commit, got, want, strings.Join(w.lines, "\n"))
@@ -63,11 +63,11 @@ func (a *agent) count(question string) int {
 	return n
 }
 
-// newTalk is a world with a pull request and people who talk about it: mona may
+// newTalk is a fixture with a pull request and people who talk about it: mona may
 // write.
-func newTalk(t *testing.T, commit string, p forgetest.Pull) *world {
+func newTalk(t *testing.T, commit string, p forgetest.Pull) *fixture {
 	t.Helper()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.forge.SetPermission("mona", "write")
 	w.pull(commit, p)
 	w.start()
@@ -200,7 +200,7 @@ func TestAShortApproval(t *testing.T) {
 // TestTheOperatorForbids what nobody can approve.
 func TestTheOperatorForbids(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.forks = "plan"
 	w.forge.SetPermission("mona", "write")
 	w.pull("one", fork)
@@ -252,9 +252,9 @@ func TestRerun(t *testing.T) {
 // TestCancel ends the run that is under way, for good, until somebody asks.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	for name, tell := range map[string]func(*world){"hint": (*world).hint, "lost": (*world).poll} {
+	for name, tell := range map[string]func(*fixture){"hint": (*fixture).hint, "lost": (*fixture).poll} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.forge.SetPermission("mona", "write")
 			w.start()
 			w.idle()
@@ -481,7 +481,7 @@ func TestACommandBeforeTheReport(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]bool{"before it is judged": false, "while it is judged": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.forge.SetPermission("mona", "write")
 			w.push("two")
 			var id int64
@@ -512,7 +512,7 @@ func TestACommandBeforeTheReport(t *testing.T) {
 // answered twice, and what was about another head stays so.
 func TestALostLedger(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	at := time.Now().Add(-time.Hour)
 	w.forge.Now = func() time.Time { at = at.Add(time.Second); return at }
 	w.forge.SetPermission("mona", "write")
@@ -565,7 +565,7 @@ func TestALostLedger(t *testing.T) {
 // the key that the agent leaks.
 func TestExplainKeepsSecrets(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	key := "sk-proj-" + strings.Repeat("aB3x", 12)
 	w.agent.mu.Lock()
 	w.agent.says = "hello, my key is " + key
