@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
-// Again is the plan to judge some of the cases anew whatever is stored of
-// them: as new samples, which the ledger keeps beside the old ones. Cases that
+// Again is the plan to rerun some of the cases regardless of stored results: as
+// new samples, which the ledger keeps next to the old ones. Cases that
 // are not active, or not at head, are left out.
 func (p *Prepared) Again(wanted func(key string) bool) *Prepared {
 	out := *p

@@ -57,7 +57,7 @@ type Request struct {
 	// Also are definitions whose cases get a row where only the affected ones
 	// do, so that what is stored of them is in the report.
 	Also []string
-	// MaxNew bounds the cases that head has in changed files; 0 is no bound.
+	// MaxNew bounds the cases that head has in changed files; 0 means without bound.
 	MaxNew int64
 	// ConfigFile is the path of gavel.yaml, for reasons.
 	ConfigFile string
@@ -72,16 +72,16 @@ type Request struct {
 	Targets []string
 	// All makes every case count as affected.
 	All bool
-	// Anew says of a case since when it counts at head what is stored, and why
-	// no longer; the zero time is for ever. A case with another one counts as
-	// affected. nil is for ever for all of them.
+	// Anew returns the time before which stored results of a case are ignored, and
+	// why; such a case counts as affected. A zero time, or a nil func, ignores
+	// nothing.
 	Anew func(key string) (since time.Time, why plan.Reason)
 	// Looked says of a case whose agent's version nobody knows since when it
 	// counts what is stored, unless the team has set reuse at the target; the zero
 	// time is forever. nil counts nothing that was stored before.
 	Looked func(plan.Row) time.Time
-	// Invocation stands in for Looked where a person runs the working tree: what
-	// was stored before it began does not count.
+	// Invocation replaces Looked if a person runs the working tree: results stored
+	// before it began do not count.
 	Invocation *Invocation
 	// Fresh, where it is set, says why Looked is asked of every case.
 	Fresh *plan.Reason

@@ -85,7 +85,7 @@ type Progress struct {
 	Base bool
 }
 
-// Side is which one is under way: head or base.
+// Side is the one in progress: head or base.
 func (p Progress) Side() string {
 	if p.Base {
 		return "base"

@@ -14,8 +14,8 @@ import (
 // OwnFolder is where Gavel keeps its files in a repository.
 const OwnFolder = ".gavel"
 
-// ErrCommitted says that [OwnFolder] came with a commit: whoever wrote the
-// commit would have written the verdicts.
+// ErrCommitted says that [OwnFolder] came with a commit: its author would have
+// written the verdicts.
 var ErrCommitted = errors.New("the folder " + OwnFolder + " is committed, so its verdicts cannot be trusted; " +
 	"take it out of git, or name another ledger with --ledger")
 

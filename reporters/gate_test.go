@@ -42,12 +42,12 @@ func TestGate(t *testing.T) {
 		{"error", of(pass(1), failed("timeout")), GateSettings{}, GateUndetermined, "1 case ended in an error"},
 		{"not run", of(pass(1), unknown), GateSettings{}, GateUndetermined, "1 case was not run"},
 		{"budget", func(s *reporttest.Scenario) {
-			of(pass(1), failed("not run: the budget of 2 calls does not suffice: 1 is left"))(s)
+			of(pass(1), failed("not run: the budget of 2 calls is not enough: 1 is left"))(s)
 			for key, o := range s.In.Head {
-				o.Unrun = "not run: the budget of 2 calls does not suffice"
+				o.Unrun = "not run: the budget of 2 calls is not enough"
 				s.In.Head[key] = o
 			}
-		}, GateSettings{}, GateUndetermined, "1 case was not run, since the budget of 2 calls does not suffice"},
+		}, GateSettings{}, GateUndetermined, "1 case was not run, since the budget of 2 calls is not enough"},
 		{"nothing affected", nothing, GateSettings{}, GatePass, "no affected cases"},
 		{"no case", func(*reporttest.Scenario) {}, GateSettings{}, GateUndetermined, "there is no case"},
 		{"no case among those with a row", func(s *reporttest.Scenario) { s.In.Plan.Rest = plan.Rest{Cases: 2, Skipped: 1} }, GateSettings{}, GatePass, "no affected cases"},

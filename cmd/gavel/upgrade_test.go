@@ -35,6 +35,7 @@ import (
 // or "evaluator", a glob of the keys that are judged again for it, and why.
 var raised = []struct{ part, keys, why string }{
 	{"evaluator", "invoices#spokes", "is_json knows all of JSON Schema, and checks the formats that it knows"},
+	{"evaluator", "sql/**", "local time is UTC in SQL on every machine, since a confined child reads no local zone"},
 }
 
 // raisedFor returns the index in raised of what a case is judged again for, -1

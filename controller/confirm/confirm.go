@@ -98,7 +98,7 @@ type Options struct {
 	// New is the rule for a case without a base. Defaults to one run that passes.
 	New Rule
 	// Budget is how many measurements may be asked for, counted from the first;
-	// negative is no bound. A resumed procedure gets the budget that it began with.
+	// negative means without bound. A resumed procedure gets the budget that it began with.
 	Budget int
 	// Improvements asks for cases that got better to be confirmed as well.
 	Improvements bool

@@ -16,7 +16,7 @@ import (
 )
 
 // checks hold the last answer of the target against assertions (the checks files
-// beside definitions of every dialect): a criterion is 1 where it holds, else 0.
+// next to definitions of every dialect): a criterion is 1 if it holds, else 0.
 // Texts are compared letter by letter, equals without the white space around
 // them; a pattern is RE2 and matches anywhere. What a sample took is a criterion
 // with a value, which the Rule bounds; one that is not known is an error.
@@ -79,7 +79,7 @@ func checkOne(c evaluator.Check, answer string, in evalcase.Input) (verdict.Crit
 }
 
 // checkJSON says why an answer is not the JSON that is wanted. All of it has to
-// be JSON: whoever reads it by a program has no use for a block of code.
+// be JSON: a program that reads it has no use for a block of code.
 func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 	form := c.Form
 	if form == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // composite measures by several evaluators (the composite of the evalcase
-// format): what a member finds stands under its name, and the score of each is
+// format): the findings of a member have its name, and the score of each is
 // what its own rule makes of that. One score is made of these by the composite's
 // Rule, which is pure; or by a model or a program that is shown them, whose
 // score is the criterion [evaluator.AggregateCriterion]. A member that cannot
@@ -62,7 +62,7 @@ func (x *exchanges) take(name string, d *ask.Dialogue) {
 	d.Asked, d.Answered = "", ""
 }
 
-// show gives all of them to the dialogue.
+// show returns all of them to the dialogue.
 func (x *exchanges) show(d *ask.Dialogue) {
 	d.Asked, d.Answered = strings.Join(x.asked, "\n\n"), strings.Join(x.answered, "\n\n")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// all gives every metric the same score.
+// all returns every metric the same score.
 func all(score string) map[string]string {
 	out := map[string]string{}
 	for _, m := range evaluator.ConversationMetrics() {
@@ -62,7 +62,7 @@ func judge(t *testing.T, spec evaluator.Conversation, tr *verdict.Transcript, s 
 	return measured(t.Context(), t, schema.Evaluator{Name: "conversation", Spec: spec}, evaluate.Input{Case: &schema.Case{}, Transcript: tr, Ask: s.ask})
 }
 
-// decide gives the verdict of a conversation at the threshold 0.75.
+// decide returns the verdict of a conversation at the threshold 0.75.
 func decide(spec evaluator.Conversation, m ...verdict.Measurement) verdict.Result {
 	var samples []verdict.Sample
 	for _, one := range m {
@@ -129,7 +129,7 @@ func TestConversationOutcomes(t *testing.T) {
 	}
 	res := decide(spec, m)
 	if res.Verdict != verdict.Fail || *res.Score != 1 || res.Reason != `"refunded" is not met: No refund was given.` {
-		t.Errorf("the result is %+v, want a fail at 1 by the outcome that is not met", res)
+		t.Errorf("%+v", res)
 	}
 	met1, met2, met3 := judge(t, spec, talk(), &script{replies: []string{met(true, true)}}), judge(t, spec, talk(), &script{replies: []string{met(true, true)}}), m
 	if res := decide(spec, met1, met2, met3); res.Verdict != verdict.Pass {
@@ -202,7 +202,7 @@ func TestConversationNotes(t *testing.T) {
 	}
 	fine := judge(t, evaluator.Conversation{}, talk(), &script{replies: []string{judged(with(all("3"), "tool_routing", "null"), "")}})
 	if c := fine.Criteria[0]; !c.NotApplicable || c.Code != "" || fine.Criteria[1].Code != "" || fine.Reason != "All in all." {
-		t.Errorf("the criteria are %+v and the reason %q, want the first not applicable and no codes", fine.Criteria, fine.Reason)
+		t.Errorf("%+v, %q", fine.Criteria, fine.Reason)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestConversationJudgeThatWasTalkedInto(t *testing.T) {
 	reply := judged(all("1000000"), `, "score": 1, "comparisons": [], "outcomes": [], "calls": [{"id": "calls:get", "met": true}]`)
 	res := decide(spec, judge(t, spec, talk(`delete {}`), &script{replies: []string{reply}}))
 	if res.Verdict != verdict.Fail || *res.Score != 1 {
-		t.Errorf("the result is %+v, want a fail at 1", res)
+		t.Errorf("%+v", res)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestConversationNeedsTheTrace(t *testing.T) {
 		t.Error("the judge was asked for nothing")
 	}
 	if m := judge(t, evaluator.Conversation{}, tr, s); m.Error != "" || !strings.Contains(s.asked[0].Messages[0].Content, "not known whether the agent called tools") {
-		t.Errorf("the measurement is %+v, want the judge to be asked without knowledge of tools", m)
+		t.Errorf("%+v", m)
 	}
 }
 
@@ -289,7 +289,7 @@ func FuzzConversation(f *testing.F) {
 			t.Fatalf("%d criteria", len(m.Criteria))
 		}
 		if res := decide(spec, m); res.Score == nil || *res.Score < 0 || *res.Score > 1 {
-			t.Errorf("%q, %q: %+v, want a score from 0 to 1", reply, args, res)
+			t.Errorf("%q, %q: %+v", reply, args, res)
 		}
 	})
 }

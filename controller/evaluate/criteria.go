@@ -74,7 +74,7 @@ func criteriaFormat(rubric []evaluator.Criterion) *target.Format {
 	return &target.Format{Name: "judgement", Schema: json.RawMessage(ask.OneLine(reply))}
 }
 
-// readCriteria gives the criteria in the order of the rubric.
+// readCriteria returns the criteria in the order of the rubric.
 func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 	var got struct {
 		Criteria []struct {

@@ -27,7 +27,7 @@ const maxDoubts = 50
 // was made exactly.
 //
 // Every wanted call needs a call of its own; see [calls.MatchAny]. A forbidden one
-// must not be among the calls, whoever else it serves.
+// must not be among the calls, even if it serves another expectation.
 type expectations struct {
 	specs  []evaluator.CallExpectation
 	wanted []calls.Call

@@ -69,7 +69,7 @@ func occurs(text, word string, whole bool) (bool, error) {
 		before, _ := utf8.DecodeLastRuneInString(text[:i])
 		after, _ := utf8.DecodeRuneInString(text[i+len(word):])
 		// Where the word itself ends in a symbol, as C++ does, anything may
-		// follow. Beyond the text's ends the decoded rune is no word rune.
+		// follow. Beyond the text's ends the decoded rune is not a word rune.
 		if !(wording.IsWordRune(first) && wording.IsWordRune(before)) && !(wording.IsWordRune(last) && wording.IsWordRune(after)) {
 			return true, nil
 		}

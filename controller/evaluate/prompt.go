@@ -35,7 +35,7 @@ type judgement struct {
 // finds in the judge's reply; otherwise the reply is JSON {score, reason}.
 func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *ask.Dialogue) (finding, error) {
 	if math.IsNaN(spec.MaxScore) || math.IsInf(spec.MaxScore, 0) || spec.MaxScore < 0 {
-		return finding{}, fmt.Errorf("config.max_score %v is no positive number", spec.MaxScore)
+		return finding{}, fmt.Errorf("config.max_score %v is not a positive number", spec.MaxScore)
 	}
 	question, read := ask.Question{Text: fillTemplate(spec, in)}, readJudgement
 	if spec.Pattern == "" {

@@ -67,7 +67,7 @@ func sameText(comparison, got, expected string) (bool, error) {
 	case "exact_number":
 		want := number.Parse(expected)
 		if len(want) == 0 {
-			return false, fmt.Errorf("exact_number: the expected value %s is no number", wording.Quote(expected))
+			return false, fmt.Errorf("exact_number: the expected value %s is not a number", wording.Quote(expected))
 		}
 		return number.Parse(got).Near(want, 0), nil
 	}

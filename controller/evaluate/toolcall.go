@@ -76,7 +76,7 @@ func toolFinding(chain bool, wanted, made []calls.Call, matched []bool) finding 
 	return f
 }
 
-// missingNote says whether a call is missing altogether or only does not fit.
+// missingNote reports whether a call is missing altogether or only does not fit.
 func missingNote(want calls.Call, made []calls.Call, chain bool) string {
 	note := "not called"
 	for _, m := range made {

@@ -140,7 +140,7 @@ func TestFieldAccuracy(t *testing.T) {
 		"relative, beyond":          {with(field("total", "numeric_tolerance", `1200`), 0.02, true), 0},
 		"as people write":           {field("lines[0].net", "numeric_tolerance", `1200`), 1},
 		"a number is no thousands":  {with(field("total", "numeric_tolerance", `1234500`), 0, false), 0},
-		"no number":                 {field("name", "numeric_tolerance", `1`), 0},
+		"not a number":              {field("name", "numeric_tolerance", `1`), 0},
 		"date in a format":          {with(field("date", "date", `"2024-03-05"`), 0, false, "DD/MM/YYYY"), 1},
 		"date in the other format":  {with(field("date", "date", `"2024-03-05"`), 0, false, "MM/DD/YYYY"), 0},
 		"date in no format":         {field("date", "date", `"2024-03-05"`), 0},
@@ -168,8 +168,8 @@ func TestFieldAccuracy(t *testing.T) {
 	fails(t, measure(t, evaluator.FieldAccuracy{}, "{}", &script{}), "no field")
 	fails(t, measure(t, evaluator.FieldAccuracy{Fields: []evaluator.Field{field("name", "roughly", `1`)}}, answer, &script{}), "no match")
 	fails(t, measure(t, evaluator.FieldAccuracy{Fields: []evaluator.Field{field("name", "regex", `"("`)}}, answer, &script{}), "missing closing")
-	fails(t, measure(t, evaluator.FieldAccuracy{Fields: []evaluator.Field{field("date", "date", `"soon"`)}}, answer, &script{}), "no date")
-	fails(t, measure(t, evaluator.FieldAccuracy{Fields: []evaluator.Field{field("total", "numeric_tolerance", `true`)}}, answer, &script{}), "no number")
+	fails(t, measure(t, evaluator.FieldAccuracy{Fields: []evaluator.Field{field("date", "date", `"soon"`)}}, answer, &script{}), "not a date")
+	fails(t, measure(t, evaluator.FieldAccuracy{Fields: []evaluator.Field{field("total", "numeric_tolerance", `true`)}}, answer, &script{}), "not a number")
 }
 
 func TestMeasured(t *testing.T) {

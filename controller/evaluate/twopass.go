@@ -102,7 +102,7 @@ func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 func numericKind(expected string, tolerance float64) (answerKind, error) {
 	want := number.Parse(expected)
 	if len(want) == 0 {
-		return answerKind{}, fmt.Errorf("the expected answer %s is no number", wording.Quote(expected))
+		return answerKind{}, fmt.Errorf("the expected answer %s is not a number", wording.Quote(expected))
 	}
 	return answerKind{
 		wanted: "a number. Copy it as it is written, with its sign, separators and percent sign, without a unit.",

@@ -89,7 +89,7 @@ func TestTwoPassExtracts(t *testing.T) {
 	}{
 		{"several numbers", "numeric", `105`, "15 × 7 = 105", `{"answer": "105"}`, 1},
 		{"a number in a text about it", "numeric", `3`, "I have 3 ideas, but I cannot work this out for you", `{"answer": null}`, 0},
-		{"no number", "numeric", `105`, "one hundred and five", `{"answer": "105"}`, 1},
+		{"not a number", "numeric", `105`, "one hundred and five", `{"answer": "105"}`, 1},
 		{"a wrong number", "numeric", `105`, "15 × 7 = 110", `{"answer": "110"}`, 0},
 		{"extracted nonsense", "numeric", `105`, "15 × 7 = ?", `{"answer": "who knows"}`, 0},
 		{"extracted nothing", "numeric", `0`, "15 × 7 = ?", `{"answer": ""}`, 0},
@@ -157,8 +157,8 @@ func TestTwoPassErrors(t *testing.T) {
 		{"null answer", "string", `null`, "no answer"},
 		{"unknown type", "colour", `"red"`, `"colour" is not known`},
 		{"no type", "", `"red"`, "not known"},
-		{"no number", "numeric", `"many"`, "no number"},
-		{"two numbers", "numeric", `"1 or 2"`, "no number"},
+		{"not a number", "numeric", `"many"`, "not a number"},
+		{"two numbers", "numeric", `"1 or 2"`, "not a number"},
 		{"no truth", "boolean", `"perhaps"`, "neither yes nor no"},
 		{"contains nothing", "contains", `" "`, "empty"},
 	} {

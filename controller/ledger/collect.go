@@ -22,7 +22,7 @@ type Collection struct {
 	// Before is the time from which on everything is kept; zero keeps all.
 	Before time.Time
 	// MaxBytes removes the oldest of what is not needed, whatever its age,
-	// until the rest has this size; 0 is no limit.
+	// until the rest has this size; 0 means without limit.
 	MaxBytes int64
 	// DryRun only counts.
 	DryRun bool
@@ -46,7 +46,7 @@ func (r *Removed) add(o Removed) {
 const steps = 16
 
 // Collect removes what is old and not needed, and makes the file smaller. What
-// a run under way wants is needed, too.
+// a run in progress wants is needed, too.
 func (l *Ledger) Collect(ctx context.Context, c Collection) (Removed, error) {
 	removed, err := l.collect(ctx, c)
 	if err == nil && !c.DryRun && removed != (Removed{}) {
@@ -236,7 +236,7 @@ func (s *sweep) all(transact func(func(*store.Tx) error) error, removed *Removed
 	return nil
 }
 
-// pick gives a JSON list of the next ids, the last of them, and whether more may
+// pick returns a JSON list of the next ids, the last of them, and whether more may
 // follow.
 func (s *sweep) pick(t *store.Tx, r removal, after any) (ids string, last any, more bool, err error) {
 	var n int

@@ -15,7 +15,7 @@ type Command struct {
 	// Repository names it by its forge and its id there.
 	Repository  string
 	PullRequest int
-	// Comment is the id of the comment, which is obeyed once.
+	// Comment is the id of the comment, which is followed once.
 	Comment int64
 	Login   string
 	Account int64
@@ -24,7 +24,7 @@ type Command struct {
 	Cases          []string
 	// Head is the commit that it is about.
 	Head string
-	// Refused says why it is not obeyed; empty where it is.
+	// Refused says why it is not followed; empty if it is.
 	Refused string
 	// Written is the forge's time. Taken is ours, and defaults to now. Answered
 	// says that the forge was told.
@@ -85,7 +85,7 @@ func (l *Ledger) Commands(ctx context.Context, repository string, number int) ([
 	return found, l.store.Fault("read the commands", err)
 }
 
-// FirstSeen gives when a commit was first noted as the head of a pull request, or
+// FirstSeen returns when a commit was first noted as the head of a pull request, or
 // of a branch where the number is 0. One that was not is noted now.
 func (l *Ledger) FirstSeen(ctx context.Context, repository string, number int, head string) (time.Time, error) {
 	for {
@@ -96,7 +96,7 @@ func (l *Ledger) FirstSeen(ctx context.Context, repository string, number int, h
 	}
 }
 
-// Heads gives the commits that were noted as heads of a pull request, with the
+// Heads returns the commits that were noted as heads of a pull request, with the
 // time at which each was.
 func (l *Ledger) Heads(ctx context.Context, repository string, number int) (map[string]time.Time, error) {
 	heads := map[string]time.Time{}

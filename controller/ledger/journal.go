@@ -55,7 +55,7 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 	return l.store.Fault("store a call", err)
 }
 
-// Calls gives the journal of one sample under a digest, in sequence, up to the
+// Calls returns the journal of one sample under a digest, in sequence, up to the
 // first gap. At each place a pull request's own call goes before that of base,
 // for what follows was asked after it.
 func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal int) ([]Call, error) {
@@ -81,7 +81,7 @@ func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal 
 }
 
 // DropCalls removes the call at the key and all later ones of its sample that
-// were written under the same trust, unless the lease is lost; nil stands for
+// were written under the same trust, unless the lease is lost; nil means
 // one where nobody else can be at work.
 func (l *Ledger) DropCalls(ctx context.Context, trust Trust, key CallKey, lease *Lease) error {
 	err := l.store.Submit(ctx, func(t *store.Tx) error {

@@ -28,7 +28,7 @@ const (
 		(SELECT id FROM verdicts WHERE d = q.value AND ns IN ('', ?1) AND oldest >= ?2 AND created < ?3 ORDER BY ns DESC, last DESC LIMIT 1)`
 )
 
-// Executions gives the samples of E that the scope may use, by ordinal, and
+// Executions returns the samples of E that the scope may use, by ordinal, and
 // the ordinal that the next new one takes. That one is free also of samples
 // that are too old to be used.
 func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found []Execution, next int, err error) {
@@ -57,7 +57,7 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 	return found, next, l.store.Fault("read the samples of "+e, err)
 }
 
-// Judgements gives the judged samples of J that the scope may use, by ordinal.
+// Judgements returns the judged samples of J that the scope may use, by ordinal.
 // They belong to the executions that Executions gives to the same scope.
 func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judgement, error) {
 	if scope.Nothing {
@@ -87,7 +87,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 	return found, l.store.Fault("read the judgements of "+j, err)
 }
 
-// Decided gives the decisions of the digests that the scope may use: of several
+// Decided returns the decisions of the digests that the scope may use: of several
 // on one digest the newest, its own before those of base. Digests that are not
 // known are not in the map.
 func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (map[string]*Decision, error) {

@@ -56,7 +56,7 @@ type Ledger struct {
 }
 
 // Open opens the ledger and brings its schema up to date. Errors say what to
-// do about a file that is no ledger, that is damaged, that a newer version
+// do about a file that is not a ledger, that is damaged, that a newer version
 // wrote, that is locked, or that cannot be written.
 func Open(ctx context.Context, cfg Config) (*Ledger, error) { return open(ctx, cfg, store.Open) }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// beat gives signs of life until it is cancelled.
+// beat returns signs of life until it is cancelled.
 func (r *RunHandle) beat(ctx context.Context) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
@@ -25,7 +25,7 @@ func (r *RunHandle) beat(ctx context.Context) {
 	}
 }
 
-// sign gives one sign of life and tells the leases that turn out to be lost.
+// sign returns one sign of life and tells the leases that turn out to be lost.
 // Where it cannot be written, the holders' next writes tell.
 func (r *RunHandle) sign(ctx context.Context) {
 	r.mu.Lock()
@@ -86,7 +86,7 @@ func (l *Ledger) sweep(t *store.Tx) error {
 	return nil
 }
 
-// leave takes a run out of those under way.
+// leave removes a run from those in progress.
 func leave(t *store.Tx, run string) error {
 	return errors.Join(t.Exec("DELETE FROM wanted WHERE run = ?", run), t.Exec("DELETE FROM underway WHERE run = ?", run))
 }

@@ -102,7 +102,7 @@ type Outcome struct {
 // Errors are not remembered but tried again; and what rests on nothing is no
 // verdict.
 var (
-	errStoreError = errors.New("an error is no verdict and is not stored")
+	errStoreError = errors.New("an error is not a verdict and is not stored")
 	errNoSample   = errors.New("what it rests on is not stored")
 )
 
@@ -230,7 +230,7 @@ func (s *saving) insert(t *store.Tx) error {
 	return nil
 }
 
-// insertSample gives the id of the sample, or 0 where it is not the first of
+// insertSample returns the id of the sample, or 0 where it is not the first of
 // its ordinal.
 func (s *saving) insertSample(t *store.Tx, x Execution, transcript []byte) (int64, error) {
 	var id int64

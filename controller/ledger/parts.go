@@ -25,9 +25,9 @@ func outlined(parts []plan.Part) []plan.Part {
 	return out
 }
 
-// LastParts gives what each of the cases consisted of when it was last decided
+// LastParts returns what each of the cases consisted of when it was last decided
 // by what the scope may see, whatever its age. It is parallel to the IDs; nil
-// stands for a case that never was.
+// represents a case that never existed.
 func (l *Ledger) LastParts(ctx context.Context, scope Scope, ids []string) ([][]plan.Part, error) {
 	names := make([]string, len(ids))
 	for i, id := range ids {

@@ -81,7 +81,7 @@ func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) err
 
 const runColumns = "runs.id, repository, pull_request, base, head, started, finished"
 
-// Run gives a stored run; an empty id means the newest. The error is ErrNoRun
+// Run returns a stored run; an empty id means the newest. The error is ErrNoRun
 // where there is none.
 func (l *Ledger) Run(ctx context.Context, id string) (Run, error) {
 	op := "read run " + id
@@ -101,7 +101,7 @@ func (l *Ledger) Run(ctx context.Context, id string) (Run, error) {
 	return r, l.store.Fault(op, err)
 }
 
-// Runs gives the newest runs, newest first, without their reports.
+// Runs returns the newest runs, newest first, without their reports.
 func (l *Ledger) Runs(ctx context.Context, limit int) ([]Run, error) {
 	var found []Run
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
@@ -122,7 +122,7 @@ func scanRun(rows *sql.Rows, r *Run, more ...any) error {
 	return err
 }
 
-// Pending gives what has still to be published, oldest first: of each
+// Pending returns what has still to be published, oldest first: of each
 // destination the newest item, unless it is published.
 func (l *Ledger) Pending(ctx context.Context) ([]OutboxItem, error) {
 	var found []OutboxItem
@@ -139,7 +139,7 @@ func (l *Ledger) Pending(ctx context.Context) ([]OutboxItem, error) {
 	return found, l.store.Fault("read the outbox", err)
 }
 
-// Receipt gives what [Ledger.MarkPublished] was last told for a destination,
+// Receipt returns what [Ledger.MarkPublished] was last told for a destination,
 // empty where it was told nothing.
 func (l *Ledger) Receipt(ctx context.Context, destination string) (string, error) {
 	var receipt string

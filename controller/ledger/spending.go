@@ -39,24 +39,24 @@ type Account struct {
 	USD    *float64 `json:"usd"`
 }
 
-// A Shortage says which account does not suffice.
+// A Shortage names the account that is not enough.
 type Shortage struct {
 	// Account is its index among those that were asked for.
 	Account int
-	// On is what is spent, and Claimed what others under way may still take.
+	// On is what is spent, and Claimed what others in progress may still take.
 	On, Claimed Amount
 }
 
 // Claim notes on all of the accounts what the holder of the lease is likely to
-// take, if none of them passes its limit with peak beside all that is spent and
-// claimed, in one step, whoever else does so. Else it notes nothing and gives
+// take, if none of them passes its limit with peak in addition to all that is spent
+// and claimed, in one step, even if others do so at the same time. Else it notes nothing and gives
 // the first account that would. A claim ends with its lease.
 func (x *Lease) Claim(ctx context.Context, accounts []Account, likely, peak Amount) (*Shortage, error) {
 	return x.charge(ctx, accounts, peak, func(t *store.Tx, list string) error { return x.claim(t, list, likely) })
 }
 
 // Reserve counts an amount as spent on all of the accounts and leaves rest of
-// the claim, if none of them passes its limit with it, beside what is spent and
+// the claim, if none of them passes its limit with it, in addition to what is spent and
 // what those have claimed who came before. Else it changes nothing and gives
 // the first account that would.
 func (x *Lease) Reserve(ctx context.Context, accounts []Account, a, rest Amount) (*Shortage, error) {
@@ -103,7 +103,7 @@ func (x *Lease) charge(ctx context.Context, accounts []Account, a Amount, change
 	return short, l.store.Fault("reserve", err)
 }
 
-// short gives the first of the accounts that passes its limit with an amount
+// short returns the first of the accounts that passes its limit with an amount
 // more; nil where none does. A lease without a claim comes after all that have
 // one.
 func (x *Lease) short(t *store.Tx, list string, a Amount) (*Shortage, error) {
@@ -153,7 +153,7 @@ type Balance struct {
 	Amount
 }
 
-// Accounts gives what is on every account, by name.
+// Accounts returns what is on every account, by name.
 func (l *Ledger) Accounts(ctx context.Context) ([]Balance, error) {
 	var all []Balance
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {

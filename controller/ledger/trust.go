@@ -11,7 +11,7 @@ import (
 type Level int
 
 const (
-	// LevelPull is a head that nobody with write permission stands for.
+	// LevelPull is a head that nobody with write permission vouches for.
 	LevelPull Level = 1
 	// LevelBase is what the repository has accepted.
 	LevelBase Level = 2
@@ -30,7 +30,7 @@ type Trust struct {
 
 // namespace separates the entries that only the same pull request may read
 // ("owner/name#7") from those that all may read (""). Uniqueness counts within
-// a namespace, so that an untrusted entry never stands in a trusted one's way.
+// a namespace, so that an untrusted entry never blocks a trusted one.
 func (t Trust) namespace() string {
 	if t.Level >= LevelBase {
 		return ""

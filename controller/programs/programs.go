@@ -39,7 +39,7 @@ type Config struct {
 	// Give tells how the operator gives programs what git ignores.
 	Give string
 	// Own are files and folders of the product, absolute: no program sees them in
-	// a working tree. Each stands also for the files whose names begin with its
+	// a working tree. Each also means the files whose names begin with its
 	// own and go on with - or a dot.
 	Own []string
 	// Tell is given a line when the sandbox is partial.

@@ -32,7 +32,7 @@ func (e *Stall) Error() string { return e.Err.Error() }
 func (e *Stall) Unwrap() error { return e.Err }
 
 // A Wait is an error that goes by itself, or a state that is reached then: the
-// key is looked at again after that time. A nil Err is no failure.
+// key is looked at again after that time. A nil Err is not a failure.
 type Wait struct {
 	Err   error
 	After time.Duration

@@ -60,13 +60,13 @@ func TestASmallBudgetFinishesCasesInOrder(t *testing.T) {
 		need           budget.Need
 		want, why      string
 	}{
-		"two of six":          {limit: 5, samples: 2, need: needs(2, 2), want: "ab", why: "does not suffice: 1 is left, and the case takes at least 2"},
+		"two of six":          {limit: 5, samples: 2, need: needs(2, 2), want: "ab", why: "is not enough: 1 is left, and the case takes at least 2"},
 		"all":                 {limit: 12, samples: 2, need: needs(2, 2), want: "abcdef"},
 		"none":                {limit: 1, samples: 2, need: needs(2, 2), want: "", why: "1 is left"},
-		"nothing is left":     {limit: 4, samples: 2, need: needs(2, 2), want: "ab", why: "4 calls does not suffice"},
-		"a guess too high":    {limit: 8, samples: 2, need: needs(7, 2), want: "abcd", why: "8 calls does not suffice"},
+		"nothing is left":     {limit: 4, samples: 2, need: needs(2, 2), want: "ab", why: "4 calls is not enough"},
+		"a guess too high":    {limit: 8, samples: 2, need: needs(7, 2), want: "abcd", why: "8 calls is not enough"},
 		"one after another":   {limit: 11, samples: 3, need: needs(4, 3), want: "abc", why: "2 are left, and the case takes at least 3"},
-		"one that is guessed": {limit: 3, samples: 3, need: needs(9, 3), want: "a", why: "3 calls does not suffice"},
+		"one that is guessed": {limit: 3, samples: 3, need: needs(9, 3), want: "a", why: "3 calls is not enough"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -65,7 +65,7 @@ func TestTheMostIsReserved(t *testing.T) {
 	b.budget.Tokens = &limit
 	s := &script{answer: costs(250, 100)} // more than the request has bytes
 	out := b.run(t.Context(), t, s, greetings("a", "b", "c", "d", "e")...)
-	if n := unrun(t, out, "not run: the budget of 1000 tokens does not suffice"); n != 3 || len(s.asked) != 2 {
+	if n := unrun(t, out, "not run: the budget of 1000 tokens is not enough"); n != 3 || len(s.asked) != 2 {
 		t.Errorf("%d cases were not run, %d calls", n, len(s.asked))
 	}
 }
@@ -79,7 +79,7 @@ func TestMoneyIsReserved(t *testing.T) {
 	b.budget.USD = &limit
 	s := &script{answer: costs(10, 600)} // 0.6 USD, of at most 1
 	out := b.run(t.Context(), t, s, greetings("a", "b", "c", "d", "e")...)
-	if n := unrun(t, out, "not run: the budget of 2.5 USD does not suffice"); n != 2 || len(s.asked) != 3 {
+	if n := unrun(t, out, "not run: the budget of 2.5 USD is not enough"); n != 2 || len(s.asked) != 3 {
 		t.Errorf("%d cases were not run, %d calls", n, len(s.asked))
 	}
 }
@@ -140,7 +140,7 @@ func TestRunsShareBudgets(t *testing.T) {
 	b.clock = time.Date(2026, 1, 2, 23, 0, 0, 0, time.FixedZone("", -5*60*60)) // the third in UTC
 	two, five := int64(2), int64(5)
 	b.budget = config.Budget{PullRequest: config.Limits{Calls: &two}, Day: config.Limits{Calls: &five}}
-	const spentPull, spentDay = "not run: the budget of 2 calls for pull request o/r#%d does not suffice", "not run: the budget of 5 calls for o/r on 2026-01-03 does not suffice"
+	const spentPull, spentDay = "not run: the budget of 2 calls for pull request o/r#%d is not enough", "not run: the budget of 5 calls for o/r on 2026-01-03 is not enough"
 	n := 0
 	for _, tt := range []struct {
 		pull, cases, asked int

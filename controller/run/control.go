@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A Control lets whoever started a run change their mind about it. The zero
+// A Control lets the owner of a run change it while it is in progress. The zero
 // Control is ready; it serves one run at a time.
 type Control struct {
 	mu sync.Mutex
@@ -14,7 +14,7 @@ type Control struct {
 	running    map[*caseRun]context.CancelFunc
 }
 
-// Supersede begins no further case, and gives up the calls of those under way
+// Supersede begins no further case, and gives up the calls of those in progress
 // whose decision digest is not wanted any more. What goes on is finished and
 // kept, so that the run that follows finds it stored.
 func (c *Control) Supersede(wanted func(d string) bool) {

@@ -105,7 +105,7 @@ func (c *conversation) run(ctx context.Context) error {
 }
 
 // listen has the user speak, and reports whether those were the last words.
-// Such words stand in the transcript, and nobody answers them.
+// Such words are in the transcript, and nobody answers them.
 func (c *conversation) listen(ctx context.Context) (done bool, err error) {
 	said, err := c.user.speak(ctx, c.transcript.Messages)
 	c.transcript.Simulated = c.user.usage

@@ -433,7 +433,7 @@ func TestABudgetStopsBeforeTheCall(t *testing.T) {
 	for _, o := range out {
 		if o.Result.Verdict == verdict.Pass {
 			judged++
-		} else if !strings.Contains(o.Result.Reason, "not run: the budget of 2 calls does not suffice") {
+		} else if !strings.Contains(o.Result.Reason, "not run: the budget of 2 calls is not enough") {
 			t.Errorf("%+v", o.Result)
 		}
 	}

@@ -114,7 +114,7 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	return problem
 }
 
-// errUnmeasured stands for the errors that measurements hold.
+// errUnmeasured represents the errors within measurements.
 var errUnmeasured = errors.New("an evaluator could not measure")
 
 // fail keeps a fault of the outside world with the sample and returns a fault of

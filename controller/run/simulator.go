@@ -134,7 +134,7 @@ func lineJSON(message string) string {
 
 // simulatorPrompt tells the simulator its part. It is made of the persona and
 // the user's knowledge alone: what is expected of the agent must not reach
-// whoever talks to it. Whoever changes a word counts up the Version of
+// its partner. Every change of a word increments the Version of
 // [schema.Simulation].
 func simulatorPrompt(sim schema.Simulation) string {
 	var b strings.Builder

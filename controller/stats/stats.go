@@ -17,7 +17,7 @@ import "math"
 // An Interval is a mean with the ends of its 95 % confidence interval.
 type Interval struct{ Mean, Low, High float64 }
 
-// Excludes reports whether a value lies outside, by more than what rounding
+// Excludes reports whether a value is outside, by more than rounding
 // leaves.
 func (i Interval) Excludes(x float64) bool { return i.Low > x+1e-9 || i.High < x-1e-9 }
 
@@ -33,7 +33,7 @@ func (i Interval) Excludes(x float64) bool { return i.Low > x+1e-9 || i.High < x
 // Few scores often round alike, and then s² = 0 would make a difference of one
 // step certain after two pairs.
 //
-// ok is false for fewer than two differences, or for one that is no finite
+// ok is false for fewer than two differences, or for one that is not a finite
 // number: then there is nothing to tell the noise by.
 func Paired(differences []float64, r float64) (interval Interval, ok bool) {
 	n := float64(len(differences))

@@ -55,7 +55,7 @@ func agentRequest(req Request) ([]byte, error) {
 }
 
 // agentContent names files and images by their paths: an agent opens them
-// itself. An image that is no file stands as a data: URI.
+// itself. An image that is not a file becomes a data: URI.
 func agentContent(m schema.Message) any {
 	if m.Blocks == nil {
 		return m.Content
@@ -121,7 +121,7 @@ func hasMessages(data []byte) bool {
 }
 
 // agentReply reads `{messages, model?, usage?, metadata?}`. The revision that
-// the agent runs is metadata.revision, or else revision beside it;
+// the agent runs is metadata.revision, or else revision next to it;
 // metadata.end is true when the conversation is over; metadata.system_prompt
 // and metadata.tools tell what the agent was given.
 func agentReply(data []byte) (Reply, error) {
@@ -182,7 +182,7 @@ func (m agentMessage) read() (schema.Message, error) {
 
 // content reads a message's content: a string, null, or a list of blocks
 // {type, value}, whose texts are joined by line breaks. JSON blocks and other
-// values stand as JSON.
+// values become JSON.
 func content(raw json.RawMessage) (string, error) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return plain(raw), nil

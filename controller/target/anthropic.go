@@ -109,7 +109,7 @@ func readContent(res *provider.MessagesReply, blocks []provider.ReplyBlock) answ
 
 func (a *anthropicModel) request(req Request) (provider.MessagesRequest, error) {
 	request := provider.MessagesRequest{
-		Model: a.id, MaxTokens: maxTokens, Output: a.beside, Temperature: a.heat(req),
+		Model: a.id, MaxTokens: maxTokens, Output: a.siblings, Temperature: a.heat(req),
 		Messages: make([]provider.MessagesTurn, 0, len(req.Messages)),
 	}
 	if req.System != "" {

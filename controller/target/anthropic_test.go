@@ -178,8 +178,8 @@ func TestAnthropicErrors(t *testing.T) {
 		{name: "tool whose parameters are no object", req: Request{Messages: user("Hello").Messages, Tools: []schema.Tool{{Name: "now", Parameters: json.RawMessage(`true`)}}}, want: Error{Message: "the parameters of the tool now are no JSON object"}},
 		{name: "an image of the assistant", req: asks(looks(schema.RoleAssistant)), want: Error{Message: "a message of the role assistant has an image"}},
 		{name: "an image of the system", req: asks(looks(schema.RoleSystem)), want: Error{Message: "a message of the role system has an image"}},
-		{name: "a file that is no text", req: asks(binary(schema.RoleUser)), want: Error{Message: "the file a.bin is no text"}},
-		{name: "a result that is no text", req: asks(binary(schema.RoleTool)), want: Error{Message: "the file a.bin is no text"}},
+		{name: "a file that is no text", req: asks(binary(schema.RoleUser)), want: Error{Message: "the file a.bin is not text"}},
+		{name: "a result that is no text", req: asks(binary(schema.RoleTool)), want: Error{Message: "the file a.bin is not text"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

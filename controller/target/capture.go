@@ -8,7 +8,7 @@ import (
 
 // ownTools reads the tools that an agent says it has: a list of functions, in
 // the form {name, description, parameters} or in that of OpenAI, or of names.
-// Metadata are the agent's own, so what has another form is no mistake.
+// Metadata are the agent's own, so another form is not a mistake.
 func ownTools(raw json.RawMessage) []schema.Tool {
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {

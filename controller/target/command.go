@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A command is an agent that is started anew for every turn.
+// A command is an agent that is started again for every turn.
 type command struct {
 	base
 	box *sandbox.Box
@@ -73,8 +73,8 @@ func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
 	return reply, nil
 }
 
-// commandReply reads what a program printed. What is no object with messages is
-// plain text, of which nobody knows what tools were called for it.
+// commandReply reads the output of a program. Output that is not an object with
+// messages is plain text, whose tool calls are unknown.
 func commandReply(stdout []byte) (Reply, error) {
 	if hasMessages(stdout) {
 		return agentReply(stdout)

@@ -136,7 +136,7 @@ func conformCancel(t *testing.T, target Target) {
 	checkCancelled(t, target, ctx)
 }
 
-// conformTimeout gives a call that would never end an end.
+// conformTimeout returns a call that would never end an end.
 func conformTimeout(t *testing.T, target Target) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -185,7 +185,7 @@ func TestNew(t *testing.T) {
 		{"gemini without model", config.Target{Provider: "gemini"}, Env{}, "model is not set"},
 		{"gemini, own field", config.Target{Provider: "gemini", Model: "m", Parameters: raw("response_format", `{}`)}, Env{}, "parameter response_format cannot be configured"},
 		{"no provider", config.Target{}, Env{}, `there is no provider ""`},
-		{"http without url", config.Target{Provider: "http"}, Env{}, "url is no http or https URL"},
+		{"http without url", config.Target{Provider: "http"}, Env{}, "url is not an http or https URL"},
 		{"http without key", config.Target{Provider: "http", URL: "http://h", APIKeyEnv: "UNSET"}, Env{}, "environment variable UNSET"},
 		{"template without commit", config.Target{Provider: "http", URLTemplate: "http://{sha}.h"}, Env{PullRequest: "7"}, "url_template has {sha}, but there is not a commit"},
 		{"template without pull request", config.Target{Provider: "http", URLTemplate: "http://{pr}.h"}, Env{}, "{pr}"},

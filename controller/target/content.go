@@ -27,7 +27,7 @@ func pieces(m schema.Message) ([]piece, error) {
 			image := b
 			list, images = append(list, piece{image: &image}), true
 		case b.Data != nil:
-			return nil, fmt.Errorf("the file %s is no text", b.Path)
+			return nil, fmt.Errorf("the file %s is not text", b.Path)
 		case b.Text != "":
 			list = append(list, piece{text: b.Text})
 		}
@@ -51,8 +51,8 @@ func onlyText(m schema.Message) (string, error) {
 	return "", errors.New("a message of the role " + m.Role + " has an image")
 }
 
-// A kept is what stands in a message's Opaque: of a provider's answer what it
-// wants to get back and nobody else reads.
+// A kept is the content of a message's Opaque: the part of a provider's answer
+// that it wants to get back and nothing else reads.
 type kept struct {
 	// Calls is what OpenAI's protocol has as extra_content, by the ids of calls.
 	Calls map[string]json.RawMessage `json:"calls,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/redact"
 )
 
-// masks stand in recordings, which people commit, for what looks like a key in a
+// masks replace, in recordings that people commit, what looks like a key in a
 // reply. They have its form, so that a case which forbids keys fails in a replay,
 // too. They are safe for concurrent use.
 type masks struct {

@@ -38,7 +38,7 @@ func newMock(cfg config.Target, b base) (*mock, error) {
 	return m, nil
 }
 
-// Respond gives the first reply whose pattern is found in the last message.
+// Respond returns the first reply whose pattern is found in the last message.
 func (m *mock) Respond(ctx context.Context, req Request) (Reply, error) {
 	if ctx.Err() != nil {
 		return Reply{}, m.ended(ctx)

@@ -30,7 +30,7 @@ type protocol struct {
 	// with.
 	own []string
 	// format is the field that asks for JSON, or the object that has it as
-	// format beside what may be configured.
+	// format next to the fields that may be configured.
 	format string
 	// renamed parameters are not called as in gavel.yaml.
 	renamed map[string]string
@@ -45,8 +45,8 @@ type model struct {
 	url string
 	// parameters are sent as they are, over whatever else has their name.
 	parameters map[string]json.RawMessage
-	// beside holds what parameters say in the object that also has the format.
-	beside map[string]any
+	// siblings holds the parameters in the object that also has the format.
+	siblings map[string]any
 	// temperature is true where parameters settle it, by a value or by null;
 	// unformatted where they say that JSON is not asked for by a schema.
 	temperature, unformatted bool
@@ -104,24 +104,24 @@ func (m *model) take(name string, raw json.RawMessage) error {
 	switch {
 	case none:
 	case name == m.format:
-		return m.takeBeside(raw)
+		return m.takeSiblings(raw)
 	default:
 		m.parameters[cmp.Or(m.renamed[name], name)] = raw
 	}
 	return nil
 }
 
-// takeBeside keeps what a parameter says beside the format.
-func (m *model) takeBeside(raw json.RawMessage) error {
+// takeSiblings keeps the fields of a parameter next to the format.
+func (m *model) takeSiblings(raw json.RawMessage) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
-		return fmt.Errorf("parameter %s is no object", m.format)
+		return fmt.Errorf("parameter %s is not an object", m.format)
 	}
-	m.beside = map[string]any{}
+	m.siblings = map[string]any{}
 	for name, value := range fields {
 		switch {
 		case name != "format":
-			m.beside[name] = value
+			m.siblings[name] = value
 		case string(value) != "null":
 			return fmt.Errorf("parameter %s.format cannot be configured: it is part of what is tested", m.format)
 		default:
@@ -134,7 +134,7 @@ func (m *model) takeBeside(raw json.RawMessage) error {
 // withFormat is what is configured for the object that has the format, and the
 // format.
 func (m *model) withFormat(format provider.Schema) map[string]any {
-	fields := maps.Clone(m.beside)
+	fields := maps.Clone(m.siblings)
 	if fields == nil {
 		fields = map[string]any{}
 	}
@@ -150,8 +150,7 @@ func (m *model) wanted(req Request) *Format {
 	return req.Format
 }
 
-// heat is the temperature to ask for beside the parameters; nil where there is
-// none.
+// heat is the temperature to send in addition to the parameters; nil for none.
 func (m *model) heat(req Request) *float64 {
 	if m.temperature {
 		return nil

@@ -73,7 +73,7 @@ func (o *openAI) responsesRequest(req Request) (provider.ResponsesRequest, error
 	request := provider.ResponsesRequest{
 		Model: o.id, Instructions: req.System, Temperature: o.heat(req),
 		Input: make([]provider.InputItem, 0, len(req.Messages)),
-		Text:  o.beside,
+		Text:  o.siblings,
 	}
 	if format := o.wanted(req); format != nil {
 		request.Text = o.withFormat(provider.Schema{

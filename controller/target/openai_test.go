@@ -238,7 +238,7 @@ func canonical(t *testing.T, data []byte) string {
 	t.Helper()
 	c, err := schema.Canonical(data)
 	if err != nil {
-		t.Fatalf("reading a tool call: %v: %s", err, data)
+		t.Fatalf("%v: %s", err, data)
 	}
 	return string(c)
 }
@@ -363,9 +363,9 @@ func TestOpenAIErrors(t *testing.T) {
 		{name: "filtered", handler: status(200, choice(`{"content":""}`, "content_filter")), want: Error{Message: "content filter"}},
 		{name: "unknown role", req: Request{Messages: []schema.Message{{Role: "robot"}}}, handler: status(200, chatReply), want: Error{Message: `the request cannot be sent: a message has the role "robot"`}},
 		{name: "an image of a tool", req: Request{Messages: []schema.Message{looked("c1")}}, handler: status(200, chatReply), want: Error{Message: "the request cannot be sent: a message of the role tool has an image"}},
-		{name: "a file that is no text", req: Request{Messages: []schema.Message{binary(schema.RoleUser)}}, handler: status(200, chatReply), want: Error{Message: "the request cannot be sent: the file a.bin is no text"}},
-		{name: "responses, a file that is no text", api: "responses", req: Request{Messages: []schema.Message{binary(schema.RoleUser)}}, handler: status(200, responsesReply), want: Error{Message: "the file a.bin is no text"}},
-		{name: "responses, a result that is no text", api: "responses", req: Request{Messages: []schema.Message{binary(schema.RoleTool)}}, handler: status(200, responsesReply), want: Error{Message: "the file a.bin is no text"}},
+		{name: "a file that is no text", req: Request{Messages: []schema.Message{binary(schema.RoleUser)}}, handler: status(200, chatReply), want: Error{Message: "the request cannot be sent: the file a.bin is not text"}},
+		{name: "responses, a file that is no text", api: "responses", req: Request{Messages: []schema.Message{binary(schema.RoleUser)}}, handler: status(200, responsesReply), want: Error{Message: "the file a.bin is not text"}},
+		{name: "responses, a result that is no text", api: "responses", req: Request{Messages: []schema.Message{binary(schema.RoleTool)}}, handler: status(200, responsesReply), want: Error{Message: "the file a.bin is not text"}},
 		{name: "responses, an image of the assistant", api: "responses", req: Request{Messages: []schema.Message{looks(schema.RoleAssistant)}}, handler: status(200, responsesReply), want: Error{Message: "a message of the role assistant has an image"}},
 		{name: "responses failed", api: "responses", handler: status(200, `{"status":"failed","error":{"code":"server_error","message":"oops"},"output":[]}`), want: Error{Retry: true, Message: "oops"}},
 		{name: "responses without output", api: "responses", handler: status(200, `{"status":"completed","output":[]}`), want: Error{Retry: true, Message: "no output"}},
@@ -462,13 +462,13 @@ func TestOpenAIRefusesConfiguration(t *testing.T) {
 	}{
 		{"no model", config.Target{}, "open target t: model is not set"},
 		{"no key", config.Target{Model: "m", APIKeyEnv: "UNSET"}, "environment variable UNSET (api_key_env) is not set"},
-		{"base_url", config.Target{Model: "m", BaseURL: "ftp://host/v1"}, "base_url is no http or https URL"},
+		{"base_url", config.Target{Model: "m", BaseURL: "ftp://host/v1"}, "base_url is not an http or https URL"},
 		{"base_url that does not parse", config.Target{Model: "m", BaseURL: "http://u:" + testKey + "@h:x y"}, "base_url is no URL"},
 		{"api", config.Target{Model: "m", API: "grpc"}, `there is no api "grpc"`},
 		{"own field", config.Target{Model: "m", Parameters: raw("messages", "[]")}, "parameter messages cannot be configured"},
 		{"streaming", config.Target{Model: "m", Parameters: raw("stream", "true")}, "parameter stream cannot be configured"},
 		{"no JSON", config.Target{Model: "m", Parameters: raw("seed", "{")}, "parameter seed is not JSON"},
-		{"text", config.Target{Model: "m", API: "responses", Parameters: raw("text", "1")}, "parameter text is no object"},
+		{"text", config.Target{Model: "m", API: "responses", Parameters: raw("text", "1")}, "parameter text is not an object"},
 		{"text format", config.Target{Model: "m", API: "responses", Parameters: raw("text", `{"format":{}}`)}, "text.format cannot be configured"},
 	}
 	for _, tt := range tests {

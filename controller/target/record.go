@@ -140,8 +140,7 @@ func sortRecording(lines []recorded) {
 	})
 }
 
-// replaceFile puts data in the place of a file at once: whoever reads it sees
-// the old or the new one.
+// replaceFile replaces a file atomically: a reader sees the old or the new one.
 func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Recorded gives, for a recording, the digest of all lines that can answer
+// Recorded returns, for a recording, the digest of all lines that can answer
 // conversations which begin with a request, by the digest of that request.
-// Lines that do not say how their conversation began stand under the empty
-// key. For whom and about what a line was recorded does not count.
+// Lines that do not say how their conversation began have the empty key. The
+// case that a line was recorded for does not count.
 func Recorded(name string, from io.Reader) (map[string]string, error) {
 	lines, err := readRecording(name, from)
 	if err != nil {

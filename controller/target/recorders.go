@@ -19,7 +19,7 @@ type Recorders struct {
 	errs []error              // guarded by mu
 }
 
-// OpenRecorders gives a recorder for each target, in files of the folder, which
+// OpenRecorders returns a recorder for each target, in files of the folder, which
 // it makes; scrub takes secrets out. It refuses a folder that cannot be written
 // and a recording of the targets that cannot be read, before any call is paid for.
 func OpenRecorders(dir string, targets []string, scrub func(string) string) (*Recorders, error) {

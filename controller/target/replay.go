@@ -116,7 +116,7 @@ func readRecording(name string, from io.Reader) ([]recorded, error) {
 	return lines, nil
 }
 
-// Respond gives the reply that was recorded for the request: the case's own,
+// Respond returns the reply that was recorded for the request: the case's own,
 // or that of another case which asked the same, so that a case may be renamed.
 // Latency and usage are those of the recording.
 func (r *replay) Respond(ctx context.Context, req Request) (Reply, error) {

@@ -49,7 +49,7 @@ func Digest(req Request) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// unencodable is a stand-in for the canonical form of a request whose schemas
+// unencodable replaces the canonical form of a request whose schemas
 // are not JSON: they are taken as text.
 func unencodable(d digested) []byte {
 	quote := func(raw json.RawMessage) json.RawMessage {
@@ -63,7 +63,7 @@ func unencodable(d digested) []byte {
 	if d.Format != nil {
 		d.Format = &Format{Name: d.Format.Name, Schema: quote(d.Format.Schema)}
 	}
-	// What remains cannot fail but for a temperature that is no number, which
+	// The rest cannot fail, except for a temperature that is not a number, which
 	// every provider refuses.
 	raw, _ := json.Marshal(d)
 	return raw

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Mark stands in the messages of a judge's request where the delimiter of the
-// call is put in before it is sent. It cannot occur in subject text, from
+// Mark is in the messages of a judge's request where the delimiter of the call
+// is inserted before it is sent. It cannot occur in subject text, from
 // which evaluators strip it.
 const Mark = "\x00"
 
@@ -101,7 +101,7 @@ type Error struct {
 	// Message says what happened, scrubbed of credentials.
 	Message string
 	// Err is the cause where it is the end of the context, else nil: what the
-	// outside says stands only in Message, which is scrubbed.
+	// outside says is only in Message, which is scrubbed.
 	Err error
 }
 

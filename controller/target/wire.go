@@ -51,7 +51,7 @@ func checkEndpoint(key, endpoint string) error {
 		// The parser's message repeats the URL, which may hold a password.
 		return fmt.Errorf("%s is no URL", key)
 	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
-		return fmt.Errorf("%s is no http or https URL with a host", key)
+		return fmt.Errorf("%s is not an http or https URL with a host", key)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (b base) ended(ctx context.Context) error {
 	return b.fail(Error{Message: "the call was cancelled", Err: ctx.Err()})
 }
 
-// refused is the error of a reply that is no success.
+// refused returns the error of a reply that is not a success.
 func (w *wire) refused(resp *http.Response, body []byte) error {
 	status := resp.StatusCode
 	said := complaint.Read(resp.Header, body, w.now())

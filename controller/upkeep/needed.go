@@ -28,7 +28,7 @@ type Roots struct {
 	// Fetched is what was fetched for pull requests; nil where nothing was.
 	Fetched *gitrepo.Repository
 	Ledger  *ledger.Ledger
-	// Bases are refs that are kept beside HEAD and the default branch.
+	// Bases are refs that are kept in addition to HEAD and the default branch.
 	Bases []string
 	// Closed are the pull requests that are over.
 	Closed []ledger.Trust

@@ -28,7 +28,7 @@ func ParseBytes(text string) (int64, error) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(n > 0) || n*factor > math.MaxInt64/2 {
-		return 0, fmt.Errorf("%s is no size: write 500MB or 2GB", text)
+		return 0, fmt.Errorf("%s is not a size; write 500MB or 2GB", text)
 	}
 	return int64(n * factor), nil
 }
@@ -39,7 +39,7 @@ func ParsePull(text string) (ledger.Trust, error) {
 	repo, err := forge.ParseRepo(name)
 	n, bad := strconv.Atoi(number)
 	if err != nil || bad != nil || n <= 0 {
-		return ledger.Trust{}, fmt.Errorf("%s is no pull request: write owner/name#7", text)
+		return ledger.Trust{}, fmt.Errorf("%s is not a pull request; write owner/name#7", text)
 	}
 	return ledger.Trust{Level: ledger.LevelPull, Repository: repo.String(), PullRequest: n}, nil
 }

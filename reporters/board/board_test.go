@@ -54,7 +54,7 @@ func TestSortAndCount(t *testing.T) {
 	worse.Class = &regression
 	again := row("y", verdict.Fail, 0)
 	again.Due = true
-	short := "not run: the budget of 7 calls does not suffice"
+	short := "not run: the budget of 7 calls is not enough"
 	b := Board{Rows: []Row{
 		{Row: reporters.Row{Key: "short", Action: plan.Run, Error: &short}},
 		row("c", verdict.Pass, 1), {Row: reporters.Row{Key: "gone", Action: plan.Removed}}, row("a", verdict.Pass, 1),

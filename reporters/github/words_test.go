@@ -58,10 +58,10 @@ func TestStatusFor(t *testing.T) {
 		{
 			"a budget that ended", with(func(r *reporters.Report) {
 				r.Diff.Regressions, r.Diff.Improvements, r.Summary.Error, r.Summary.NotRun = 0, 0, 30, 30
-				r.Gate = reporters.Gate{Result: "undetermined", Reason: "30 cases were not run, since the budget of 70 calls does not suffice"}
+				r.Gate = reporters.Gate{Result: "undetermined", Reason: "30 cases were not run, since the budget of 70 calls is not enough"}
 			}),
 			github.Success, github.Error, valid,
-			"30 cases were not run, since the budget of 70 calls does not suffice · 11 of 1,204 cases rerun, 30 not run · score 0.914 → 0.887",
+			"30 cases were not run, since the budget of 70 calls is not enough · 11 of 1,204 cases rerun, 30 not run · score 0.914 → 0.887",
 		},
 		{
 			"invalid outweighs pass", with(func(r *reporters.Report) {

@@ -85,7 +85,7 @@ type Violation struct {
 	// Missing marks a field that is not there.
 	Missing bool `json:"missing,omitempty"`
 	// Message is the constraint's own: the text of its error("…"), or what
-	// stands as a comment above the field. Own is false where it has none.
+	// is a comment above the field. Own is false if it has none.
 	Message string `json:"message"`
 	Own     bool   `json:"own,omitempty"`
 	// By is the constraint. It has no name where CUE does not tell.

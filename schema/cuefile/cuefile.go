@@ -63,7 +63,7 @@ type Pos struct {
 // A Value is what JSON can hold, with its place.
 type Value struct {
 	Kind Kind `json:"kind"`
-	// At is where the value stands; what was computed has the place of the
+	// At is the position of the value; a computed one has the position of the
 	// value that it is in.
 	At Pos `json:"at"`
 	// Text is a string's text, a number as JSON, true or false.
@@ -109,7 +109,7 @@ type answer struct {
 }
 
 // Evaluate returns the value of a .cue file as JSON sees it: hidden fields,
-// definitions, optional fields and attributes are no part of it. The file is
+// definitions, optional fields and attributes are not part of it. The file is
 // all there is: no package but CUE's own, no other file, no registry, no
 // network. A problem of the file, or of the time that it took, is an
 // error of type [Problems]. A nil budget has no bound but that of each file. It

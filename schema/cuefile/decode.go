@@ -80,7 +80,7 @@ func (r *reader) value(v *Value, depth int) {
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if names[f.Name] {
-			r.wrong("a field stands twice")
+			r.wrong("duplicate field")
 		}
 		names[f.Name] = true
 		r.text += len(f.Name)

@@ -52,7 +52,7 @@ func evaluate(data []byte) (out answer) {
 		e.collect(root, err)
 	}
 	// Validate passes over some values that are not concrete; the walk does
-	// not. It gives up what is beside the mistakes that are known.
+	// not. It gives up everything but the known mistakes.
 	v := e.value(root, place{key: token.NoPos, value: root.Pos()}, 0)
 	return e.answer(v)
 }

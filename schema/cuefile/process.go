@@ -20,7 +20,7 @@ const (
 	// idleTime is how long a child waits for another file.
 	idleTime = 10 * time.Second
 	// maxAnswer holds MaxText with every byte escaped and all values, and so
-	// does maxRequest, beside constraints and their schema.
+	// does maxRequest, in addition to constraints and their schema.
 	maxAnswer  = 64 << 20
 	maxRequest = maxAnswer + 4*maxInput
 	// maxChildren bounds the memory that all evaluations take together.

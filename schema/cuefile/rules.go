@@ -85,7 +85,7 @@ func compileRules(r *ruleRequest) *ruleSet {
 func add(inst *build.Instance, f *ast.File) {
 	f.Decls = slices.DeleteFunc(f.Decls, func(d ast.Decl) bool { _, is := d.(*ast.Package); return is })
 	f.Decls = append([]ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}}, f.Decls...)
-	_ = inst.AddSyntax(f) // what is wrong with it stands in inst.Err too
+	_ = inst.AddSyntax(f) // its mistakes are in inst.Err too
 }
 
 // filePos finds a place in the constraints.
@@ -147,7 +147,7 @@ func (e *evaluation) patterns(f *ast.File) {
 }
 
 // learn reads the definitions of a file of the schema and opens them: what may
-// stand in a value is not asked here, only what must.
+// be in a value is not asked here, only what must.
 func (s *ruleSet) learn(f *ast.File) {
 	for _, d := range f.Decls {
 		field, ok := d.(*ast.Field)
@@ -171,7 +171,7 @@ func (s *ruleSet) learn(f *ast.File) {
 }
 
 func open(x *ast.StructLit) {
-	end := x.End() // where the dots stand counts as part of the struct
+	end := x.End() // the position of the dots counts as part of the struct
 	if !slices.ContainsFunc(x.Elts, func(d ast.Decl) bool { _, is := d.(*ast.Ellipsis); return is }) {
 		x.Elts = append(x.Elts, &ast.Ellipsis{Ellipsis: end})
 	}
@@ -257,7 +257,7 @@ func (s *ruleSet) use() {
 		for _, d := range f.Decls {
 			var refers ast.Node = d
 			if field, is := d.(*ast.Field); is {
-				refers = field.Value // its label is no reference
+				refers = field.Value // its label is not a reference
 			}
 			ast.Walk(refers, func(n ast.Node) bool {
 				if name, is := n.(*ast.Ident); is {
@@ -337,7 +337,7 @@ func (s *ruleSet) collect(err error) {
 		rule, hint := explain(one.Error(), one, []Pos{at.Pos})
 		switch {
 		case strings.HasPrefix(hint, "correct the name"):
-			hint = "correct the name, or define it here or in a file beside this one"
+			hint = "correct the name, or define it here or in a file next to this one"
 		case strings.HasPrefix(message(one), "imported and not used"):
 			hint = "remove the import"
 		}

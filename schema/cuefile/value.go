@@ -38,7 +38,7 @@ func placeOf(v cue.Value, around place) place {
 	return out
 }
 
-// encloses reports whether a node lies in what the value is written as.
+// encloses reports whether a node is within the text of the value.
 func (p place) encloses(n ast.Node) bool {
 	for _, outer := range p.nodes {
 		if outer.Pos().Filename() == n.Pos().Filename() && outer.Pos().Offset() <= n.Pos().Offset() && n.End().Offset() <= outer.End().Offset() {

@@ -169,7 +169,7 @@ func (s *ruleSet) own(at FilePos, err cueerrors.Error) string {
 	return text
 }
 
-// named returns what a name stands for at the top of the files.
+// named returns the value of a name at the top of the files.
 func (s *ruleSet) named(name string) ast.Node {
 	var found ast.Node = &ast.BottomLit{}
 	for _, f := range s.files {

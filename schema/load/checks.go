@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// checksSuffix is what stands in the place of the extension of a definition
+	// checksSuffix replaces the extension of a definition
 	// in the name of the file with its checks.
 	checksSuffix = ".checks.yaml"
 	// checksRole is the role of that file among the inputs of a case.
@@ -29,7 +29,7 @@ const (
 	maxCheckPattern = 4096
 )
 
-// definitionsOf lists the files that a file of checks may stand beside.
+// definitionsOf lists the files that a file of checks may belong to.
 func definitionsOf(checks string) []string {
 	base, ok := strings.CutSuffix(checks, checksSuffix)
 	if !ok {
@@ -42,7 +42,7 @@ func definitionsOf(checks string) []string {
 	return files
 }
 
-// addChecks gives the cases of a definition the checks that stand beside it. A
+// addChecks returns the cases of a definition the checks next to it. A
 // case whose checks cannot be read would pass without them, so it is left out.
 func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []schema.Problem {
 	if def.Dialect == "" || def.isSidecar(src) {
@@ -64,7 +64,7 @@ func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []s
 		def.Cases = nil
 		problems = append(problems, schema.Problem{
 			Position: schema.Position{File: def.File, Line: 1, Column: 1}, Severity: schema.Error, Rule: "checks-invalid",
-			Message: file + " is invalid", Hint: "mend it first: the cases here would pass without their checks",
+			Message: file + " is invalid", Hint: "fix it first; the cases here would pass without their checks",
 		})
 	}
 	return problems
@@ -114,7 +114,7 @@ func (r *checksReader) read() {
 			hint := schema.DidYouMean(id, known)
 			switch {
 			case len(known) == 0:
-				hint = "it has no cases: put the checks beside a file that has some"
+				hint = "it has no cases; put the checks next to a file that has some"
 			case hint == "":
 				hint = "the cases are " + strings.Join(known, ", ")
 			}
@@ -145,7 +145,7 @@ func (r *checksReader) list(id string) (evaluator.Checks, schema.Rule) {
 	var spec evaluator.Checks
 	most := map[string]float64{}
 	if !r.Doc.IsList(id) || r.Doc.Items(id) == 0 {
-		r.Fail("wrong-type", fmt.Sprintf("the checks of %q are no list", id), `write [{"contains": "…"}]`, id)
+		r.Fail("wrong-type", fmt.Sprintf("the checks of %q are not a list", id), `write [{"contains": "…"}]`, id)
 		return spec, schema.Rule{}
 	}
 	count := map[string]int{}

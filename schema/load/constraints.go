@@ -46,7 +46,7 @@ func without(files []schema.ConstraintFile, problems []schema.Problem) []schema.
 }
 
 // ofConstraints reports whether a problem is one of a file of constraints.
-// Every load finds them anew.
+// Every load finds them again.
 func ofConstraints(p schema.Problem) bool {
 	return p.Rule == constraint.RuleFile || p.Rule == constraint.RuleLimit
 }

@@ -17,7 +17,7 @@ import (
 // snapshotMagic begins the encoding and counts up when it changes.
 const snapshotMagic = "gavel-snapshot-2\n"
 
-// errSnapshot says that bytes are no snapshot of this version, or damaged.
+// errSnapshot says that bytes are not a snapshot of this version, or damaged.
 var errSnapshot = errors.New("decode a snapshot: the bytes are none of this version")
 
 // Encode writes the snapshot for [Decode], in pieces. Reading takes a fifth of

@@ -53,7 +53,7 @@ func (f *fault) Error() string {
 	return f.err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (f *fault) Unwrap() error { return f.err }
 
 // faults are not about the file that they are met at.

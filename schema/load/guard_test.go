@@ -123,7 +123,7 @@ func TestAbuse34DescriptorsThatRunOut(t *testing.T) {
 	}
 }
 
-// TestALoadThatIsCancelled gives the error of its context.
+// TestALoadThatIsCancelled returns the error of its context.
 func TestALoadThatIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -62,7 +62,7 @@ func examples(t *testing.T) []example {
 	return out
 }
 
-// folder gives the definitions of a folder of examples.
+// folder returns the definitions of a folder of examples.
 func folder(t *testing.T, dialect, dir string, beside fstest.MapFS) []example {
 	t.Helper()
 	var out []example

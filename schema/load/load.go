@@ -209,7 +209,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 // gives the tools that it found.
 func (l *loader) domain(ctx context.Context, src schema.Source, files []string) (map[string]domain.Tool, error) {
 	if len(files) == 0 && !offersTools(src.Settings) {
-		return nil, nil // tools beside the folder may then be of another kind
+		return nil, nil // tools next to the folder may then be of another kind
 	}
 	var mu sync.Mutex
 	finished := make(map[string]Definition, len(files))
@@ -270,7 +270,7 @@ func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Pr
 	return found
 }
 
-// byContent loads the files whose dialect stands in them.
+// byContent loads the files whose dialect follows from their content.
 func (l *loader) byContent(ctx context.Context, src schema.Source, files []string, tools map[string]domain.Tool) error {
 	defs := make([]Definition, len(files))
 	problems := make([][]schema.Problem, len(files))
@@ -288,7 +288,7 @@ func (l *loader) byContent(ctx context.Context, src schema.Source, files []strin
 	return err
 }
 
-// compile loads one file that stands for itself.
+// compile loads one file that does not depend on others.
 func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 	def := Definition{File: file, Dialect: pinned(src.Settings.Dialects, file)}
 	doc, problems := src.Open(file)
@@ -347,7 +347,7 @@ func identities(cases []*schema.Case) []ID {
 }
 
 // isSidecar reports whether a file that has no cases yet holds the suite of a
-// .jsonl file beside it. One that has a name alone looks like a testcase.
+// .jsonl file next to it. One that has a name alone looks like a testcase.
 func (d *Definition) isSidecar(src schema.Source) bool {
 	ext := path.Ext(d.File)
 	if ext != ".yaml" && ext != ".yml" || len(d.Cases) > 0 || pinned(src.Settings.Dialects, d.File) != "" {
@@ -457,7 +457,7 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 	return group.Wait()
 }
 
-// unique refuses keys and ids that stand twice, naming both places. Of two the
+// unique refuses duplicate keys and ids, naming both positions. Of two the
 // one that comes first by file and place stays.
 func (l *loader) unique() {
 	keys, ids := map[string]schema.Position{}, map[string]schema.Position{}
@@ -466,7 +466,7 @@ func (l *loader) unique() {
 		var dropped []int
 		for _, id := range d.IDs {
 			if first, dup := ids[id.Name]; dup {
-				l.problem(id.At, "duplicate-id", fmt.Sprintf("the id %q stands for two tests", id.Name), "the other is in "+first.String())
+				l.problem(id.At, "duplicate-id", fmt.Sprintf("two tests have the id %q", id.Name), "the other is in "+first.String())
 				dropped = append(dropped, id.number)
 				continue
 			}

@@ -40,7 +40,7 @@ type record struct {
 	// inputs is the set of the files that the cases were built from, this one
 	// aside.
 	inputs int
-	// bad marks a file with errors. What would mend it is not always one of
+	// bad marks a file with errors. The repair is not always in one of
 	// its inputs, so it is loaded again with every change.
 	bad   bool
 	other []schema.Problem
@@ -102,7 +102,7 @@ func (r *Result) Snapshot() *Snapshot {
 	return s.count()
 }
 
-// intern gives the number of a set of files. Most cases share theirs.
+// intern returns the number of a set of files. Most cases share theirs.
 func (s *Snapshot) intern(sets map[string]int, files []string) int {
 	slices.Sort(files)
 	files = slices.Compact(files)
@@ -159,7 +159,7 @@ type Listed struct {
 	Cases         int
 }
 
-// Definitions gives every definition, by file.
+// Definitions returns every definition, by file.
 func (s *Snapshot) Definitions(yield func(Listed) bool) {
 	for i := range s.records {
 		if r := &s.records[i]; r.dialect != "" && !yield(Listed{r.file, r.dialect, len(r.cases)}) {
@@ -219,7 +219,7 @@ func (s *Snapshot) Outside(settings schema.Settings) []string {
 	return sortedKeys(found)
 }
 
-// find gives the record of a file.
+// find returns the record of a file.
 func (s *Snapshot) find(file string) (int, bool) {
 	return slices.BinarySearchFunc(s.records, file, func(r record, file string) int { return strings.Compare(r.file, file) })
 }
@@ -241,7 +241,7 @@ func (s *Snapshot) Update(ctx context.Context, fsys fs.FS, opts Options, changed
 	c := &Change{before: s, Files: s.affected(changed, opts.Settings)}
 	for _, root := range opts.Settings.Definitions {
 		if _, err := fs.Stat(fsys, path.Clean(root)); errors.Is(err, fs.ErrNotExist) {
-			c.Files = nil // that the folder is gone is no problem of a file
+			c.Files = nil // a missing folder is not a problem of a file
 		}
 	}
 	for {
@@ -286,14 +286,14 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 		if base == "domain" { // it decides of what dialect all below it are
 			folders = append(folders, path.Dir(file)+"/")
 		}
-		// A file may be the suite of the lines beside it, or a test by another
+		// A file may be the suite of the lines next to it, or a test by another
 		// name of the same key.
 		for _, ext := range extensions {
 			if other := stem(file) + ext; other != file {
 				files = append(files, other)
 			}
 		}
-		// Checks belong to what stands beside them.
+		// Checks belong to the definition next to them.
 		files = append(append(files, definitionsOf(file)...), stem(file)+checksSuffix)
 	}
 	files = append(files, s.witnesses(changed, settings)...)
@@ -311,12 +311,12 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 	return slices.Compact(files)
 }
 
-// unnamed reports a name that is no text: such a file is found only by going
+// unnamed reports a name that is not text: such a file is found only by going
 // through its folder.
 func unnamed(file string) bool { return !fs.ValidPath(file) }
 
-// witnesses gives a file of the domain dialect for every definitions folder
-// whose tools stand, among other places, in a folder outside where something
+// witnesses returns a file of the domain dialect for every definitions folder
+// whose tools are, among other places, in a folder outside where something
 // changed: loading it shows whether a name is another tool's now.
 func (s *Snapshot) witnesses(changed []string, settings schema.Settings) []string {
 	var out []string
@@ -406,7 +406,7 @@ func end(name string) (word int, bit uint64) {
 	return int(h / 64 % 16), 1 << (h % 64)
 }
 
-// renamed lists the folders in which a name stands for another file than
+// renamed lists the folders in which a name means another file than
 // before. Folders that were not looked at have no names now.
 func (s *Snapshot) renamed(now map[domain.Name]string) []string {
 	seen, out := map[string]bool{}, map[string]bool{}
@@ -470,7 +470,7 @@ func (c *Change) replaced(file string, now *Snapshot) bool {
 	if _, loaded := now.find(file); loaded {
 		return true
 	}
-	return slices.ContainsFunc(definitionsOf(file), func(beside string) bool { return c.replaced(beside, now) })
+	return slices.ContainsFunc(definitionsOf(file), func(definition string) bool { return c.replaced(definition, now) })
 }
 
 // Snapshot is the state after the change.

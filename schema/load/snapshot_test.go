@@ -285,7 +285,7 @@ func TestUpdateReadsLittle(t *testing.T) {
 	}
 }
 
-// FuzzDecode gives damaged bytes with a right checksum: they are an error or a
+// FuzzDecode returns damaged bytes with a right checksum: they are an error or a
 // snapshot that can be used, and never a panic.
 func FuzzDecode(f *testing.F) {
 	texts := seed()

@@ -37,7 +37,7 @@ func touchesTools(changed []string, settings schema.Settings) bool {
 	return slices.ContainsFunc(changed, func(file string) bool { return slices.Contains(folders, path.Dir(file)) })
 }
 
-// offer gives a case the tools of its target that it does not bring itself.
+// offer returns a case the tools of its target that it does not bring itself.
 func offer(c *schema.Case, src schema.Source, tools map[string]domain.Tool) {
 	ids := src.Settings.Targets[cmp.Or(c.Target, src.Settings.DefaultTarget)].Tools
 	for _, id := range ids {
@@ -59,7 +59,7 @@ func offer(c *schema.Case, src schema.Source, tools map[string]domain.Tool) {
 	c.Inputs = slices.Compact(c.Inputs)
 }
 
-// unknownTools finds the tools of targets that stand in no folder of tools.
+// unknownTools finds the tools of targets that are in no folder of tools.
 func (l *loader) unknownTools() []schema.Problem {
 	known := map[string]bool{}
 	for name := range l.out.Names {

@@ -81,7 +81,7 @@ func (l *loader) linked(name string) {
 	l.out.Problems = append(l.out.Problems, p)
 }
 
-// overlooked warns of files that nobody would miss: checks that stand beside no
+// overlooked warns of files that nobody would miss: checks that are next to no
 // definition of their name, and what has the extension of one in capitals.
 func (l *loader) overlooked(root, file string) {
 	p := schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: schema.RuleNoDefinition}
@@ -100,7 +100,7 @@ func (l *loader) overlooked(root, file string) {
 	l.out.Problems = append(l.out.Problems, p)
 }
 
-// isLonely reports whether a file holds checks and has no definition beside it.
+// isLonely reports whether a file holds checks and has no definition next to it.
 func (l *loader) isLonely(file string) bool {
 	files := definitionsOf(file)
 	return len(files) > 0 && !slices.ContainsFunc(files, func(file string) bool {
@@ -120,7 +120,7 @@ func (l *loader) ignored(root, name string, isFolder bool) bool {
 		l.ignore.Exclude(ignore.Path{Name: name, IsFolder: isFolder})
 }
 
-// given lists those of the wanted files that stand in a folder and would be
+// given lists those of the wanted files that are in a folder and would be
 // found there, with the files that they share with others.
 func (l *loader) given(root string) []string {
 	wanted := map[string]bool{}
@@ -160,7 +160,7 @@ func (l *loader) given(root string) []string {
 	return sortedKeys(wanted)
 }
 
-// foldersOf gives the folders that files stand in, up to the root.
+// foldersOf returns the folders of files, up to the root.
 func foldersOf(root string, files map[string]bool) map[string]bool {
 	seen := map[string]bool{}
 	for file := range files {
@@ -171,7 +171,7 @@ func foldersOf(root string, files map[string]bool) map[string]bool {
 	return seen
 }
 
-// inIgnored reports whether a file stands in a folder that is not looked at.
+// inIgnored reports whether a file is in an ignored folder.
 func (l *loader) inIgnored(root, file string) bool {
 	for at := path.Dir(file); len(at) > len(root) && at != "."; at = path.Dir(at) {
 		if l.ignored(root, at, true) {
@@ -242,7 +242,7 @@ func below(dir, root string, domains map[string]bool) bool {
 	return false
 }
 
-// pinned gives the dialect that gavel.yaml says a file is of. Of several globs
+// pinned returns the dialect that gavel.yaml says a file is of. Of several globs
 // that match the longest, which is likely the narrowest, wins.
 func pinned(pins map[string]string, file string) string {
 	best := ""

@@ -20,7 +20,7 @@ type room struct {
 	reason string
 }
 
-// rooms stand from the bottom to the top. Packages of one room may import each
+// rooms are sorted from the bottom to the top. Packages of one room may import each
 // other.
 var rooms = []room{
 	{dir: "schema", reason: "it is the leaf that everything rests on"},
@@ -37,7 +37,7 @@ var rooms = []room{
 	{dir: "controller/source", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo"}, reason: "it reads what a target is built from, and runs nothing"},
 	{dir: "controller/snapshot", sees: []string{"schema", "controller/gitrepo"}, reason: "it remembers what files say, and knows no verdict"},
 	{dir: "controller/watch", reason: "it tells that something happened to files, and nothing of what they mean"},
-	{dir: "controller/reconcile", sees: []string{"controller/backoff"}, reason: "it knows keys, and nothing of what they stand for"},
+	{dir: "controller/reconcile", sees: []string{"controller/backoff"}, reason: "it knows keys, and nothing of their meaning"},
 	{dir: "controller/forge", sees: []string{"schema", "controller/backoff"}, reason: "it reads a forge and knows nothing of cases"},
 	{dir: "controller/evaluate/sandbox", sees: []string{"schema"}, reason: "it runs programs and knows nothing of what they are for"},
 	{dir: "controller/redact", reason: "it takes a text as text, and knows nothing of where it comes from"},
@@ -48,7 +48,7 @@ var rooms = []room{
 	{dir: "reporters/comment", sees: []string{"schema", "controller/verdict", "controller/plan", "reporters"}, reason: "a comment is told from a report alone"},
 	{
 		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/stats", "reporters/comment"},
-		reason: "a report is rendered from what was found, whoever found it",
+		reason: "a report is rendered from results, and makes none",
 	},
 	{
 		dir: "controller/run", sees: []string{
@@ -171,5 +171,5 @@ func roomOf(dir string) (room, bool) {
 	return room{}, false
 }
 
-// below reports whether path is dir or lies in it.
+// below reports whether path is dir or in it.
 func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }

@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// choose gives the steps named by only, or all, without those named by skip.
+// choose returns the steps named by only, or all, without those named by skip.
 func choose(only, skip string) ([]step, error) {
 	wanted, err := stepNames(only)
 	if err != nil {

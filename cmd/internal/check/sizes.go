@@ -180,7 +180,7 @@ func (m *measure) whole() {
 	}
 }
 
-// nesting is how deep control structures stand in each other. An else if is
+// nesting is how deep control structures are nested. An else if is
 // as deep as its if, and a function literal as its surroundings.
 func nesting(body ast.Node) int {
 	deepest := 0

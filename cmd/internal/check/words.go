@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A word is text that must not stand in any file of the repository.
+// A word is text that no file of the repository may contain.
 type word struct {
 	pattern *regexp.Regexp
 	message string

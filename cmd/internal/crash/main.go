@@ -4,7 +4,7 @@
 //
 // It judges 500 conversations once undisturbed and once with kills, by a server
 // that counts the calls. In the end every verdict has to be there and the same,
-// and no more calls may have been made twice than were under way at the kills.
+// and no more calls may have been made twice than were in flight at the kills.
 // Then it kills gavel serve as often, which may not refuse what it was looking at.
 package main
 
@@ -110,9 +110,9 @@ func (t *trial) compare(ctx context.Context, dir string) error {
 		wrong = append(wrong, fmt.Errorf("%d verdicts, and undisturbed %d", len(got), len(want)))
 	}
 	if repeated > underway {
-		wrong = append(wrong, fmt.Errorf("%d calls were made twice, and only %d were under way", repeated, underway))
+		wrong = append(wrong, fmt.Errorf("%d calls were made twice, and only %d were in flight", repeated, underway))
 	}
-	// A conversation has one call under way at most.
+	// A conversation has at most one call in flight.
 	if most > 2*concurrency {
 		wrong = append(wrong, fmt.Errorf("a kill lost %d calls of %d conversations at once", most, 2*concurrency))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// concurrency is how many calls to each model are under way at once.
+// concurrency is how many calls to each model are in flight at once.
 const concurrency = 16
 
 const configuration = `version: 1
@@ -126,7 +126,7 @@ func deref(s *string) string {
 }
 
 // killed starts gavel as often as it is to be killed. It gives how many calls
-// were under way then: those that were sent and are not in the journal.
+// were in flight then: those that were sent and are not in the journal.
 func (p *place) killed(ctx context.Context, calls int) (underway, most int, err error) {
 	before, kept := p.server.received(), 0
 	end := before + calls

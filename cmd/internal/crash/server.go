@@ -90,7 +90,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	s.count(1, 1)
 	defer s.count(0, -1)
 	if err := json.Unmarshal(body, &asked); err != nil || !order.Match(body) {
-		http.Error(w, "this is no request", http.StatusBadRequest)
+		http.Error(w, "this is not a request", http.StatusBadRequest)
 		return
 	}
 	number := order.FindStringSubmatch(string(body))[1]
@@ -115,7 +115,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// opinion differs from case to case, so that no verdict can stand for another.
+// opinion differs from case to case, so that no verdict can replace another.
 func opinion(number string) string {
 	n, err := strconv.Atoi(number)
 	if err != nil {

@@ -87,7 +87,7 @@ Try it there:
 `, program, dir, comment)
 }
 
-// Program is what to write for gavel in a shell that stands in a folder: what
+// Program is what to write for gavel in a shell whose folder is given: what
 // was written, unless that was go run, whose program is gone when it ends.
 func Program(called, folder string) string {
 	if !ofGoRun.MatchString(filepath.ToSlash(called)) {

@@ -79,7 +79,7 @@ func (t *trial) measured(what string, took time.Duration, peak int64) error {
 	return nil
 }
 
-// A stage stands in for a test, which the fake forge and what makes repositories
+// A stage replaces a test, which the fake forge and what makes repositories
 // ask for.
 type stage struct {
 	testing.TB

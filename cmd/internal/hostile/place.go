@@ -93,7 +93,7 @@ func (p *place) add(h head, entries ...string) {
 	p.heads = append(p.heads, h)
 }
 
-// bombs are heads of a few objects that stand for endless paths.
+// bombs are heads of a few objects that represent endless paths.
 func (p *place) bombs() {
 	empty := p.blob("{}")
 	bomb := func(levels, names int, extension string) string {

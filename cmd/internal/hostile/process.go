@@ -179,7 +179,7 @@ func flood(ctx context.Context, url string) error {
 
 type spaces struct{}
 
-// Read gives spaces.
+// Read returns spaces.
 func (spaces) Read(p []byte) (int, error) {
 	for i := range p {
 		p[i] = ' '

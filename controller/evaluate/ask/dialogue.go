@@ -48,7 +48,7 @@ type Question struct {
 	Role   schema.Role
 	System string
 	Text   string
-	// Images are shown beside the text to a model that takes them.
+	// Images are shown next to the text to a model that takes them.
 	Images []schema.Block
 	// Format is the form of the answer; nil leaves it free.
 	Format *target.Format
@@ -71,7 +71,7 @@ func Put[T any](ctx context.Context, d *Dialogue, q Question, read func(reply st
 	return answer, err
 }
 
-// until is [Ask.Until] at temperature 0, since a judgement is no matter of
+// until is [Ask.Until] at temperature 0, since a judgement is not a matter of
 // chance, with the last exchange and the usage kept.
 func (d *Dialogue) until(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
 	var zero float64
@@ -110,7 +110,7 @@ func (ask Ask) Until(ctx context.Context, role schema.Role, req target.Request, 
 	return fmt.Errorf("the %s's reply could not be read in %d attempts: %w", role, maxAttempts, problem)
 }
 
-// A FinalError is about a reply that parsed, so that asking again is no use.
+// A FinalError is about a reply that parsed, so that asking again is useless.
 type FinalError struct{ Message string }
 
 // Error is the message.

@@ -41,7 +41,7 @@ func Turns(messages []schema.Message) []string {
 	return parts
 }
 
-// What stands where a message holds an image, for judges that take none, and for
+// The text in place of an image, for judges that take none, and for
 // those that do.
 const (
 	unseenImage = "[an image, which is not shown to you]"

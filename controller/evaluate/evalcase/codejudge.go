@@ -63,7 +63,7 @@ func readScore(printed []byte) (Finding, error) {
 	return one(*got.Score, said(got.Reasoning, got.Misses)), nil
 }
 
-// run gives a program the conversation and returns what it printed.
+// run returns a program the conversation and returns what it printed.
 func (in Input) run(ctx context.Context, p evaluator.Program, s evaluator.Subject) ([]byte, error) {
 	return in.start(ctx, p, in.payload(p, s))
 }
@@ -80,7 +80,7 @@ func (in Input) start(ctx context.Context, p evaluator.Program, payload payload)
 }
 
 // A payload is what a program reads. Programs are written for either way of
-// names, so each stands there in both.
+// names, so each is there in both.
 type payload map[string]any
 
 func (p payload) put(name string, value any) {
@@ -114,7 +114,7 @@ func (in Input) payload(p evaluator.Program, s evaluator.Subject) payload {
 }
 
 // forms are messages as programs and templates see them: what a provider keeps
-// in them is nobody's, and files stand in the text.
+// in them is nobody's, and files are in the text.
 func forms(messages []schema.Message) []schema.Message {
 	out := make([]schema.Message, len(messages))
 	for i, m := range messages {

@@ -1,7 +1,7 @@
 // Package evalcase holds the evaluators of the evalcase format: one file each.
 //
 // They look at what the target did after the messages that the case begins
-// with; what stands in these is history and no merit of the target.
+// with; their content is history and not the target's work.
 package evalcase
 
 import (

@@ -97,7 +97,7 @@ func matchField(f evaluator.Field, found json.RawMessage) (bool, error) {
 	case "date":
 		day, ok := parseDay(want, f.Formats)
 		if !ok {
-			return false, fmt.Errorf("the expected %s is no date", wording.Quote(want))
+			return false, fmt.Errorf("the expected %s is not a date", wording.Quote(want))
 		}
 		other, ok := parseDay(got, f.Formats)
 		return ok && day.Equal(other), nil
@@ -110,7 +110,7 @@ func matchField(f evaluator.Field, found json.RawMessage) (bool, error) {
 func near(f evaluator.Field, found json.RawMessage) (bool, error) {
 	expected := readings(f.Expected)
 	if len(expected) == 0 {
-		return false, fmt.Errorf("the expected %s is no number", f.Expected)
+		return false, fmt.Errorf("the expected %s is not a number", f.Expected)
 	}
 	for _, e := range expected {
 		tolerance := f.Tolerance

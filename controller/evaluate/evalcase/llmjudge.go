@@ -70,7 +70,7 @@ func judgeQuestion(ctx context.Context, spec evaluator.LLMJudge, in Input, resul
 var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 
 // fill puts what a template names in its places, all at once, so that braces in
-// a value are not filled in again. What was said in the conversation stands
+// a value are not filled in again. The words of the conversation are
 // between delimiters, what the definition says does not. A template that shows
 // no answer gets it at its end: there is nothing else to judge; the note comes
 // before it where there is no place for it.
@@ -113,7 +113,7 @@ func fill(spec evaluator.LLMJudge, in Input, results string) string {
 }
 
 // leastApart is how long an answer is that a program's prompt is searched for:
-// a word may stand there for other reasons.
+// a word may be there for other reasons.
 const leastApart = 20
 
 // setApart puts delimiters around the answer where a program copied it into its

@@ -66,7 +66,7 @@ func criterionText(c evaluator.RubricCriterion) string {
 	return ask.Unmarked(text)
 }
 
-// kinds tells whether there are criteria that are met or not, and criteria
+// kinds reports whether there are criteria that are met or not, and criteria
 // with a score.
 func kinds(list []evaluator.RubricCriterion) (met, scored bool) {
 	for _, c := range list {
@@ -122,7 +122,7 @@ type rubricAnswer struct {
 	Score  *float64 `json:"score"`
 }
 
-// readRubrics gives the criteria in the order of the definition.
+// readRubrics returns the criteria in the order of the definition.
 func readRubrics(reply string, want []evaluator.RubricCriterion) (Finding, error) {
 	var got struct {
 		Criteria []rubricAnswer `json:"criteria"`

@@ -50,7 +50,7 @@ func note(s evaluator.Subject) []string {
 	return []string{"NOTE. What else you should know of this case:\n\n" + trusted(s.Note)}
 }
 
-// trusted is a text of the definition, which is no subject of a test.
+// trusted is a text of the definition, which is not the subject of a test.
 func trusted(text string) string { return ask.Unmarked(strings.TrimSpace(text)) }
 
 // judge is the role of the model that an evaluator asks.

@@ -39,7 +39,7 @@ func (r Readings) Near(other Readings, tolerance float64) bool {
 //	-5  −5  -$5  $-5   a sign counts unless a letter or digit is before it
 //	50%                50 and 0.5
 //	1.5e3  2 juta      exponents, and the words of magnitudes
-//	x2  GPT4           digits inside a word are no number; Rp105 is one
+//	x2  GPT4           digits inside a word are not a number; Rp105 is one
 //	1.2.3  10:30  1/2  malformed or several: no answer
 func Parse(text string) Readings {
 	s := []rune(strings.ToLower(norm.NFKC.String(text)))
@@ -104,7 +104,7 @@ func groupOfThree(s []rune, i int) bool {
 	return digitAt(s, i) && digitAt(s, i+1) && digitAt(s, i+2) && !digitAt(s, i+3)
 }
 
-// shortGroup reports whether one to three digits stand before i.
+// shortGroup reports whether one to three digits precede i.
 func shortGroup(s []rune, i int) bool {
 	n := 0
 	for digitAt(s, i-1-n) {
@@ -120,7 +120,7 @@ func exponentAt(s []rune, i int) bool {
 	return digitAt(s, i)
 }
 
-// insideWord reports whether letters that are no currency stand right before i.
+// insideWord reports whether letters that are not a currency directly precede i.
 func insideWord(s []rune, i int) bool {
 	start := i
 	for start > 0 && (unicode.IsLetter(s[start-1]) || s[start-1] == '_' || start < i && isDigit(s[start-1])) {
@@ -134,7 +134,7 @@ func insideWord(s []rune, i int) bool {
 }
 
 // negative reports whether a minus sign, perhaps with a currency symbol
-// between, stands before i and joins no two words or numbers.
+// between, precedes i and joins no two words or numbers.
 func negative(s []rune, i int) bool {
 	for i > 0 && (unicode.Is(unicode.Sc, s[i-1])) {
 		i--
@@ -145,7 +145,7 @@ func negative(s []rune, i int) bool {
 	return i == 1 || !unicode.IsLetter(s[i-2]) && !unicode.IsDigit(s[i-2])
 }
 
-// read gives the values of one token of digits and separators.
+// read returns the values of one token of digits and separators.
 func read(token string) Readings {
 	exponent := ""
 	if i := strings.IndexByte(token, 'e'); i >= 0 {
@@ -247,7 +247,7 @@ func magnitude(word string) float64 {
 	return 1
 }
 
-// scaled applies a percent sign or the word of a magnitude that stands at end,
+// scaled applies a percent sign or the word of a magnitude that is at end,
 // perhaps after a space, and returns the end of what was read.
 func (r *Readings) scaled(s []rune, end int) int {
 	i := end

@@ -175,7 +175,7 @@ func (s *spec) restricted() (pid int, err error) {
 	begin = func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends here
 		if syscall.Gettid() == os.Getpid() {
-			// The main thread stands for the process when the kernel decides
+			// The main thread represents the process when the kernel decides
 			// who may signal it. While it is held here, it is not taken again.
 			go begin()
 			<-done

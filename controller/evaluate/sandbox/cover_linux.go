@@ -49,7 +49,7 @@ func (s *spec) cover() error {
 		at := filepath.Join(s.Scratch, filepath.FromSlash(name))
 		err := os.MkdirAll(filepath.Dir(at), 0o755)
 		if err == nil {
-			// A device 0 of no kind stands for a name that is not there.
+			// A device 0 of no kind represents a missing name.
 			err = syscall.Mknod(at, syscall.S_IFCHR, 0)
 		}
 		if err != nil {
@@ -64,7 +64,7 @@ func (s *spec) cover() error {
 	return nil
 }
 
-// allowVisible gives the readable files and folders without what is hidden.
+// allowVisible returns the readable files and folders without what is hidden.
 // Landlock has no rule that takes something away, so that everything else is
 // named. Of folders that have something hidden, the names are given: rights hold
 // for all that is below.

@@ -44,7 +44,7 @@ func (b *Box) Check(p Program) error {
 	return err
 }
 
-// find gives the file of a program, and demands that it and its interpreter are
+// find returns the file of a program, and demands that it and its interpreter are
 // there and may be read.
 func (b *Box) find(p Program) (string, error) {
 	path, _ := variable(p.Env, "PATH")
@@ -95,7 +95,7 @@ func lookUp(name, dir, path string) (string, error) {
 	return "", fmt.Errorf("no program %s in %s; the operator may add folders to the path", name, path)
 }
 
-// mayRead demands that a file lies where programs may read.
+// mayRead demands that a file is where programs may read.
 func (b *Box) mayRead(file, tree string) error {
 	if b.mode == Off {
 		return nil
@@ -115,7 +115,7 @@ func (b *Box) mayRead(file, tree string) error {
 	return fmt.Errorf("%s is outside of the folders that a program in the sandbox may read; the operator may add %s to them", real, filepath.Dir(real))
 }
 
-// within reports whether a clean path is dir or lies below it.
+// within reports whether a clean path is dir or below it.
 func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

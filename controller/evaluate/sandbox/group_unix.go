@@ -17,7 +17,7 @@ func ownGroup(cmd *exec.Cmd) {
 }
 
 // endGroup kills what is left of the group after the program ended. Usually
-// nothing is, which is no error.
+// nothing is, which is not an error.
 func endGroup(cmd *exec.Cmd) {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 }

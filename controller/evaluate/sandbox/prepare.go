@@ -83,7 +83,7 @@ func (b *Box) complete(p Program) (Program, error) {
 	return p, nil
 }
 
-// variable gives the value of a variable of an environment.
+// variable returns the value of a variable of an environment.
 func variable(env []string, name string) (string, bool) {
 	for _, v := range env {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -149,7 +149,7 @@ func (r *running) watch(ctx context.Context, load func() (memory int64, processe
 	}
 }
 
-// folderSize gives the bytes and the number of files below dir. It stops
+// folderSize returns the bytes and the number of files below dir. It stops
 // counting when there are more than most.
 func folderSize(dir string, most int) (bytes int64, files int) {
 	_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {

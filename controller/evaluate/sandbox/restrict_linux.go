@@ -64,7 +64,7 @@ func setLimit(pid int, resource int, most uint64) error {
 // but what the program may do. It cannot be taken back.
 //
 // The library's own function for it changes all threads of a process, by means
-// that spin for ever in a PID namespace whose /proc is that of another.
+// that spin forever in a PID namespace whose /proc is that of another.
 func (s *spec) restrict() error {
 	if err := s.giveUp(); err != nil {
 		return fmt.Errorf("give up privileges: %w", err)
@@ -178,7 +178,7 @@ func (s *spec) restrictFiles() error {
 	return nil
 }
 
-// allowReading gives what the program may read.
+// allowReading returns what the program may read.
 func (s *spec) allowReading(allow func(path string, rights uint64) error) error {
 	if len(s.Hidden) > 0 {
 		return s.allowVisible(allow)

@@ -181,7 +181,7 @@ type Failure struct {
 	// Program is its name, Cause says what happened: exit status 3.
 	Program, Cause string
 	// Stderr is the end of what it wrote there, longer than what Error shows:
-	// whoever takes secrets out of it finds them whole.
+	// code that takes secrets out of it finds them whole.
 	Stderr string
 	// Hint says what may be missing and how to give it; it may be empty.
 	Hint string

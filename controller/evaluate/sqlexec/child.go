@@ -150,7 +150,7 @@ func build(ctx context.Context, conn *sql.Conn, files []schema.File) error {
 	}
 	if bytes.HasPrefix(files[0].Data, []byte("SQLite format 3\x00")) {
 		if len(files) > 1 {
-			return fmt.Errorf("build the database: %s is a whole database, and other files stand beside it", files[0].Path)
+			return fmt.Errorf("build the database: %s is a whole database, so it cannot have other files next to it", files[0].Path)
 		}
 		return load(ctx, conn, files[0])
 	}
@@ -215,7 +215,7 @@ func limit(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	limits := map[int]int{
-		sqlite3.SQLITE_LIMIT_LENGTH:              1 << 20, // randomblob(900000000) heeds no deadline
+		sqlite3.SQLITE_LIMIT_LENGTH:              1 << 20, // randomblob(900000000) ignores deadlines
 		sqlite3.SQLITE_LIMIT_SQL_LENGTH:          maxDatabase,
 		sqlite3.SQLITE_LIMIT_COLUMN:              200,
 		sqlite3.SQLITE_LIMIT_EXPR_DEPTH:          100,
@@ -264,7 +264,7 @@ func mayQuery(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqli
 
 // mayBuild allows what makes up an ordinary script: no other files, no virtual
 // tables, no settings. Settings are passed over rather than refused, because
-// dumps begin with them; foreign keys bear on the data and are heeded.
+// dumps begin with them; foreign keys bear on the data and are followed.
 func mayBuild(action sqlite.AuthorizerActionCode, arg, function, _, _ string) sqlite.AuthorizerReturnCode {
 	switch action {
 	case sqlite.AuthAttach, sqlite.AuthDetach, sqlite.AuthCreateVTable, sqlite.AuthDropVTable:

@@ -24,7 +24,7 @@ type Statement struct {
 }
 
 // HasClause reports whether the words of a clause, such as GROUP BY or LEFT
-// JOIN, stand next to each other; OUTER makes no difference.
+// JOIN, are next to each other; OUTER makes no difference.
 func (s Statement) HasClause(clause string) bool {
 	want := slices.DeleteFunc(strings.Fields(strings.ToUpper(clause)), isOuter)
 	if len(want) == 0 {
@@ -105,7 +105,7 @@ func (t token) name() string {
 	return ""
 }
 
-// reserved words end a list of tables and are no functions.
+// reserved words end a list of tables and are not functions.
 func reserved(upper string) bool {
 	switch upper {
 	case "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "BY", "HAVING", "LIMIT", "OFFSET", "UNION", "EXCEPT",

@@ -104,7 +104,7 @@ func OfJSON(raw json.RawMessage) string {
 
 // A Fence is a block of code in Markdown.
 type Fence struct {
-	// Lang is what stands behind the opening marks, in lower case.
+	// Lang is the text after the opening marks, in lower case.
 	Lang string
 	Body string
 }

@@ -103,7 +103,7 @@ func add(ctx context.Context, path, base string) (taken int64, err error) {
 const samples = `INSERT INTO samples (e, ordinal, ns, level, duration, created)
 	SELECT e, ordinal, ns, level, duration, created FROM base.samples WHERE ns = '' AND e IN fresh`
 
-// steps stand in the order in which everything rests on what is there.
+// steps are in the order in which each finds what it needs.
 var steps = []string{
 	`CREATE TEMP TABLE fresh AS SELECT DISTINCT e FROM base.samples
 		WHERE ns = '' AND e NOT IN (SELECT e FROM main.samples WHERE ns = '')`,

@@ -56,7 +56,7 @@ func (v *Lives) open() error {
 	return err
 }
 
-// openFile gives the file, or nil where it cannot be had.
+// openFile returns the file, or nil where it cannot be had.
 func (v *Lives) openFile() *os.File {
 	v.mu.Lock()
 	defer v.mu.Unlock()

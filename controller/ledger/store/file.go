@@ -41,7 +41,7 @@ var (
 )
 
 // IsDamaged reports whether an error says that the file cannot be read as a
-// ledger, whoever opens it.
+// ledger, regardless of who opens it.
 func IsDamaged(err error) bool {
 	kind := code(err)
 	return kind == sqlite3.SQLITE_NOTADB || kind == sqlite3.SQLITE_CORRUPT || errors.Is(err, errCut)
@@ -189,7 +189,7 @@ func code(err error) int {
 }
 
 // migrate runs the numbered scripts that the file has not seen. How many it
-// has seen stands in its user_version: a handful of scripts needs no library.
+// has seen is in its user_version: a handful of scripts needs no library.
 func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
 	scripts, err := fs.Glob(migrations, "*.sql")
 	if err != nil {

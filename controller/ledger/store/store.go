@@ -55,7 +55,7 @@ type Store struct {
 }
 
 // Open opens the file and brings its schema up to date. Errors say what to do
-// about a file that is no ledger, that is damaged, that a newer version wrote,
+// about a file that is not a ledger, that is damaged, that a newer version wrote,
 // that is locked, or that cannot be written.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{path: cfg.Path, reads: map[string]*sql.Stmt{}, writes: make(chan write), stop: make(chan struct{})}

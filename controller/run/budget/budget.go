@@ -21,7 +21,7 @@ import (
 type Config struct {
 	Budget config.Budget
 	// Repository and PullRequest name the accounts that several runs share in
-	// the ledger; 0 is no pull request.
+	// the ledger; 0 means none.
 	Repository  string
 	PullRequest int
 	// Now tells which day it is. Defaults to time.Now.
@@ -88,9 +88,9 @@ type Claim struct {
 
 // Admit lets a case in whose lease is held, or says which limit is too small
 // for it: the error is a [*Shortage], else ctx's or the ledger's. While other
-// cases are under way, here or in another process that shares an account, it
+// cases are in progress, here or in another process that shares an account, it
 // waits for what they leave over. A case that is alone is let in where what is
-// left may suffice, so that a guess that is too high does not keep it out for
+// left may be enough, so that a guess that is too high does not keep it out for
 // good. The caller must call Done.
 func (b *Budget) Admit(ctx context.Context, lease *ledger.Lease, need Need) (*Claim, error) {
 	c := &Claim{budget: b, lease: lease, likely: need.Likely}

@@ -32,14 +32,14 @@ func (s *Shortage) Error() string {
 	return fmt.Sprintf("%s: %s %s left, and the %s %s", s.Summary(), number(s.left), verb, s.who, number(s.needed))
 }
 
-// Summary is the same for all cases that the budget does not suffice for.
+// Summary is the same for all cases that the budget is not enough for.
 func (s *Shortage) Summary() string {
-	return "not run: the budget of " + number(s.limit) + " " + s.unit + s.account + " does not suffice"
+	return "not run: the budget of " + number(s.limit) + " " + s.unit + s.account + " is not enough"
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
 
-// exceeds says which limit an amount passes beside what is taken, nil where
+// exceeds returns the limit that an amount passes in addition to what is taken, nil if
 // none.
 func exceeds(l config.Limits, taken, more ledger.Amount) *Shortage {
 	over := func(unit string, limit, taken, more float64) *Shortage {

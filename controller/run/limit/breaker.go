@@ -12,9 +12,9 @@ import (
 
 const (
 	// most is how many calls in a row fail before a target is down. While calls
-	// fail no more than that are failed or under way.
+	// fail no more than that are failed or in flight.
 	most = 10
-	// unknown is how many calls are under way at most before the first reply.
+	// unknown is how many calls are in flight at most before the first reply.
 	unknown = 2 * most
 	// patience is for how long a provider may say that it is asked too often
 	// before it is down.
@@ -115,7 +115,7 @@ func (b *Breaker) enter(ctx context.Context, now func() time.Time) (probe bool, 
 	}
 }
 
-// room reports whether one more call may be under way. The caller holds mu.
+// room reports whether one more call may be in flight. The caller holds mu.
 func (b *Breaker) room() bool {
 	switch {
 	case b.underway == 0:

@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 )
 
-// defaultConcurrency is how many calls to one target are under way at once
+// defaultConcurrency is how many calls to one target are in flight at once
 // where its configuration says nothing.
 const defaultConcurrency = 8
 
@@ -69,7 +69,7 @@ func perMinute(n int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(n)/60), max(n/10, 1))
 }
 
-// Size is how many calls may be under way at once.
+// Size is how many calls may be in flight at once.
 func (l *Limiter) Size() int { return l.pace.all }
 
 // Down says why the target is not asked now; nil where it is.

@@ -1,5 +1,5 @@
 // Package complaint reads what a provider says that is wrong: the body and the
-// headers of a reply that is no success, in the forms that are in use.
+// headers of a reply that is not a success, in the forms that are in use.
 package complaint
 
 import (
@@ -22,7 +22,7 @@ type Complaint struct {
 }
 
 // Read finds what a provider says; a body of no known form is the message
-// itself. How long to wait may stand in the headers, which win, or in the body.
+// itself. The time to wait may be in the headers, which win, or in the body.
 func Read(header http.Header, body []byte, now time.Time) Complaint {
 	c := read(body)
 	if wait := after(header, now); wait > 0 {
@@ -37,7 +37,7 @@ func read(body []byte) Complaint {
 		Message string          `json:"message"`
 		Detail  json.RawMessage `json:"detail"`
 	}
-	// Google's errors stand in a list.
+	// Google's errors are in a list.
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
@@ -62,7 +62,7 @@ func read(body []byte) Complaint {
 	return c
 }
 
-// A detail is what Google says beside the message, where others have
+// A detail is what Google says in addition to the message, where others use
 // headers: a google.rpc.RetryInfo or a google.rpc.QuotaFailure.
 type detail struct {
 	RetryDelay string `json:"retryDelay"`

@@ -15,7 +15,7 @@ import (
 // [Redacted].
 type Value string
 
-// Redacted stands where a credential was.
+// Redacted replaces a credential.
 const Redacted = redact.Sign
 
 // Format prints [Redacted] for every verb.
