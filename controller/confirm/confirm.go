@@ -63,11 +63,13 @@ type Outcome struct {
 	At time.Time
 }
 
-// A Case is what is known of one case before anything is measured again.
+// A Case is what is known of one case before anything is measured again. Cases
+// that were skipped, and those that head does not have, are not among them.
 type Case struct {
 	// Base are the outcomes at base: those stored under the same decision digest,
 	// the oldest first, or a fresh one. Outcomes that were taken because of an
-	// outcome are not among them. None means that the case is new.
+	// outcome are not among them. The newest twenty count; none means that the case
+	// is new.
 	Base []Outcome
 	// Fresh says that Base is one outcome that was measured next to head's.
 	Fresh bool
@@ -103,8 +105,8 @@ type Options struct {
 	// Improvements asks for cases that got better to be confirmed as well.
 	Improvements bool
 	// Width is how many cases are measured at a time. It belongs to the decision,
-	// so it must not depend on the machine. Defaults to 8, or to a quarter of the
-	// cases in question where that is more.
+	// so it must not depend on the machine. Defaults to 8 or a quarter of the cases
+	// in question, whichever is more; where the budget is short, to a sixteenth.
 	Width int
 }
 

@@ -106,7 +106,7 @@ func (d *decision) classify() (regressions, improvements *family) {
 			}
 		case c.Certain:
 			f.Class, f.Confirmed = Regression, true
-		case !c.Gone && !c.Required && len(c.Base) >= enough && d.stored(i).Rate() < leastRate:
+		case !c.Gone && !c.Required && d.unsteady(i):
 			f.Class = Flaky
 		default:
 			f.Class, f.Open = Unclear, true
@@ -116,16 +116,34 @@ func (d *decision) classify() (regressions, improvements *family) {
 	return regressions, improvements
 }
 
-// stored counts the outcomes at base that hold, the newest among them: those that
-// are no worse than the newest.
-func (d *decision) stored(i int) stats.Count {
-	var c stats.Count
-	for _, o := range d.cases[i].Base {
-		if o.Verdict.Rank() >= 0 {
-			c = c.Add(holds(o.Verdict, d.first[Base][i].Verdict), 1)
+// history are the outcomes at base that are judgements, the newest first, as many
+// as can matter.
+func (d *decision) history(i int) []Outcome {
+	base := d.cases[i].Base
+	list := make([]Outcome, 0, min(len(base), longest))
+	list = append(list, d.first[Base][i])
+	for k := len(base) - 2; k >= 0 && len(list) < longest; k-- {
+		if base[k].Verdict.Rank() >= 0 {
+			list = append(list, base[k])
 		}
 	}
+	return list
+}
+
+// stored counts how much of the history is no worse than its newest outcome, which
+// is counted too.
+func (d *decision) stored(i int) stats.Count {
+	var c stats.Count
+	for _, o := range d.history(i) {
+		c = c.Add(holds(o.Verdict, d.first[Base][i].Verdict), 1)
+	}
 	return c
+}
+
+// unsteady says that a case with a history fails at base more often than not.
+func (d *decision) unsteady(i int) bool {
+	stored := d.stored(i)
+	return stored.Of >= enough && stored.Rate() < leastRate
 }
 
 // holds is 1 for a verdict that is as good as another, else 0.

@@ -11,6 +11,8 @@ import (
 const (
 	// enough is how many stored outcomes make a history that chooses.
 	enough = 5
+	// longest is how much of a history is looked at: the newest of it.
+	longest = 20
 	// leastRate is how often a case with a history has to have held at base to be
 	// measured again. One that fails at base more often than not is never named,
 	// unless it is required.
@@ -19,6 +21,8 @@ const (
 	// unsteadyWeight what it counts otherwise.
 	steadyRate     = 0.9
 	unsteadyWeight = 0.3
+	// ample is how many measurements a candidate usually takes at most.
+	ample = 12
 	// caseShare of α is spent on the cases, the rest on their mean.
 	caseShare = 0.8
 	// leastPower is the conditional power below which a case is left alone.
@@ -109,8 +113,9 @@ func (d *decision) rerun(f *family) bool {
 			c.state = stopped
 		}
 	}
+	width := d.width(len(f.candidates))
 	for {
-		batch := f.next(d.options.Width)
+		batch := f.next(width)
 		if len(batch) == 0 {
 			return true
 		}
@@ -138,6 +143,20 @@ func (d *decision) rerun(f *family) bool {
 	}
 }
 
+// width is how many of n candidates are measured at a time: many if there is
+// enough for all of them, and few if the budget has to go to the most suspicious
+// first.
+func (d *decision) width(n int) int {
+	switch left := d.options.Budget - d.spent; {
+	case d.options.Width > 0:
+		return d.options.Width
+	case d.options.Budget >= 0 && left < ample*n:
+		return max(1, n/16)
+	default:
+		return max(8, (n+3)/4)
+	}
+}
+
 // next are the candidates to measure now: required ones before others, and then
 // those that failed most often, since they are the nearest to a call.
 func (f *family) next(width int) []*candidate {
@@ -153,9 +172,6 @@ func (f *family) next(width int) []*candidate {
 		}
 		return cmp.Compare(b.suspicion(), a.suspicion())
 	})
-	if width == 0 {
-		width = max(8, (len(f.candidates)+3)/4)
-	}
 	return batch[:min(width, len(batch))]
 }
 

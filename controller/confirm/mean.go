@@ -10,13 +10,19 @@ const (
 	// meanGate times its share of α is how suspicious the first outcomes have to be
 	// for the mean to be measured again.
 	meanGate = 2
+	// blockSize is how many cases a block of the first fresh round has, where there
+	// are enough for two.
+	blockSize = 400
 	// fineness is how many steps a mean over the turns of a conversation has.
 	fineness = 60
 )
 
-// prospects are the largest p-values with which the first fresh round goes on, one
-// a block; with the last of them a second round follows.
-var prospects = [...]float64{0.5, 0.25}
+// prospect is the largest p-value with which the first fresh round goes on after
+// a block of several; after the last one a second round follows.
+func prospect(block, of int) float64 {
+	const first, last = 0.5, 0.25
+	return first + (last-first)*float64(block)/float64(of-1)
+}
 
 // A MeanState says how far the test of the mean came.
 type MeanState string
@@ -96,12 +102,13 @@ func (d *decision) measureMean(cases []int, level float64) bool {
 	var seen []int
 	fresh := [2]map[int][]int{{}, {}}
 	look := func(side Side) func(int) []int { return func(i int) []int { return fresh[side][i] } }
-	for k, block := range d.blocks(cases) {
+	blocks := d.blocks(cases)
+	for k, block := range blocks {
 		if !d.measurePairs(block, fresh) {
 			return false
 		}
 		seen = append(seen, block...)
-		if stats.Stratified(d.strata(seen, look(Base), look(Head))) > prospects[k] {
+		if stats.Stratified(d.strata(seen, look(Base), look(Head))) > prospect(k, len(blocks)) {
 			d.mean.State, d.stale = MeanQuiet, d.drifted(seen, look(Base))
 			return true
 		}
@@ -115,9 +122,10 @@ func (d *decision) measureMean(cases []int, level float64) bool {
 	return true
 }
 
-// blocks deals the cases out, those of a conversation together.
+// blocks deals the cases out, those of a conversation together. A block is large
+// enough to tell something.
 func (d *decision) blocks(cases []int) [][]int {
-	blocks := make([][]int, len(prospects))
+	blocks := make([][]int, max(2, len(cases)/blockSize))
 	dealt := map[string]int{}
 	next := 0
 	for _, i := range cases {
@@ -157,14 +165,12 @@ func (d *decision) drifted(cases []int, fresh func(int) []int) bool {
 	return 2*min(lower, higher) <= 0.05
 }
 
-// atBase are the ranks of the outcomes at base, the newest first.
+// atBase are the ranks of the history, the newest first.
 func (d *decision) atBase(i int) []int {
-	base := d.cases[i].Base
-	ranks := append(make([]int, 0, len(base)), d.first[Base][i].Verdict.Rank())
-	for k := len(base) - 2; k >= 0; k-- {
-		if rank := base[k].Verdict.Rank(); rank >= 0 {
-			ranks = append(ranks, rank)
-		}
+	history := d.history(i)
+	ranks := make([]int, len(history))
+	for k, o := range history {
+		ranks[k] = o.Verdict.Rank()
 	}
 	return ranks
 }

@@ -241,23 +241,14 @@ func (p *Pull) decide(options confirm.Options, t *Tally) {
 	if p.cell.History == 0 {
 		t.Calls += p.cell.Cases
 	}
-	caught := result.Mean.Called && p.cell.Changed()
+	called := make([]bool, len(result.Findings))
 	for i, f := range result.Findings {
-		called := f.Class == confirm.Regression
-		switch {
-		case p.changed[i]:
-			t.Changed++
-			if called {
-				t.Found++
-				caught = true
-			}
-		case called && p.cell.Fall == 0:
-			t.Wrong++
-		case called:
-			caught = true
-		}
+		called[i] = f.Class == confirm.Regression
 	}
-	t.count(result, caught)
+	if result.Mean.Called {
+		t.Means++
+	}
+	p.count(called, result.Mean.Called, t)
 	if interval := result.Interval; interval != nil {
 		t.Intervals++
 		if truth := p.difference(); interval.Low <= truth && truth <= interval.High {
@@ -266,14 +257,27 @@ func (p *Pull) decide(options confirm.Options, t *Tally) {
 	}
 }
 
-func (t *Tally) count(result confirm.Result, caught bool) {
-	for _, c := range []struct {
-		is bool
-		n  *int
-	}{{result.Called(), &t.Alarms}, {result.Mean.Called, &t.Means}, {caught, &t.Caught}} {
-		if c.is {
-			*c.n++
+// count adds what was called: which cases, and whether their mean was.
+func (p *Pull) count(called []bool, mean bool, t *Tally) {
+	alarm, caught := mean, mean && p.cell.Changed()
+	for i, c := range called {
+		changed := p.changed[i] || p.cell.Fall > 0
+		alarm, caught = alarm || c, caught || c && changed
+		switch {
+		case p.changed[i]:
+			t.Changed++
+			if c {
+				t.Found++
+			}
+		case c && !changed:
+			t.Wrong++
 		}
+	}
+	if alarm {
+		t.Alarms++
+	}
+	if caught {
+		t.Caught++
 	}
 }
 

@@ -20,6 +20,9 @@ type Row struct {
 	Cell    Cell
 	Options confirm.Options
 	Pulls   int
+	// Fixed is how many runs a side every case gets instead; 0 leaves the decision
+	// to package confirm.
+	Fixed int
 }
 
 // Seed is that of the kept table.
@@ -35,6 +38,7 @@ func Sections() []Section {
 		{"found", "Something changed", changes()},
 		{"both", "One case of 200 broke, and the model is worse today as well", changesUnderDrift()},
 		{"budget", "One case of 200 broke, and the budget ends the measurements", budgets()},
+		{"fixed", "For comparison: a fixed number of runs of every case", fixed()},
 		{"width", "How many cases are measured at a time", widths()},
 	}
 }
@@ -148,7 +152,7 @@ func budgets() (rows []Row) {
 		for _, width := range []int{1, 0, 200} {
 			for _, budget := range []int{10, 20, 40, 80, 160} {
 				r := row(Cell{Truth: Mixed, Cases: 200, History: history, Broken: 1})
-				r.Options.Budget, r.Options.Width = budget, width
+				r.Options.Budget, r.Options.Width, r.Pulls = budget, width, 500
 				rows = append(rows, r)
 			}
 		}
@@ -161,7 +165,7 @@ func widths() (rows []Row) {
 		for _, width := range []int{1, 0, 200} {
 			for _, broken := range []int{0, 1} {
 				r := row(Cell{Truth: Mixed, Cases: 200, History: history, Broken: broken})
-				r.Options.Width = width
+				r.Options.Width, r.Pulls = width, 1000
 				rows = append(rows, r)
 			}
 		}
@@ -171,7 +175,13 @@ func widths() (rows []Row) {
 
 // Header explains the columns of [Row.Line].
 func Header(w io.Writer) {
-	fmt.Fprint(w, `alarm    % of the pull requests in which anything was called, with its standard error
+	fmt.Fprint(w, `How often package confirm is wrong, printed by cmd/internal/simulate with a fixed
+seed. Each row decides about as many pull requests as pulls says, with the truths
+of package simulation and α = 0.05.
+
+H        measurements of base that are stored of each case; with 0, base is
+         measured next to head
+alarm    % of the pull requests in which anything was called, with its standard error
 mean     % of them in which the mean was
 caught   % in which a changed case or the mean was
 found    % of the changed cases that were called
@@ -186,7 +196,7 @@ covers   % of the 95 % intervals that contain the true difference
 
 // Line runs a row and returns its line of the table.
 func (r Row) Line() string {
-	t := Run(r.Cell, r.Options, r.Pulls, Seed)
+	t := r.run()
 	c := r.Cell
 	caught, found, wrong, covers := "", "", "", ""
 	if c.Changed() {
@@ -202,6 +212,13 @@ func (r Row) Line() string {
 	alarm := fmt.Sprintf("%.2f ± %.2f", 100*t.Rate(t.Alarms), 100*t.Error(t.Alarms))
 	return strings.TrimRight(fmt.Sprintf("%-7s %5d %3d  %-26s %5d %12s %5s %6s %5s %5s %7.1f %6s",
 		c.Truth.Name, c.Cases, c.History, r.kind(), r.Pulls, alarm, percent(t.Means, t.Pulls), caught, found, wrong, t.Extra(c.Cases), covers), " ")
+}
+
+func (r Row) run() Tally {
+	if r.Fixed > 0 {
+		return RunFixed(r.Cell, r.Fixed, r.Pulls, Seed)
+	}
+	return Run(r.Cell, r.Options, r.Pulls, Seed)
 }
 
 func percent(n, of int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(of)) }
@@ -221,7 +238,22 @@ func (r Row) kind() string {
 	add("drift −%.2f", c.Drift, c.Drift > 0 && !c.Third)
 	add("a third −%.2f", c.Drift, c.Third)
 	add("hour −%.2f", c.Hour, c.Hour > 0)
-	add("budget %d", r.Options.Budget, r.Options.Budget >= 0)
+	add("%d a side", r.Fixed, r.Fixed > 0)
+	add("budget %d", r.Options.Budget, r.Options.Budget >= 0 && r.Fixed == 0)
 	add("width %d", r.Options.Width, r.Options.Width > 0)
 	return strings.Join(parts, ", ")
+}
+
+func fixed() (rows []Row) {
+	for _, truth := range all {
+		for _, cases := range []int{20, 200} {
+			rows = append(rows, Row{Cell: Cell{Truth: truth, Cases: cases}, Fixed: 1, Pulls: 2000})
+		}
+	}
+	for _, n := range []int{3, 5, 8} {
+		for _, c := range []Cell{{Truth: Mixed, Cases: 200}, {Truth: Mixed, Cases: 200, Broken: 1}, {Truth: Mixed, Cases: 200, Weak: 10}} {
+			rows = append(rows, Row{Cell: c, Fixed: n, Pulls: 1000})
+		}
+	}
+	return rows
 }
