@@ -146,7 +146,7 @@ func TestOnlyTheAffectedCaseIsCalled(t *testing.T) {
 	for _, row := range p.Plan.Rows {
 		if row.Key != "math/level_1/sum" {
 			if row.Action != plan.Reuse || len(row.Reasons) > 0 {
-				t.Errorf("%s: %s %v", row.Key, row.Action, row.Reasons)
+				t.Errorf("%s: %s %v, want it reused without a reason", row.Key, row.Action, row.Reasons)
 			}
 			continue
 		}
@@ -202,7 +202,7 @@ func TestWhatDoesNotBearOnAVerdictRerunsNothing(t *testing.T) {
 	p, report := b.run(t, files(), head, changed)
 	for _, row := range p.Plan.Rows {
 		if row.Action != plan.Reuse || len(row.Reasons) > 0 {
-			t.Errorf("%s: %s %+v", row.Key, row.Action, row.Reasons)
+			t.Errorf("%s: %s %+v, want it reused without a reason", row.Key, row.Action, row.Reasons)
 		}
 	}
 	if b.calls.Load() != 0 || report.Gate.Result != reporters.GatePass {

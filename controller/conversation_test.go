@@ -163,7 +163,7 @@ func TestConversationTranscript(t *testing.T) {
 	row := report.Cases[0]
 	// (.15·4 + .725·5) / .875 of 5
 	if row.Verdict == nil || *row.Verdict != "pass" || row.Native.Value < 4.828 || row.Native.Value > 4.829 || row.Calls != 7 {
-		t.Errorf("%+v, %+v", row, row.Native)
+		t.Errorf("the row is %+v, %+v; want a pass at about 4.828 after 7 calls", row, row.Native)
 	}
 	got := delimiters.ReplaceAllString(p.log.String(), "␀")
 	const file = "testdata/testcase.golden"

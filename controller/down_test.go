@@ -49,7 +49,7 @@ func TestAbuse32ADownTargetLeavesTheGateOpen(t *testing.T) {
 		}
 	}
 	if report.Summary.NotRun < 3 || report.Summary.Pass != 0 {
-		t.Errorf("%+v", report.Summary)
+		t.Errorf("the summary is %+v, want at least 3 cases that were not run and no pass", report.Summary)
 	}
 	if got, want := report.Gate.Reason, "1 case ended in an error; 3 cases were not run, since target bot is down: 12 calls in a row failed, the last with: 403 Forbidden"; got != want {
 		t.Errorf("the gate says %q, want %q", got, want)

@@ -73,7 +73,7 @@ func TestYAMLIsReadAsItIsMeant(t *testing.T) {
 	} {
 		doc, problems := schema.Parse("x.yaml", []byte(text))
 		if doc == nil {
-			t.Errorf("%q: %v", text, problems)
+			t.Errorf("%q does not parse: %v", text, problems)
 			continue
 		}
 		canonical, err := schema.Canonical([]byte(want))
@@ -105,7 +105,7 @@ func TestPlacesInYAML(t *testing.T) {
 	} {
 		doc, problems := schema.Parse("x.yaml", []byte(tt.text))
 		if doc == nil {
-			t.Errorf("%q: %v", tt.text, problems)
+			t.Errorf("%q does not parse: %v", tt.text, problems)
 		} else if got := doc.At(tt.path...).String(); got != "x.yaml:"+tt.want {
 			t.Errorf("%q: %v is at %s, want %s", tt.text, tt.path, got, tt.want)
 		}

@@ -197,6 +197,7 @@ func (m *machine) shell(s step) {
 	env := map[string]string{
 		"PATH": m.tools() + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME": m.temp, "TMPDIR": m.temp,
 		"GIT_CONFIG_SYSTEM": "/dev/null", "RUNNER_TEMP": m.temp, "GITHUB_OUTPUT": output, "GITHUB_ACTION_PATH": action, "GITHUB_ACTIONS": "true", "CI": "true",
+		"GORACE": raceOptions,
 	}
 	maps.Copy(env, m.env)
 	delete(env, "TOKEN") // is given by the step, or not at all

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -461,7 +463,7 @@ func workflowFiles(t *testing.T) map[string]string {
 	for _, pattern := range []string{"../../.github/workflows/*.yml", "../../.github/actions/*/action.yml", "../../examples/workflow/*.yml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %v", pattern, err)
+			t.Fatalf("%s: error %v, want files", pattern, err)
 		}
 		for _, file := range files {
 			data, err := os.ReadFile(file)
@@ -480,6 +482,7 @@ type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]struct {
 		Permissions map[string]string
+		Strategy    struct{ Matrix struct{ OS, Go []string } }
 		Steps       []step
 	}
 	Runs struct{ Steps []step }
@@ -499,7 +502,7 @@ func TestWorkflows(t *testing.T) {
 	for file, text := range workflowFiles(t) {
 		var w workflow
 		if err := yaml.Unmarshal([]byte(text), &w); err != nil {
-			t.Errorf("%s: %v", file, err)
+			t.Errorf("%s: %v, want a workflow that can be read", file, err)
 			continue
 		}
 		steps, permissions := w.Runs.Steps, map[string]string{}
@@ -538,8 +541,21 @@ func TestTheWorkflowOfThisProject(t *testing.T) {
 	if len(steps) == 0 || steps[len(steps)-1].Run != ".ci/run" {
 		t.Errorf("the last step is %+v", steps)
 	}
+	oldest, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.GoVersion}}").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := w.Jobs["test"].Strategy.Matrix
+	if want := []string{strings.TrimSpace(string(oldest)), "stable"}; !slices.Equal(tested.Go, want) {
+		t.Errorf("the tests run with Go %v, want %v", tested.Go, want)
+	}
+	for _, system := range []string{"ubuntu", "macos", "windows"} {
+		if !slices.ContainsFunc(tested.OS, func(os string) bool { return strings.HasPrefix(os, system+"-") }) {
+			t.Errorf("the tests run on %v, want %s among them", tested.OS, system)
+		}
+	}
 	info, err := os.Stat("../../.ci/run")
-	if err != nil || info.Mode()&0o100 == 0 {
+	if err != nil || runtime.GOOS != "windows" && info.Mode()&0o100 == 0 {
 		t.Errorf(".ci/run is no program: %v", err)
 	}
 }

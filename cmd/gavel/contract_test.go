@@ -30,7 +30,7 @@ func TestContract(t *testing.T) {
 		stdout, stderr, _ := gavel(t, dir, args...)
 		var got any
 		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
-			t.Fatalf("%s: %v\n%s", command, err, stderr)
+			t.Fatalf("%s did not print JSON: %v\n%s", command, err, stderr)
 		}
 		for _, gap := range gaps(command, shapeOf(t, text), got) {
 			t.Error(gap)

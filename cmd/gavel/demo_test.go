@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gavel": main, "gavel-in-a-job": inAJob, "stubborn": stubborn})
 }
 
+// raceOptions is what GORACE is set to for the commands that tests start. The
+// race detector makes each of hundreds wait for a second at its end otherwise.
+const raceOptions = "atexit_sleep_ms=0"
+
 // stubborn takes for ever to put things in order.
 func stubborn() {
 	ctx := signals.Context()
@@ -56,6 +60,7 @@ func TestScripts(t *testing.T) {
 			// A repository is what a script makes: nothing of this machine's.
 			env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(env.WorkDir, ".gitconfig"))
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			env.Setenv("GORACE", raceOptions)
 			return os.WriteFile(filepath.Join(env.WorkDir, ".gitconfig"), []byte("[user]\nname = gavel\nemail = gavel@localhost\n[init]\ndefaultBranch = main\n"), 0o644)
 		},
 	})

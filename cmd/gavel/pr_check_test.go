@@ -38,11 +38,11 @@ func TestAJobWritesACheckRun(t *testing.T) {
 			}
 			for _, run := range runs {
 				if run.Conclusion != "failure" || len(run.Requests) != 1 || len(run.Output.Annotations) == 0 {
-					t.Errorf("%+v", run)
+					t.Errorf("the check run is %+v, want a failure in one request with annotations", run)
 				}
 				for _, a := range run.Output.Annotations {
 					if !strings.HasPrefix(a.Path, "test_definitions/") || a.StartLine < 1 {
-						t.Errorf("%+v", a)
+						t.Errorf("the annotation is %+v, want one at a line of a definition", a)
 					}
 				}
 			}

@@ -174,6 +174,6 @@ func TestServeCheckWhileServing(t *testing.T) {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)
 	}
 	if len(said.Checks) != 8 || said.Checks[2] != (checked{Repository: "octo/demo", What: "metadata: read", State: serve.StateOK}) {
-		t.Errorf("%+v", said.Checks)
+		t.Errorf("the checks are %+v, want 8 of which the third reads the metadata of octo/demo", said.Checks)
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -137,7 +139,7 @@ func TestServe(t *testing.T) {
 	}
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if status, body := get(t, base+path); status != http.StatusOK {
-			t.Errorf("%s = %d %s", path, status, body)
+			t.Errorf("%s = %d %s, want 200", path, status, body)
 		}
 	}
 	if _, body := get(t, base+"/metrics"); !strings.Contains(body, `gavel_reconcile_duration_seconds_count{kind="pull",outcome="done"} 1`) ||
@@ -263,7 +265,7 @@ func TestTheOperatorsExample(t *testing.T) {
 		t.Errorf("repositories: %v", err)
 	}
 	if len(server.Repositories) != 4 || server.Webhook == nil || server.Trust.Forks != "approve" || *server.Budget.USD != 50 {
-		t.Errorf("%+v", server)
+		t.Errorf("the server file is %+v, want 4 repositories, a webhook, forks that are approved and 50 USD", server)
 	}
 }
 
@@ -331,6 +333,9 @@ func TestUntilRestart(t *testing.T) {
 // TestServeReadsItsFileAgain: an invalid one changes nothing and is told with
 // its line, a valid one brings and takes repositories and secrets.
 func TestServeReadsItsFileAgain(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGHUP")
+	}
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	file := operatorsFile(t, j, "")
 	base, log, end := j.serving(t, file)
@@ -344,7 +349,8 @@ func TestServeReadsItsFileAgain(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		self, err := os.FindProcess(os.Getpid())
+		if err := errors.Join(err, self.Signal(syscall.SIGHUP)); err != nil {
 			t.Fatal(err)
 		}
 	}

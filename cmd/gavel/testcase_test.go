@@ -155,7 +155,7 @@ func TestTestcaseExampleFollowsItsRecordings(t *testing.T) {
 	report := runExample(t, dir)
 	for _, row := range report.Cases {
 		if run := row.Action == plan.Run; run != (row.Key == "conversations#asks-for-the-opening-hours") {
-			t.Errorf("%s: %s, %v", row.Key, row.Action, row.Reasons)
+			t.Errorf("%s: %s, %v, want only the opening hours to be run", row.Key, row.Action, row.Reasons)
 		}
 	}
 	// What the desk would say to that was never recorded.

@@ -97,7 +97,7 @@ func talk(t *testing.T) string {
 		}
 	}
 	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("git init: %v: %s", err, out)
 	}
 	return dir
 }

@@ -58,7 +58,7 @@ func TestKeysOf(t *testing.T) {
 	for _, ref := range []string{"main-", "main-2", "a,b", "\nown=x", strings.Repeat("x", 600)} {
 		k := keys(forge.Event{Name: forge.EventPush, BaseRef: ref, HeadRef: ref})
 		if !strings.HasPrefix(k.Base, base) || strings.HasPrefix(k.Base, main) || strings.HasPrefix(main, k.Base) || strings.Count(k.Env(), "\n") != 4 {
-			t.Errorf("%.20q: %+v", ref, k)
+			t.Errorf("%.20q: %+v, want keys of this base alone and 4 lines", ref, k)
 		}
 	}
 	if got := keys(pull(7)).Env(); got != "base="+main+"\nown=gavel-pull-7-\nsave=gavel-pull-7-5-1\nfolder=own\n" {

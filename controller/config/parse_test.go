@@ -106,7 +106,7 @@ func TestDefaults(t *testing.T) {
 	}
 	for name, c := range map[string]*Config{"least": least, "none": Default()} {
 		if c.Definitions[0] != "test_definitions" || c.Comment != "edit" || !c.Reuse.On || len(c.Targets) != 0 || len(c.Digest) != 64 {
-			t.Errorf("%s: %+v", name, c)
+			t.Errorf("%s: %+v, want the defaults", name, c)
 		}
 		if s := c.Settings(); s.Targets != nil {
 			t.Errorf("%s: Settings().Targets = %v, want nil: no name can be checked", name, s.Targets)
@@ -156,7 +156,7 @@ func TestDigest(t *testing.T) {
 	digest := func(text string) string {
 		c, problems := Parse("gavel.yaml", []byte(text))
 		if schema.HasErrors(problems) {
-			t.Fatalf("%s: %v", text, problems)
+			t.Fatalf("%s: problems %v, want no errors", text, problems)
 		}
 		return c.Digest
 	}

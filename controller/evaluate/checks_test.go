@@ -66,7 +66,7 @@ func TestChecksLookAtTheAnswer(t *testing.T) {
 	in.Case.Drive.Messages = append([]schema.Message{history}, in.Case.Drive.Messages...)
 	in.Transcript.Messages = append([]schema.Message{history}, in.Transcript.Messages...)
 	if m := run(t, evaluator.Checks{Checks: []evaluator.Check{{ID: "a", Kind: "contains", Text: "42"}}}, in, nil); m.Criteria[0].Score != 0 {
-		t.Errorf("%+v", m)
+		t.Errorf("the measurement is %+v, want a score of 0", m)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestCompositeByAProgram(t *testing.T) {
 	var stdin []byte
 	m := run(t, spec, in, read(&stdin, `{"score":0.4,"reasoning":"Too long."}`))
 	if scoresOf(m)[evaluator.AggregateCriterion] != 0.4 || m.Reason != "Too long." {
-		t.Fatalf("%+v", m)
+		t.Fatalf("the measurement is %+v, want an aggregate of 0.4 and the reason of the judge", m)
 	}
 	var got struct {
 		Answer  string `json:"candidate_answer"`
@@ -88,7 +88,7 @@ func TestCompositeByAModel(t *testing.T) {
 	s := &script{replies: []string{styled, `{"score":0.6,"reasoning":"In all."}`}}
 	m := measure(t, spec, "please", s)
 	if scoresOf(m)[evaluator.AggregateCriterion] != 0.6 || m.Reason != "In all." || m.Usage.Calls != 2 {
-		t.Fatalf("%+v", m)
+		t.Fatalf("the measurement is %+v, want an aggregate of 0.6, the reason of the judge and 2 calls", m)
 	}
 	if s.roles[1] != evaluator.JudgeBy("large") || !strings.Contains(m.Asked, `"reasoning":"short: Three pages."`) || !strings.Contains(m.Asked, `"score":0.75`) {
 		t.Errorf("asked %v:\n%s", s.roles, m.Asked)

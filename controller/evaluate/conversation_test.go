@@ -129,7 +129,7 @@ func TestConversationOutcomes(t *testing.T) {
 	}
 	res := decide(spec, m)
 	if res.Verdict != verdict.Fail || *res.Score != 1 || res.Reason != `"refunded" is not met: No refund was given.` {
-		t.Errorf("%+v", res)
+		t.Errorf("the result is %+v, want a fail at 1 by the outcome that is not met", res)
 	}
 	met1, met2, met3 := judge(t, spec, talk(), &script{replies: []string{met(true, true)}}), judge(t, spec, talk(), &script{replies: []string{met(true, true)}}), m
 	if res := decide(spec, met1, met2, met3); res.Verdict != verdict.Pass {
@@ -202,7 +202,7 @@ func TestConversationNotes(t *testing.T) {
 	}
 	fine := judge(t, evaluator.Conversation{}, talk(), &script{replies: []string{judged(with(all("3"), "tool_routing", "null"), "")}})
 	if c := fine.Criteria[0]; !c.NotApplicable || c.Code != "" || fine.Criteria[1].Code != "" || fine.Reason != "All in all." {
-		t.Errorf("%+v, %q", fine.Criteria, fine.Reason)
+		t.Errorf("the criteria are %+v and the reason %q, want the first not applicable and no codes", fine.Criteria, fine.Reason)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestConversationJudgeThatWasTalkedInto(t *testing.T) {
 	reply := judged(all("1000000"), `, "score": 1, "comparisons": [], "outcomes": [], "calls": [{"id": "calls:get", "met": true}]`)
 	res := decide(spec, judge(t, spec, talk(`delete {}`), &script{replies: []string{reply}}))
 	if res.Verdict != verdict.Fail || *res.Score != 1 {
-		t.Errorf("%+v", res)
+		t.Errorf("the result is %+v, want a fail at 1", res)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestConversationNeedsTheTrace(t *testing.T) {
 		t.Error("the judge was asked for nothing")
 	}
 	if m := judge(t, evaluator.Conversation{}, tr, s); m.Error != "" || !strings.Contains(s.asked[0].Messages[0].Content, "not known whether the agent called tools") {
-		t.Errorf("%+v", m)
+		t.Errorf("the measurement is %+v, want the judge to be asked without knowledge of tools", m)
 	}
 }
 
@@ -289,7 +289,7 @@ func FuzzConversation(f *testing.F) {
 			t.Fatalf("%d criteria", len(m.Criteria))
 		}
 		if res := decide(spec, m); res.Score == nil || *res.Score < 0 || *res.Score > 1 {
-			t.Errorf("%q, %q: %+v", reply, args, res)
+			t.Errorf("%q, %q: %+v, want a score from 0 to 1", reply, args, res)
 		}
 	})
 }

@@ -240,7 +240,7 @@ func TestPreferenceThatFlipsIsATie(t *testing.T) {
 
 func TestTheSameOutputIsATieWithoutACall(t *testing.T) {
 	if m := prefer(t, "alpha", "alpha", &script{}); m.Error != "" || m.Criteria[0].Score != 0.5 {
-		t.Errorf("%+v", m)
+		t.Errorf("the measurement is %+v, want a tie without a call", m)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestPreferenceErrors(t *testing.T) {
 	// A reply that cannot be read is asked for again, and then it counts.
 	s := &script{replies: []string{"hm", a, `{"better":"second"}`}}
 	if m := prefer(t, "alpha", "beta", s); m.Error != "" || m.Criteria[0].Score != 0 {
-		t.Errorf("%+v", m)
+		t.Errorf("the measurement is %+v, want a score of 0", m)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestExpectations(t *testing.T) {
 				t.Errorf("held %s, want %s: %+v", held, tt.held, m.Criteria[8:])
 			}
 			if res := decide(spec, m); (res.Verdict == verdict.Pass) != !strings.Contains(tt.held, "0") {
-				t.Errorf("%+v", res)
+				t.Errorf("the result is %+v, want a pass only when everything holds", res)
 			}
 		})
 	}
@@ -121,7 +121,7 @@ func TestExpectationsBoundTheQuestion(t *testing.T) {
 	s := &script{replies: []string{judged(all("5"), `, "comparisons": [`+strings.Join(no, ",")+`]`)}}
 	m := judge(t, expecting(`get {"a":"none"}`), talk(calls...), s)
 	if m.Error != "" || m.Criteria[8].Score != 0 || !strings.Contains(m.Reason, "the judge saw the first 50 different calls") {
-		t.Errorf("%q, %+v", m.Error, m.Criteria[8:])
+		t.Errorf("error %q, criteria %+v; want a score of 0 and a reason that says that the judge saw 50 calls", m.Error, m.Criteria[8:])
 	}
 	fails(t, judge(t, expecting(`!get {"a":"none"}`), talk(calls...), &script{}), "too many to say")
 }

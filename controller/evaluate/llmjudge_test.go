@@ -192,7 +192,7 @@ func TestProgramWritesPrompt(t *testing.T) {
 	in := input("Why?", "Because it rains in winter.", s)
 	m := run(t, spec, in, printed("Is this true: Because it rains in winter.", nil))
 	if m.Error != "" || strings.Count(m.Asked, "Because it rains") != 1 || !strings.Contains(m.Asked, "<<<CANDIDATE ANSWER \nBecause it rains in winter.\n") {
-		t.Errorf("%s\n%s", m.Error, m.Asked)
+		t.Errorf("error %q, asked:\n%s\nwant the answer in it once, between its marks", m.Error, m.Asked)
 	}
 	m = run(t, spec, in, printed("Is it polite?", nil))
 	if !strings.Contains(m.Asked, "Is it polite?\n\n<<<CANDIDATE ANSWER \nBecause") {

@@ -165,7 +165,7 @@ func TestJudgesSeeWhatAnswersTheyAsked(t *testing.T) {
 	s := &script{replies: []string{`{"criteria":[{"id":"a","met":false,"reason":"Not there."}],"summary":"Bad."}`}}
 	m := measure(t, criteriaOf("a"), "An answer.", s)
 	if !strings.Contains(m.Asked, "An answer.") || !strings.Contains(m.Answered, "Not there.") || m.Reason != "a: Not there." {
-		t.Errorf("%+v", m)
+		t.Errorf("the measurement is %+v, want what was asked, what was answered and the reason of criterion a", m)
 	}
 	if strings.Contains(m.Asked, target.Mark) {
 		t.Error("people are shown marks")

@@ -66,14 +66,14 @@ func TestRecentComments(t *testing.T) {
 			}
 			before := len(f.Requests())
 			if _, again, err := c.RecentComments(t.Context(), demo, at(100), tag); !errors.Is(err, forge.ErrUnchanged) || again != tag {
-				t.Errorf("%q, %v", again, err)
+				t.Errorf("the tag is %q, error %v; want the same tag and ErrUnchanged", again, err)
 			}
 			if asked := len(f.Requests()) - before; asked != 1 {
 				t.Errorf("%d requests for no change", asked)
 			}
 			f.AddComment(7, "mona", "new")
 			if found, now, err := c.RecentComments(t.Context(), demo, at(300), tag); err != nil || len(found) != 1 || now == tag {
-				t.Errorf("%+v, %v", found, err)
+				t.Errorf("found %+v, %v; want one comment and another tag", found, err)
 			}
 			f.Inject(forgetest.Fault{Path: "/comments", Status: 403})
 			var denied *forge.DeniedError
@@ -90,7 +90,7 @@ func TestOddComments(t *testing.T) {
 	f.Inject(forgetest.Fault{Path: "/comments", Status: 200, Body: `[{"id": 2, "body": null, "user": null}, {"id": 1, "pull_request_url": "https://x/pulls/9", "issue_url": ""}]`})
 	found, _, err := lister(t, f, "").RecentComments(t.Context(), demo, time.Time{}, "")
 	if err != nil || len(found) != 2 || found[0].Number != 9 || found[1].Number != 0 || found[1].Author != "" {
-		t.Errorf("%+v, %v", found, err)
+		t.Errorf("found %+v, %v; want one comment on pull request 9 and one of nobody", found, err)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestOpenPulls(t *testing.T) {
 			}
 			before := len(f.Requests())
 			if _, again, err := c.OpenPulls(t.Context(), demo, tag); !errors.Is(err, forge.ErrUnchanged) || again != tag {
-				t.Errorf("%q, %v", again, err)
+				t.Errorf("the tag is %q, error %v; want the same tag and ErrUnchanged", again, err)
 			}
 			if asked := len(f.Requests()) - before; asked != 1 {
 				t.Errorf("%d requests for no change", asked)
@@ -74,7 +74,7 @@ func TestRepository(t *testing.T) {
 	} {
 		f.Inject(forgetest.Fault{Method: "GET", Status: 200, Body: body})
 		if got, err := lister(t, f, "").Repository(t.Context(), demo); err == nil {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: %+v, want an error", name, got)
 		}
 	}
 }

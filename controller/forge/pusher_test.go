@@ -62,6 +62,6 @@ func TestPusherIsRefused(t *testing.T) {
 	}
 	_, err = c.Pusher(t.Context(), forge.Repo{Owner: "octo", Name: "demo"}, "topic", strings.Repeat("a", 40))
 	if denied, ok := errors.AsType[*forge.DeniedError](err); !ok || denied.Permission != "contents: read" {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want one that names contents: read", err)
 	}
 }

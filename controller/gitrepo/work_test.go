@@ -115,7 +115,7 @@ func TestOpen(t *testing.T) {
 	} {
 		r, err := Open(test.dir)
 		if err != nil {
-			t.Errorf("%s: %v", test.name, err)
+			t.Errorf("%s: error %v", test.name, err)
 			continue
 		}
 		if got, err := r.Resolve(t.Context(), "HEAD"); err != nil || got != commit {

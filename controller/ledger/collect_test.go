@@ -202,11 +202,11 @@ func testExport(t *testing.T, b backend) {
 		switch line.Type {
 		case "sample":
 			if line.E != d.E || line.Transcript.Final() != "case" || !line.Created.Equal(epoch) {
-				t.Errorf("%s", raw)
+				t.Errorf("the line is %s, want the measurement of the case", raw)
 			}
 		case "verdict":
 			if line.D != d.D || line.Decision.Result.Verdict != verdict.Pass {
-				t.Errorf("%s", raw)
+				t.Errorf("the line is %s, want the decision of the case, a pass", raw)
 			}
 		}
 		kinds = append(kinds, line.Type)

@@ -51,7 +51,7 @@ func testCommands(t *testing.T, b backend) {
 	elsewhere.PullRequest, other.Repository = 8, "git.example/1"
 	for _, c := range []ledger.Command{earlier, changed, elsewhere, other} {
 		if isFirst, err := k.TakeCommand(t.Context(), c); err != nil || isFirst == (c.Comment == 12 && c.Repository == forgeRepo) {
-			t.Errorf("%+v: %v %v", c, isFirst, err)
+			t.Errorf("%+v: first %v, error %v; want each command to be taken once", c, isFirst, err)
 		}
 	}
 	if err := k.AnswerCommand(t.Context(), forgeRepo, 12); err != nil {

@@ -44,7 +44,7 @@ func TestAFileThatMayNotBeWritten(t *testing.T) {
 	for _, path := range []string{path, filepath.Join(folder, "new.db"), filepath.Join(folder, "new", "ledger.db")} {
 		_, err := ledger.Open(t.Context(), ledger.Config{Path: path})
 		if err == nil || !strings.Contains(err.Error(), "permission denied; name another file with --ledger") {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: error %v, want \"permission denied\" and a hint at --ledger", path, err)
 		}
 	}
 }

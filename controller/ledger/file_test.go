@@ -28,7 +28,7 @@ func TestOpenMakesFileForOwnerOnly(t *testing.T) {
 	}
 	for _, f := range files {
 		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", f.Name(), info.Mode(), err)
+			t.Errorf("%s: mode %v, error %v; want 0600", f.Name(), info.Mode(), err)
 		}
 	}
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
@@ -41,7 +41,7 @@ func TestOpenTakesAnyName(t *testing.T) {
 	for _, name := range []string{"plain.db", "a b.db", "50%.db", "a?mode=memory", "a#b", "file:x", "ü.db"} {
 		l := open(t, name)
 		if err := l.Save(t.Context(), outcome(base, digestsOf("case"), 0, "text")); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: nothing could be saved: %v", name, err)
 		}
 		if _, err := os.Stat(name); err != nil {
 			t.Error(err)

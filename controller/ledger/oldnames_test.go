@@ -31,7 +31,7 @@ func TestOldDecision(t *testing.T) {
 	for _, body := range []string{old, string(today)} {
 		var got Decision
 		if err := formerDecision.decode([]byte(body), &got); err != nil {
-			t.Fatalf("%s: %v", body, err)
+			t.Fatalf("%s cannot be read: %v", body, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
@@ -52,7 +52,7 @@ func TestOldSample(t *testing.T) {
 	} {
 		var got verdict.Transcript
 		if err := formerTranscript.decode([]byte(body), &got); err != nil {
-			t.Fatalf("%s: %v", body, err)
+			t.Fatalf("%s cannot be read: %v", body, err)
 		}
 		if diff := cmp.Diff(transcript, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
@@ -64,7 +64,7 @@ func TestOldSample(t *testing.T) {
 	} {
 		var got Judgement
 		if err := formerJudgement.decode([]byte(body), &got); err != nil {
-			t.Fatalf("%s: %v", body, err)
+			t.Fatalf("%s cannot be read: %v", body, err)
 		}
 		if diff := cmp.Diff(judgement, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)

@@ -23,7 +23,7 @@ func TestAbuse34ManySavesWithFewDescriptors(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAbuse34ManySavesWithFewDescriptors$", "-test.v")
 		cmd.Env = append(os.Environ(), fewFiles+"=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+			t.Fatalf("the child ended with %v, want it to pass:\n%s", err, out)
 		}
 		return
 	}

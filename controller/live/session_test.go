@@ -481,6 +481,6 @@ func TestSecretsAreNotShown(t *testing.T) {
 	shown, err := json.Marshal([]any{u, detail})
 	s.must(err)
 	if strings.Contains(string(shown), key) || !strings.Contains(string(shown), "my key is [redacted]") {
-		t.Errorf("%s", shown)
+		t.Errorf("shown is %s, want the key redacted", shown)
 	}
 }

@@ -238,7 +238,7 @@ func TestAPanicIsRecover(t *testing.T) {
 	}
 	joined := strings.Join(got, "\n")
 	if !strings.Contains(joined, "0s end good: <nil>") || !strings.Contains(joined, "1s end bad: <nil>") {
-		t.Errorf("%v", got)
+		t.Errorf("the events are %v, want both keys to end without an error", got)
 	}
 }
 

@@ -162,7 +162,7 @@ func TestWriter(t *testing.T) {
 	w := Writer{&b, Text}
 	in := "key sk-" + mixed + "\n"
 	if n, err := w.Write([]byte(in)); n != len(in) || err != nil || b.String() != "key [redacted]\n" {
-		t.Errorf("%d, %v: %q", n, err, b.String())
+		t.Errorf("wrote %d, %v: %q, want the key redacted and no error", n, err, b.String())
 	}
 	if w.Unwrap() != &b {
 		t.Error("the writer below is another")

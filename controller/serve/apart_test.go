@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -17,6 +16,15 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 )
 
+// killSelf ends this process as nothing but the system can.
+func killSelf() error {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	return self.Kill()
+}
+
 // deadly is a target that ends the process which asks it one question.
 type deadly struct {
 	target.Target
@@ -25,7 +33,7 @@ type deadly struct {
 
 func (d deadly) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
 	if req.Messages[0].Content == d.question {
-		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		if err := killSelf(); err != nil {
 			return target.Reply{}, err
 		}
 		select {}

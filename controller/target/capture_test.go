@@ -48,7 +48,7 @@ func TestScrubbedLeavesNoSecret(t *testing.T) {
 	clean := reply.Scrubbed(func(s string) string { return strings.ReplaceAll(s, "s3cret", "-") })
 	raw, err := json.Marshal(clean)
 	if err != nil || strings.Contains(string(raw), "s3cret") {
-		t.Errorf("%s, %v", raw, err)
+		t.Errorf("read %s, %v, want it without the secret", raw, err)
 	}
 	if raw, _ := json.Marshal(reply); strings.Count(string(raw), "s3cret") != 13 {
 		t.Errorf("the reply itself was changed: %s", raw)

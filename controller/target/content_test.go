@@ -108,7 +108,7 @@ func TestThoughtsThatWereChanged(t *testing.T) {
 		m := schema.Message{Role: schema.RoleAssistant, Content: "A", Opaque: json.RawMessage(opaque)}
 		req := Request{Messages: []schema.Message{m}}
 		if _, err := anthropicTarget(t, config.Target{}, status(200, anthropicReply)).Respond(t.Context(), req); err != nil {
-			t.Errorf("%s: %v", opaque, err)
+			t.Errorf("%s: error %v", opaque, err)
 		}
 	}
 	m := schema.Message{Role: schema.RoleAssistant, Content: "A", Opaque: json.RawMessage(`{"content":7}`)}

@@ -238,7 +238,7 @@ func canonical(t *testing.T, data []byte) string {
 	t.Helper()
 	c, err := schema.Canonical(data)
 	if err != nil {
-		t.Fatalf("%v: %s", err, data)
+		t.Fatalf("reading a tool call: %v: %s", err, data)
 	}
 	return string(c)
 }

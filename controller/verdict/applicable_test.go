@@ -37,7 +37,7 @@ func TestWeightOfWhatDoesNotApplyIsSpread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			res := verdict.Decide([]schema.Evaluator{{Weight: 1, Rule: rule}}, tt.samples)
 			if res.Verdict != tt.verdict {
-				t.Fatalf("%+v", res)
+				t.Fatalf("the result is %+v, want the verdict of the table", res)
 			}
 			if res.Score != nil && (*res.Score < tt.score-1e-9 || *res.Score > tt.score+1e-9) {
 				t.Errorf("score %v, want %v", *res.Score, tt.score)
@@ -58,7 +58,7 @@ func TestMeanOfWhatAppliesSometimes(t *testing.T) {
 	}
 	never := verdict.Decide([]schema.Evaluator{{Weight: 1}}, samples(without(scores(1, 1), "a")))
 	if c := never.Evaluators[0].Criteria[0]; !c.NotApplicable || c.Note == "" {
-		t.Errorf("%+v", c)
+		t.Errorf("the criterion is %+v, want it not applicable, with a note", c)
 	}
 }
 

@@ -123,7 +123,7 @@ func TestPromptsOfAttempts(t *testing.T) {
 			r.Attempts = append(r.Attempts, verdict.Attempt{System: s})
 		}
 		if before, after, rewritten := r.Prompts(); before != tt.before || after != tt.after || rewritten != tt.rewritten {
-			t.Errorf("%q: %q, %q, %v", tt.systems, before, after, rewritten)
+			t.Errorf("%q: prompts %q and %q, rewritten %v; want those of the table", tt.systems, before, after, rewritten)
 		}
 	}
 }

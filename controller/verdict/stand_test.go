@@ -167,7 +167,7 @@ func TestBoundsOfQuantities(t *testing.T) {
 	}
 	res := verdict.Decide([]schema.Evaluator{{Weight: 1, Rule: rule}}, samples(quantities("tokens", 150., "tools", 0.), quantities("tokens", 250., "tools", 0.)))
 	if !strings.Contains(res.Reason, "allowed: tokens at most 100") || *res.Evaluators[0].Criteria[0].Value != 200 {
-		t.Errorf("%+v", res)
+		t.Errorf("the result is %+v, want 200 tokens where at most 100 are allowed", res)
 	}
 }
 

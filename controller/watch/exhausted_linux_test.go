@@ -38,7 +38,7 @@ func TestAbuse34NoInotifyInstance(t *testing.T) {
 				t.Skipf("there are no user namespaces here: %v", err)
 			}
 			if err != nil || !strings.Contains(string(out), "--- PASS: TestAbuse34NoInotifyInstance") {
-				t.Errorf("%v\n%s", err, out)
+				t.Errorf("the child ended with %v, want it to pass:\n%s", err, out)
 			}
 		})
 	}

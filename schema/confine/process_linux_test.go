@@ -113,11 +113,11 @@ func start(t *testing.T, role string) finding {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("the child ended with %v and printed %s", err, out)
 	}
 	var said finding
 	if err := json.Unmarshal(out, &said); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("what the child printed is not JSON: %v: %s", err, out)
 	}
 	if said.Sum != 64 || said.Threads != 8 {
 		t.Errorf("the process computed %d with %d threads, want 64 with 8", said.Sum, said.Threads)

@@ -182,7 +182,7 @@ func TestAtOnce(t *testing.T) {
 		group.Go(func() {
 			v, err := unbounded.Evaluate(t.Context(), "x.cue", fmt.Appendf(nil, "n: %d + 1", i))
 			if err != nil || v.Fields[0].Value.Text != strconv.Itoa(i+1) {
-				t.Errorf("%d: %v, %v", i, v, err)
+				t.Errorf("%d: %v, %v, want the value of its own number", i, v, err)
 			}
 		})
 	}

@@ -27,7 +27,7 @@ func said(t *testing.T, name, text string) string {
 		return ""
 	}
 	if p.Severity != schema.Warning || p.Rule != schema.RuleLooksLike || p.File != file || p.Line == 0 {
-		t.Errorf("%s: %+v", name, p)
+		t.Errorf("%s: %+v, want a warning that names the line and the resemblance", name, p)
 	}
 	return strings.TrimPrefix(p.Message, "the file is not read; it looks like ")
 }

@@ -24,7 +24,7 @@ func TestProgramsOf(t *testing.T) {
 			[]Program{program("inner"), writer, last}},
 	} {
 		if diff := cmp.Diff(tt.want, ProgramsOf(tt.spec)); diff != "" {
-			t.Errorf("%T: %s", tt.spec, diff)
+			t.Errorf("%T (-want +got): %s", tt.spec, diff)
 		}
 	}
 }

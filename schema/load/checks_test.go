@@ -56,7 +56,7 @@ func TestChecksOfEveryDialect(t *testing.T) {
 			continue
 		}
 		if ev.Name != "checks" || ev.Weight != 0 || ev.File != c.Inputs[at].File || len(c.Evaluators) < 2 {
-			t.Errorf("%s: %+v", c.Key, ev)
+			t.Errorf("%s: %+v, want the checks of the suite's file, with weight 0, next to another evaluator", c.Key, ev)
 		}
 		got[c.Key] = []any{ev.Spec, ev.Rule}
 	}

@@ -204,7 +204,7 @@ func TestFilesThatLookLikeDefinitions(t *testing.T) {
 			case p.Severity == schema.Note && strings.HasPrefix(p.Message, "1 file is not a definition"):
 				notes++
 			default:
-				t.Errorf("%s: %v", name, p)
+				t.Errorf("%s: the problem %v is not expected", name, p)
 			}
 		}
 		if named != 10 || more != 1 || notes != 1 {

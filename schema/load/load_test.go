@@ -231,7 +231,7 @@ func TestSeveralFoldersHaveKeysFromTheRoot(t *testing.T) {
 	}
 	res, err := Load(t.Context(), fsOf(texts), Options{Settings: schema.Settings{Definitions: []string{"a/tests", "b/tests"}}})
 	if err != nil || len(res.Problems) > 0 || len(res.Cases) != 2 || res.Cases[0].Key != "a/tests/d/level_1/one" {
-		t.Errorf("%v %v %v", err, res.Problems, res.Cases)
+		t.Errorf("error %v, problems %v, cases %v; want 2 cases of which the first is a/tests/d/level_1/one", err, res.Problems, res.Cases)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestTheSchemaKeyBearsOnNothing(t *testing.T) {
 			files[tt.file] = text
 			res := loadAll(t, files)
 			if len(res.Problems) > 0 {
-				t.Errorf("%s: %v", name, res.Problems)
+				t.Errorf("%s: problems %v, want none", name, res.Problems)
 			}
 			got = append(got, res)
 		}
@@ -53,7 +53,7 @@ func TestTheSchemaKeyBearsOnNothing(t *testing.T) {
 func TestTheSchemaKeyElsewhere(t *testing.T) {
 	for _, text := range []string{`{"test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y", "$schema": 5}`, `{"name": "x", "persona": {"type": "a", "description": "b", "instructions": "c", "$schema": "d"}}`} {
 		if res := loadAll(t, map[string]string{"test_definitions/a.json": text}); len(res.Problems) != 1 || res.Problems[0].Severity == schema.Note {
-			t.Errorf("%s: %v", text, res.Problems)
+			t.Errorf("%s: problems %v, want one that is more than a note", text, res.Problems)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestTheSchemaKeyInEditors(t *testing.T) {
 		"domain/evaluator":      `{"$schema": "x", "id": "e", "eval_prompt": "x"}`,
 	} {
 		if err := editorOf(t, format).Check([]byte(text)); err != nil {
-			t.Errorf("%s: %v", format, err)
+			t.Errorf("%s: error %v", format, err)
 		}
 	}
 	if err := editorOf(t, schema.DialectTestcase).Check([]byte(`{"$schema": "x", "test_cases": [{"name": "x"}]}`)); err != nil {

@@ -78,7 +78,7 @@ func TestMistakes(t *testing.T) {
 	} {
 		expr, mistakes := syntax.Read(tt.name, []byte(tt.text), nil)
 		if expr != nil || len(mistakes) != 1 {
-			t.Errorf("%q: %v, %v", tt.text, expr, mistakes)
+			t.Errorf("%q: %v, mistakes %v; want no expression and one mistake", tt.text, expr, mistakes)
 			continue
 		}
 		m := mistakes[0]

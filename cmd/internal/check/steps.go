@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"go/format"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -28,8 +30,10 @@ var steps = []step{
 	{"documents", documents},
 	{"tidy", tool("mod", "tidy", "-diff")},
 	{"generate", generate},
+	{"workflows", workflows},
 	{"vet", tool("vet", "./...")},
 	{"staticcheck", tool("tool", "staticcheck", "./...")},
+	{"systems", systems},
 	{"test", test},
 }
 
@@ -56,12 +60,55 @@ func tool(args ...string) func(context.Context, string, io.Writer) error {
 // test shows the lines of go test as they come, since it takes the longest. A
 // package may take long where the race detector shares few cores with others.
 func test(ctx context.Context, root string, out io.Writer) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-race", "-shuffle=on", "-timeout", "30m", "./...")
+	// The tests are vetted by a step of their own.
+	cmd := exec.CommandContext(ctx, "go", "test", "-race", "-vet=off", "-shuffle=on", "-timeout", "30m", "./...")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, out, out
+	// Each program with the race detector waits for a second at its end, to let
+	// other threads report. Nothing runs then in a test that waits for what it
+	// started.
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("go test: %w", err)
 	}
 	return nil
+}
+
+// workflows runs actionlint on the workflows of the project and on those that
+// users copy. What else is installed on a machine changes nothing.
+func workflows(ctx context.Context, root string, _ io.Writer) error {
+	args := []string{"tool", "actionlint", "-no-color", "-shellcheck=", "-pyflakes=",
+		// It is newer than actionlint; the example says what it is for.
+		"-ignore", `unexpected key "cache-mode" for "job"`}
+	for _, folder := range []string{".github/workflows", "examples/workflow"} {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*.yml"))
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			return fmt.Errorf("%s has no workflow", folder)
+		}
+		args = append(args, files...)
+	}
+	_, err := output(ctx, root, "go", args...)
+	return err
+}
+
+// systems vets the code and its tests for the systems that the tests of this
+// machine say nothing about. Vet compiles both, and links nothing.
+func systems(ctx context.Context, root string, _ io.Writer) error {
+	var errs []error
+	for _, system := range []string{"darwin", "windows"} {
+		if system == runtime.GOOS {
+			continue
+		}
+		cmd := exec.CommandContext(ctx, "go", "vet", "./...")
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			errs = append(errs, fmt.Errorf("GOOS=%s go vet: %w\n%s", system, err, out))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // generate runs the generators and demands that they write what is there.

@@ -39,6 +39,6 @@ func TestAbuse34OneUser(t *testing.T) {
 		t.Skipf("there are no user namespaces here: %v", err)
 	}
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestAbuse34OneUser") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("the child ended with %v, want it to pass:\n%s", err, out)
 	}
 }

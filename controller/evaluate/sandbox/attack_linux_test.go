@@ -401,7 +401,7 @@ func TestNetwork(t *testing.T) {
 	for name := range attacks() {
 		network := slices.Contains([]string{"tcp", "udp", "unix", "abstract", "datagram to a path", "datagram from a pair", "listen", "netlink"}, name)
 		if network != (said[name] == "<nil>") {
-			t.Errorf("%s: %s", name, said[name])
+			t.Errorf("%s: %s, want <nil> only where the network is open", name, said[name])
 		}
 	}
 }

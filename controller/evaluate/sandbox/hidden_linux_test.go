@@ -73,7 +73,7 @@ func TestHiddenFilesGivenToo(t *testing.T) {
 		box.policy.Read = []string{filepath.Dir(tree), filepath.Join(tree, "nowhere")}
 		out, err := box.Run(t.Context(), Program{Argv: []string{"sh", "-c", `cat .env "$PWD/.env"; cat src/a`}, Tree: tree})
 		if err != nil || string(out) != "a" {
-			t.Errorf("%s: %q, %v", name, out, err)
+			t.Errorf("%s: %q, %v, want \"a\"", name, out, err)
 		}
 	}
 }

@@ -266,7 +266,7 @@ func TestWebhookSecrets(t *testing.T) {
 		"no take": {Secrets: []forge.Token{hookSecret}},
 	} {
 		if _, err := New(cfg); err == nil || strings.Contains(err.Error(), "short secret") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want one that does not show the secret", name, err)
 		}
 	}
 }

@@ -151,7 +151,7 @@ func TestHeal(t *testing.T) {
 		}
 		notice, err := recovery.Heal(t.Context(), config(path))
 		if err != nil || (notice == "") != (data == nil) {
-			t.Errorf("%q, %v", notice, err)
+			t.Errorf("notice %q, error %v; want a notice only when there was a file", notice, err)
 		}
 		if _, err := os.Stat(path); err == nil {
 			t.Error("a file was made")
@@ -224,7 +224,7 @@ func TestAbuse33AVanishedLedger(t *testing.T) {
 			}
 			vanish(t, path)
 			if err := book.Vanished(); !errors.Is(err, store.ErrVanished) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: error %v, want ErrVanished", name, err)
 			}
 			// Sooner or later a reader needs another connection than those that are open.
 			errs := make(chan error, 100)
