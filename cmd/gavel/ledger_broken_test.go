@@ -75,6 +75,40 @@ func TestAbuse33ABrokenLedgerInAJob(t *testing.T) {
 	}
 }
 
+// TestAbuse33ALedgerThatVanishesInAJob removes it before requests to the forge: the
+// head gets its verdict with another one, and where that vanishes too, its statuses
+// say so.
+func TestAbuse33ALedgerThatVanishesInAJob(t *testing.T) {
+	for _, tt := range []struct {
+		most, code int
+		states     map[string]string
+	}{
+		{1, exitUsage, map[string]string{"gavel/validate": "failure: 1 invalid definition", "gavel/verdict": "failure: 1 invalid definition · 1 regression"}},
+		{1000, exitInternal, map[string]string{"gavel/validate": "error: the ledger cannot be used; see the log of the job", "gavel/verdict": "error: the ledger cannot be used; see the log of the job"}},
+	} {
+		j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+		book, removed := filepath.Join(t.TempDir(), "own.db"), 0
+		j.forge.Inject(forgetest.Fault{Status: http.StatusBadGateway, Times: -1, While: func() bool {
+			if removed < tt.most && os.Remove(book) == nil {
+				removed++
+			}
+			return false // the forge answers as always
+		}})
+		_, stderr, code := j.run(t, "--ledger", book)
+		if code != tt.code || removed == 0 || !strings.Contains(stderr, "the ledger was removed or replaced while it was in use") {
+			t.Errorf("exit code %d, the ledger was removed %d times\n%s", code, removed, stderr)
+		}
+		if tt.most == 1 {
+			j.stands(t, 1)
+		}
+		for context, want := range tt.states {
+			if got := j.states()[context]; !strings.HasPrefix(got, want) {
+				t.Errorf("%s is %q, want %q", context, got, want)
+			}
+		}
+	}
+}
+
 // TestAbuse33ABrokenLedgerOfAServer: a damaged one is put aside, at the start
 // and while the server runs, as is one that vanished.
 func TestAbuse33ABrokenLedgerOfAServer(t *testing.T) {

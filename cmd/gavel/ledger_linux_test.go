@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
 // open is a folder that everybody may look into.
@@ -27,6 +29,12 @@ func open(t *testing.T) string {
 // folders.
 func gavelAsNobody(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return gavelAsNobodyIn(t, nil, dir, args...)
+}
+
+// gavelAsNobodyIn is gavelAsNobody with variables of the environment.
+func gavelAsNobodyIn(t *testing.T, env []string, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
 	var out, errs bytes.Buffer
 	program, err := os.Executable()
 	if err != nil {
@@ -39,7 +47,7 @@ func gavelAsNobody(t *testing.T, dir string, args ...string) (stdout, stderr str
 	cmd := exec.CommandContext(t.Context(), link)
 	cmd.Args = append([]string{"gavel", "-C", dir}, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", &out, &errs
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Env = append(env, "PATH="+os.Getenv("PATH"))
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
@@ -90,5 +98,52 @@ func TestAbuse33AReadOnlyLedger(t *testing.T) {
 	}
 	if _, stderr, code := gavelAsNobody(t, dir, "run"); code == exitPass || !strings.Contains(stderr, "permission denied") {
 		t.Errorf("run: exit code %d: %s", code, stderr)
+	}
+}
+
+// TestAbuse33AReadOnlyLedgerInAJob: nothing is judged that could not be kept, and
+// the statuses say why.
+func TestAbuse33AReadOnlyLedgerInAJob(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	folder := open(t)
+	book := filepath.Join(folder, "own.db")
+	if _, stderr, code := j.run(t, "--ledger", book); code != exitUsage {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	j.git(t, "commit", "-q", "--allow-empty", "-m", "next")
+	j.head = j.git(t, "rev-parse", "HEAD")
+	j.move(t, j.head)
+	for _, lend := range []string{j.checkout, j.folder} {
+		for _, d := range []string{lend, filepath.Dir(lend), filepath.Dir(filepath.Dir(lend))} {
+			if err := os.Chmod(d, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	err := filepath.WalkDir(j.checkout, func(path string, _ os.DirEntry, err error) error {
+		if err != nil || os.Geteuid() != 0 {
+			return err
+		}
+		return os.Lchown(path, 65534, 65534)
+	})
+	if err == nil {
+		err = os.Chmod(book, 0o444)
+	}
+	if err == nil {
+		err = os.Chmod(folder, 0o555)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(folder, 0o755) }) //nolint:errcheck // the test is over
+	env := []string{"GITHUB_API_URL=" + j.forge.URL, "GITHUB_TOKEN=" + forgetest.TokenUser}
+	stdout, stderr, code := gavelAsNobodyIn(t, env, j.checkout, "pr", "--repo", "octo/demo", "--pr", "1", "--ledger", book)
+	if code != exitInternal || !strings.Contains(stderr, "own.db: permission denied; name another file with --ledger") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	for _, context := range []string{"gavel/validate", "gavel/verdict"} {
+		if got, want := j.states()[context], "error: the ledger cannot be used; see the log of the job"; got != want {
+			t.Errorf("%s is %q, want %q", context, got, want)
+		}
 	}
 }

@@ -162,7 +162,7 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 			return err
 		})
 	}
-	if err != nil && !opened {
+	if err != nil && !opened || recovery.IsBroken(err) {
 		// A head that nobody says anything about stays open forever.
 		return errors.Join(err, jobOn(nil).Refuse(ctx, event, "the ledger cannot be used; see the log of the job"))
 	}
