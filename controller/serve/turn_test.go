@@ -145,7 +145,7 @@ func (w *fixture) kill() {
 // killed proves itself each time, and gets its verdict.
 func TestAbuse28KillsRefuseNothing(t *testing.T) {
 	t.Parallel()
-	const kills = 20
+	const kills = 200
 	w := newFixture(t)
 	d := w.newDock()
 	release := w.judging()
