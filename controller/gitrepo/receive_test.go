@@ -84,3 +84,31 @@ func TestAbuse27LargeBlobsTakeNoMemory(t *testing.T) {
 		})
 	}
 }
+
+// TestAbuse27ADifferenceThatExpands fetches a pack of a few hundred bytes, of which
+// one object is 1.5 GiB. It is refused before any of it is made.
+func TestAbuse27ADifferenceThatExpands(t *testing.T) {
+	const pieces, size = 24576, 24576 << 16
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	base := gittest.Commit(t, dir, map[string]string{"a": "1"})
+	small, large := gittest.Expanding(t, dir, pieces)
+	head := gittest.Graft(t, dir, base, "100644 blob "+small+"\tassets/one")
+	head = gittest.Graft(t, dir, head, "100644 blob "+large+"\tassets/two")
+	gittest.Run(t, dir, "update-ref", "refs/pull/7/head", head)
+	m := newMirror(t, gittest.Backend(t, dir))
+	took := allocated(func() {
+		_, _, err := m.Fetch(t.Context(), OfHead, pullRefs...)
+		over, refused := errors.AsType[*excess.Error](err)
+		if want := fmt.Sprintf("a new object of %d bytes is stored as the difference to another one", size); !refused || !strings.HasPrefix(over.Message, want) {
+			t.Errorf("Fetch = %v, want %q", err, want)
+		}
+	})
+	if took > 32<<20 {
+		t.Errorf("%d bytes were allocated", took)
+	}
+	left, err := filepath.Glob(filepath.Join(m.cfg.Dir, "objects/pack/*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
