@@ -21,10 +21,13 @@ import (
 // team demands of its definitions there. Where there is no such file it gives
 // the defaults and false.
 func ReadConfig(fsys fs.FS, file string) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
-	data, err := fs.ReadFile(fsys, file)
+	data, err := schema.ReadFile(fsys, file, int64(schema.Limit(file)))
+	large, isLarge := schema.TooLarge(file, err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		cfg = config.Default()
+	case isLarge:
+		cfg, problems, found = config.Default(), []schema.Problem{large}, true
 	case err != nil:
 		return nil, nil, false, fmt.Errorf("read %s: %w", file, err)
 	default:

@@ -198,18 +198,25 @@ func Open(fsys fs.FS, file string) (*Document, []Problem) { return open(fsys, fi
 
 func open(fsys fs.FS, file string, budget *cuefile.Budget) (*Document, []Problem) {
 	data, err := ReadFile(fsys, file, int64(Limit(file)))
-	var large tooLargeError
+	large, isLarge := TooLarge(file, err)
 	switch {
 	case !utf8.ValidString(file):
 		return nil, []Problem{{Position{file, 1, 1}, Error, "unreadable", "the name of the file is not valid UTF-8", "rename it"}}
-	case errors.As(err, &large):
-		return nil, []Problem{tooLarge(Position{file, 1, 1}, "the file", large.size, large.most)}
+	case isLarge:
+		return nil, []Problem{large}
 	case err != nil:
 		return nil, []Problem{{
 			Position{file, 1, 1}, Error, "unreadable", "the file cannot be read: " + reason(err), "make it a plain file of the repository",
 		}}
 	}
 	return parseFile(file, data, budget)
+}
+
+// TooLarge gives the problem of a definition that ReadFile refused for its size, and
+// whether that is what the error says.
+func TooLarge(file string, err error) (Problem, bool) {
+	large, ok := errors.AsType[tooLargeError](err)
+	return tooLarge(Position{file, 1, 1}, "the file", large.size, large.most), ok
 }
 
 // tooLarge is the problem of a definition that is longer than it may be.
