@@ -106,11 +106,17 @@ func (p *place) bombs() {
 	p.add(head{name: "195,000 definitions of one blob"}, bomb(3, 58, ".json")+"\ttest_definitions/bomb")
 }
 
-// blobs are heads with one that is large once it is inflated.
+// blobs are heads with one that is large once it is inflated, or once it is made
+// from the difference to another one.
 func (p *place) blobs(size int64) {
 	large := "100644 blob " + gittest.Zeros(p, p.dir, size)
 	p.add(head{name: "a blob of zeros", job: true}, large+"\tassets/zeros.bin")
 	p.add(head{name: "a definition of zeros", words: fmt.Sprint("has ", size, " bytes")}, large+"\ttest_definitions/zeros.json")
+	piece, whole := gittest.Expanding(p, p.dir, int(size>>16))
+	piece, whole = "100644 blob "+piece, "100644 blob "+whole
+	words := fmt.Sprint("a new object of ", size, " bytes is stored as the difference to another one")
+	p.add(head{name: "a blob as a difference", job: true, words: words}, piece+"\tassets/piece.bin", whole+"\tassets/whole.bin")
+	p.add(head{name: "a definition as a difference", words: words}, piece+"\tassets/piece.bin", whole+"\ttest_definitions/whole.json")
 }
 
 // others are heads that take long to read.
