@@ -1,16 +1,13 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -18,16 +15,12 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/redact"
-	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // An Execution says how a plan is carried out.
@@ -70,10 +63,6 @@ type Execution struct {
 	NotRun string
 	// Commands are what people asked for and get.
 	Commands []reporters.Command
-
-	budget *budget.Budget // of both sides, see Prepared.budget
-	// keep is run.Config.Keep of the side that is judged.
-	keep func(run.Job, verdict.Result) bool
 }
 
 // Progress tells how many cases are done.
@@ -141,312 +130,48 @@ func (p *Prepared) redact() func(string) string {
 // report nor what is observed has a secret in it.
 func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report, error) {
 	start := p.Now()
-	in := reporters.Input{
-		Run: e.ID, Plan: p.Plan, Problems: p.Problems,
-		Gate: GateSettings(p.Head.Config.Gate), GroupGates: p.Head.Config.GroupStatuses, ConfigDigest: p.Head.Config.Digest,
-		Config: e.ConfigDiff, NotRun: e.NotRun, Commands: e.Commands,
-		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},
-	}
-	if err := p.recall(ctx, &in); err != nil {
+	in, err := p.reportInput(ctx, e)
+	if err != nil {
 		return nil, err
 	}
-	in.Notices = slices.Concat(e.Notices, p.opened(), p.deployed(&in))
 	if e.NotRun == "" {
-		if err := p.judge(ctx, e, &in); err != nil {
+		j, err := p.newJudging(ctx, e, in)
+		if err != nil {
 			return nil, err
 		}
-		if err := p.retell(ctx, e, &in); err != nil {
+		for b, due := j.next(); due; b, due = j.next() {
+			cfg, err := j.config(b)
+			if err != nil {
+				return nil, fmt.Errorf("judge %s: %w", b.side(), err)
+			}
+			outcomes, err := run.Run(ctx, cfg, b.jobs)
+			j.collect(b, outcomes)
+			if err != nil {
+				return nil, fmt.Errorf("judge %s: %w", b.side(), err)
+			}
+		}
+		if err := p.retell(ctx, e, in); err != nil {
 			return nil, err
 		}
 	}
 	in.Notices = append(in.Notices, p.vanished()...)
 	in.Duration = p.Now().Sub(start)
-	return Redacted(p, reporters.Compare(in)), nil
+	return Redacted(p, reporters.Compare(*in)), nil
 }
 
-// judge runs head's cases, whose verdicts decide, and then those of base that
-// they are compared with. What both sides ask alike goes first at base, whose
-// samples head may always read, while base may not read what a stranger's head
-// has stored.
-func (p *Prepared) judge(ctx context.Context, e Execution, in *reporters.Input) error {
-	if p.Invocation != nil && len(p.looked) > 0 {
-		if err := p.Invocation.begin(ctx); err != nil {
-			return err
-		}
+// reportInput is what the report says before anything is judged.
+func (p *Prepared) reportInput(ctx context.Context, e Execution) (*reporters.Input, error) {
+	in := &reporters.Input{
+		Run: e.ID, Plan: p.Plan, Problems: p.Problems,
+		Gate: GateSettings(p.Head.Config.Gate), GroupGates: p.Head.Config.GroupStatuses, ConfigDigest: p.Head.Config.Digest,
+		Config: e.ConfigDiff, NotRun: e.NotRun, Commands: e.Commands,
+		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},
 	}
-	p.withhold(e, in)
-	head := slices.DeleteFunc(p.headJobs(), p.without(in.Head))
-	base := slices.DeleteFunc(p.baseJobs(in.Base), p.without(in.Head))
-	p.need(head, base)
-	e.budget = p.budget()
-	if e.Breakers == nil {
-		e.Breakers = &limit.Breakers{}
-	}
-	progress := Progress{Total: len(head) + len(base)}
-	if e.Observe != nil && progress.Total > 0 {
-		e.Observe(progress)
-	}
-	hide := p.redact()
-	observe := func(base bool) func(run.Event) {
-		return func(ev run.Event) {
-			if e.Observe == nil || ev.Outcome == nil {
-				return
-			}
-			progress.Done++
-			progress.Outcome, progress.Base = redact.In(ev.Outcome, hide), base
-			e.Observe(progress)
-		}
-	}
-	judgeBase := func(jobs []run.Job) error {
-		if len(jobs) == 0 {
-			return nil
-		}
-		e.keep = func(run.Job, verdict.Result) bool { return false } // a report shows head's
-		outcomes, err := p.run(ctx, e, *p.Base, jobs, observe(true))
-		if err != nil {
-			return fmt.Errorf("judge base: %w", err)
-		}
-		collect(in.Base, jobs, outcomes)
-		return nil
-	}
-	alike, others := split(base, head)
-	if err := judgeBase(alike); err != nil {
-		return err
-	}
-	e.keep = p.explained(in.Base)
-	outcomes, err := p.run(ctx, e, p.Head, head, observe(false))
-	if err != nil {
-		return fmt.Errorf("judge head: %w", err)
-	}
-	collect(in.Head, head, outcomes)
-	p.unfinished = slices.ContainsFunc(outcomes, func(o run.Outcome) bool { return o.Stopped || o.Unrun != "" })
-	compared := slices.DeleteFunc(others, p.without(in.Head))
-	progress.Total = len(head) + len(alike) + len(compared)
-	return judgeBase(compared)
-}
-
-// explained reports whether the report may show how the verdict on a job of head
-// came about. It shows no case that passes, except one that base has under the
-// same digests with another verdict: such a case of base is known by now.
-func (p *Prepared) explained(base map[string]reporters.Outcome) func(run.Job, verdict.Result) bool {
-	other := map[string]bool{}
-	for _, r := range p.Plan.Rows {
-		if r.Base == nil || r.BaseDigests.D != r.HeadDigests.D {
-			continue
-		}
-		if was, known := base[r.Base.ID()]; known && was.Result.Verdict != verdict.Pass {
-			other[r.HeadDigests.D] = true
-		}
-	}
-	return func(j run.Job, result verdict.Result) bool {
-		return other[j.Digests.D] || result.Verdict != verdict.Pass
-	}
-}
-
-// split parts the jobs of base whose execution is also one of head from the
-// others.
-func split(base, head []run.Job) (alike, others []run.Job) {
-	asked := map[string]bool{}
-	for _, j := range head {
-		asked[j.Digests.E] = true
-	}
-	for _, j := range base {
-		if asked[j.Digests.E] {
-			alike = append(alike, j)
-		} else {
-			others = append(others, j)
-		}
-	}
-	return alike, others
-}
-
-// withhold notes the cases that are not judged.
-func (p *Prepared) withhold(e Execution, in *reporters.Input) {
-	lacking := p.lacking()
-	for _, r := range p.Plan.Rows {
-		if !judged(r) {
-			continue
-		}
-		reason := lacking(r)
-		if reason == "" && e.Withhold != nil && r.Action != plan.Redecide {
-			reason = e.Withhold(r)
-		}
-		if reason != "" {
-			in.Head[r.Head.ID()] = reporters.Outcome{Unrun: reason}
-		}
-	}
-}
-
-// without tells which jobs, of either side, are of cases that have no verdict
-// at head although they were tried or withheld: there is nothing to compare
-// base with.
-func (p *Prepared) without(head map[string]reporters.Outcome) func(run.Job) bool {
-	lacking := map[*schema.Case]bool{}
-	for _, r := range p.Plan.Rows {
-		if r.Head == nil {
-			continue
-		}
-		if o, ok := head[r.Head.ID()]; ok && (o.Unrun != "" || o.Result.Verdict == verdict.Error) {
-			lacking[r.HeadCase], lacking[r.BaseCase] = true, true
-		}
-	}
-	return func(j run.Job) bool { return lacking[j.Case] }
-}
-
-func (p *Prepared) headJobs() []run.Job {
-	var jobs []run.Job
-	for _, r := range p.Plan.Rows {
-		if judged(r) && r.HeadCase != nil {
-			jobs = append(jobs, p.headJob(r))
-		}
-	}
-	return jobs
-}
-
-func (p *Prepared) headJob(r plan.Row) run.Job {
-	return run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.servedBy(r))}
-}
-
-// baseJobs are the cases of base that head's are compared with and whose
-// verdict is not known. An agent that cannot be had in base's revision is not
-// measured: what is stored of it is all there is.
-func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
-	if p.Base == nil || !p.Before.IsZero() {
-		return nil // what was known before is all there is
-	}
-	base := requirement.Of(p.Base.FS, p.ConfigFile, p.Base.Config, p.LookupEnv)
-	var jobs []run.Job
-	for _, r := range p.Plan.Rows {
-		name := p.compared(r)
-		if name == "" || base.Missing(r.BaseCase, name) != "" {
-			continue
-		}
-		if _, ok := known[r.Base.ID()]; ok {
-			continue
-		}
-		jobs = append(jobs, run.Job{
-			Case: r.BaseCase, Digests: r.BaseDigests, Target: name,
-			Scope: p.readScope(p.BaseTrust, p.Base.Config, name),
-		})
-	}
-	return jobs
-}
-
-// compared is the target that base of a row is measured against; "" where it is
-// not measured.
-func (p *Prepared) compared(r plan.Row) string {
-	if p.Base == nil || r.Head == nil || r.Head.Skip != "" || r.Base == nil || r.Base.Skip != "" || len(r.Reasons) == 0 || r.MovedFrom != "" {
-		return ""
-	}
-	name := p.baseTarget(r)
-	if !measurable(p.Base.Config.Targets[name]) {
-		return ""
-	}
-	return name
-}
-
-// measurable reports whether a target can still answer as it did at base: an
-// agent only where every commit has a URL of its own.
-func measurable(t config.Target) bool {
-	deployed := strings.Contains(t.URLTemplate, "{sha}") && !strings.Contains(t.URLTemplate, "{pr}")
-	return t.Provider != config.HTTP && t.Provider != config.Command || deployed
-}
-
-func (p *Prepared) run(ctx context.Context, e Execution, s State, jobs []run.Job, observe func(run.Event)) ([]run.Outcome, error) {
-	if len(jobs) == 0 {
-		return nil, nil
-	}
-	targets, err := openTargets(e, s, jobs)
-	if err != nil {
+	if err := p.recall(ctx, in); err != nil {
 		return nil, err
 	}
-	var programs evalcase.Programs
-	if e.Programs != nil {
-		programs = e.Programs(s)
-	}
-	outcomes, err := run.Run(ctx, run.Config{
-		Ledger: p.Ledger, Trust: p.trust(s), Programs: programs, Targets: targets, Roles: s.Config.Roles.Targets(),
-		Budget: e.budget, Revision: revision(s.Commit), Scrub: e.Scrub, Record: e.Record, Observe: observe, Keep: e.keep, Control: e.Control,
-		Breakers: e.Breakers, Now: p.Now,
-	}, jobs)
-	for _, o := range outcomes {
-		if o.Untold {
-			e.untold(o.Key)
-		}
-	}
-	return outcomes, err
-}
-
-// trust is what is written into the entries of a state.
-func (p *Prepared) trust(s State) ledger.Trust {
-	if p.Base != nil && s.Commit == p.Base.Commit {
-		return p.BaseTrust
-	}
-	return p.HeadTrust
-}
-
-// revision is what a deployed agent has to run; a working tree has none.
-func revision(commit string) string {
-	if commit == Worktree {
-		return ""
-	}
-	return commit
-}
-
-// Worktree is the commit of a state that is not committed.
-const Worktree = "worktree"
-
-// openTargets opens the targets of the jobs and those that have a role in them.
-func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, error) {
-	roles := s.Config.Roles.Targets()
-	names := map[string]bool{}
-	for _, j := range jobs {
-		names[j.Target] = true
-		for _, role := range j.Case.Roles() {
-			names[roles[role]] = true
-		}
-		for _, name := range load.Judges(j.Case) {
-			names[name] = true
-		}
-	}
-	// A role that no target has is an error of the cases that need it.
-	delete(names, "")
-	targets := map[string]run.Target{}
-	for name := range names {
-		cfg, ok := s.Config.Targets[name]
-		if !ok {
-			return nil, unconfigured(name, s.Config)
-		}
-		t, err := e.Open(cfg, s)
-		if err != nil {
-			return nil, fmt.Errorf("open target %s: %w", name, err)
-		}
-		targets[name] = run.Target{Target: t, Config: cfg}
-	}
-	return targets, nil
-}
-
-// ErrUnconfigured means that a case names a target that gavel.yaml does not
-// have.
-var ErrUnconfigured = errors.New("is not configured")
-
-func unconfigured(name string, cfg *config.Config) error {
-	hint := cmp.Or(schema.DidYouMean(name, slices.Collect(maps.Keys(cfg.Targets))), "add it under targets: in gavel.yaml")
-	return fmt.Errorf("target %q %w; %s", name, ErrUnconfigured, hint)
-}
-
-// collect keeps the outcomes of jobs, which are in the same order, by case.
-func collect(into map[string]reporters.Outcome, jobs []run.Job, outcomes []run.Outcome) {
-	for i, o := range outcomes {
-		out := reporters.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}
-		if o.Stopped {
-			out.Unrun = o.Result.Reason
-		}
-		if len(o.Transcripts) > 0 {
-			out.Transcript = &o.Transcripts[0]
-		}
-		into[jobs[i].Case.ID()] = out
-	}
+	in.Notices = slices.Concat(e.Notices, p.opened(), p.deployed(in))
+	return in, nil
 }
 
 // recall fills in what the ledger knows of both sides, with the transcripts of

@@ -17,10 +17,12 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/version"
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	picked "github.com/gavel-evals/gavel/controller/selection"
+	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -50,6 +52,8 @@ type app struct {
 	// after returns a channel that fires once a time is over; nil means the real clock.
 	after func(time.Duration) <-chan time.Time
 
+	// open opens a target; nil means target.New.
+	open func(config.Target, target.Env) (target.Target, error)
 	// breakers remember for the life of the process which endpoints are down.
 	breakers *limit.Breakers
 

@@ -112,6 +112,9 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 		if e.PullRequest != 0 {
 			env.PullRequest = strconv.Itoa(e.PullRequest)
 		}
+		if a.open != nil {
+			return a.open(t, env)
+		}
 		return target.New(t, env)
 	}
 	bar := terminal.NewBar(a.stderr)

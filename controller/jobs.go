@@ -1,0 +1,122 @@
+package controller
+
+import (
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/requirement"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// split parts the jobs of base whose execution is also one of head from the
+// others.
+func split(base, head []run.Job) (alike, others []run.Job) {
+	asked := map[string]bool{}
+	for _, j := range head {
+		asked[j.Digests.E] = true
+	}
+	for _, j := range base {
+		if asked[j.Digests.E] {
+			alike = append(alike, j)
+		} else {
+			others = append(others, j)
+		}
+	}
+	return alike, others
+}
+
+// withhold notes the cases that are not judged.
+func (p *Prepared) withhold(e Execution, in *reporters.Input) {
+	lacking := p.lacking()
+	for _, r := range p.Plan.Rows {
+		if !judged(r) {
+			continue
+		}
+		reason := lacking(r)
+		if reason == "" && e.Withhold != nil && r.Action != plan.Redecide {
+			reason = e.Withhold(r)
+		}
+		if reason != "" {
+			in.Head[r.Head.ID()] = reporters.Outcome{Unrun: reason}
+		}
+	}
+}
+
+// without tells which jobs, of either side, are of cases that have no verdict
+// at head although they were tried or withheld: there is nothing to compare
+// base with.
+func (p *Prepared) without(head map[string]reporters.Outcome) func(run.Job) bool {
+	lacking := map[*schema.Case]bool{}
+	for _, r := range p.Plan.Rows {
+		if r.Head == nil {
+			continue
+		}
+		if o, ok := head[r.Head.ID()]; ok && (o.Unrun != "" || o.Result.Verdict == verdict.Error) {
+			lacking[r.HeadCase], lacking[r.BaseCase] = true, true
+		}
+	}
+	return func(j run.Job) bool { return lacking[j.Case] }
+}
+
+func (p *Prepared) headJobs() []run.Job {
+	var jobs []run.Job
+	for _, r := range p.Plan.Rows {
+		if judged(r) && r.HeadCase != nil {
+			jobs = append(jobs, p.headJob(r))
+		}
+	}
+	return jobs
+}
+
+func (p *Prepared) headJob(r plan.Row) run.Job {
+	return run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.servedBy(r))}
+}
+
+// baseJobs are the cases of base that head's are compared with and whose
+// verdict is not known. An agent that cannot be had in base's revision is not
+// measured: what is stored of it is all there is.
+func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
+	if p.Base == nil || !p.Before.IsZero() {
+		return nil // what was known before is all there is
+	}
+	base := requirement.Of(p.Base.FS, p.ConfigFile, p.Base.Config, p.LookupEnv)
+	var jobs []run.Job
+	for _, r := range p.Plan.Rows {
+		name := p.compared(r)
+		if name == "" || base.Missing(r.BaseCase, name) != "" {
+			continue
+		}
+		if _, ok := known[r.Base.ID()]; ok {
+			continue
+		}
+		jobs = append(jobs, run.Job{
+			Case: r.BaseCase, Digests: r.BaseDigests, Target: name,
+			Scope: p.readScope(p.BaseTrust, p.Base.Config, name),
+		})
+	}
+	return jobs
+}
+
+// compared is the target that base of a row is measured against; "" where it is
+// not measured.
+func (p *Prepared) compared(r plan.Row) string {
+	if p.Base == nil || r.Head == nil || r.Head.Skip != "" || r.Base == nil || r.Base.Skip != "" || len(r.Reasons) == 0 || r.MovedFrom != "" {
+		return ""
+	}
+	name := p.baseTarget(r)
+	if !measurable(p.Base.Config.Targets[name]) {
+		return ""
+	}
+	return name
+}
+
+// measurable reports whether a target can still answer as it did at base: an
+// agent only where every commit has a URL of its own.
+func measurable(t config.Target) bool {
+	deployed := strings.Contains(t.URLTemplate, "{sha}") && !strings.Contains(t.URLTemplate, "{pr}")
+	return t.Provider != config.HTTP && t.Provider != config.Command || deployed
+}
