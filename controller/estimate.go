@@ -1,9 +1,8 @@
 package controller
 
 import (
-	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/quote"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/planned"
@@ -25,18 +24,15 @@ func (p *Prepared) Estimate() Estimate {
 			judged[r.Base.ID()] = reporters.Outcome{}
 		}
 	}
-	sum, cases := p.left.quotes, p.left.cases
+	sum := p.left.estimate
 	rows := p.rowsByHead()
 	for _, job := range p.headJobs() {
-		q := p.quoteHead(rows[job.Case.ID()], job)
-		if sum.Add(q); q.Calls > 0 {
-			cases++
-		}
+		sum.AddHead(p.estimateHead(rows[job.Case.ID()], job))
 	}
 	for _, job := range p.baseJobs(judged) {
-		sum.Add(newQuote(p.Base.Config, job, plan.Known{}))
+		sum.Add(estimate.New(p.Base.Config, job, plan.Known{}))
 	}
-	out := Estimate{planned.Estimate{Calls: sum.Calls, RetryCalls: sum.Again}, cases}
+	out := Estimate{Estimate: planned.Estimate{Calls: sum.Calls, RetryCalls: sum.RetryCalls}, Cases: sum.Cases}
 	if !sum.Unpriced {
 		out.USD = &sum.USD
 	}
@@ -53,29 +49,25 @@ func (p *Prepared) rowsByHead() map[string]*plan.Row {
 	return rows
 }
 
-// quoteHead says what a case of head will take. What it took at base is the
+// estimateHead says what a case of head will take. What it took at base is the
 // best guess.
-func (p *Prepared) quoteHead(r *plan.Row, job run.Job) quote.Quote {
-	q := newQuote(p.Head.Config, job, r.Known)
+func (p *Prepared) estimateHead(r *plan.Row, job run.Job) estimate.Case {
+	c := estimate.New(p.Head.Config, job, r.Known)
 	if d, ok := p.baseStored[r.BaseDigests.D]; ok {
-		q.Learn(*d, job.Case)
+		c.Learn(*d, job.Case)
 	}
-	return q
+	return c
 }
 
 // need gives every job what has to be left of a budget for it.
 func (p *Prepared) need(head, base []run.Job) {
 	rows := p.rowsByHead()
 	for i := range head {
-		q := p.quoteHead(rows[head[i].Case.ID()], head[i])
-		head[i].Need = q.Need()
+		c := p.estimateHead(rows[head[i].Case.ID()], head[i])
+		head[i].Need = c.Need()
 	}
 	for i := range base {
-		q := newQuote(p.Base.Config, base[i], plan.Known{})
-		base[i].Need = q.Need()
+		c := estimate.New(p.Base.Config, base[i], plan.Known{})
+		base[i].Need = c.Need()
 	}
-}
-
-func newQuote(cfg *config.Config, job run.Job, known plan.Known) quote.Quote {
-	return quote.New(cfg, cfg.Roles.Targets(), job, known)
 }

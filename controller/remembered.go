@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/quote"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -200,9 +200,8 @@ func fill(row *plan.Row, e *plan.Entry) error {
 
 // leftOut is what a brief plan counts of the cases that it does not keep.
 type leftOut struct {
-	quotes quote.Quote
-	cases  int // for which somebody is called
-	needs  []load.Need
+	estimate estimate.Sum
+	needs    []load.Need
 }
 
 // take counts the rows of the files and leaves their cases out. Those that are
@@ -216,10 +215,7 @@ func (l *leftOut) take(p *Prepared, files []string, due map[string][]int) {
 				continue
 			}
 			cases = append(cases, row.HeadCase)
-			q := p.quoteHead(row, p.headJob(*row))
-			if l.quotes.Add(q); q.Calls > 0 {
-				l.cases++
-			}
+			l.estimate.AddHead(p.estimateHead(row, p.headJob(*row)))
 			info := row.HeadCase.CaseInfo
 			info.Inputs, info.Labels.Description = nil, ""
 			row.Head, row.HeadCase, row.HeadDigests = &info, nil, row.HeadDigests.Bare()

@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	picked "github.com/gavel-evals/gavel/controller/selection"
@@ -60,11 +61,8 @@ type app struct {
 	// secrets are those that are known; nothing that is printed has them.
 	secrets *redact.Values
 
-	json       bool
-	strict     bool
-	configFile string
-	ledgerFile string
-	into       string
+	json, strict                 bool
+	configFile, ledgerFile, into string
 	// sandbox is what the commands that run programs are allowed.
 	sandbox sandboxFlags
 }
@@ -127,7 +125,7 @@ func (a *app) command(ctx context.Context, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(a.stderr, "gavel: interrupted")
 		return exitInterrupted
-	case errors.Is(err, controller.ErrUnconfigured), errors.Is(err, controller.ErrCommitted), errors.Is(err, listing.ErrTooMany),
+	case errors.Is(err, controller.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, listing.ErrTooMany),
 		errors.As(err, new(*picked.Mistake)):
 		fmt.Fprintln(a.stderr, "gavel:", err)
 		return exitUsage

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/demo"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
@@ -75,7 +76,7 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(a.dir, controller.OwnFolder, "comment.md")
+	file := filepath.Join(a.dir, ownfolder.Name, "comment.md")
 	text := comment.Markdown(report, comment.Options{RepositoryURL: demo.Page})
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/cmd/internal/duration"
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/upkeep"
 )
@@ -68,7 +68,7 @@ func (a *app) needed(ctx context.Context, w *workspace, book *ledger.Ledger, roo
 	if roots.Head, err = a.worktree(w); err != nil {
 		return nil, err
 	}
-	store := filepath.Join(w.repo.Root(), controller.OwnFolder, "objects.git")
+	store := filepath.Join(w.repo.Root(), ownfolder.Name, "objects.git")
 	if _, err := os.Stat(store); err == nil {
 		if roots.Fetched, err = gitrepo.Open(store); err != nil {
 			return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/inherit"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -226,7 +227,7 @@ func (a *app) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *f
 		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 			return here.Fetch(ctx, gitrepo.Source{
 				Refs: refs, Most: most, Token: gitrepo.Constant(a.env("GITHUB_TOKEN")),
-				Store: filepath.Join(here.Root(), controller.OwnFolder, "objects.git"),
+				Store: filepath.Join(here.Root(), ownfolder.Name, "objects.git"),
 			})
 		},
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {

@@ -22,9 +22,7 @@ import (
 // runFlags are the flags of run other than the selection.
 type runFlags struct {
 	selection
-	record   string
-	junit    string
-	markdown string
+	record, junit, markdown string
 }
 
 func (a *app) runCommand() *cobra.Command {

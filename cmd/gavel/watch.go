@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/live"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -148,7 +149,7 @@ func (a *app) openPlace(ctx context.Context) (live.Place, error) {
 	if err != nil {
 		return live.Place{}, errors.Join(err, w.close())
 	}
-	file, own := a.ledgerAt(w), []string{controller.OwnFolder + "/"}
+	file, own := a.ledgerAt(w), []string{ownfolder.Name + "/"}
 	if a.ledgerFile != "" {
 		if full, err := filepath.Abs(file); err == nil {
 			if rel, err := filepath.Rel(w.repo.Root(), full); err == nil {

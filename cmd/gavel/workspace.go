@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -82,8 +83,8 @@ func (a *app) snapshots(ctx context.Context, w *workspace) (snapshot.Store, erro
 		out.Path = a.ledgerFile + ".definitions"
 		return out, nil
 	}
-	out.Path = filepath.Join(w.repo.Root(), controller.OwnFolder, "definitions")
-	_, err := controller.MakeOwnFolder(ctx, w.repo)
+	out.Path = filepath.Join(w.repo.Root(), ownfolder.Name, "definitions")
+	_, err := ownfolder.Make(ctx, w.repo)
 	if recovery.IsUnwritable(err) {
 		err = nil // what is not remembered costs only time
 	}
@@ -214,7 +215,7 @@ func (a *app) openLedger(ctx context.Context, w *workspace) (*ledger.Ledger, err
 // another file was named.
 func (a *app) ledgerPath(ctx context.Context, w *workspace) (string, error) {
 	if a.ledgerFile == "" {
-		if _, err := controller.MakeOwnFolder(ctx, w.repo); err != nil {
+		if _, err := ownfolder.Make(ctx, w.repo); err != nil {
 			return "", err
 		}
 	}
@@ -223,7 +224,7 @@ func (a *app) ledgerPath(ctx context.Context, w *workspace) (string, error) {
 
 // usualLedger is where the ledger of a repository is, unless --ledger says
 // otherwise.
-const usualLedger = controller.OwnFolder + "/ledger.db"
+const usualLedger = ownfolder.Name + "/ledger.db"
 
 // ledgerAt is the path of the ledger, whether it is there or not.
 func (a *app) ledgerAt(w *workspace) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
 )
 
 // hiddenIn is what programs do not see of a working tree.
@@ -25,7 +26,7 @@ func (r *Runner) hiddenIn(s controller.State) (sandbox.Hidden, error) {
 		return known, nil
 	}
 	view := listing.View{
-		Shown: inside(s.Dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path)), Own: []string{controller.OwnFolder},
+		Shown: inside(s.Dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path)), Own: []string{ownfolder.Name},
 	}
 	for _, name := range inside(s.Dir, r.cfg.Own) {
 		view.Own = append(view.Own, family(work, name)...)
@@ -85,7 +86,7 @@ func family(files fs.FS, name string) []string {
 func (r *Runner) hint(names []string) string {
 	const most = 3
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return name == ".git" || listing.Covers(controller.OwnFolder, name) || slices.ContainsFunc(r.cfg.Own, func(own string) bool {
+		return name == ".git" || listing.Covers(ownfolder.Name, name) || slices.ContainsFunc(r.cfg.Own, func(own string) bool {
 			return strings.HasPrefix(path.Base(name), filepath.Base(own))
 		})
 	})

@@ -57,12 +57,13 @@ var rooms = []room{
 		},
 		reason: "a run does the same from every door, so it knows neither git nor forge nor report",
 	},
-	{dir: "controller/quote", sees: []string{
+	{dir: "controller/estimate", sees: []string{
 		"schema", "controller/plan", "controller/config", "controller/ledger", "controller/run",
 	}, reason: "it counts calls before they are made, and makes none"},
+	{dir: "controller/ownfolder", sees: []string{"controller/gitrepo"}, reason: "it makes one folder, and knows nothing of what is kept there"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/requirement", "controller/gitrepo",
-		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/quote", "reporters",
+		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "reporters",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/live", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
@@ -86,7 +87,7 @@ var rooms = []room{
 		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},
 	{dir: "controller/programs", sees: []string{
-		"schema", "controller/plan", "controller/gitrepo", "controller/evaluate", "controller/evaluate/sandbox", "controller",
+		"schema", "controller/plan", "controller/gitrepo", "controller/ownfolder", "controller/evaluate", "controller/evaluate/sandbox", "controller",
 	}, reason: "it brings programs and their files together and decides nothing about trust"},
 	{dir: "examples", reason: "they are files for people, which the demo carries along"},
 	{dir: "cmd", sees: []string{"*"}, reason: "it wires all of them"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/examples"
 	"github.com/gavel-evals/gavel/reporters"
 )
@@ -35,7 +36,7 @@ func Create(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	base[".gitignore"] = []byte(controller.OwnFolder + "/\n")
+	base[".gitignore"] = []byte(ownfolder.Name + "/\n")
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	return history.Create(ctx, dir, []history.Change{
 		{Message: "shop assistant with its tests", Write: base, At: start},

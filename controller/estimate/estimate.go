@@ -1,6 +1,6 @@
-// Package quote says what judging a case will take before it is judged: calls,
+// Package estimate says what judging a case will take before it is judged: calls,
 // tokens and money, by what the case is made of and by what it took before.
-package quote
+package estimate
 
 import (
 	"cmp"
@@ -27,51 +27,44 @@ const (
 )
 
 // A Quote is an estimate of what judging one case will take.
-type Quote struct {
+type Case struct {
 	Calls  int
 	Tokens int64
 	USD    float64
 	// Unpriced means that USD lacks calls whose price is not known.
 	Unpriced bool
-	// Again is how many more calls there may be where the case is run again.
-	Again int
+	// RetryCalls is how many more calls there may be where the case is run again.
+	RetryCalls int
 	// whole means that nothing of the case is stored.
 	whole bool
 	// slack is the most by which one of the calls may take more than was
 	// counted for it.
 	slack ledger.Amount
-	// least is the quote of a conversation that ends at once; nil where there
+	// least is the estimate of a conversation that ends at once; nil where there
 	// is nothing to guess.
-	least *Quote
+	least *Case
 }
 
 // New counts the calls of a case that are not stored yet. The targets are those
-// of the configuration, and roles name the ones that judge and extract.
-func New(cfg *config.Config, roles map[schema.Role]string, job run.Job, known plan.Known) Quote {
+// of the configuration.
+func New(cfg *config.Config, job run.Job, known plan.Known) Case {
 	c := job.Case
 	e := estimator{
-		Case: c, target: job.Target, targets: cfg.Targets, roles: roles,
+		Case: c, target: job.Target, targets: cfg.Targets, roles: cfg.Roles.Targets(),
 		executions: max(c.Samples()-known.Executed, 0), judgements: max(c.Samples()-known.Judged, 0),
 	}
 	if c.Drive.Simulation == nil {
-		return e.quote(1)
+		return e.count(1)
 	}
-	q := e.quote(cmp.Or(c.Policy.MaxTurns, min(cmp.Or(c.Policy.TurnCap, usualTurns), usualTurns)))
-	least := e.quote(1)
+	q := e.count(cmp.Or(c.Policy.MaxTurns, min(cmp.Or(c.Policy.TurnCap, usualTurns), usualTurns)))
+	least := e.count(1)
 	q.least = &least
 	return q
 }
 
-// Add adds the calls and the money of another case.
-func (q *Quote) Add(other Quote) {
-	q.Calls, q.Again = q.Calls+other.Calls, q.Again+other.Again
-	q.USD += other.USD
-	q.Unpriced = q.Unpriced || other.Unpriced
-}
-
 // Learn puts what the case took before in the place of what was guessed: what
 // its calls took, and, where all of them are due, how many they were.
-func (q *Quote) Learn(d ledger.Decision, c *schema.Case) {
+func (q *Case) Learn(d ledger.Decision, c *schema.Case) {
 	before := d.Usage
 	if before.Calls == 0 || q.Calls == 0 {
 		return
@@ -96,9 +89,9 @@ type estimator struct {
 	executions, judgements int
 }
 
-// quote sums up the case with conversations of so many replies of the target.
-func (e *estimator) quote(turns int) Quote {
-	q := Quote{whole: e.executions == e.Samples() && e.judgements == e.Samples()}
+// count sums up the case with conversations of so many replies of the target.
+func (e *estimator) count(turns int) Case {
+	q := Case{whole: e.executions == e.Samples() && e.judgements == e.Samples()}
 	// Every message of a conversation sends the earlier ones again.
 	said := e.said() + int64(turns-1)*replyTokens*charactersPerToken
 	sides := 1
@@ -118,13 +111,13 @@ func (e *estimator) quote(turns int) Quote {
 		e.judge(&q, e.Rival.Comparison, e.judgements, question)
 	}
 	if retry := e.Policy.Retry; retry != nil && e.executions > 0 {
-		q.Again = retry.Most * (first + len(e.Policy.Roles()))
+		q.RetryCalls = retry.Most * (first + len(e.Policy.Roles()))
 	}
 	return q
 }
 
 // judge adds the calls of an evaluator that measures so many samples.
-func (e *estimator) judge(q *Quote, spec schema.Spec, samples int, characters int64) {
+func (e *estimator) judge(q *Case, spec schema.Spec, samples int, characters int64) {
 	for _, role := range spec.Roles() {
 		e.add(q, e.roles[role], samples, characters)
 	}
@@ -136,7 +129,7 @@ func (e *estimator) judge(q *Quote, spec schema.Spec, samples int, characters in
 }
 
 // add counts n calls of so many characters to a target.
-func (e *estimator) add(q *Quote, name string, n int, characters int64) {
+func (e *estimator) add(q *Case, name string, n int, characters int64) {
 	if n == 0 {
 		return
 	}
@@ -169,8 +162,8 @@ func (e *estimator) said() int64 {
 	return int64(n)
 }
 
-// Need is the quote as a budget sees it.
-func (q *Quote) Need() budget.Need {
+// Need is the estimate as a budget sees it.
+func (q *Case) Need() budget.Need {
 	likely := ledger.Amount{Calls: int64(q.Calls), Tokens: q.Tokens, USD: q.USD}
 	n := budget.Need{Likely: likely, Peak: likely.Plus(q.slack)}
 	n.Least = n.Peak
@@ -178,4 +171,31 @@ func (q *Quote) Need() budget.Need {
 		n.Least = ledger.Amount{Calls: int64(least.Calls), Tokens: least.Tokens, USD: least.USD}.Plus(least.slack)
 	}
 	return n
+}
+
+// A Sum is what judging several cases will take.
+type Sum struct {
+	// Cases counts the cases of head for which a target is called.
+	Cases int
+	// RetryCalls is how many more calls than Calls there may be where cases that
+	// fail are run again.
+	Calls, RetryCalls int
+	USD               float64
+	// Unpriced means that USD lacks calls whose price is not known.
+	Unpriced bool
+}
+
+// AddHead adds a case of head.
+func (s *Sum) AddHead(c Case) {
+	if c.Calls > 0 {
+		s.Cases++
+	}
+	s.Add(c)
+}
+
+// Add adds what a case will take.
+func (s *Sum) Add(c Case) {
+	s.Calls, s.RetryCalls = s.Calls+c.Calls, s.RetryCalls+c.RetryCalls
+	s.USD += c.USD
+	s.Unpriced = s.Unpriced || c.Unpriced
 }
