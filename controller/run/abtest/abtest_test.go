@@ -76,7 +76,7 @@ func TestTheBetterScoreWins(t *testing.T) {
 		{"one pair has no interval", times(1, abtest.Pair{A: clear(1), B: clear(9)}), "", 0.8},
 		{"the difference varies around 0", append(times(2, abtest.Pair{A: clear(9), B: clear(3)}), times(2, abtest.Pair{A: clear(3), B: clear(9)})...), "", 0},
 	} {
-		var c verdict.Contest
+		var c verdict.Comparison
 		abtest.Decide(&c, judges, tt.pairs)
 		if c.Winner != tt.winner || c.Pairs != len(tt.pairs) {
 			t.Errorf("%s: the winner of %d pairs is %q, want %q of %d", tt.name, c.Pairs, c.Winner, tt.winner, len(tt.pairs))
@@ -88,9 +88,9 @@ func TestTheBetterScoreWins(t *testing.T) {
 }
 
 func TestNoPairs(t *testing.T) {
-	c := verdict.Contest{Preferences: &verdict.Preferences{}}
+	c := verdict.Comparison{Preferences: &verdict.Preferences{}}
 	abtest.Decide(&c, judges, nil)
-	if diff := cmp.Diff(verdict.Contest{Preferences: &verdict.Preferences{}}, c); diff != "" {
+	if diff := cmp.Diff(verdict.Comparison{Preferences: &verdict.Preferences{}}, c); diff != "" {
 		t.Errorf("without pairs something is decided (-want +got):\n%s", diff)
 	}
 }
@@ -98,7 +98,7 @@ func TestNoPairs(t *testing.T) {
 // TestCriteria that were not measured under both prompts, or do not apply to one,
 // are not compared.
 func TestCriteria(t *testing.T) {
-	var c verdict.Contest
+	var c verdict.Comparison
 	abtest.Decide(&c, judges, []abtest.Pair{
 		{A: marked(map[string]float64{"clarity": 4, "tone": 2}), B: marked(map[string]float64{"clarity": 6, "tone": 8})},
 		{A: marked(map[string]float64{"clarity": 4, "tone": -1}), B: marked(map[string]float64{"clarity": 6, "tone": 8})},
@@ -120,7 +120,7 @@ func TestCriteria(t *testing.T) {
 // TestIntervalsEndWhereScoresDo compares what is met in every pair under one
 // prompt and in none under the other.
 func TestIntervalsEndWhereScoresDo(t *testing.T) {
-	var c verdict.Contest
+	var c verdict.Comparison
 	abtest.Decide(&c, judges, times(5, abtest.Pair{A: clear(0), B: clear(10)}))
 	if c.Score.High == nil || *c.Score.High > 1 || *c.Score.Low < -1 {
 		t.Errorf("the interval of a difference of 1 is %v to %v, want it within -1 and 1", *c.Score.Low, *c.Score.High)
@@ -139,7 +139,7 @@ func TestPreferences(t *testing.T) {
 		{"ties do not count", 0, 6, 20, "B"},
 		{"as often", 4, 4, 0, ""},
 	} {
-		c := verdict.Contest{Preferences: &verdict.Preferences{}}
+		c := verdict.Comparison{Preferences: &verdict.Preferences{}}
 		pairs := append(append(times(tt.a, prefers(0)), times(tt.b, prefers(1))...), times(tt.n, prefers(0.5))...)
 		abtest.Decide(&c, judges, pairs)
 		want := verdict.Preferences{A: tt.a, B: tt.b, Ties: tt.n, P: c.Preferences.P}
