@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -237,4 +238,21 @@ func (p *Prepared) Store(ctx context.Context, e Execution, report *reporters.Rep
 		return err
 	}
 	return p.Invocation.end(ctx)
+}
+
+// opened is what the report says of the file of the ledger, such as that the
+// one before it was damaged.
+func (p *Prepared) opened() []reporters.Notice {
+	if p.Ledger == nil || p.Ledger.Notice() == "" {
+		return nil
+	}
+	return []reporters.Notice{{Message: p.Ledger.Notice()}}
+}
+
+// vanished says that what was judged is not kept.
+func (p *Prepared) vanished() []reporters.Notice {
+	if p.Ledger == nil || p.Ledger.Vanished() == nil {
+		return nil
+	}
+	return []reporters.Notice{{Message: recovery.Gone}}
 }
