@@ -107,7 +107,7 @@ func TestGate(t *testing.T) {
 func TestGateInvalidDefinition(t *testing.T) {
 	got := Compare(reporttest.InvalidDefinitions().In).Gate
 	if got.Result != GateUndetermined || !strings.Contains(got.Reason, "definition is invalid") {
-		t.Errorf("%s: %s", got.Result, got.Reason)
+		t.Errorf("the gate is %s: %s, want undetermined for an invalid definition", got.Result, got.Reason)
 	}
 }
 

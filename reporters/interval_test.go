@@ -43,7 +43,7 @@ func TestInterval(t *testing.T) {
 				t.Errorf("the interval is %v … %v around %v, want ± %v", *d.CILow, *d.CIHigh, *d.Delta, tt.half)
 			}
 			if got := strings.HasSuffix(Difference(d), ": may be noise"); got != tt.noise {
-				t.Errorf("%s", Difference(d))
+				t.Errorf("the difference is %s, want it to be called noise only where it may be", Difference(d))
 			}
 		})
 	}

@@ -122,7 +122,7 @@ func TestWithdrawnUnderOtherRules(t *testing.T) {
 		s.Add("math/2/out", pass(1), nil, plan.Reason{Part: "removed"})
 		s.In.Gate = GateSettings{FailOn: rule, MinScore: number(0.5), Removed: RemovedFail}
 		if got := Compare(s.In).Gate; got.Result != want || !strings.Contains(got.Reason, "1 case removed (removed: fail)") {
-			t.Errorf("%s: %+v", rule, got)
+			t.Errorf("%s: %+v, want the removed case to fail the gate as the rule says", rule, got)
 		}
 	}
 }

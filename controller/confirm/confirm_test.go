@@ -98,7 +98,7 @@ func TestClasses(t *testing.T) {
 				t.Errorf("%s, %q, undetermined %v; want %s, %q, %v after %v", f.Class, f.Sentence(), f.Undetermined(), tt.class, tt.sentence, tt.undetermined, asked)
 			}
 			if !res.Complete || res.Called() != (tt.class == confirm.Regression) {
-				t.Errorf("%+v", res)
+				t.Errorf("the result is %+v, want it complete, and called only for a regression", res)
 			}
 		})
 	}
@@ -137,11 +137,11 @@ func TestImprovementsAreConfirmedOnDemand(t *testing.T) {
 	options := confirm.Options{Budget: -1, Improvements: true}
 	res, _ := play(cases, options, fixed.answer)
 	if f := res.Findings[0]; !f.Confirmed || f.Class != confirm.Improvement || f.Sentence() != "passed 4 of 4 reruns here, failed 4 of 4 at base (p = 0.01 after all looks)" {
-		t.Errorf("%+v %s", f, f.Sentence())
+		t.Errorf("the finding is %+v: %s, want a confirmed improvement of 4 of 4 against 0 of 4", f, f.Sentence())
 	}
 	res, _ = play(cases, options, script{0: {"p", "p"}}.answer)
 	if f := res.Findings[0]; f.Confirmed || res.Undetermined() {
-		t.Errorf("%+v", f)
+		t.Errorf("the finding is %+v, want it unconfirmed, and nothing undetermined", f)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestOutage(t *testing.T) {
 	}
 	for name, cases := range map[string][]confirm.Case{"few": fixture(4, time.Second), "slow": fixture(8, time.Minute)} {
 		if res, _ := play(cases, unbounded, up); res.Retaken != 0 || res.Findings[0].Class != confirm.Flaky {
-			t.Errorf("%s: %+v", name, res)
+			t.Errorf("%s: %+v, want a flaky case that was not retaken", name, res)
 		}
 	}
 }
@@ -259,7 +259,7 @@ func TestStale(t *testing.T) {
 	}
 	res, _ := play(cases, unbounded, func(r confirm.Request) confirm.Outcome { return confirm.Outcome{Verdict: verdict.Fail} })
 	if !res.Stale || res.Called() {
-		t.Errorf("%+v", res)
+		t.Errorf("the result is %+v, want it stale and not called", res)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestRerequests(t *testing.T) {
 		t.Helper()
 		got, err := w.client.Rerequests(t.Context(), demo, sha, "gavel/report")
 		if err != nil {
-			t.Fatalf("%s: %v", when, err)
+			t.Fatalf("%s: error %v", when, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
@@ -86,7 +86,7 @@ func TestRerequestsOfAJob(t *testing.T) {
 	want := func(when string, want ...forge.Rerequest) {
 		t.Helper()
 		if got, err := job.Rerequests(t.Context(), demo, sha, "gavel/report"); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %v, %v", when, got, err)
+			t.Errorf("%s: %v, %v, want the wishes of now", when, got, err)
 		}
 	}
 	complete(t, job, sha, "gavel/report", "a", 0)
@@ -118,7 +118,7 @@ func TestRerequestsRefused(t *testing.T) {
 			got, err := w.client.Rerequests(t.Context(), demo, sha, "gavel/report")
 			denied, refused := errors.AsType[*forge.DeniedError](err)
 			if got != nil || (err == nil) != strings.HasPrefix(name, "no") || refused != (fault.Status == http.StatusForbidden || fault.Status == http.StatusNotFound) {
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("got %v, %v; want no wishes, an error only of a fault, and a refusal only for 403 and 404", got, err)
 			}
 			if refused && denied.Permission != "checks: read" {
 				t.Errorf("it takes %s", denied.Permission)

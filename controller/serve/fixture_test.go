@@ -328,7 +328,7 @@ func (w *fixture) one(form string) string {
 	w.t.Helper()
 	found, err := filepath.Glob(filepath.Join(w.dir, form))
 	if err != nil || len(found) != 1 {
-		w.t.Fatalf("%s: %v, %v", form, found, err)
+		w.t.Fatalf("%s: %v, %v, want one", form, found, err)
 	}
 	return found[0]
 }

@@ -29,7 +29,7 @@ func TestGitea(t *testing.T) {
 	w.writesNothing(func() { w.end(); w.start(); w.hint(); w.idle() })
 	for _, r := range w.forge.Requests() {
 		if strings.Contains(r.Path, "check-runs") {
-			t.Errorf("%s", r)
+			t.Errorf("request %s, want none for check runs", r)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func TestGroupStatusesOff(t *testing.T) {
 		w.idle()
 		for _, s := range w.forge.Statuses(w.commits["two"]) {
 			if s.Context != "gavel/validate" && s.Context != "gavel/verdict" {
-				t.Errorf("%v: %+v", settings, s)
+				t.Errorf("%v: %+v, want only the statuses gavel/validate and gavel/verdict", settings, s)
 			}
 		}
 		w.want("two", "success failure")

@@ -145,7 +145,7 @@ func (m *matrix) deliver(h happening) {
 		m.t.Fatal(err)
 	}
 	if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusAccepted {
-		m.t.Fatalf("%s = %d, %v", h.name, resp.StatusCode, err)
+		m.t.Fatalf("%s = %d, %v, want 202", h.name, resp.StatusCode, err)
 	}
 }
 

@@ -16,7 +16,7 @@ func recordOf(r verdict.Result) *attempts.Record { return attempts.New(r.Attempt
 
 func TestNothingToTell(t *testing.T) {
 	if got := recordOf(verdict.Result{Verdict: verdict.Pass}); got != nil {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want nil of a result without attempts", got)
 	}
 }
 
@@ -123,6 +123,6 @@ func TestPromptsStayInTheirFence(t *testing.T) {
 	_, body, _ := strings.Cut(md, "`````diff\n")
 	inside, behind, closed := strings.Cut(body, "\n`````\n")
 	if !closed || !strings.Contains(inside, "+ # Approved") || strings.TrimSpace(behind) != "" {
-		t.Errorf("%s", md)
+		t.Errorf("the details do not close after the prompt:\n%s", md)
 	}
 }

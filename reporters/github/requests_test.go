@@ -160,7 +160,7 @@ func TestEveryRequest(t *testing.T) {
 	shapes, operations := map[string]bool{}, map[string]bool{}
 	for _, r := range s.forge.Requests() {
 		if err := forgetest.Conforms(r); err != nil {
-			t.Errorf("%s: %v", r, err)
+			t.Errorf("%s does not conform: %v", r, err)
 		}
 		shapes[shape(r)], operations[forgetest.Operation(r)] = true, true
 	}

@@ -58,7 +58,7 @@ func TestShape(t *testing.T) {
 	}
 	out := validated.Of(slices.Values(listed), problems)
 	if want := (validated.Summary{Definitions: 2, Cases: 1, Errors: 1, Warnings: 1}); out.Summary != want || len(out.Notes) != 1 || out.Problems[0].File != "a.json" {
-		t.Errorf("%+v", out)
+		t.Errorf("the document is %+v, want its counts, one note and the problem of a.json", out)
 	}
 }
 

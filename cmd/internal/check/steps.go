@@ -27,6 +27,7 @@ var steps = []step{
 	{"layers", overSource(checkLayers)},
 	{"sizes", overSource(checkSizes)},
 	{"words", words},
+	{"failures", overSource(checkFailures)},
 	{"documents", documents},
 	{"tidy", tool("mod", "tidy", "-diff")},
 	{"generate", generate},
