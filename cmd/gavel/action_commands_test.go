@@ -72,7 +72,7 @@ func TestAnApprovedFork(t *testing.T) {
 	p := newTalk(t, "briefly", stranger)
 	head := p.git("rev-parse", "topic")
 	p.wants(p.pullJob("pull_request_target", stranger), "a fork", exitGate)
-	p.report("until somebody with write permission approves", "gavel approve "+head, "run this one again")
+	p.report("until somebody with write permission approves", "gavel approve "+head, "rerun this one")
 
 	id := p.forge.AddComment(1, "mona", "/gavel approve "+head)
 	p.forge.React(id, "github-actions[bot]", "eyes") // another workflow's

@@ -150,7 +150,7 @@ func TestAttempts(t *testing.T) {
 			}
 			out := tr.hold(t, c)
 			if out.Result.Verdict != tt.verdict || *out.Result.Score != tt.score || out.Result.Reason != tt.reason {
-				t.Errorf("%+v", out.Result)
+				t.Errorf("the result is %+v, want the verdict, score and reason of the table", out.Result)
 			}
 			if tr.calls() != tt.calls || len(out.Result.Attempts) != tt.before {
 				t.Errorf("calls %s, want %s; attempts %+v", tr.calls(), tt.calls, out.Result.Attempts)
@@ -200,7 +200,7 @@ func TestAnErrorIsNoFailedAttempt(t *testing.T) {
 	}
 	out := tr.hold(t, retried(2, nil))
 	if out.Result.Verdict != verdict.Error || out.Result.Score != nil || !strings.HasPrefix(out.Result.Reason, "attempt 2: ") {
-		t.Errorf("%+v", out.Result)
+		t.Errorf("the result is %+v, want an error of attempt 2 without a score", out.Result)
 	}
 	if len(out.Result.Attempts) != 1 || out.Result.Attempts[0].Verdict != verdict.Fail {
 		t.Errorf("attempts %+v", out.Result.Attempts)
@@ -285,7 +285,7 @@ func TestAnEditorOfNoUse(t *testing.T) {
 			edit := &schema.Edit{Editor: schema.GeminiEditor}
 			out := tr.hold(t, retried(2, edit))
 			if out.Result.Verdict != verdict.Error || !strings.HasPrefix(out.Result.Reason, "attempt 2 could not begin: ") || len(out.Result.Attempts) != 1 {
-				t.Fatalf("%+v", out.Result)
+				t.Fatalf("the result is %+v, want one attempt and an error, since attempt 2 could not begin", out.Result)
 			}
 			tr.editor.answer = func(int, target.Request) (target.Reply, error) { return says(`{"prompt":"new"}`), nil }
 			before := len(tr.editor.asked)
@@ -315,7 +315,7 @@ func TestAPromptThatWasNotRunIsNotReported(t *testing.T) {
 	c := retried(1, &schema.Edit{Editor: schema.GeminiEditor})
 	out := tr.hold(t, c)
 	if _, after, rewritten := out.Result.Prompts(); out.Result.Verdict != verdict.Error || rewritten || after != "old" {
-		t.Errorf("%+v", out.Result)
+		t.Errorf("the result is %+v, want an error and the old prompt", out.Result)
 	}
 	out = tr.hold(t, c)
 	if _, after, _ := out.Result.Prompts(); out.Result.Verdict != verdict.Pass || after != "new" || tr.calls() != "3 2 1" {
@@ -373,7 +373,7 @@ func TestEveryInputIsRunAsOften(t *testing.T) {
 	tr.marks["old"] = []int{8}
 	out := tr.hold(t, several(2))
 	if out.Result.Samples != 6 || out.Result.Verdict != verdict.Pass {
-		t.Errorf("%+v", out.Result)
+		t.Errorf("the result is %+v, want a pass of 6 samples", out.Result)
 	}
 	if diff := cmp.Diff(map[string]int{"one": 2, "two": 2, "three": 2}, tr.inputs()); diff != "" {
 		t.Error(diff)
@@ -417,12 +417,12 @@ func TestWhatIsMissingOfAnInputIsTaken(t *testing.T) {
 	}
 	out := tr.hold(t, several(2))
 	if out.Result.Samples != 4 || !strings.Contains(out.Result.Reason, "2 of 6 samples ended in an error") {
-		t.Errorf("%+v", out.Result)
+		t.Errorf("the result is %+v, want 4 samples and a reason that counts 2 errors of 6", out.Result)
 	}
 	tr.agent.answer, tr.agent.asked = answer, nil
 	out = tr.hold(t, several(2))
 	if diff := cmp.Diff(map[string]int{"two": 2}, tr.inputs()); diff != "" || out.Result.Samples != 6 {
-		t.Errorf("%s%+v", diff, out.Result)
+		t.Errorf("the second run asked (-want +got):\n%sand gave %+v, want 6 samples", diff, out.Result)
 	}
 	tr.agent.asked = nil
 	if tr.hold(t, several(2)); len(tr.agent.asked) > 0 {

@@ -42,7 +42,7 @@ func unrun(t *testing.T, outcomes []run.Outcome, want string) int {
 	n := 0
 	for _, o := range outcomes {
 		if (o.Result.Verdict == verdict.Error) != (o.Unrun != "") {
-			t.Errorf("%+v", o)
+			t.Errorf("the outcome is %+v, want an error exactly where a case was not run", o)
 		}
 		if o.Unrun == "" {
 			continue
@@ -108,7 +108,7 @@ func TestATimeoutIsSpent(t *testing.T) {
 	}}
 	b.run(t.Context(), t, refuses, greeting("a"))
 	if out = b.run(t.Context(), t, s, greeting("b")); out[0].Result.Verdict != verdict.Pass {
-		t.Errorf("%+v", out)
+		t.Errorf("the outcome is %+v, want a pass", out)
 	}
 }
 

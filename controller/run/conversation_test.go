@@ -153,7 +153,7 @@ func TestConversationsEnd(t *testing.T) {
 			out := s.hold(t, c)
 			if reason, isError := strings.CutPrefix(tt.want, "error: "); isError {
 				if out.Result.Verdict != verdict.Error || !strings.Contains(out.Result.Reason, reason) {
-					t.Errorf("%+v", out.Result)
+					t.Errorf("the result is %+v, want an error with the reason of the table", out.Result)
 				}
 				return
 			}
@@ -177,7 +177,7 @@ func TestAFixedConversationHasNoEnd(t *testing.T) {
 	c := greeting("a")
 	out := s.hold(t, c)
 	if out.Result.Verdict != verdict.Pass || out.Transcripts[0].Ended != "" || len(s.agent.asked) != 2 {
-		t.Errorf("%+v", out)
+		t.Errorf("the outcome is %+v, want a pass after 2 questions to the agent", out)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestTheSimulatorHearsTheAgentInFlippedRoles(t *testing.T) {
 	}, line("And now?", false), line("Hello?", false), line("", true))
 	out := s.hold(t, simulated("Hi"))
 	if out.Transcripts[0].Ended != verdict.EndedByUser {
-		t.Fatalf("%+v", out)
+		t.Fatalf("the outcome is %+v, want a conversation that the user ended", out)
 	}
 	last := s.user.asked[2]
 	want := []schema.Message{
@@ -205,7 +205,7 @@ func TestTheSimulatorHearsTheAgentInFlippedRoles(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if last.Format == nil || last.Temperature != nil || len(last.Tools) > 0 {
-		t.Errorf("%+v", last)
+		t.Errorf("the last request is %+v, want a format, and neither a temperature nor tools", last)
 	}
 }
 
@@ -417,11 +417,11 @@ func TestTurnsAreCounted(t *testing.T) {
 func TestWhatEndedInAnErrorIsTriedAnew(t *testing.T) {
 	s := newStage(t, []target.Reply{says("A"), says("B")}, "mumble", "mumble", "mumble", line("", true))
 	if out := s.hold(t, simulated("Hi")); !strings.Contains(out.Result.Reason, "could not be read") {
-		t.Fatalf("%+v", out.Result)
+		t.Fatalf("the result is %+v, want one whose reply could not be read", out.Result)
 	}
 	out := s.hold(t, simulated("Hi"))
 	if out.Result.Verdict != verdict.Pass || spoken(out) != "user: Hi\nassistant: B" || out.Spent.Calls != 2 {
-		t.Errorf("%+v: %s", out, spoken(out))
+		t.Errorf("the outcome is %+v: %s, want a pass by the answer B after 2 calls", out, spoken(out))
 	}
 	if s.hold(t, simulated("Hi")); len(s.agent.asked) != 2 {
 		t.Error("what ended well was tried anew")
@@ -435,11 +435,11 @@ func TestAJudgeThatWasNotUnderstoodIsAskedAnew(t *testing.T) {
 	c := greeting("a")
 	c.Evaluators = []schema.Evaluator{{Name: "judge", Weight: 1, Spec: evaluator.Prompt{Template: "Good?"}}}
 	if out := s.hold(t, c); out.Result.Verdict != verdict.Error {
-		t.Fatalf("%+v", out.Result)
+		t.Fatalf("the result is %+v, want an error", out.Result)
 	}
 	out := s.hold(t, c)
 	if out.Result.Verdict != verdict.Pass || len(s.agent.asked) != 1 || out.Spent.Calls != 1 || out.Made.Calls != 2 {
-		t.Errorf("%+v", out)
+		t.Errorf("the outcome is %+v, want a pass by 1 new call of 2", out)
 	}
 }
 

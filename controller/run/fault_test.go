@@ -83,7 +83,7 @@ func (h *hazard) recovers(t *testing.T, most int) {
 	}
 	for _, o := range outcomes {
 		if o.Result.Verdict != verdict.Pass {
-			t.Errorf("%s: %+v", o.Key, o.Result)
+			t.Errorf("%s: %+v, want a pass", o.Key, o.Result)
 		}
 	}
 	if len(h.asked) < len(h.cases) || len(h.asked) > most {

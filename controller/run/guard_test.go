@@ -36,7 +36,7 @@ func TestAPanicEndsTheRun(t *testing.T) {
 	s.answer = always("hello")
 	for _, o := range b.run(t.Context(), t, s, greetings("a", "b", "c")...) {
 		if o.Result.Score == nil {
-			t.Errorf("%+v", o)
+			t.Errorf("the outcome is %+v, want a score", o)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestJudgesAreShownImages(t *testing.T) {
 			s.roles[schema.Judge] = "player"
 			s.player = config.Target{Name: "player", Kind: config.Model, AcceptsImages: takes}
 			if out := s.hold(t, c); out.Result.Verdict != verdict.Pass {
-				t.Fatalf("%s: %+v", kind, out.Result)
+				t.Fatalf("%s: %+v, want a pass", kind, out.Result)
 			}
 			asked := s.user.asked[0].Messages[0]
 			if takes == &yes {

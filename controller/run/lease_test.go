@@ -50,7 +50,7 @@ func TestTwoRunsOfTheSameCasesCallOnce(t *testing.T) {
 	for i := range cases {
 		for _, out := range outcomes {
 			if out[i].Result.Verdict != verdict.Pass || out[i].Made.Calls != 1 {
-				t.Fatalf("%s: %+v", cases[i].Key, out[i])
+				t.Fatalf("%s: %+v, want a pass by one call", cases[i].Key, out[i])
 			}
 			spent += int64(out[i].Spent.Calls)
 		}
@@ -83,7 +83,7 @@ func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
 	}
 	out := b.run(ctx, t, s, a)[0]
 	if !out.Stopped || out.Spent.Calls != 1 {
-		t.Errorf("%+v", out)
+		t.Errorf("the outcome is %+v, want it stopped after 1 call", out)
 	}
 	// What it heard is not written among the calls of the other.
 	calls, err := b.book.Calls(t.Context(), ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, e, 0)

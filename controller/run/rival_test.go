@@ -45,7 +45,7 @@ func TestContests(t *testing.T) {
 				t.Fatalf("%s, contest %+v", out.Result.Verdict, c)
 			}
 			if c.SystemA != "old" || c.SystemB != "B" || len(c.Criteria) != 1 || c.Criteria[0].ID != "A" || c.Criteria[0].Low == nil {
-				t.Errorf("%+v", c)
+				t.Errorf("the comparison is %+v, want old against B by criterion A with its bounds", c)
 			}
 			if math.Abs(c.Criteria[0].B-c.Criteria[0].A-tt.delta) > 1e-9 {
 				t.Errorf("criterion %+v", c.Criteria[0])
@@ -62,7 +62,7 @@ func TestOnePairHasNoInterval(t *testing.T) {
 	tr.marks = map[string][]int{"old": {1}, "B": {9}}
 	c := tr.hold(t, rivalled(1)).Result.Comparison
 	if c.Winner != "" || c.Score.Low != nil || c.Pairs != 1 {
-		t.Errorf("%+v", c)
+		t.Errorf("the comparison is %+v, want no winner and no bounds of 1 pair", c)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestTheRivalFails(t *testing.T) {
 	}
 	out := tr.hold(t, rivalled(2))
 	if c := out.Result.Comparison; out.Result.Verdict != verdict.Pass || c.Errors != 2 || c.Pairs != 0 || c.Score != nil || !strings.Contains(c.Error, "gone") {
-		t.Errorf("%+v, %+v", out.Result, out.Result.Comparison)
+		t.Errorf("the result is %+v with %+v, want a pass and 2 errors of the comparison", out.Result, out.Result.Comparison)
 	}
 	tr.agent.answer, tr.agent.asked, tr.judge.asked = answer, nil, nil
 	if out := tr.hold(t, rivalled(2)); out.Result.Comparison.Pairs != 2 || tr.calls() != "2 2 0" {
@@ -137,7 +137,7 @@ func TestSemanticContest(t *testing.T) {
 			out := tr.hold(t, c)
 			got := out.Result.Comparison
 			if p := got.Preferences; p.A != tt.a || p.B != tt.b || p.Ties != tt.ties || got.Winner != tt.winner || got.Pairs != 6 {
-				t.Errorf("%+v %+v", got, p)
+				t.Errorf("the comparison is %+v with %+v, want the counts and the winner of the table in 6 pairs", got, p)
 			}
 			// 6 outputs of each, each judged by itself, and 6 pairs in two orders.
 			if tr.calls() != "12 24 0" || out.Made.Calls != 36 {
@@ -170,7 +170,7 @@ func TestAnUnreadablePreference(t *testing.T) {
 	c.Rival.Comparison = evaluator.Comparison(spec)
 	out := tr.hold(t, c)
 	if got := out.Result.Comparison; out.Result.Verdict != verdict.Pass || got.Errors != 1 || !strings.Contains(got.Error, "3 attempts") {
-		t.Errorf("%+v %+v", out.Result, got)
+		t.Errorf("the result is %+v with %+v, want a pass and an error after 3 attempts", out.Result, got)
 	}
 	if tr.decided(t, c) {
 		t.Error("a comparison that is not complete is remembered")

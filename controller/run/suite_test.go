@@ -147,7 +147,7 @@ func TestSuiteMessages(t *testing.T) {
 	} {
 		result, sent := judgeSuite(t, one.id, stated{"An answer.", one.judge, `{"score":1}`})
 		if !strings.HasPrefix(result, "pass ") {
-			t.Errorf("%s: %s", one.id, result)
+			t.Errorf("%s: %s, want a pass", one.id, result)
 		}
 		all.WriteString(sent)
 	}
