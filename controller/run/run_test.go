@@ -188,7 +188,7 @@ func TestTransportErrorsAreTriedAgain(t *testing.T) {
 	}}
 	out := b.run(t.Context(), t, s, greeting("a"))
 	if out[0].Result.Verdict != verdict.Pass {
-		t.Errorf("%+v", out[0].Result)
+		t.Errorf("the result is %+v, want a pass", out[0].Result)
 	}
 	if len(b.slept) < 2 || b.slept[0] != 500*time.Millisecond || b.slept[1] != 7*time.Second {
 		t.Errorf("slept %v", b.slept)
@@ -205,7 +205,7 @@ func TestAnOutageIsAnErrorAndIsNotRemembered(t *testing.T) {
 	}}
 	out := b.run(t.Context(), t, down, greeting("a"), greeting("b"))
 	if out[0].Result.Verdict != verdict.Pass || out[1].Result.Verdict != verdict.Error || out[1].Result.Score != nil {
-		t.Errorf("%+v", out)
+		t.Errorf("the outcomes are %+v, want a pass and an error without a score", out)
 	}
 	if !strings.Contains(out[1].Result.Reason, "503 unavailable, 4 attempts") {
 		t.Errorf("reason %q", out[1].Result.Reason)
@@ -260,7 +260,7 @@ func TestToolLoop(t *testing.T) {
 			out := b.run(t.Context(), t, s, tooled(test.tool))[0]
 			if reason, isError := strings.CutPrefix(test.want, "error: "); isError {
 				if out.Result.Verdict != verdict.Error || !strings.Contains(out.Result.Reason, reason) {
-					t.Errorf("%+v", out.Result)
+					t.Errorf("the result is %+v, want an error with the reason of the table", out.Result)
 				}
 				return
 			}
@@ -306,7 +306,7 @@ func TestTheToolLoopEnds(t *testing.T) {
 	s := &script{answer: func(int, target.Request) (target.Reply, error) { return says("", calls("get", "{}")), nil }}
 	out := b.run(t.Context(), t, s, tooled(schema.Tool{Name: "get"}))[0]
 	if out.Result.Verdict != verdict.Error || !strings.Contains(out.Result.Reason, "still asks for tools after 3 rounds") {
-		t.Errorf("%+v", out.Result)
+		t.Errorf("the result is %+v, want an error after 3 rounds of tools", out.Result)
 	}
 }
 
@@ -357,7 +357,7 @@ func TestCancellingKeepsWhatIsDone(t *testing.T) {
 	}}
 	out := b.run(ctx, t, s, greeting("a"), greeting("b"), greeting("c"))
 	if out[0].Stopped && out[1].Stopped == false {
-		t.Errorf("%+v", out)
+		t.Errorf("the outcomes are %+v, want case b stopped where case a is", out)
 	}
 	if !out[1].Stopped || out[1].Result.Verdict != verdict.Error {
 		t.Errorf("the case under way: %+v", out[1])
@@ -402,7 +402,7 @@ func TestATimeoutNamesItsLimit(t *testing.T) {
 	slow := slowTarget{}
 	out := b.run(t.Context(), t, slow, c)[0]
 	if out.Result.Verdict != verdict.Error || !strings.Contains(out.Result.Reason, "timed out after 1ns") {
-		t.Errorf("%+v", out.Result)
+		t.Errorf("the result is %+v, want an error by a timeout of 1ns", out.Result)
 	}
 }
 
@@ -434,7 +434,7 @@ func TestABudgetStopsBeforeTheCall(t *testing.T) {
 		if o.Result.Verdict == verdict.Pass {
 			judged++
 		} else if !strings.Contains(o.Result.Reason, "not run: the budget of 2 calls is not enough") {
-			t.Errorf("%+v", o.Result)
+			t.Errorf("the result is %+v, want it not run for the budget of 2 calls", o.Result)
 		}
 	}
 	if len(s.asked) != 2 || judged != 2 {
