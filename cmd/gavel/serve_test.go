@@ -142,7 +142,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s = %d %s, want 200", path, status, body)
 		}
 	}
-	if _, body := get(t, base+"/metrics"); !strings.Contains(body, `gavel_reconcile_duration_seconds_count{kind="pull",outcome="done"} 1`) ||
+	if _, body := get(t, base+"/metrics"); !strings.Contains(body, `gavel_reconcile_duration_seconds_count{kind="pull_request",outcome="done"} 1`) ||
 		!strings.Contains(body, `gavel_forge_rate_limit_remaining{credential="bot"} 4999`) {
 		t.Errorf("metrics\n%s", body)
 	}
