@@ -1,12 +1,102 @@
 package simulation_test
 
 import (
+	_ "embed"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/confirm/simulation"
 )
+
+//go:embed table.txt
+var table string
+
+// section are the lines of a section of the kept table.
+func section(t *testing.T, name string) []string {
+	t.Helper()
+	_, rest, ok := strings.Cut(table, "("+name+")\n")
+	if !ok {
+		t.Fatalf("table.txt has no section %q", name)
+	}
+	lines, _, _ := strings.Cut(rest, "\n\n")
+	return strings.Split(strings.TrimSpace(lines), "\n")
+}
+
+// TestTableIsComplete: the kept table has a line for each row, in order.
+func TestTableIsComplete(t *testing.T) {
+	for _, s := range simulation.Sections() {
+		lines := section(t, s.Name)
+		if len(lines) != len(s.Rows) {
+			t.Errorf("section %s has %d lines for %d rows; run cmd/internal/simulate again", s.Name, len(lines), len(s.Rows))
+			continue
+		}
+		for i, r := range s.Rows {
+			if want := fmt.Sprintf("%-7s %5d %3d ", r.Cell.Truth.Name, r.Cell.Cases, r.Cell.History); !strings.HasPrefix(lines[i], want) {
+				t.Errorf("section %s, line %d is %q, want %q", s.Name, i+1, lines[i], want)
+			}
+		}
+	}
+}
+
+// TestTableIsCurrent runs its quickest rows again.
+func TestTableIsCurrent(t *testing.T) {
+	lines := section(t, "null")
+	for i, r := range simulation.Sections()[0].Rows {
+		if r.Cell.Cases > 20 || r.Cell.Truth.Name == simulation.Steady.Name {
+			continue
+		}
+		if got := r.Line(); got != lines[i] {
+			t.Errorf("a row of the table changed; run cmd/internal/simulate again:\n- %s\n+ %s", lines[i], got)
+		}
+	}
+}
+
+// TestTableHolds reads the promises off the kept table: no more than 5 % of the
+// pull requests that change nothing are alarmed about, a broken case of many is
+// found in 95 %, and of many cases the intervals cover what they should.
+func TestTableHolds(t *testing.T) {
+	for _, name := range []string{"null", "drift", "hour", "turns"} {
+		for _, line := range section(t, name) {
+			if strings.Contains(line, "broken") {
+				continue
+			}
+			_, after, _ := strings.Cut(line, "±")
+			before := strings.Fields(strings.TrimSuffix(line, "±"+after))
+			if alarm := number(t, before[len(before)-1]); alarm > 5 {
+				t.Errorf("%s: false alarms in %v %%", line, alarm)
+			}
+		}
+	}
+	for _, line := range section(t, "null") {
+		fields := strings.Fields(line)
+		covers := number(t, fields[len(fields)-1])
+		if fields[1] != "20" && (covers < 92.5 || covers > 98) {
+			t.Errorf("%s: intervals cover %v %%", line, covers)
+		}
+	}
+	for _, line := range section(t, "found") {
+		if !strings.Contains(line, " 1 broken ") {
+			continue
+		}
+		_, after, _ := strings.Cut(line, "±")
+		if caught := number(t, strings.Fields(after)[2]); caught < 95 {
+			t.Errorf("%s: caught in %v %%", line, caught)
+		}
+	}
+}
+
+func number(t *testing.T, s string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
 
 // TestCells runs one cell of each kind, with few pull requests.
 func TestCells(t *testing.T) {

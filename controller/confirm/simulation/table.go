@@ -88,11 +88,12 @@ func drifted(c Cell) (rows []Row) {
 
 func drifts() (rows []Row) {
 	for _, truth := range uneven {
-		for _, cases := range []int{20, 200, 2000} {
+		for _, cases := range []int{20, 200} {
 			for _, history := range []int{5, 20} {
 				rows = append(rows, drifted(Cell{Truth: truth, Cases: cases, History: history})...)
 			}
 		}
+		rows = append(rows, drifted(Cell{Truth: truth, Cases: 2000, History: 20})...)
 	}
 	return append(rows, drifted(Cell{Truth: Mixed, Cases: 200, History: 1})...)
 }
