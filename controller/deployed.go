@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // look works out which cases are asked again whatever is stored, and since when
@@ -144,8 +144,8 @@ func (d *deployment) text(name string, now time.Time) string {
 		message += fmt.Sprintf(", and need not have the change of %s", d.changed)
 	}
 	if d.reused > 0 {
-		message += fmt.Sprintf("; %s reused, the oldest of %s (%s ago)", phrase.Count(d.reused, "verdict"),
-			d.oldest.UTC().Format("2006-01-02 15:04 UTC"), phrase.Age(now.Sub(d.oldest)))
+		message += fmt.Sprintf("; %s reused, the oldest of %s (%s ago)", textfmt.Count(d.reused, "verdict"),
+			d.oldest.UTC().Format("2006-01-02 15:04 UTC"), textfmt.Age(now.Sub(d.oldest)))
 	}
 	return message
 }

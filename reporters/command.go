@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // A Command is what somebody asked for in a comment on the pull request and got
@@ -41,7 +41,7 @@ func (o Command) String() string {
 	case CommandAccept:
 		return fmt.Sprintf("by %s, %s: %s", o.Author, o.TakenAt.UTC().Format("2006-01-02 15:04 UTC"), o.Argument)
 	case CommandRerun:
-		return fmt.Sprintf("%s asked to rerun what ended in %s: %s", o.Author, o.Argument, phrase.Count(len(o.Cases), "case"))
+		return fmt.Sprintf("%s asked to rerun what ended in %s: %s", o.Author, o.Argument, textfmt.Count(len(o.Cases), "case"))
 	}
 	if o.Argument == "" {
 		return o.Author + " asked for a run"

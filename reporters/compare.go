@@ -5,7 +5,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -241,10 +241,10 @@ func (row *Row) NativeScale() float64 {
 func (row *Row) Scale() float64 { return schema.ShownScale(row.Dialect) }
 
 // Shown writes a score of the row: 8.87/10, or 0.89.
-func (row *Row) Shown(x *float64) string { return phrase.OutOf(x, row.Scale()) }
+func (row *Row) Shown(x *float64) string { return textfmt.OutOf(x, row.Scale()) }
 
 // Change writes the difference to base of a row that has both scores.
-func (row *Row) Change() string { return phrase.Signed((*row.Score-*row.BaseScore)*row.Scale(), 2) }
+func (row *Row) Change() string { return textfmt.Signed((*row.Score-*row.BaseScore)*row.Scale(), 2) }
 
 // judgement gives the verdict at head and, where it is none, why.
 func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -100,7 +100,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		}
 	}
 	if n := len(Accepted(r)); n > 0 {
-		g.Reason += "; " + phrase.Count(n, "case") + " accepted"
+		g.Reason += "; " + textfmt.Count(n, "case") + " accepted"
 	}
 	return g
 }
@@ -128,7 +128,7 @@ func (f *findings) invalid(problems []schema.Problem) {
 		}
 	}
 	if len(files) > 0 {
-		f.unknown("%s %s invalid", phrase.Count(len(files), "definition"), phrase.Verb(len(files), "is", "are"))
+		f.unknown("%s %s invalid", textfmt.Count(len(files), "definition"), textfmt.Verb(len(files), "is", "are"))
 	}
 }
 
@@ -158,13 +158,13 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 		f.unknown("no case is active, all %d are skipped", r.Summary.Cases+rest.Cases)
 	}
 	if errors > 0 {
-		f.unknown("%s ended in an error", phrase.Count(errors, "case"))
+		f.unknown("%s ended in an error", textfmt.Count(errors, "case"))
 	}
 	if unrun > 0 {
-		f.unknown("%s %s not run%s", phrase.Count(unrun, "case"), phrase.Verb(unrun, "was", "were"), because(r.Cases))
+		f.unknown("%s %s not run%s", textfmt.Count(unrun, "case"), textfmt.Verb(unrun, "was", "were"), because(r.Cases))
 	}
 	if invalid > 0 {
-		f.unknown("%s of base %s not run because the definition is invalid", phrase.Count(invalid, "case"), phrase.Verb(invalid, "was", "were"))
+		f.unknown("%s of base %s not run because the definition is invalid", textfmt.Count(invalid, "case"), textfmt.Verb(invalid, "was", "were"))
 	}
 }
 
@@ -206,10 +206,10 @@ func (f *findings) rule(r *Report, pairs []pair, rule string, s GateSettings) {
 		}
 	case FailOnAny:
 		if n := r.Summary.Fail; n > 0 {
-			f.failed("%s %s (fail_on: any_failure)", phrase.Count(n, "case"), phrase.Verb(n, "fails", "fail"))
+			f.failed("%s %s (fail_on: any_failure)", textfmt.Count(n, "case"), textfmt.Verb(n, "fails", "fail"))
 		}
 		if n := r.Summary.Borderline; n > 0 {
-			f.failed("%s %s borderline (fail_on: any_failure)", phrase.Count(n, "case"), phrase.Verb(n, "is", "are"))
+			f.failed("%s %s borderline (fail_on: any_failure)", textfmt.Count(n, "case"), textfmt.Verb(n, "is", "are"))
 		}
 	case FailOnRegression:
 		f.regressions(r, pairs)
@@ -231,16 +231,16 @@ func (f *findings) regressions(r *Report, pairs []pair) {
 		}
 	}
 	if n := r.Diff.Regressions; n > 0 {
-		f.failed("%s regressed (fail_on: regression)", phrase.Count(n, "case"))
+		f.failed("%s regressed (fail_on: regression)", textfmt.Count(n, "case"))
 	}
 	switch {
 	case fresh > 0 && r.Base == nil:
-		f.failed("%s %s and there is no base to compare with", phrase.Count(fresh, "case"), phrase.Verb(fresh, "fails", "fail"))
+		f.failed("%s %s and there is no base to compare with", textfmt.Count(fresh, "case"), textfmt.Verb(fresh, "fails", "fail"))
 	case fresh > 0:
-		f.failed("%s %s", phrase.Count(fresh, "new case"), phrase.Verb(fresh, "fails", "fail"))
+		f.failed("%s %s", textfmt.Count(fresh, "new case"), textfmt.Verb(fresh, "fails", "fail"))
 	}
 	if unclear > 0 {
-		f.unknown("%s %s without a verdict at base to compare with", phrase.Count(unclear, "case"), phrase.Verb(unclear, "does not pass", "do not pass"))
+		f.unknown("%s %s without a verdict at base to compare with", textfmt.Count(unclear, "case"), textfmt.Verb(unclear, "does not pass", "do not pass"))
 	}
 }
 
@@ -263,16 +263,16 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 	case delta != nil && round9(-*delta) > round9(*s.MaxDrop):
 		f.failed("score fell by %s, max_drop is %v%s", short(abs(*delta), *s.MaxDrop), *s.MaxDrop, lightened(r))
 	case lacking(r) > 0:
-		f.unknown("max_drop %v is set and base has no verdict of %s", *s.MaxDrop, phrase.Count(lacking(r), "case"))
+		f.unknown("max_drop %v is set and base has no verdict of %s", *s.MaxDrop, textfmt.Count(lacking(r), "case"))
 	}
 }
 
 // short writes a score to three decimals, and to more where those would hide
 // on which side of a limit it is.
 func short(x *float64, limit float64) string {
-	text := phrase.Score(x, 3)
+	text := textfmt.Score(x, 3)
 	if shown, err := strconv.ParseFloat(text, 64); err != nil || shown == limit {
-		return phrase.Score(x, 9)
+		return textfmt.Score(x, 9)
 	}
 	return text
 }
@@ -289,7 +289,7 @@ func lightened(r *Report) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", by base's weights: %s %s lowered here", phrase.Count(n, "weight"), phrase.Verb(n, "is", "are"))
+	return fmt.Sprintf(", by base's weights: %s %s lowered here", textfmt.Count(n, "weight"), textfmt.Verb(n, "is", "are"))
 }
 
 // lacking counts the cases that base was to be judged for and was not.
@@ -357,7 +357,7 @@ func passReason(r *Report, pairs []pair, rule string, s GateSettings) string {
 	}
 	said := "no case regressed"
 	if n := r.Diff.Unclear; n > 0 {
-		said += fmt.Sprintf(", %s %s no verdict at base to compare with", phrase.Count(n, "case"), phrase.Verb(n, "has", "have"))
+		said += fmt.Sprintf(", %s %s no verdict at base to compare with", textfmt.Count(n, "case"), textfmt.Verb(n, "has", "have"))
 	}
 	return said + " (fail_on: regression)"
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/tally"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -59,7 +59,7 @@ func TooMany(rest []string) string {
 		return ""
 	}
 	return fmt.Sprintf("%d groups have a commit status of their own, and no more can: %s %s none, from %s on", maxGroupGates,
-		phrase.Count(len(rest), "group"), phrase.Verb(len(rest), "has", "have"), phrase.Clip(phrase.Line(rest[0]), 80))
+		textfmt.Count(len(rest), "group"), textfmt.Verb(len(rest), "has", "have"), textfmt.Clip(textfmt.Line(rest[0]), 80))
 }
 
 // groupGates asks the gate about each group.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -109,7 +109,7 @@ func lowered(pairs []pair) []Notice {
 			n.Case, n.Line = first.Key, first.Head.Origin.Line
 			n.File = first.Head.Origin.File
 		} else {
-			n.Message += " for " + phrase.Count(len(cases[c]), "case")
+			n.Message += " for " + textfmt.Count(len(cases[c]), "case")
 		}
 		out = append(out, n)
 	}

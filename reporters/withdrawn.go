@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // The ways in which a case that is active at base is no longer judged at head.
@@ -74,9 +74,9 @@ func Withdrawals(r *Report) string {
 		switch n := counts[way]; {
 		case n == 0:
 		case len(said) == 0:
-			said = append(said, phrase.Count(n, "case")+" "+way)
+			said = append(said, textfmt.Count(n, "case")+" "+way)
 		default:
-			said = append(said, phrase.Int(int64(n))+" "+way)
+			said = append(said, textfmt.Int(int64(n))+" "+way)
 		}
 	}
 	return strings.Join(said, ", ")
@@ -153,8 +153,8 @@ func notice(p pair, way string) *Notice {
 func several(cases []pair, way string) Notice {
 	names := make([]string, maxNamed)
 	for i := range names {
-		names[i] = phrase.Clip(phrase.Line(cases[i].plan.Key), 60)
+		names[i] = textfmt.Clip(textfmt.Line(cases[i].plan.Key), 60)
 	}
 	return Notice{Message: fmt.Sprintf("%s that did not fail at base are %s here: %s and %s more",
-		phrase.Count(len(cases), "case"), way, strings.Join(names, ", "), phrase.Int(int64(len(cases)-maxNamed)))}
+		textfmt.Count(len(cases), "case"), way, strings.Join(names, ", "), textfmt.Int(int64(len(cases)-maxNamed)))}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -17,7 +17,7 @@ func (s *Sections) Headline(r *Report) string {
 	var parts []string
 	add := func(n int, noun string) {
 		if n > 0 {
-			parts = append(parts, phrase.Count(n, noun))
+			parts = append(parts, textfmt.Count(n, noun))
 		}
 	}
 	if words := Invalid(r.Problems); words != "" {
@@ -25,7 +25,7 @@ func (s *Sections) Headline(r *Report) string {
 	}
 	add(s.Regressed, "regression")
 	if r.Base == nil && s.Failing > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s %s", phrase.Int(int64(s.Failing)), phrase.Count(r.Summary.Cases, "case"), phrase.Verb(s.Failing, "fails", "fail")))
+		parts = append(parts, fmt.Sprintf("%s of %s %s", textfmt.Int(int64(s.Failing)), textfmt.Count(r.Summary.Cases, "case"), textfmt.Verb(s.Failing, "fails", "fail")))
 	} else {
 		add(s.Failing, "failing case")
 	}
@@ -33,7 +33,7 @@ func (s *Sections) Headline(r *Report) string {
 	add(Errors(r), "error")
 	add(r.Diff.Improvements, "improvement")
 	if n := r.Summary.NotRun; n > 0 && len(parts) > 0 { // else the gate says it, and why
-		parts = append(parts, phrase.Count(n, "case")+" not run")
+		parts = append(parts, textfmt.Count(n, "case")+" not run")
 	}
 	line, left := s.headline(r, parts), Withdrawals(r)
 	if left == "" || strings.Contains(line, left) { // the gate's reason may say it
@@ -48,7 +48,7 @@ func (s *Sections) headline(r *Report, parts []string) string {
 	bad := r.Gate.Result != GatePass || InvalidFiles(r.Problems) > 0 || len(s.Blocking) > 0 || r.Summary.Error > 0
 	switch {
 	case len(s.Planned) > 0:
-		return strings.Join(append(parts, phrase.Count(len(s.Planned), "case")+" would run"), ", ")
+		return strings.Join(append(parts, textfmt.Count(len(s.Planned), "case")+" would run"), ", ")
 	case bad && told != "":
 		return told
 	case r.Gate.Result != GatePass:
@@ -56,7 +56,7 @@ func (s *Sections) headline(r *Report, parts []string) string {
 	case Affected(r) == 0 && r.Base != nil && Withdrawals(r) == "":
 		return "No affected cases"
 	case r.Base == nil:
-		return "All " + phrase.Count(r.Summary.Pass, "judged case") + " pass"
+		return "All " + textfmt.Count(r.Summary.Pass, "judged case") + " pass"
 	case told != "":
 		return "No regressions, " + told
 	}
@@ -112,7 +112,7 @@ func Invalid(problems []schema.Problem) string {
 	case OutOfBounds(problems):
 		return "This commit is out of bounds"
 	}
-	return phrase.Count(n, "invalid definition")
+	return textfmt.Count(n, "invalid definition")
 }
 
 // OutOfBounds reports whether nothing of the commit was read, because it is
@@ -124,12 +124,12 @@ func OutOfBounds(problems []schema.Problem) bool {
 // Difference writes the delta of a diff that has one, with its interval: three
 // decimals, more where they are needed to see it.
 func Difference(d Diff) string {
-	out := phrase.Signed(*d.Delta, 3)
+	out := textfmt.Signed(*d.Delta, 3)
 	if out == "0" {
-		out = phrase.Signed(*d.Delta, 6)
+		out = textfmt.Signed(*d.Delta, 6)
 	}
 	if d.CILow != nil && d.CIHigh != nil {
-		out += fmt.Sprintf(", 95 %% CI %s … %s", phrase.Signed(*d.CILow, 3), phrase.Signed(*d.CIHigh, 3))
+		out += fmt.Sprintf(", 95 %% CI %s … %s", textfmt.Signed(*d.CILow, 3), textfmt.Signed(*d.CIHigh, 3))
 		if *d.CILow <= 0 && *d.CIHigh >= 0 {
 			out += ": may be noise"
 		}
@@ -145,7 +145,7 @@ func DespiteFailures(r *Report, mean *float64) string {
 	if n == 0 || mean == nil || round9(*mean) < 1 {
 		return ""
 	}
-	return fmt.Sprintf(", although %s %s", phrase.Count(n, "case"), phrase.Verb(n, "fails", "fail"))
+	return fmt.Sprintf(", although %s %s", textfmt.Count(n, "case"), textfmt.Verb(n, "fails", "fail"))
 }
 
 // Done counts the cases that were done again by what was done. Those that were
@@ -165,7 +165,7 @@ func Done(r *Report) map[plan.Action]int {
 // rerun, 3 re-judged, 2 not run".
 func Effort(r *Report) string {
 	s := r.Summary
-	total := phrase.Count(s.Cases, "case")
+	total := textfmt.Count(s.Cases, "case")
 	switch {
 	case r.NotRunReason != "":
 		return "none of " + total + " run"
@@ -177,7 +177,7 @@ func Effort(r *Report) string {
 		if n == 0 {
 			return
 		}
-		count := phrase.Int(int64(n))
+		count := textfmt.Int(int64(n))
 		if len(said) == 0 {
 			count += " of " + total
 		}
@@ -213,19 +213,19 @@ func ActionWord(r *Report, a plan.Action) string {
 // Cost says what the run took and what reuse saved.
 func Cost(r *Report) string {
 	s := r.Summary
-	took := []string{phrase.Count(s.Calls, "call")}
+	took := []string{textfmt.Count(s.Calls, "call")}
 	if s.CostUSD != nil && *s.CostUSD > 0 {
-		took = append(took, phrase.USD(*s.CostUSD))
+		took = append(took, textfmt.USD(*s.CostUSD))
 	}
 	if s.Tokens > 0 {
-		took = append(took, phrase.Int(s.Tokens)+" tokens")
+		took = append(took, textfmt.Int(s.Tokens)+" tokens")
 	}
-	took = append(took, phrase.Duration(time.Duration(r.DurationMS)*time.Millisecond))
+	took = append(took, textfmt.Duration(time.Duration(r.DurationMS)*time.Millisecond))
 	out := strings.Join(took, ", ")
 	if saved := r.Saved; saved.Calls > 0 {
-		out += "; reuse saved " + phrase.Count(saved.Calls, "call")
+		out += "; reuse saved " + textfmt.Count(saved.Calls, "call")
 		if saved.CostUSD != nil && *saved.CostUSD > 0 {
-			out += ", " + phrase.USD(*saved.CostUSD)
+			out += ", " + textfmt.USD(*saved.CostUSD)
 		}
 	}
 	return out
@@ -247,5 +247,5 @@ func (s *Sections) StandingText() string {
 	if s.Standing == 0 {
 		return ""
 	}
-	return phrase.Count(s.Standing, "case") + " " + phrase.Verb(s.Standing, "fails as it", "fail as they") + " did at base"
+	return textfmt.Count(s.Standing, "case") + " " + textfmt.Verb(s.Standing, "fails as it", "fail as they") + " did at base"
 }

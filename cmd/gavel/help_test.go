@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -28,7 +28,7 @@ func TestHelp(t *testing.T) {
 		}
 		left[string(text)] = true
 		for line := range strings.Lines(string(text)) {
-			if phrase.Columns(strings.TrimRight(line, "\n")) > 82 {
+			if textfmt.Columns(strings.TrimRight(line, "\n")) > 82 {
 				t.Errorf("%s: a line is too long: %s", file, line)
 			}
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // prFlags are the flags of pr.
@@ -102,7 +102,7 @@ func (a *app) inherit(ctx context.Context, path, from string) error {
 	if err != nil {
 		fmt.Fprintf(a.stderr, "gavel: nothing is taken over from base: %v\n", err)
 	} else if taken > 0 {
-		fmt.Fprintf(a.stderr, "gavel: %s taken over from base\n", phrase.Count(int(taken), "sample"))
+		fmt.Fprintf(a.stderr, "gavel: %s taken over from base\n", textfmt.Count(int(taken), "sample"))
 	}
 	return nil
 }

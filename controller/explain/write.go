@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/attempts"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Write writes what is known of a case for people: the conversation
@@ -22,10 +22,10 @@ func (x Case) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
 	if id := x.Identity; id != nil {
-		fmt.Fprintf(&b, "  id %s%s%s\n", phrase.Line(id.ID), day(", created ", id.Created), day(", updated ", id.Updated))
+		fmt.Fprintf(&b, "  id %s%s%s\n", textfmt.Line(id.ID), day(", created ", id.Created), day(", updated ", id.Updated))
 	}
 	if x.Decision != nil {
-		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, phrase.OutOf(x.Decision.Score, x.scale), phrase.Line(x.Decision.Reason))
+		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, textfmt.OutOf(x.Decision.Score, x.scale), textfmt.Line(x.Decision.Reason))
 		writeAttempts(&b, x)
 	}
 	action := x.Action.Text()
@@ -40,13 +40,13 @@ func (x Case) Write(w io.Writer) error {
 	for _, p := range x.Digests.Parts {
 		fmt.Fprintf(&b, "  %-9s  %.12s  %s", p.Layer, p.Digest, p.Title())
 		if p.Show != "" {
-			fmt.Fprintf(&b, " %s", phrase.Line(p.Show))
+			fmt.Fprintf(&b, " %s", textfmt.Line(p.Show))
 		}
 		fmt.Fprintf(&b, "  %s\n", strings.Join(p.Files, ", "))
 	}
 	for _, s := range x.Samples {
 		t := s.Transcript
-		fmt.Fprintf(&b, "\n%s, %s", SampleName(s.Ordinal, s.Variant), phrase.Count(t.Usage.Calls+t.Simulated.Calls, "call"))
+		fmt.Fprintf(&b, "\n%s, %s", SampleName(s.Ordinal, s.Variant), textfmt.Count(t.Usage.Calls+t.Simulated.Calls, "call"))
 		if t.Ended != "" {
 			fmt.Fprintf(&b, ", ended by %s", t.Ended)
 		}
@@ -56,14 +56,14 @@ func (x Case) Write(w io.Writer) error {
 	writeUnfinished(&b, x)
 	for _, s := range x.Judgements {
 		for _, m := range s.Measurements {
-			fmt.Fprintf(&b, "\n%s by %s: %s\n", SampleName(s.Ordinal, s.Variant), m.Evaluator, phrase.Line(m.Reason))
+			fmt.Fprintf(&b, "\n%s by %s: %s\n", SampleName(s.Ordinal, s.Variant), m.Evaluator, textfmt.Line(m.Reason))
 			writeMeasurement(&b, m)
 		}
 	}
 	if x.Decision == nil {
 		b.WriteString("\nNo verdict is stored for this state: run it with gavel run.\n")
 	} else {
-		fmt.Fprintf(&b, "\n%s, %d tokens%s\n", phrase.Count(x.Usage.Calls, "call"), x.Usage.Tokens(), phrase.Cost(x.CostUSD))
+		fmt.Fprintf(&b, "\n%s, %d tokens%s\n", textfmt.Count(x.Usage.Calls, "call"), x.Usage.Tokens(), textfmt.Cost(x.CostUSD))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -97,7 +97,7 @@ func remarks(judged []Judgement, of Sample) map[int][]string {
 		turns := c.Turns
 		c.Turns = nil
 		for _, turn := range turns {
-			found[turn] = append(found[turn], fmt.Sprintf("%s %s  %s", phrase.Line(c.ID), criterionScore(c), phrase.Line(c.Remark())))
+			found[turn] = append(found[turn], fmt.Sprintf("%s %s  %s", textfmt.Line(c.ID), criterionScore(c), textfmt.Line(c.Remark())))
 		}
 	}
 	for _, s := range judged {
@@ -117,34 +117,34 @@ func criterionScore(c verdict.Criterion) string {
 	if c.NotApplicable {
 		return "n/a "
 	}
-	return phrase.Score(&c.Score, 2)
+	return textfmt.Score(&c.Score, 2)
 }
 
 // writeTranscript numbers the turns as judges and reports do.
 func writeTranscript(b *strings.Builder, t verdict.Transcript, remarks map[int][]string) {
 	if t.System != "" {
-		fmt.Fprintf(b, "     system     %s\n", phrase.Line(t.System))
+		fmt.Fprintf(b, "     system     %s\n", textfmt.Line(t.System))
 	}
 	if len(t.Tools) > 0 {
 		names := make([]string, len(t.Tools))
 		for i, tool := range t.Tools {
-			names[i] = phrase.Line(tool.Name)
+			names[i] = textfmt.Line(tool.Name)
 		}
 		fmt.Fprintf(b, "     tools      %s\n", strings.Join(names, ", "))
 	}
 	for i, m := range t.Messages {
 		if m.Content != "" || len(m.ToolCalls) == 0 {
-			fmt.Fprintf(b, "%4d %-10s %s\n", i+1, m.Role, phrase.Line(m.Content))
+			fmt.Fprintf(b, "%4d %-10s %s\n", i+1, m.Role, textfmt.Line(m.Content))
 		}
 		for _, call := range m.ToolCalls {
-			fmt.Fprintf(b, "%4d %-10s calls %s(%s)\n", i+1, m.Role, phrase.Line(call.Function.Name), phrase.Line(call.Function.Arguments))
+			fmt.Fprintf(b, "%4d %-10s calls %s(%s)\n", i+1, m.Role, textfmt.Line(call.Function.Name), textfmt.Line(call.Function.Arguments))
 		}
 		for _, text := range remarks[i+1] {
 			fmt.Fprintf(b, "                > %s\n", text)
 		}
 	}
 	for _, text := range t.Notes {
-		fmt.Fprintf(b, "     note       %s\n", phrase.Line(text))
+		fmt.Fprintf(b, "     note       %s\n", textfmt.Line(text))
 	}
 }
 
@@ -164,9 +164,9 @@ func writeUnfinished(b *strings.Builder, x Case) {
 			continue // an older version wrote it
 		}
 		for _, m := range reply.Messages {
-			text := phrase.Line(m.Content)
+			text := textfmt.Line(m.Content)
 			for _, c := range m.ToolCalls {
-				text += fmt.Sprintf(" calls %s(%s)", phrase.Line(c.Function.Name), phrase.Line(c.Function.Arguments))
+				text += fmt.Sprintf(" calls %s(%s)", textfmt.Line(c.Function.Name), textfmt.Line(c.Function.Arguments))
 			}
 			fmt.Fprintf(b, "     %-10s %s\n", call.Role, strings.TrimSpace(text))
 		}
@@ -175,7 +175,7 @@ func writeUnfinished(b *strings.Builder, x Case) {
 
 func writeMeasurement(b *strings.Builder, m verdict.Measurement) {
 	for _, c := range m.Criteria {
-		fmt.Fprintf(b, "  %-30s %s  %s\n", phrase.Line(c.ID), criterionScore(c), phrase.Line(c.Remark()))
+		fmt.Fprintf(b, "  %-30s %s  %s\n", textfmt.Line(c.ID), criterionScore(c), textfmt.Line(c.Remark()))
 	}
 	if m.Asked != "" {
 		fmt.Fprintf(b, "  asked\n%s\n  answered\n%s\n", quoted(m.Asked), quoted(m.Answered))
@@ -184,7 +184,7 @@ func writeMeasurement(b *strings.Builder, m verdict.Measurement) {
 
 // quoted sets a text of several lines apart.
 func quoted(text string) string {
-	return "    | " + strings.ReplaceAll(strings.TrimRight(phrase.Clean(text), "\n"), "\n", "\n    | ")
+	return "    | " + strings.ReplaceAll(strings.TrimRight(textfmt.Clean(text), "\n"), "\n", "\n    | ")
 }
 
 // day writes a date that is known after a word.

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // due counts the cases of a plan that are to be judged.
@@ -28,7 +28,7 @@ func awaiting(rule string, due int) reporters.Gate {
 		return reporters.Gate{}
 	}
 	g := reporters.Gate{FailOn: rule, Result: reporters.GateUndetermined}
-	g.Reason = fmt.Sprintf("%s %s not judged yet", phrase.Count(due, "case"), phrase.Verb(due, "is", "are"))
+	g.Reason = fmt.Sprintf("%s %s not judged yet", textfmt.Count(due, "case"), textfmt.Verb(due, "is", "are"))
 	if rule == reporters.FailOnNever {
 		g.Result, g.Reason = reporters.GatePass, "fail_on: never; otherwise: "+g.Reason
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Options say how a Session runs what changes affect.
@@ -335,9 +335,9 @@ func (s *Session) question(e controller.Estimate) string {
 	case e.USD == nil:
 		price = " at an unknown price"
 	case *e.USD > 0:
-		price = " for about " + phrase.USD(*e.USD)
+		price = " for about " + textfmt.USD(*e.USD)
 	}
-	return fmt.Sprintf("judge %s in about %s%s?", phrase.Count(e.Cases, "case"), phrase.Count(e.Calls, "call"), price)
+	return fmt.Sprintf("judge %s in about %s%s?", textfmt.Count(e.Cases, "case"), textfmt.Count(e.Calls, "call"), price)
 }
 
 // start runs a plan.

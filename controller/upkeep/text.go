@@ -8,7 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // units of sizes, the longest suffix first.
@@ -53,22 +53,22 @@ func size(n int64) string {
 	return fmt.Sprintf("%.0f KB", float64(n)/1e3)
 }
 
-func count(n int64, what string) string { return phrase.Count(int(n), what) }
+func count(n int64, what string) string { return textfmt.Count(int(n), what) }
 
 // Verified tells what a verification found.
 func Verified(v ledger.Verification) string {
 	var b strings.Builder
 	for _, f := range v.Faults {
-		fmt.Fprintf(&b, "%s: %s\n", f.Entry, phrase.Line(f.Message))
+		fmt.Fprintf(&b, "%s: %s\n", f.Entry, textfmt.Line(f.Message))
 	}
 	if v.More > 0 {
 		fmt.Fprintf(&b, "and %d more\n", v.More)
 	}
 	found := "all holds"
 	if n := len(v.Faults) + v.More; n > 0 {
-		found = phrase.Count(n, "fault")
+		found = textfmt.Count(n, "fault")
 	}
-	fmt.Fprintf(&b, "%s, %d of them re-decided from their samples: %s\n", phrase.Count(v.Verdicts, "verdict"), v.Redecided, found)
+	fmt.Fprintf(&b, "%s, %d of them re-decided from their samples: %s\n", textfmt.Count(v.Verdicts, "verdict"), v.Redecided, found)
 	return b.String()
 }
 
@@ -78,11 +78,11 @@ func (t Totals) Text() string {
 	fmt.Fprintf(&b, "%s, %s, %s, %s and %s in %s\n", count(t.Runs, "run"), count(t.Verdicts, "verdict"),
 		count(t.Samples, "sample"), count(t.Judgements, "judgement"), count(t.Calls, "call"), size(t.Bytes+t.Free))
 	if t.ReuseRate != nil {
-		fmt.Fprintf(&b, "reused: %d of %s (%.0f %%)\n", t.Reused, phrase.Count(t.Judged+t.Reused, "case"), 100**t.ReuseRate)
+		fmt.Fprintf(&b, "reused: %d of %s (%.0f %%)\n", t.Reused, textfmt.Count(t.Judged+t.Reused, "case"), 100**t.ReuseRate)
 	}
 	fmt.Fprintf(&b, "spent: %s\nsaved: %s\n", t.Spent, t.Saved)
 	for _, a := range t.Accounts {
-		fmt.Fprintf(&b, "budget of %s: %s, %d tokens, %s\n", phrase.Line(a.Name), count(a.Calls, "call"), a.Tokens, phrase.USD(a.USD))
+		fmt.Fprintf(&b, "budget of %s: %s, %d tokens, %s\n", textfmt.Line(a.Name), count(a.Calls, "call"), a.Tokens, textfmt.USD(a.USD))
 	}
 	return b.String()
 }
@@ -90,7 +90,7 @@ func (t Totals) Text() string {
 // String tells an amount.
 func (x Amount) String() string {
 	if x.USD == nil {
-		return phrase.Count(x.Calls, "call") + ", price unknown"
+		return textfmt.Count(x.Calls, "call") + ", price unknown"
 	}
-	return phrase.Count(x.Calls, "call") + ", " + phrase.USD(*x.USD)
+	return textfmt.Count(x.Calls, "call") + ", " + textfmt.USD(*x.USD)
 }

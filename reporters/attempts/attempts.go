@@ -11,7 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/markup"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // A Record has the attempts of a case and the comparison of its prompts.
@@ -56,9 +56,9 @@ func (r *Record) outcome(scale float64) string {
 	if c.Winner != "" {
 		who = c.Winner + " is better"
 	}
-	text := "A/B: " + who + " over " + phrase.Count(c.Pairs, "pair")
+	text := "A/B: " + who + " over " + textfmt.Count(c.Pairs, "pair")
 	if p := c.Preferences; p != nil && c.Pairs > 0 {
-		text += fmt.Sprintf(": A preferred in %d, B in %d, %s", p.A, p.B, phrase.Count(p.Ties, "tie"))
+		text += fmt.Sprintf(": A preferred in %d, B in %d, %s", p.A, p.B, textfmt.Count(p.Ties, "tie"))
 	} else if c.Score != nil {
 		text += ": " + difference(*c.Score, scale)
 	}
@@ -66,14 +66,14 @@ func (r *Record) outcome(scale float64) string {
 		text += " (an interval takes two pairs)"
 	}
 	if c.Errors > 0 {
-		text += fmt.Sprintf("; %s not judged: %s", phrase.Count(c.Errors, "pair"), phrase.Clip(phrase.Line(c.Error), 200))
+		text += fmt.Sprintf("; %s not judged: %s", textfmt.Count(c.Errors, "pair"), textfmt.Clip(textfmt.Line(c.Error), 200))
 	}
 	return text
 }
 
 // difference writes "5.20 → 6.40/10 (+1.20, 95 % CI +0.40 … +2.00)".
 func difference(d verdict.Difference, scale float64) string {
-	text := phrase.Points(&d.A, scale) + " → " + phrase.OutOf(&d.B, scale) + " (" + phrase.Signed(d.Delta*scale, 2)
+	text := textfmt.Points(&d.A, scale) + " → " + textfmt.OutOf(&d.B, scale) + " (" + textfmt.Signed(d.Delta*scale, 2)
 	if d.Low != nil && d.High != nil {
 		text += ", 95 % CI " + interval(d, scale)
 	}
@@ -84,14 +84,14 @@ func interval(d verdict.Difference, scale float64) string {
 	if d.Low == nil || d.High == nil {
 		return "–"
 	}
-	return phrase.Signed(*d.Low*scale, 2) + " … " + phrase.Signed(*d.High*scale, 2)
+	return textfmt.Signed(*d.Low*scale, 2) + " … " + textfmt.Signed(*d.High*scale, 2)
 }
 
 // attemptLines has a line for each attempt.
 func (r *Record) attemptLines(scale float64) []string {
 	var out []string
 	for i, a := range r.attempts {
-		line := fmt.Sprintf("attempt %d: %s, %s", i+1, a.Verdict, phrase.OutOf(a.Score, scale))
+		line := fmt.Sprintf("attempt %d: %s, %s", i+1, a.Verdict, textfmt.OutOf(a.Score, scale))
 		if a.Reason != "" {
 			line += ", " + a.Reason
 		}
@@ -124,7 +124,7 @@ func (r *Record) Lines(scale float64) []string {
 	}
 	for i, line := range out {
 		indent := len(line) - len(strings.TrimLeft(line, " "))
-		out[i] = line[:indent] + phrase.Line(line[indent:])
+		out[i] = line[:indent] + textfmt.Line(line[indent:])
 	}
 	return out
 }
@@ -148,7 +148,7 @@ func (r *Record) Markdown(scale float64) string {
 	}
 	for _, d := range c.Criteria {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", markup.Text(d.ID, 120),
-			phrase.Points(&d.A, scale), phrase.Points(&d.B, scale), phrase.Signed(d.Delta*scale, 2), interval(d, scale))
+			textfmt.Points(&d.A, scale), textfmt.Points(&d.B, scale), textfmt.Signed(d.Delta*scale, 2), interval(d, scale))
 	}
 	return strings.TrimLeft(b.String(), "\n")
 }

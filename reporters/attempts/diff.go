@@ -3,7 +3,7 @@ package attempts
 import (
 	"strings"
 
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 const (
@@ -20,7 +20,7 @@ func lines(text string) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	return strings.Split(strings.TrimRight(phrase.Clean(text), "\n"), "\n")
+	return strings.Split(strings.TrimRight(textfmt.Clean(text), "\n"), "\n")
 }
 
 // diff marks the lines that go with a minus and those that come with a plus, by
@@ -104,7 +104,7 @@ func cut(all []string) []string {
 		all = append(all[:maxShown:maxShown], "  …")
 	}
 	for i, l := range all {
-		all[i] = phrase.Clip(l, maxLine)
+		all[i] = textfmt.Clip(l, maxLine)
 	}
 	return all
 }

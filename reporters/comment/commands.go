@@ -5,7 +5,7 @@ import (
 
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/markup"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // commands says what people asked for, and what of it they did not get. What was
@@ -25,7 +25,7 @@ func (c *comment) commands() {
 		return
 	}
 	if earlier := len(said) - most; earlier > 0 {
-		said = append([]string{phrase.Int(int64(earlier)) + " earlier"}, said[earlier:]...)
+		said = append([]string{textfmt.Int(int64(earlier)) + " earlier"}, said[earlier:]...)
 	}
 	c.alert("NOTE", []string{strings.Join(said, " <br> ")})
 }
@@ -57,7 +57,7 @@ func Explain(r *reporters.Report, row *reporters.Row, marker string, o Options) 
 		}
 	}
 	c.happened(row)
-	effort := []string{phrase.Count(row.Samples, "sample"), phrase.Count(row.Calls, "call")}
+	effort := []string{textfmt.Count(row.Samples, "sample"), textfmt.Count(row.Calls, "call")}
 	c.line("<sub>" + strings.Join(effort, ", ") + " in the last run</sub>")
 	return c.b.String()
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/markup"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/tally"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -22,7 +22,7 @@ func (c *comment) fold(row *reporters.Row) {
 	c.line("")
 	c.happened(row)
 	if row.Samples > 1 {
-		c.line(phrase.Count(row.Samples, "sample"))
+		c.line(textfmt.Count(row.Samples, "sample"))
 		c.line("")
 	}
 	c.line("</details>")
@@ -51,7 +51,7 @@ func (c *comment) turns(messages []schema.Message) {
 	var out []string
 	first := max(0, len(messages)-most)
 	if first > 0 {
-		out = append(out, "<sub>"+phrase.Count(first, "earlier turn")+"</sub>")
+		out = append(out, "<sub>"+textfmt.Count(first, "earlier turn")+"</sub>")
 	}
 	for i, m := range messages[first:] {
 		out = append(out, "**"+markup.Speaker(m.Role)+", turn "+fmt.Sprint(first+i+1)+"** — "+markup.Turn(m))
@@ -95,9 +95,9 @@ func (c *comment) criteria(row *reporters.Row) {
 		}
 		base := ""
 		if withBase {
-			base = phrase.Native(cr.Base, scale) + " | "
+			base = textfmt.Native(cr.Base, scale) + " | "
 		}
-		c.line("| " + name + " | " + base + bold(phrase.Native(cr.Head, scale), worse(cr)) + " |")
+		c.line("| " + name + " | " + base + bold(textfmt.Native(cr.Head, scale), worse(cr)) + " |")
 	}
 	c.line("")
 	if rest := others(met, left); rest != "" {
@@ -110,10 +110,10 @@ func (c *comment) criteria(row *reporters.Row) {
 func others(met, left int) string {
 	var parts []string
 	if left > 0 {
-		parts = append(parts, phrase.Int(int64(left))+" more")
+		parts = append(parts, textfmt.Int(int64(left))+" more")
 	}
 	if met > 0 {
-		parts = append(parts, phrase.Int(int64(met))+" "+phrase.Verb(met, "other is", "others are")+" met")
+		parts = append(parts, textfmt.Int(int64(met))+" "+textfmt.Verb(met, "other is", "others are")+" met")
 	}
 	return strings.Join(parts, " · ")
 }
@@ -162,9 +162,9 @@ func (c *comment) targets() {
 	for _, t := range c.r.Targets {
 		delta := ""
 		if t.Delta != nil {
-			delta = phrase.Signed(*t.Delta, 2)
+			delta = textfmt.Signed(*t.Delta, 2)
 		}
-		c.line("| " + strings.Join([]string{markup.Text(t.Target, 80), phrase.Score(t.Score, 2), delta, t.Counts(), t.Difference()}, " | ") + " |")
+		c.line("| " + strings.Join([]string{markup.Text(t.Target, 80), textfmt.Score(t.Score, 2), delta, t.Counts(), t.Difference()}, " | ") + " |")
 	}
 	c.line("")
 }
@@ -242,14 +242,14 @@ func (c *comment) groupTable(title string, t groupTable) {
 		c.line(t.line(markup.Text(row.group.Path[0], 80), row))
 	}
 	if rest := len(t.rows) - shown; rest > 0 {
-		c.line("| <sub>and " + phrase.Int(int64(rest)) + " more</sub> |")
+		c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")
 	}
 	if t.total != nil && len(t.rows) > 1 {
 		c.line(t.line("**mean**", groupRow{group: *t.total}))
 	}
 	if t.pairs > 0 && t.pairs < t.cases {
 		c.line("")
-		c.line("<sub>Δ is over the " + phrase.Int(int64(t.pairs)) + " of " + phrase.Count(t.cases, "case") + " that were judged on both sides</sub>")
+		c.line("<sub>Δ is over the " + textfmt.Int(int64(t.pairs)) + " of " + textfmt.Count(t.cases, "case") + " that were judged on both sides</sub>")
 	}
 	c.line("</details>")
 	c.line("")
@@ -263,7 +263,7 @@ func (t *groupTable) line(name string, row groupRow) string {
 	case d == nil:
 		cells = append(cells, "")
 	default:
-		cells = append(cells, bold(phrase.Short(phrase.Signed(*d, 2)), *d <= -0.005))
+		cells = append(cells, bold(textfmt.Short(textfmt.Signed(*d, 2)), *d <= -0.005))
 	}
 	for _, col := range t.columns {
 		cell := ""
@@ -272,11 +272,11 @@ func (t *groupTable) line(name string, row groupRow) string {
 		}
 		cells = append(cells, cell)
 	}
-	cells = append(cells, phrase.Int(int64(row.group.Cases)))
+	cells = append(cells, textfmt.Int(int64(row.group.Cases)))
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
 // groupScore is bold where it fell by what can be seen.
 func groupScore(g tally.Group) string {
-	return bold(phrase.Short(phrase.Score(g.Score, 2)), g.Delta != nil && *g.Delta <= -0.005)
+	return bold(textfmt.Short(textfmt.Score(g.Score, 2)), g.Delta != nil && *g.Delta <= -0.005)
 }

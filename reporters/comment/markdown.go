@@ -8,7 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/markup"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/reporters/validated"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -145,11 +145,11 @@ func (c *comment) scoreLine() string {
 	switch d := r.Diff; {
 	case r.NotRunReason != "":
 	case d.Delta != nil && *d.Delta != 0:
-		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d))+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
+		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", textfmt.Score(d.ScoreBase, 3), textfmt.Score(d.ScoreHead, 3), reporters.Difference(d))+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
 	case d.Delta != nil:
-		parts = append(parts, "Score **"+phrase.Score(d.ScoreHead, 3)+"**, unchanged"+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
+		parts = append(parts, "Score **"+textfmt.Score(d.ScoreHead, 3)+"**, unchanged"+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
 	case r.Summary.Score != nil:
-		parts = append(parts, "Score **"+phrase.Score(r.Summary.Score, 3)+"**"+reporters.DespiteFailures(r, r.Summary.Score))
+		parts = append(parts, "Score **"+textfmt.Score(r.Summary.Score, 3)+"**"+reporters.DespiteFailures(r, r.Summary.Score))
 	}
 	parts = append(parts, reporters.Effort(c.r), c.commits())
 	if page := markup.Address(c.o.RunURL); page != "" {
@@ -166,7 +166,7 @@ func (c *comment) scope() string {
 	if pairs >= active {
 		return ""
 	}
-	return " over the " + phrase.Count(pairs, "case") + " on both sides"
+	return " over the " + textfmt.Count(pairs, "case") + " on both sides"
 }
 
 func (c *comment) commits() string {
@@ -210,7 +210,7 @@ func (c *comment) problems() {
 		return
 	}
 	n := reporters.InvalidFiles(bad)
-	out := []string{fmt.Sprintf("**%s %s invalid and %s not run**", phrase.Count(n, "definition"), phrase.Verb(n, "is", "are"), phrase.Verb(n, "was", "were"))}
+	out := []string{fmt.Sprintf("**%s %s invalid and %s not run**", textfmt.Count(n, "definition"), textfmt.Verb(n, "is", "are"), textfmt.Verb(n, "was", "were"))}
 	if reporters.OutOfBounds(bad) {
 		out[0] = "**Nothing of this commit was run**"
 	}
@@ -228,7 +228,7 @@ func (c *comment) problems() {
 		out = append(out, strings.TrimPrefix(where+" <br> "+what, " <br> "))
 	}
 	if rest := len(bad) - shown; rest > 0 {
-		out = append(out, phrase.Count(rest, "problem")+" "+more(shown))
+		out = append(out, textfmt.Count(rest, "problem")+" "+more(shown))
 	}
 	c.alert("CAUTION", out)
 }
@@ -259,7 +259,7 @@ func (c *comment) notices() {
 		out = append(out, strings.TrimSpace(markup.Link(markup.Text(name, 200), c.o.blob(sha, n.File, n.Line))+" "+markup.Text(n.Message, 300)))
 	}
 	if rest := len(all) - shown; rest > 0 {
-		out = append(out, phrase.Count(rest, "change")+" "+more(shown)+" that can hide a failure")
+		out = append(out, textfmt.Count(rest, "change")+" "+more(shown)+" that can hide a failure")
 	}
 	c.alert("WARNING", out)
 }
@@ -293,7 +293,7 @@ func (c *comment) foot() string {
 		parts = append(parts, markup.Text(reporters.Cost(r), 200))
 	}
 	if n := warnings(r.Problems); n > 0 {
-		parts = append(parts, phrase.Count(n, "warning")+" in the definitions")
+		parts = append(parts, textfmt.Count(n, "warning")+" in the definitions")
 	}
 	if d := r.ConfigDigest; len(d) >= 7 && isHex(d) {
 		parts = append(parts, "config `"+d[:7]+"`")

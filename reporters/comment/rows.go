@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/markup"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // name is the key of a row, linked to its line at the commit that has it.
@@ -95,7 +95,7 @@ func numbers(row *reporters.Row) string {
 // rest ends a table with what it leaves out.
 func (c *comment) rest(n int) {
 	if n > 0 {
-		c.line("| | <sub>and " + phrase.Int(int64(n)) + " more</sub> |")
+		c.line("| | <sub>and " + textfmt.Int(int64(n)) + " more</sub> |")
 	}
 }
 
@@ -116,7 +116,7 @@ func (c *comment) alsoChanged() {
 			title = "Changed"
 		}
 		if shown > foldRows {
-			c.line("<details><summary>" + title + ": " + phrase.Count(len(rows), "case") + "</summary>")
+			c.line("<details><summary>" + title + ": " + textfmt.Count(len(rows), "case") + "</summary>")
 			c.line("")
 		}
 		c.line("| | " + title + " |")
@@ -148,7 +148,7 @@ func (c *comment) counts() string {
 	var parts []string
 	add := func(n int, noun string) {
 		if n > 0 {
-			parts = append(parts, phrase.Count(n, noun))
+			parts = append(parts, textfmt.Count(n, noun))
 		}
 	}
 	if c.level == countsOnly {
@@ -162,7 +162,7 @@ func (c *comment) counts() string {
 		parts = append(parts, standing)
 	}
 	if n := c.r.Summary.NoVerdict; n > 0 {
-		parts = append(parts, phrase.Count(n, "unaffected case")+" "+phrase.Verb(n, "has", "have")+" no stored verdict")
+		parts = append(parts, textfmt.Count(n, "unaffected case")+" "+textfmt.Verb(n, "has", "have")+" no stored verdict")
 	}
 	return strings.Join(parts, " · ")
 }

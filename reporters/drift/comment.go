@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/markup"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Options say where a comment will stand.
@@ -62,7 +62,7 @@ func (d *drift) markdown(o Options, most int) string {
 	d.table(&b, o, section{"Not judged", d.unjudged, most})
 	foot := []string{markup.Text(reporters.Cost(d.report), 200)}
 	if d.first > 0 && d.first < d.judged {
-		foot = append(foot, phrase.Count(d.first, "case")+" judged for the first time")
+		foot = append(foot, textfmt.Count(d.first, "case")+" judged for the first time")
 	}
 	b.WriteString("<sub>" + strings.Join(foot, " · ") + "</sub>\n")
 	return b.String()
@@ -90,7 +90,7 @@ func (d *drift) table(b *strings.Builder, o Options, s section) {
 		return
 	}
 	if s.most == 0 {
-		fmt.Fprintf(b, "%s: %s\n\n", s.title, phrase.Count(len(s.rows), "case"))
+		fmt.Fprintf(b, "%s: %s\n\n", s.title, textfmt.Count(len(s.rows), "case"))
 		return
 	}
 	fmt.Fprintf(b, "| | %s |\n|--:|:--|\n", s.title)
@@ -99,7 +99,7 @@ func (d *drift) table(b *strings.Builder, o Options, s section) {
 		b.WriteString("| " + numbers(row) + " | " + d.cell(o, row) + " |\n")
 	}
 	if rest := len(s.rows) - shown; rest > 0 {
-		fmt.Fprintf(b, "| | <sub>and %s more</sub> |\n", phrase.Int(int64(rest)))
+		fmt.Fprintf(b, "| | <sub>and %s more</sub> |\n", textfmt.Int(int64(rest)))
 	}
 	b.WriteString("\n")
 }

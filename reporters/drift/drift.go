@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/github"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Context is that of the status.
@@ -92,9 +92,9 @@ func (d *drift) state() github.State {
 // be escaped.
 func (d *drift) headline() string {
 	if d.report.NotRunReason != "" {
-		return phrase.Line(d.report.NotRunReason)
+		return textfmt.Line(d.report.NotRunReason)
 	}
-	cases := phrase.Count(d.judged, "case")
+	cases := textfmt.Count(d.judged, "case")
 	var line string
 	switch changed := len(d.worse) + len(d.better); {
 	case d.judged == 0:
@@ -104,17 +104,17 @@ func (d *drift) headline() string {
 	case changed == 0:
 		line = "no verdict of " + cases + " changed"
 	case len(d.worse) == 0:
-		line = fmt.Sprintf("%s of %s got better", phrase.Count(changed, "verdict"), cases)
+		line = fmt.Sprintf("%s of %s got better", textfmt.Count(changed, "verdict"), cases)
 	case len(d.better) == 0:
-		line = fmt.Sprintf("%s of %s got worse", phrase.Count(changed, "verdict"), cases)
+		line = fmt.Sprintf("%s of %s got worse", textfmt.Count(changed, "verdict"), cases)
 	default:
-		line = fmt.Sprintf("%s of %s changed, %d for the worse", phrase.Count(changed, "verdict"), cases, len(d.worse))
+		line = fmt.Sprintf("%s of %s changed, %d for the worse", textfmt.Count(changed, "verdict"), cases, len(d.worse))
 	}
 	if n := len(d.unjudged); n > 0 {
-		line += fmt.Sprintf(", %s not judged", phrase.Int(int64(n)))
+		line += fmt.Sprintf(", %s not judged", textfmt.Int(int64(n)))
 	}
 	if n := reporters.InvalidFiles(d.report.Problems); n > 0 {
-		line += ", " + phrase.Count(n, "invalid definition")
+		line += ", " + textfmt.Count(n, "invalid definition")
 	}
 	return line
 }
@@ -125,7 +125,7 @@ func (d *drift) scores() string {
 	if x.Delta == nil || *x.Delta == 0 {
 		return ""
 	}
-	return fmt.Sprintf("score %s → %s (%s)", phrase.Score(x.ScoreBase, 3), phrase.Score(x.ScoreHead, 3), reporters.Difference(x))
+	return fmt.Sprintf("score %s → %s (%s)", textfmt.Score(x.ScoreBase, 3), textfmt.Score(x.ScoreHead, 3), reporters.Difference(x))
 }
 
 // Status says a report in one status, without a target URL: success where no

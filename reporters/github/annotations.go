@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/markup"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -32,21 +32,21 @@ const (
 func CheckFor(r *reporters.Report) Check {
 	validate, decided := StatusFor(r)
 	c := Check{Conclusion: Failed}
-	first := phrase.Line(r.Gate.Reason)
+	first := textfmt.Line(r.Gate.Reason)
 	switch invalid := reporters.InvalidFiles(r.Problems); {
 	case invalid > 0:
 		first = reporters.Invalid(r.Problems)
 	case decided.State == Success:
 		c.Conclusion = Succeeded
 	case decided.State == Error && r.NotRunReason != "":
-		c.Conclusion, first = ActionRequired, phrase.Line(r.NotRunReason)
+		c.Conclusion, first = ActionRequired, textfmt.Line(r.NotRunReason)
 	}
 	c.Title = fit(maxDescription, first, scoreWords(r))
 	c.Annotations = annotations(r)
 	c.Summary = fmt.Sprintf("%s\n\nGate: %s\n", markup.Text(validate.Description, maxMessage), markup.Text(r.Gate.Reason, maxMessage))
 	if more := len(c.Annotations) - maxAnnotations; more > 0 {
 		c.Annotations = c.Annotations[:maxAnnotations]
-		c.Summary += fmt.Sprintf("\n%s not shown at its line.\n", phrase.Count(more, "further remark"))
+		c.Summary += fmt.Sprintf("\n%s not shown at its line.\n", textfmt.Count(more, "further remark"))
 	}
 	return c
 }
@@ -86,7 +86,7 @@ func ofProblem(p schema.Problem, level Level) Annotation {
 // remark makes a message of a text, which may be of any length: no more of it is
 // cleaned than is shown.
 func remark(text string) string {
-	return phrase.Clip(phrase.Clean(phrase.Clip(text, maxMessage)), maxMessage)
+	return textfmt.Clip(textfmt.Clean(textfmt.Clip(text, maxMessage)), maxMessage)
 }
 
 // ofCase is what stands at a case that got worse, or that nothing is known of.
@@ -117,7 +117,7 @@ func ofCase(row *reporters.Row) (Annotation, bool) {
 	}
 	a.Message = row.Name()
 	if row.BaseScore != nil && row.Score != nil {
-		a.Message += fmt.Sprintf(": %s → %s", phrase.Score(row.BaseScore, 3), phrase.Score(row.Score, 3))
+		a.Message += fmt.Sprintf(": %s → %s", textfmt.Score(row.BaseScore, 3), textfmt.Score(row.Score, 3))
 	}
 	if words != "" {
 		a.Message += "\n" + words

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // GroupStatuses are the statuses of the groups that the report has a gate of,
@@ -40,7 +40,7 @@ func GroupContext(name string) string {
 		return prefix + name
 	}
 	sum := sha256.Sum256([]byte(strings.ToLower(name)))
-	shown := phrase.Line(name)
+	shown := textfmt.Line(name)
 	for len(prefix)+len(shown)+1+digits > maxContext {
 		_, size := utf8.DecodeLastRuneInString(shown)
 		shown = shown[:len(shown)-size]

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -28,14 +28,14 @@ func StatusFor(r *reporters.Report) (validate, verdict Status) {
 func verdictFor(r *reporters.Report) Status {
 	verdict := Status{Context: ContextVerdict}
 	invalid := reporters.InvalidFiles(r.Problems)
-	reason := phrase.Line(r.Gate.Reason)
+	reason := textfmt.Line(r.Gate.Reason)
 	parts := []string{changeWords(r), rerunWords(r), scoreWords(r)}
 	switch {
 	case invalid > 0:
 		verdict.State = Failure
 		parts = append([]string{reporters.Invalid(r.Problems)}, parts...)
 		if reporters.OutOfBounds(r.Problems) {
-			parts = []string{phrase.Line(r.NotRunReason)}
+			parts = []string{textfmt.Line(r.NotRunReason)}
 		}
 	case r.Gate.Result == reporters.GatePass:
 		verdict.State = Success
@@ -46,7 +46,7 @@ func verdictFor(r *reporters.Report) Status {
 		verdict.State = Error
 		parts = append([]string{reason}, parts...)
 		if r.NotRunReason != "" {
-			parts[0] = phrase.Line(r.NotRunReason)
+			parts[0] = textfmt.Line(r.NotRunReason)
 		}
 	}
 	verdict.Description = fit(maxDescription, parts...)
@@ -65,7 +65,7 @@ func validWords(problems []schema.Problem, invalid int) string {
 		words = reporters.Invalid(problems)
 	}
 	if warnings > 0 {
-		words += ", " + phrase.Count(warnings, "warning")
+		words += ", " + textfmt.Count(warnings, "warning")
 	}
 	return words
 }
@@ -83,16 +83,16 @@ func changeWords(r *reporters.Report) string {
 	case r.NotRunReason != "" && affected(s) > 0:
 		return left
 	case r.Base == nil:
-		words := fmt.Sprintf("%s of %s pass", phrase.Int(int64(s.Pass)), phrase.Count(s.Cases, "case"))
+		words := fmt.Sprintf("%s of %s pass", textfmt.Int(int64(s.Pass)), textfmt.Count(s.Cases, "case"))
 		if n := reporters.Errors(r); n > 0 {
-			words += ", " + phrase.Count(n, "error")
+			words += ", " + textfmt.Count(n, "error")
 		}
 		return words
 	}
 	var words []string
 	add := func(n int, noun string) {
 		if n > 0 {
-			words = append(words, phrase.Count(n, noun))
+			words = append(words, textfmt.Count(n, noun))
 		}
 	}
 	accepted := reporters.Accepted(r)
@@ -126,22 +126,22 @@ func rerunWords(r *reporters.Report) string {
 	case n == 0:
 		return ""
 	case r.NotRunReason != "":
-		return phrase.Count(n, "case") + " would run"
+		return textfmt.Count(n, "case") + " would run"
 	}
 	unrun := r.Summary.NotRun
-	words := fmt.Sprintf("%s of %s %s", phrase.Int(int64(n-unrun)), phrase.Count(r.Summary.Cases, "case"), reporters.ActionWord(r, plan.Run))
+	words := fmt.Sprintf("%s of %s %s", textfmt.Int(int64(n-unrun)), textfmt.Count(r.Summary.Cases, "case"), reporters.ActionWord(r, plan.Run))
 	if unrun > 0 {
-		words += ", " + phrase.Int(int64(unrun)) + " not run"
+		words += ", " + textfmt.Int(int64(unrun)) + " not run"
 	}
 	return words
 }
 
 func scoreWords(r *reporters.Report) string {
 	if base, head := r.Diff.ScoreBase, r.Diff.ScoreHead; base != nil && head != nil {
-		return "score " + phrase.Score(base, 3) + " → " + phrase.Score(head, 3) + reporters.DespiteFailures(r, head)
+		return "score " + textfmt.Score(base, 3) + " → " + textfmt.Score(head, 3) + reporters.DespiteFailures(r, head)
 	}
 	if r.Summary.Score != nil {
-		return "score " + phrase.Score(r.Summary.Score, 3) + reporters.DespiteFailures(r, r.Summary.Score)
+		return "score " + textfmt.Score(r.Summary.Score, 3) + reporters.DespiteFailures(r, r.Summary.Score)
 	}
 	return ""
 }
@@ -160,5 +160,5 @@ func fit(limit int, parts ...string) string {
 			line = joined
 		}
 	}
-	return phrase.Clip(line, limit)
+	return textfmt.Clip(line, limit)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -74,7 +74,7 @@ func Write(w io.Writer, r *reporters.Report) error {
 	named := func(name string) *suite {
 		s, ok := byName[name]
 		if !ok {
-			s = &suite{Name: phrase.Line(name)}
+			s = &suite{Name: textfmt.Line(name)}
 			byName[name] = s
 			all.Suites = append(all.Suites, s)
 		}
@@ -123,7 +123,7 @@ func (a *suites) red() bool {
 
 func (s *suite) addGate(g reporters.Gate) {
 	c := testcase{Name: "gate", Class: s.class()}
-	why := &detail{Message: phrase.Line(g.Reason), Type: g.Result}
+	why := &detail{Message: textfmt.Line(g.Reason), Type: g.Result}
 	s.Tests++
 	if g.Result == reporters.GateFail {
 		s.Failures++
@@ -141,32 +141,32 @@ func (s *suite) addProblem(p schema.Problem) {
 	s.Tests++
 	s.Errors++
 	s.Cases = append(s.Cases, testcase{
-		Name: phrase.Line(p.Position.String()), Class: s.class(), File: phrase.Line(p.File), Line: p.Line,
-		Error: &detail{Message: phrase.Line(p.Message), Type: phrase.Line(p.Rule), Text: phrase.Line(p.Hint)},
+		Name: textfmt.Line(p.Position.String()), Class: s.class(), File: textfmt.Line(p.File), Line: p.Line,
+		Error: &detail{Message: textfmt.Line(p.Message), Type: textfmt.Line(p.Rule), Text: textfmt.Line(p.Hint)},
 	})
 }
 
 func (s *suite) add(r *reporters.Report, row *reporters.Row) {
-	c := testcase{Name: phrase.Line(row.Name()), Class: s.class(), File: phrase.Line(row.File), Line: row.Line, Time: seconds(row.DurationMS)}
+	c := testcase{Name: textfmt.Line(row.Name()), Class: s.class(), File: textfmt.Line(row.File), Line: row.Line, Time: seconds(row.DurationMS)}
 	s.Tests++
 	s.Time += c.Time
 	switch {
 	case row.Error != nil:
 		s.Errors++
-		c.Error = &detail{Message: phrase.Line(*row.Error), Type: "error", Text: explanation(r, row)}
+		c.Error = &detail{Message: textfmt.Line(*row.Error), Type: "error", Text: explanation(r, row)}
 	case row.Verdict == nil, *row.Verdict == verdict.Skipped:
 		s.Skipped++
-		c.Skipped = &detail{Message: phrase.Line(unjudged(row))}
+		c.Skipped = &detail{Message: textfmt.Line(unjudged(row))}
 	case reporters.Standing(r, row):
 		s.Skipped++
-		c.Skipped = &detail{Message: phrase.Line(standing(row)), Text: explanation(r, row)}
+		c.Skipped = &detail{Message: textfmt.Line(standing(row)), Text: explanation(r, row)}
 	case *row.Verdict == verdict.Fail:
 		s.Failures++
 		kind := "fail"
 		if row.Class != nil {
 			kind = string(*row.Class)
 		}
-		c.Failure = &detail{Message: phrase.Line(row.VerdictReason), Type: kind, Text: explanation(r, row)}
+		c.Failure = &detail{Message: textfmt.Line(row.VerdictReason), Type: kind, Text: explanation(r, row)}
 	}
 	s.Cases = append(s.Cases, c)
 }
@@ -205,7 +205,7 @@ func explanation(r *reporters.Report, row *reporters.Row) string {
 	if row.Detail != nil {
 		for _, cr := range row.Detail.Criteria {
 			if cr.Head != nil && *cr.Head < 1 {
-				lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s: %s; %s", cr.ID, phrase.Score(cr.Head, 2), cr.Note), "; "))
+				lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s: %s; %s", cr.ID, textfmt.Score(cr.Head, 2), cr.Note), "; "))
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func explanation(r *reporters.Report, row *reporters.Row) string {
 	}
 	lines = append(lines, schema.Position{File: row.File, Line: row.Line}.String())
 	for i, line := range lines {
-		lines[i] = phrase.Line(line)
+		lines[i] = textfmt.Line(line)
 	}
 	return strings.Join(lines, "\n")
 }

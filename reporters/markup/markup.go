@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -25,7 +25,7 @@ const gap = "&#8203;"
 // is no command of a bot. Long words may wrap.
 func Text(s string, limit int) string {
 	var b strings.Builder
-	e := escaper{b: &b, s: phrase.Clip(phrase.Line(s), limit)}
+	e := escaper{b: &b, s: textfmt.Clip(textfmt.Line(s), limit)}
 	e.run()
 	return b.String()
 }
@@ -34,7 +34,7 @@ func Text(s string, limit int) string {
 // indentation, at most limit characters and 24 lines of it.
 func Lines(s string, limit int) string {
 	const most = 24
-	all := strings.Split(strings.Trim(phrase.Clip(phrase.Clean(s), limit), "\n \t"), "\n")
+	all := strings.Split(strings.Trim(textfmt.Clip(textfmt.Clean(s), limit), "\n \t"), "\n")
 	if len(all) > most {
 		all = append(all[:most], "…")
 	}
@@ -186,7 +186,7 @@ func InComment(s string) string {
 		}
 		return '-'
 	}
-	s = strings.Trim(strings.Map(clean, phrase.Clip(s, 64)), "-")
+	s = strings.Trim(strings.Map(clean, textfmt.Clip(s, 64)), "-")
 	for strings.Contains(s, "--") {
 		s = strings.ReplaceAll(s, "--", "-")
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // TestAbuse16And17Text has text that would be markup, a command or a mention.
@@ -116,7 +116,7 @@ func FuzzText(f *testing.F) {
 			t.Errorf("broken text %q", got)
 		}
 		shown := strings.ReplaceAll(html.UnescapeString(bare), "\u200B", "")
-		if want := phrase.Clip(phrase.Line(s), limit); shown != want {
+		if want := textfmt.Clip(textfmt.Line(s), limit); shown != want {
 			t.Errorf("shows %q, want %q", shown, want)
 		}
 	})

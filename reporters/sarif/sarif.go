@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -89,7 +89,7 @@ func Write(w io.Writer, problems []schema.Problem) error {
 		if !ok {
 			i = len(rules)
 			index[p.Rule] = i
-			rules = append(rules, rule{p.Rule, text{strings.ReplaceAll(phrase.Line(p.Rule), "-", " ")}})
+			rules = append(rules, rule{p.Rule, text{strings.ReplaceAll(textfmt.Line(p.Rule), "-", " ")}})
 		}
 		results = append(results, result{p.Rule, i, string(p.Severity), text{message(p)}, locations(p.Position)})
 	}
@@ -113,7 +113,7 @@ func message(p schema.Problem) string {
 	if p.Hint != "" {
 		s += "; " + p.Hint
 	}
-	return strings.NewReplacer("](", "] (", "{", "{{", "}", "}}").Replace(phrase.Line(s))
+	return strings.NewReplacer("](", "] (", "{", "{{", "}", "}}").Replace(textfmt.Line(s))
 }
 
 // locations is empty for a problem that is in no file.

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/board"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -21,9 +21,9 @@ type sheet struct {
 func (s *sheet) paragraph(label string, c color, content string) {
 	const most = 4000
 	first := true
-	for part := range strings.SplitSeq(phrase.Clip(phrase.Clean(content), most), "\n") {
-		for _, row := range phrase.Wrap(part, max(s.width-phrase.Columns(label)-1, 10)) {
-			start := strings.Repeat(" ", phrase.Columns(label))
+	for part := range strings.SplitSeq(textfmt.Clip(textfmt.Clean(content), most), "\n") {
+		for _, row := range textfmt.Wrap(part, max(s.width-textfmt.Columns(label)-1, 10)) {
+			start := strings.Repeat(" ", textfmt.Columns(label))
 			if first {
 				start, first = label, false
 			}
@@ -141,16 +141,16 @@ func (s *sheet) criteria(scale float64, samples, base []verdict.Sample) {
 	room := max(min(s.width-24, 40), 10)
 	for _, name := range order {
 		c, before := now[name], was[name]
-		shown := phrase.Pad(phrase.Fit(phrase.Line(name), room), room)
+		shown := textfmt.Pad(textfmt.Fit(textfmt.Line(name), room), room)
 		l := line{{plain, " " + shown + "  "}}
 		if before != nil {
-			l = append(l, span{dim, phrase.Points(before.mean(), scale) + " → "})
+			l = append(l, span{dim, textfmt.Points(before.mean(), scale) + " → "})
 		}
 		col := plain
 		if *c.mean() < 1 {
 			col = red
 		}
-		s.lines = append(s.lines, append(l, span{col, phrase.OutOf(c.mean(), scale)}))
+		s.lines = append(s.lines, append(l, span{col, textfmt.OutOf(c.mean(), scale)}))
 		if *c.mean() < 1 {
 			s.paragraph("  ", dim, c.note)
 		}
@@ -169,11 +169,11 @@ func (s *sheet) reasons(samples []verdict.Sample) {
 				s.title("reasons")
 				first = false
 			}
-			label := phrase.Line(m.Evaluator) + ": "
+			label := textfmt.Line(m.Evaluator) + ": "
 			if len(samples) > 1 {
 				label = fmt.Sprintf("%d %s", i+1, label)
 			}
-			s.paragraph(phrase.Fit(label, 24), plain, m.Reason)
+			s.paragraph(textfmt.Fit(label, 24), plain, m.Reason)
 			s.paragraph("  ", red, m.Error)
 		}
 	}
@@ -186,15 +186,15 @@ func (s *sheet) transcript(t *verdict.Transcript) {
 	}
 	s.title("transcript")
 	const label = 11
-	s.paragraph(phrase.Pad("system", label), dim, t.System)
+	s.paragraph(textfmt.Pad("system", label), dim, t.System)
 	for _, m := range t.Messages {
 		role := m.Role
 		if role == schema.RoleAssistant {
 			role = "agent"
 		}
-		s.paragraph(phrase.Pad(phrase.Fit(phrase.Line(role), label-1), label), plain, m.Content)
+		s.paragraph(textfmt.Pad(textfmt.Fit(textfmt.Line(role), label-1), label), plain, m.Content)
 		for _, call := range m.ToolCalls {
-			s.paragraph(phrase.Pad("calls", label), green, call.Function.Name+" "+call.Function.Arguments)
+			s.paragraph(textfmt.Pad("calls", label), green, call.Function.Name+" "+call.Function.Arguments)
 		}
 	}
 }

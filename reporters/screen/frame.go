@@ -8,8 +8,8 @@ import (
 
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 const (
@@ -29,7 +29,7 @@ func (m Model) bodyHeight() int { return m.height - headLines - footLines }
 func (m Model) Frame() string {
 	palette := palettes[m.dark]
 	if m.width < leastColumns || m.height < leastLines {
-		return phrase.Fit("the terminal is too small", max(m.width, 1))
+		return textfmt.Fit("the terminal is too small", max(m.width, 1))
 	}
 	var lines []string
 	draw := func(ls ...line) {
@@ -53,14 +53,14 @@ func (m Model) head() []line {
 	}
 	changed := " nothing differs from base"
 	if b.Differing > 0 {
-		changed = " " + phrase.Count(b.Differing, "file") + " " + phrase.Verb(b.Differing, "differs", "differ")
+		changed = " " + textfmt.Count(b.Differing, "file") + " " + textfmt.Verb(b.Differing, "differs", "differ")
 	}
 	if len(b.Changed) > 0 {
-		changed = " changed " + phrase.Line(terminal.Files(b.Changed, 2))
+		changed = " changed " + textfmt.Line(terminal.Files(b.Changed, 2))
 	}
-	affected := phrase.Count(b.Total, "case") + " "
+	affected := textfmt.Count(b.Total, "case") + " "
 	if b.Base != "" {
-		affected = fmt.Sprintf("%s of %saffected ", phrase.Int(int64(b.Affected)), affected)
+		affected = fmt.Sprintf("%s of %saffected ", textfmt.Int(int64(b.Affected)), affected)
 	}
 	return []line{
 		ends(title, m.width, m.state()),
@@ -97,7 +97,7 @@ func (m Model) counts() line {
 		if len(out) > 1 {
 			out = append(out, span{dim, " · "})
 		}
-		out = append(out, span{col, phrase.Int(int64(n)) + " " + word})
+		out = append(out, span{col, textfmt.Int(int64(n)) + " " + word})
 	}
 	add(c.Fail, red, "failed")
 	add(c.Error, red, "not judged")
@@ -132,9 +132,9 @@ func (m Model) going() line {
 	case b.State == board.Running && b.Due > 0:
 		return m.progress()
 	case b.Error != "":
-		return text(red, " ! "+phrase.Line(b.Error))
+		return text(red, " ! "+textfmt.Line(b.Error))
 	case b.Notice != "":
-		return text(yellow, " ! "+phrase.Line(b.Notice))
+		return text(yellow, " ! "+textfmt.Line(b.Notice))
 	case b.Stopped:
 		return text(yellow, " the run was stopped; p goes on with what is left")
 	case b.State == board.Paused:
@@ -149,7 +149,7 @@ func (m Model) going() line {
 	if b.Gate.Result == reporters.GateUndetermined {
 		c = yellow
 	}
-	return line{{c, " gate " + b.Gate.Result}, {dim, ": " + phrase.Line(b.Gate.Reason)}}
+	return line{{c, " gate " + b.Gate.Result}, {dim, ": " + textfmt.Line(b.Gate.Reason)}}
 }
 
 // progress is a bar with the rate and the time that is left at it.
@@ -159,24 +159,24 @@ func (m Model) progress() line {
 	done := cells * b.Done / max(b.Due, 1)
 	out := line{
 		{plain, " "}, {green, strings.Repeat("█", done)}, {rule, strings.Repeat("░", cells-done)},
-		{plain, fmt.Sprintf(" %s/%s", phrase.Int(int64(b.Done)), phrase.Int(int64(b.Due)))},
+		{plain, fmt.Sprintf(" %s/%s", textfmt.Int(int64(b.Done)), textfmt.Int(int64(b.Due)))},
 	}
 	took := m.now.Sub(b.Began)
 	if b.Done == 0 || took <= 0 {
-		return append(out, span{dim, "  " + phrase.Duration(max(took, 0).Truncate(time.Second))})
+		return append(out, span{dim, "  " + textfmt.Duration(max(took, 0).Truncate(time.Second))})
 	}
 	rate := float64(b.Done) / took.Seconds()
 	left := time.Duration(float64(b.Due-b.Done) / rate * float64(time.Second))
-	return append(out, span{dim, fmt.Sprintf("  %.1f a second, %s left", rate, phrase.Duration(max(left.Round(time.Second), time.Second)))})
+	return append(out, span{dim, fmt.Sprintf("  %.1f a second, %s left", rate, textfmt.Duration(max(left.Round(time.Second), time.Second)))})
 }
 
 // foot tells more of the selected case, and which keys there are.
 func (m Model) foot() []line {
 	out := []line{m.divider(), nil, nil, nil}
 	if row := m.current(); row != nil && !m.help {
-		said := phrase.Line(row.VerdictReason)
+		said := textfmt.Line(row.VerdictReason)
 		if row.Error != nil {
-			said = phrase.Line(*row.Error)
+			said = textfmt.Line(*row.Error)
 		}
 		about := terminal.Since(&m.board, row)
 		if why := m.why(row); why != "" {
@@ -185,14 +185,14 @@ func (m Model) foot() []line {
 		out[1], out[2] = text(plain, " "+said), text(dim, " "+about)
 	}
 	if m.note != "" {
-		out[2] = text(yellow, " "+phrase.Line(m.note))
+		out[2] = text(yellow, " "+textfmt.Line(m.note))
 	}
 	if m.typing || m.filter != "" {
 		cursor := ""
 		if m.typing {
 			cursor = "▏"
 		}
-		out[2] = line{{strong, " / "}, {plain, phrase.Clean(m.filter) + cursor}}
+		out[2] = line{{strong, " / "}, {plain, textfmt.Clean(m.filter) + cursor}}
 	}
 	out[3] = m.keyLine()
 	return out
@@ -210,14 +210,14 @@ func (m Model) divider() line {
 		what = "filtered, "
 	}
 	if n := len(rows); n > 0 && !m.help {
-		what += fmt.Sprintf("%s of %s", phrase.Int(int64(m.at+1)), phrase.Int(int64(n)))
+		what += fmt.Sprintf("%s of %s", textfmt.Int(int64(m.at+1)), textfmt.Int(int64(n)))
 	}
 	what = strings.TrimSuffix(what, ", ")
 	if what == "" {
 		return text(rule, strings.Repeat("─", m.width))
 	}
 	what = " " + what + " "
-	return line{{rule, strings.Repeat("─", max(m.width-phrase.Columns(what)-3, 0))}, {dim, what}, {rule, "───"}}
+	return line{{rule, strings.Repeat("─", max(m.width-textfmt.Columns(what)-3, 0))}, {dim, what}, {rule, "───"}}
 }
 
 // keyLine names the keys: with room between them where there is some.

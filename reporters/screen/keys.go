@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/gavel-evals/gavel/reporters/board"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // A key is one that does something, as the help shows it.
@@ -211,7 +211,7 @@ func (m Model) listed() []board.Row {
 		if m.failedOnly && !row.Failing() {
 			continue
 		}
-		if strings.Contains(strings.ToLower(row.Key+" "+phrase.Line(row.VerdictReason)), text) {
+		if strings.Contains(strings.ToLower(row.Key+" "+textfmt.Line(row.VerdictReason)), text) {
 			out = append(out, row)
 		}
 	}

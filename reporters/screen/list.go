@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/board"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -52,7 +52,7 @@ func (m Model) scrolled(lines []line, height int) []line {
 		out = append(out, nil)
 	}
 	if from+height < len(lines) {
-		out[height-1] = text(dim, " … "+phrase.Int(int64(len(lines)-from-height+1))+" more lines")
+		out[height-1] = text(dim, " … "+textfmt.Int(int64(len(lines)-from-height+1))+" more lines")
 	}
 	return out
 }
@@ -100,7 +100,7 @@ func (m Model) problems(width, most int) []line {
 	var out []line
 	for i, p := range all {
 		if len(out) == most && len(all) > most {
-			out[most-1] = text(dim, "  and "+phrase.Count(len(all)-i+1, "problem")+" more: gavel validate lists them")
+			out[most-1] = text(dim, "  and "+textfmt.Count(len(all)-i+1, "problem")+" more: gavel validate lists them")
 			break
 		}
 		c := red
@@ -111,7 +111,7 @@ func (m Model) problems(width, most int) []line {
 		if p.Hint != "" {
 			said += "; " + p.Hint
 		}
-		out = append(out, line{{c, " ! "}, {strong, phrase.Line(p.Position.String())}, {plain, " " + phrase.Line(said)}}.fit(width))
+		out = append(out, line{{c, " ! "}, {strong, textfmt.Line(p.Position.String())}, {plain, " " + textfmt.Line(said)}}.fit(width))
 	}
 	return out
 }
@@ -135,15 +135,15 @@ func scoreColumns(width int) int {
 func keyColumns(rows []board.Row, width int) int {
 	widest := 0
 	for i := range rows {
-		widest = max(widest, phrase.Columns(phrase.Line(rows[i].Key)))
+		widest = max(widest, textfmt.Columns(textfmt.Line(rows[i].Key)))
 	}
 	return max(min(widest, width-wordColumns-scoreColumns(width)-3), 10)
 }
 
 func rowLine(row *board.Row, keys, width int) line {
 	mark, c := look(row)
-	key := shorten(phrase.Line(row.Key), keys)
-	out := line{{c, phrase.Pad(mark+" "+terminal.Word(row), wordColumns)}, {plain, phrase.Pad(key, keys) + "  "}}
+	key := shorten(textfmt.Line(row.Key), keys)
+	out := line{{c, textfmt.Pad(mark+" "+terminal.Word(row), wordColumns)}, {plain, textfmt.Pad(key, keys) + "  "}}
 	score := scores(row)
 	if width < compactColumns && len(score) > 1 {
 		score = score[1:]
@@ -174,10 +174,10 @@ func look(row *board.Row) (string, color) {
 
 // shorten leaves the end of a key, which tells more than its start.
 func shorten(key string, room int) string {
-	if phrase.Columns(key) <= room {
+	if textfmt.Columns(key) <= room {
 		return key
 	}
-	return "…" + phrase.Tail(key, room-1)
+	return "…" + textfmt.Tail(key, room-1)
 }
 
 // scores sets the score against that at base or, where there is none, against
@@ -196,8 +196,8 @@ func scores(row *board.Row) line {
 		return text(plain, row.Shown(row.Score))
 	}
 	scale := row.Scale()
-	out := line{{dim, phrase.Points(from, scale) + " → "}, {plain, row.Shown(row.Score)}}
-	switch d := phrase.Signed((*row.Score-*from)*scale, 2); {
+	out := line{{dim, textfmt.Points(from, scale) + " → "}, {plain, row.Shown(row.Score)}}
+	switch d := textfmt.Signed((*row.Score-*from)*scale, 2); {
 	case d == "0":
 	case *row.Score < *from:
 		out = append(out, span{red, "  " + d})
@@ -208,12 +208,12 @@ func scores(row *board.Row) line {
 }
 
 // why gives the plan's reasons for a row.
-func (m Model) why(row *board.Row) string { return phrase.Line(plan.Summarise(row.Reasons)) }
+func (m Model) why(row *board.Row) string { return textfmt.Line(plan.Summarise(row.Reasons)) }
 
 func helpLines() []line {
 	var out []line
 	for _, k := range keys {
-		out = append(out, line{{strong, "  " + phrase.Pad(k.press, 15)}, {plain, k.does}})
+		out = append(out, line{{strong, "  " + textfmt.Pad(k.press, 15)}, {plain, k.does}})
 	}
 	return out
 }

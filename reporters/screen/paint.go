@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // A color is what a piece of text is, not how it looks.
@@ -45,7 +45,7 @@ func text(c color, s string) line { return line{{c, s}} }
 func (l line) columns() int {
 	n := 0
 	for _, s := range l {
-		n += phrase.Columns(s.text)
+		n += textfmt.Columns(s.text)
 	}
 	return n
 }
@@ -55,11 +55,11 @@ func (l line) fit(width int) line {
 	var out line
 	left := width
 	for _, s := range l {
-		n := phrase.Columns(s.text)
+		n := textfmt.Columns(s.text)
 		if n > left {
 			if left > 0 {
-				s.text = phrase.Fit(s.text, left)
-				out, left = append(out, s), left-phrase.Columns(s.text)
+				s.text = textfmt.Fit(s.text, left)
+				out, left = append(out, s), left-textfmt.Columns(s.text)
 			}
 			break
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -162,7 +162,7 @@ func (s *bench) frame() string {
 		s.t.Errorf("%d lines on a terminal of %d", len(lines), m.height)
 	}
 	for i, l := range lines {
-		if n := phrase.Columns(l); n != m.width {
+		if n := textfmt.Columns(l); n != m.width {
 			s.t.Errorf("line %d has %d columns on a terminal of %d: %q", i+1, n, m.width, l)
 		}
 		lines[i] = strings.TrimRight(l, " ")

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // A Target is how one of several targets did over the same cases.
@@ -132,13 +132,13 @@ func (s *sum) target() Target {
 
 // Counts says how many of the cases passed, and what became of the others.
 func (t Target) Counts() string {
-	text := phrase.Int(int64(t.Pass)) + " of " + phrase.Count(t.Cases, "case") + " passed"
+	text := textfmt.Int(int64(t.Pass)) + " of " + textfmt.Count(t.Cases, "case") + " passed"
 	for _, n := range []struct {
 		count int
 		word  string
 	}{{t.Borderline, "borderline"}, {t.Fail, "failed"}, {t.Error, "not judged"}, {t.Skipped, "skipped"}} {
 		if n.count > 0 {
-			text += ", " + phrase.Int(int64(n.count)) + " " + n.word
+			text += ", " + textfmt.Int(int64(n.count)) + " " + n.word
 		}
 	}
 	return text
@@ -149,10 +149,10 @@ func (t Target) Counts() string {
 func (t Target) Difference() string {
 	var parts []string
 	if t.Better > 0 {
-		parts = append(parts, "better at "+phrase.Int(int64(t.Better)))
+		parts = append(parts, "better at "+textfmt.Int(int64(t.Better)))
 	}
 	if t.Worse > 0 {
-		parts = append(parts, "worse at "+phrase.Int(int64(t.Worse)))
+		parts = append(parts, "worse at "+textfmt.Int(int64(t.Worse)))
 	}
 	return strings.Join(parts, ", ")
 }

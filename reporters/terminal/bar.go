@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // lineEvery is how often a Bar writes a line where there is no terminal.
@@ -95,8 +95,8 @@ func (b *Bar) begin() {
 func (b *Bar) line(took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	fmt.Fprintf(b.w, "%s: %s of %s done after %s: %s\n", b.last.Side, phrase.Int(int64(b.last.Done)),
-		phrase.Count(b.last.Total, "case"), phrase.Duration(took), b.counts())
+	fmt.Fprintf(b.w, "%s: %s of %s done after %s: %s\n", b.last.Side, textfmt.Int(int64(b.last.Done)),
+		textfmt.Count(b.last.Total, "case"), textfmt.Duration(took), b.counts())
 }
 
 // Clear removes the line of a terminal and ends the lines elsewhere.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Plan writes each affected case with the reason, and one number for the rest.
@@ -26,7 +26,7 @@ func Plan(w io.Writer, pl *plan.Plan, e planned.Estimate, o Options) error {
 			what = moved
 		}
 		counts[what]++
-		action := margin{phrase.Pad(what.Text(), actionColumns), actionColor(row.Action)}
+		action := margin{textfmt.Pad(what.Text(), actionColumns), actionColor(row.Action)}
 		key := row.Key
 		if (row.Head != nil && row.Head.PerTarget) || (row.Base != nil && row.Base.PerTarget) {
 			key += " @ " + row.Target
@@ -46,7 +46,7 @@ func Plan(w io.Writer, pl *plan.Plan, e planned.Estimate, o Options) error {
 		{plan.Reuse, "to reuse"}, {moved, "moved"}, {plan.Skip, "to skip"}, {plan.Removed, "to drop"},
 	} {
 		if n := counts[total.action]; n > 0 {
-			parts = append(parts, phrase.Int(int64(n))+" "+total.word)
+			parts = append(parts, textfmt.Int(int64(n))+" "+total.word)
 		}
 	}
 	if len(parts) == 0 {
@@ -79,13 +79,13 @@ func (u *unaffected) add(row plan.Row) {
 
 // text counts them and those that have no row.
 func (u *unaffected) text(rest plan.Rest) string {
-	out := phrase.Count(u.cases+rest.Cases, "other case") + " unaffected"
+	out := textfmt.Count(u.cases+rest.Cases, "other case") + " unaffected"
 	if n := u.skipped + rest.Skipped; n > 0 {
-		out += ", " + phrase.Int(int64(n)) + " of them not active"
+		out += ", " + textfmt.Int(int64(n)) + " of them not active"
 	}
 	if u.edited > 0 {
 		slices.Sort(u.fields)
-		out += ", " + phrase.Int(int64(u.edited)) + " of them edited only in " + strings.Join(slices.Compact(u.fields), ", ")
+		out += ", " + textfmt.Int(int64(u.edited)) + " of them edited only in " + strings.Join(slices.Compact(u.fields), ", ")
 	}
 	return out
 }

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/reporters/validated"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -30,7 +30,7 @@ func Problems(w io.Writer, problems []schema.Problem, source func(file string, l
 		// One more is shown rather than counted.
 		if shown[said]++; shown[said] > most && left[said] > most+1 {
 			if shown[said] == most+1 {
-				p.WriteString(p.paint(dim, fmt.Sprintf("… and %d more: ", left[said]-most)) + phrase.Line(problem.Message) + "\n\n")
+				p.WriteString(p.paint(dim, fmt.Sprintf("… and %d more: ", left[said]-most)) + textfmt.Line(problem.Message) + "\n\n")
 			}
 			continue
 		}
@@ -38,9 +38,9 @@ func Problems(w io.Writer, problems []schema.Problem, source func(file string, l
 		if problem.Severity != schema.Error {
 			color = yellow
 		}
-		p.WriteString(p.paint(bold, phrase.Line(problem.Position.String())+":") + " " +
-			p.paint(color, phrase.Line(string(problem.Severity))+":") + " " +
-			phrase.Line(problem.Message) + p.paint(dim, " ["+phrase.Line(problem.Rule)+"]") + "\n")
+		p.WriteString(p.paint(bold, textfmt.Line(problem.Position.String())+":") + " " +
+			p.paint(color, textfmt.Line(string(problem.Severity))+":") + " " +
+			textfmt.Line(problem.Message) + p.paint(dim, " ["+textfmt.Line(problem.Rule)+"]") + "\n")
 		if line, ok := source(problem.File, problem.Line); ok {
 			p.excerpt(line, problem.Position)
 		}
@@ -75,11 +75,11 @@ func Validated(w io.Writer, v validated.Result, source func(file string, line in
 		return err
 	}
 	for _, n := range v.Notes {
-		fmt.Fprintln(w, phrase.Line(n))
+		fmt.Fprintln(w, textfmt.Line(n))
 	}
 	s := v.Summary
-	_, err := fmt.Fprintf(w, "%s, %s, %s, %s\n", phrase.Count(s.Definitions, "definition"),
-		phrase.Count(s.Cases, "case"), phrase.Count(s.Errors, "error"), phrase.Count(s.Warnings, "warning"))
+	_, err := fmt.Fprintf(w, "%s, %s, %s, %s\n", textfmt.Count(s.Definitions, "definition"),
+		textfmt.Count(s.Cases, "case"), textfmt.Count(s.Errors, "error"), textfmt.Count(s.Warnings, "warning"))
 	return err
 }
 
@@ -92,18 +92,18 @@ func (p *page) excerpt(line string, at schema.Position) {
 	before, after := printable(string(runes[:column])), printable(string(runes[column:]))
 	number := fmt.Sprintf("%4d | ", at.Line)
 	room := p.Width - len(number)
-	if phrase.Columns(before) > room-12 {
-		before = "…" + phrase.Tail(before, room/2)
+	if textfmt.Columns(before) > room-12 {
+		before = "…" + textfmt.Tail(before, room/2)
 	}
-	p.WriteString(p.paint(dim, number) + before + phrase.Fit(after, room-phrase.Columns(before)) + "\n")
+	p.WriteString(p.paint(dim, number) + before + textfmt.Fit(after, room-textfmt.Columns(before)) + "\n")
 	if at.Column > 0 {
-		p.WriteString(p.paint(dim, strings.Repeat(" ", len(number)-2)+"| ") + strings.Repeat(" ", phrase.Columns(before)) + p.paint(red, "^") + "\n")
+		p.WriteString(p.paint(dim, strings.Repeat(" ", len(number)-2)+"| ") + strings.Repeat(" ", textfmt.Columns(before)) + p.paint(red, "^") + "\n")
 	}
 }
 
 // printable cleans a part of one line and keeps its blanks.
 func printable(s string) string {
-	return strings.NewReplacer("\t", " ", "\n", "␤").Replace(phrase.Clean(s))
+	return strings.NewReplacer("\t", " ", "\n", "␤").Replace(textfmt.Clean(s))
 }
 
 // Annotations writes problems as the workflow commands of GitHub Actions,
@@ -137,7 +137,7 @@ func Annotations(w io.Writer, problems []schema.Problem) error {
 
 // data escapes the message of a workflow command as the runner reads it.
 func data(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(phrase.Clean(s))
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(textfmt.Clean(s))
 }
 
 // property escapes a property's value, which also may not hold its separators.

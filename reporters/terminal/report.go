@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/attempts"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/tally"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Report writes what a run found: what must be known before a green gate is
@@ -61,7 +61,7 @@ func (p *page) keyColumns(s reporters.Sections) int {
 	widest := 0
 	for _, rows := range [][]*reporters.Row{s.Blocking, s.Also, s.Planned} {
 		for _, row := range rows {
-			widest = max(widest, phrase.Columns(phrase.Line(row.Name())))
+			widest = max(widest, textfmt.Columns(textfmt.Line(row.Name())))
 		}
 	}
 	return min(widest, p.Width-wordColumns-scoreColumns)
@@ -76,11 +76,11 @@ type entry struct {
 // row writes the first line of a case. A key that is too long for its column
 // stands alone, and the scores below it.
 func (p *page) row(e entry, keys int) {
-	key := phrase.Line(e.row.Name())
-	start := phrase.Pad(e.mark+" "+e.word, wordColumns-1) + " "
+	key := textfmt.Line(e.row.Name())
+	start := textfmt.Pad(e.mark+" "+e.word, wordColumns-1) + " "
 	scores := scores(e.row)
-	if phrase.Columns(key) <= keys || scores == "" {
-		p.WriteString(p.paint(e.color, start) + strings.TrimRight(phrase.Pad(phrase.Fit(key, p.Width-wordColumns), keys)+"  "+scores, " ") + "\n")
+	if textfmt.Columns(key) <= keys || scores == "" {
+		p.WriteString(p.paint(e.color, start) + strings.TrimRight(textfmt.Pad(textfmt.Fit(key, p.Width-wordColumns), keys)+"  "+scores, " ") + "\n")
 		return
 	}
 	p.paragraph(margin{start, e.color}, key, "")
@@ -140,7 +140,7 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 	const most = 50
 	for i, row := range rows {
 		if i == most {
-			p.note(fmt.Sprintf("and %s more", phrase.Int(int64(len(rows)-most))), dim)
+			p.note(fmt.Sprintf("and %s more", textfmt.Int(int64(len(rows)-most))), dim)
 			return
 		}
 		label := reporters.Label(row)
@@ -174,7 +174,7 @@ func (p *page) groups(groups []tally.Group) {
 	widest, n := 0, 0
 	for _, g := range groups {
 		if len(g.Path) == 1 {
-			widest, n = max(widest, phrase.Columns(groupName(g))), n+1
+			widest, n = max(widest, textfmt.Columns(groupName(g))), n+1
 		}
 	}
 	widest = min(widest, most)
@@ -182,7 +182,7 @@ func (p *page) groups(groups []tally.Group) {
 		if len(g.Path) != 1 {
 			continue
 		}
-		line := "  " + phrase.Pad(phrase.Fit(groupName(g), widest), widest) + "  " + phrase.Score(g.Score, 2)
+		line := "  " + textfmt.Pad(textfmt.Fit(groupName(g), widest), widest) + "  " + textfmt.Score(g.Score, 2)
 		p.WriteString(line)
 		if g.Delta != nil {
 			p.WriteString(p.change(*g.Delta))
@@ -195,9 +195,9 @@ func (p *page) groups(groups []tally.Group) {
 }
 
 func groupName(g tally.Group) string {
-	name := phrase.Line(g.Path[0])
+	name := textfmt.Line(g.Path[0])
 	if g.Target != "" {
-		name += " @ " + phrase.Line(g.Target)
+		name += " @ " + textfmt.Line(g.Target)
 	}
 	return name
 }
@@ -206,10 +206,10 @@ func groupName(g tally.Group) string {
 func (p *page) targets(targets []tally.Target) {
 	widest := 0
 	for _, t := range targets {
-		widest = max(widest, phrase.Columns(phrase.Line(t.Target)))
+		widest = max(widest, textfmt.Columns(textfmt.Line(t.Target)))
 	}
 	for _, t := range targets {
-		p.WriteString("  " + phrase.Pad(phrase.Line(t.Target), widest) + "  " + phrase.Score(t.Score, 2))
+		p.WriteString("  " + textfmt.Pad(textfmt.Line(t.Target), widest) + "  " + textfmt.Score(t.Score, 2))
 		if t.Delta != nil {
 			p.WriteString(p.change(*t.Delta))
 		}
@@ -226,7 +226,7 @@ func (p *page) targets(targets []tally.Target) {
 
 // change writes a difference that two decimals can show.
 func (p *page) change(d float64) string {
-	text := phrase.Signed(d, 2)
+	text := textfmt.Signed(d, 2)
 	switch {
 	case text == "0":
 		return ""
@@ -243,15 +243,15 @@ func (p *page) summary(r *reporters.Report) {
 	if r.NotRunReason != "" {
 		actions = []count{{s.Run, "to run"}, {s.Rejudged, "to re-judge"}, {s.Redecided, "to re-decide"}, {known, "known"}}
 	}
-	p.paragraph(margin{}, fmt.Sprintf("%s: %s passed, %s failed", phrase.Count(s.Cases, "case"), phrase.Int(int64(s.Pass)), phrase.Int(int64(s.Fail)))+
+	p.paragraph(margin{}, fmt.Sprintf("%s: %s passed, %s failed", textfmt.Count(s.Cases, "case"), textfmt.Int(int64(s.Pass)), textfmt.Int(int64(s.Fail)))+
 		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error - s.NotRun, "not judged"}, {s.NotRun, "not run"}, {s.Skipped, "skipped"}, {s.NoThreshold, "without a threshold"}})+
 		counts(" · ", append(actions, count{s.NoVerdict, "unaffected"})), "")
 	switch d := r.Diff; {
 	case d.Delta != nil && *d.Delta != 0:
 		p.paragraph(margin{}, fmt.Sprintf("score %s → %s (%s)%s over %s judged on both sides",
-			phrase.Score(d.ScoreBase, 3), phrase.Score(d.ScoreHead, 3), reporters.Difference(d), reporters.DespiteFailures(r, d.ScoreHead), phrase.Count(d.Pairs, "case")), "")
+			textfmt.Score(d.ScoreBase, 3), textfmt.Score(d.ScoreHead, 3), reporters.Difference(d), reporters.DespiteFailures(r, d.ScoreHead), textfmt.Count(d.Pairs, "case")), "")
 	case r.Summary.Score != nil:
-		fmt.Fprintf(p, "score %s%s\n", phrase.Score(s.Score, 3), reporters.DespiteFailures(r, s.Score))
+		fmt.Fprintf(p, "score %s%s\n", textfmt.Score(s.Score, 3), reporters.DespiteFailures(r, s.Score))
 	}
 	p.paragraph(margin{}, reporters.Cost(r), "")
 	color := yellow
@@ -275,7 +275,7 @@ func counts(sep string, counts []count) string {
 	var b strings.Builder
 	for _, c := range counts {
 		if c.n > 0 {
-			b.WriteString(sep + phrase.Int(int64(c.n)) + " " + c.word)
+			b.WriteString(sep + textfmt.Int(int64(c.n)) + " " + c.word)
 			sep = ", "
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Options say how wide and colourful the text is.
@@ -64,8 +64,8 @@ type margin struct{ first, color string }
 // Words that are wider than a line are broken anywhere.
 func (p *page) paragraph(m margin, text, color string) {
 	const limit = 600
-	indent := phrase.Columns(m.first)
-	lines := phrase.Wrap(phrase.Clip(phrase.Line(text), limit), p.Width-indent)
+	indent := textfmt.Columns(m.first)
+	lines := textfmt.Wrap(textfmt.Clip(textfmt.Line(text), limit), p.Width-indent)
 	for i, line := range lines {
 		start := strings.Repeat(" ", indent)
 		if i == 0 {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/reporters/tally"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -29,7 +29,7 @@ func holds(t *testing.T, width int, render func(Options) string) string {
 	t.Helper()
 	got := render(Options{Width: width})
 	for i, line := range strings.Split(got, "\n") {
-		if n := phrase.Columns(line); n > width && !strings.Contains(line, ": error: ") && !strings.Contains(line, ": warning: ") {
+		if n := textfmt.Columns(line); n > width && !strings.Contains(line, ": error: ") && !strings.Contains(line, ": warning: ") {
 			t.Errorf("line %d has %d columns: %s", i+1, n, line)
 		}
 		for _, r := range line {
@@ -204,9 +204,9 @@ func TestCaret(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(b.String(), "\n")
-		caret := phrase.Columns(lines[2][:strings.Index(lines[2], "^")])
+		caret := textfmt.Columns(lines[2][:strings.Index(lines[2], "^")])
 		under := lines[1]
-		for phrase.Columns(under) > phrase.Columns(lines[1])-caret {
+		for textfmt.Columns(under) > textfmt.Columns(lines[1])-caret {
 			under = under[1:]
 		}
 		if !strings.HasPrefix(under, want) {

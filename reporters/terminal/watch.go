@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
-	"github.com/gavel-evals/gavel/reporters/phrase"
 	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Watch writes what happened in a watch as lines. Problems are left to
@@ -36,7 +36,7 @@ func Against(b *board.Board) string {
 	if b.Base == "" {
 		return "nothing"
 	}
-	return fmt.Sprintf("%s (%.7s)", phrase.Line(b.Ref), b.Base)
+	return fmt.Sprintf("%s (%.7s)", textfmt.Line(b.Ref), b.Base)
 }
 
 // Files names a few files and counts the others.
@@ -44,7 +44,7 @@ func Files(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), phrase.Int(int64(len(names)-most)))
+	return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), textfmt.Int(int64(len(names)-most)))
 }
 
 func (p *page) planned(u board.Update) {
@@ -56,7 +56,7 @@ func (p *page) planned(u board.Update) {
 		p.paragraph(margin{"affected  ", bold}, "not known until the configuration is right; what was found before stands", yellow)
 		return
 	}
-	text := fmt.Sprintf("%s of %s against %s", phrase.Int(int64(b.Affected)), phrase.Count(b.Total, "case"), Against(b))
+	text := fmt.Sprintf("%s of %s against %s", textfmt.Int(int64(b.Affected)), textfmt.Count(b.Total, "case"), Against(b))
 	if todo := Todo(u.Plan); todo != "" {
 		text += ": " + todo
 	}
@@ -69,15 +69,15 @@ func (p *page) planned(u board.Update) {
 // Expense writes an estimate: "about 12 calls, $0.04, up to 8 more to
 // retry".
 func Expense(e planned.Estimate) string {
-	text := "about " + phrase.Count(e.Calls, "call")
+	text := "about " + textfmt.Count(e.Calls, "call")
 	switch {
 	case e.USD == nil:
 		text += ", price unknown"
 	case *e.USD > 0:
-		text += ", " + phrase.USD(*e.USD)
+		text += ", " + textfmt.USD(*e.USD)
 	}
 	if e.RetryCalls > 0 {
-		text += ", up to " + phrase.Int(int64(e.RetryCalls)) + " more to retry"
+		text += ", up to " + textfmt.Int(int64(e.RetryCalls)) + " more to retry"
 	}
 	return text
 }
@@ -91,7 +91,7 @@ func Todo(p *plan.Plan) string {
 	var parts []string
 	for _, action := range []plan.Action{plan.Run, plan.Rejudge, plan.Redecide} {
 		if n := counts[action]; n > 0 {
-			parts = append(parts, phrase.Int(int64(n))+" to "+action.Text())
+			parts = append(parts, textfmt.Int(int64(n))+" to "+action.Text())
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -108,7 +108,7 @@ func (p *page) result(u board.Update) {
 			continue
 		}
 		rows = append(rows, row)
-		keys = max(keys, phrase.Columns(phrase.Line(row.Key)))
+		keys = max(keys, textfmt.Columns(textfmt.Line(row.Key)))
 	}
 	keys = min(keys, p.Width-wordColumns-scoreColumns)
 	if u.Report != nil {
@@ -204,22 +204,22 @@ func Sentence(b *board.Board) string {
 		out += turned + " since the last run"
 	}
 	if b.Stopped {
-		out += fmt.Sprintf("; stopped with %s left", phrase.Count(c.Due, "case"))
+		out += fmt.Sprintf("; stopped with %s left", textfmt.Count(c.Due, "case"))
 	}
 	return out + "; spent " + Spent(b)
 }
 
 // Spent writes what a watch cost so far: "4 calls, 36 given up, $0.02".
 func Spent(b *board.Board) string {
-	text := phrase.Count(b.Spent.Calls, "call")
+	text := textfmt.Count(b.Spent.Calls, "call")
 	if b.GivenUp > 0 {
-		text += ", " + phrase.Int(int64(b.GivenUp)) + " given up"
+		text += ", " + textfmt.Int(int64(b.GivenUp)) + " given up"
 	}
 	switch {
 	case b.Spent.CostUSD > 0 && b.Spent.Unpriced > 0:
-		return text + ", over " + phrase.USD(b.Spent.CostUSD)
+		return text + ", over " + textfmt.USD(b.Spent.CostUSD)
 	case b.Spent.CostUSD > 0:
-		return text + ", " + phrase.USD(b.Spent.CostUSD)
+		return text + ", " + textfmt.USD(b.Spent.CostUSD)
 	}
 	return text
 }

@@ -3,7 +3,7 @@ package validated
 import (
 	"fmt"
 
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -41,7 +41,7 @@ func Causes(problems []schema.Problem) []schema.Problem {
 		} else if !said[same] {
 			said[same] = true
 			others := counts[same] - 1
-			p.Message += fmt.Sprintf(" (%s %s, too)", phrase.Count(others, "other "+why.noun), phrase.Verb(others, why.one, why.many))
+			p.Message += fmt.Sprintf(" (%s %s, too)", textfmt.Count(others, "other "+why.noun), textfmt.Verb(others, why.one, why.many))
 			out = append(out, p)
 		}
 	}

@@ -109,7 +109,7 @@ var libraries = []confined{
 	{"modernc.org/sqlite", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"database/sql", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"github.com/fsnotify", []string{"controller/watch"}, "its events are hints, and only there are they taken for no more"},
-	{"github.com/clipperhouse/displaywidth", []string{"reporters/phrase"}, "how wide a text is has one answer"},
+	{"github.com/clipperhouse/displaywidth", []string{"reporters/textfmt"}, "how wide a text is has one answer"},
 	{"charm.land", []string{"reporters/screen"}, "one room takes the terminal over and gives it back"},
 	{"github.com/landlock-lsm/go-landlock", []string{"schema/confine", "controller/evaluate/sandbox"}, "a process that restricts itself does so for good, and so only in a child"},
 	{"github.com/prometheus", []string{"controller/serve/metrics"}, "what is counted, and under which names, is one list"},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters/phrase"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Of has the replies of every target of an execution written to a file of its
@@ -28,7 +28,7 @@ func Of(e *controller.Execution, p *controller.Prepared, folder string) (close f
 		err := recorders.Close()
 		if n := len(untold); n > 0 {
 			err = errors.Join(err, fmt.Errorf("the recordings lack %s whose stored calls are gone, such as %s; judge %s without what is stored, as with --ledger new.db",
-				phrase.Count(n, "case"), untold[0], phrase.Verb(n, "it", "them")))
+				textfmt.Count(n, "case"), untold[0], textfmt.Verb(n, "it", "them")))
 		}
 		return err
 	}, nil

@@ -1,9 +1,9 @@
-// Package phrase writes numbers, counts and foreign text for people, alike in
+// Package textfmt writes numbers, counts and foreign text for people, alike in
 // the comment, on the terminal and in XML.
 //
 // What always holds: the results of [Clean] and [Line] contain no character
 // that moves a cursor, switches a colour or reverses the reading direction.
-package phrase
+package textfmt
 
 import (
 	"fmt"
