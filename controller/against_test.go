@@ -10,8 +10,8 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // forgetful answers nothing right that has to be calculated.
@@ -35,7 +35,7 @@ func models() *config.Config {
 }
 
 // beside judges head against base and both targets.
-func (b bench) beside(t *testing.T, base, head fstest.MapFS, changed []string, other *forgetful, targets ...string) *reporters.Report {
+func (b bench) beside(t *testing.T, base, head fstest.MapFS, changed []string, other *forgetful, targets ...string) *report.Report {
 	t.Helper()
 	req := controller.Request{
 		Head: controller.State{Commit: controller.Worktree, FS: head, Config: models()}, Targets: targets,
@@ -65,7 +65,7 @@ func (b bench) beside(t *testing.T, base, head fstest.MapFS, changed []string, o
 	return report
 }
 
-func lines(r *reporters.Report) []string {
+func lines(r *report.Report) []string {
 	var out []string
 	for _, row := range r.Cases {
 		verdict, class := "none", ""

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // A benchModel answers every chat completion after its latency.
@@ -51,7 +51,7 @@ type benchRun struct {
 }
 
 // execute is what gavel run does: load, plan, run, store, report.
-func (r benchRun) execute(b *testing.B) *reporters.Report {
+func (r benchRun) execute(b *testing.B) *report.Report {
 	b.Helper()
 	book, err := ledger.Open(b.Context(), ledger.Config{Path: r.book})
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -91,7 +91,7 @@ func settings() *config.Config {
 }
 
 // run judges head against base, which may be nil.
-func (b bench) run(t *testing.T, base, head fstest.MapFS, changed []string) (*controller.Prepared, *reporters.Report) {
+func (b bench) run(t *testing.T, base, head fstest.MapFS, changed []string) (*controller.Prepared, *report.Report) {
 	t.Helper()
 	req := controller.Request{
 		Head:       controller.State{Commit: controller.Worktree, FS: head, Config: settings()},
@@ -136,12 +136,12 @@ func TestOnlyTheAffectedCaseIsCalled(t *testing.T) {
 	head, changed := clone(files(), map[string]string{
 		"test_definitions/math/level_1/sum.json": `{"id": "sum", "name": "Sum", "prompt": "What is 1 + 1?", "expected": {"answer": 2}}`,
 	})
-	p, report := b.run(t, files(), head, changed)
+	p, rep := b.run(t, files(), head, changed)
 	if b.calls.Load() != 1 {
 		t.Errorf("%d calls, want 1", b.calls.Load())
 	}
-	if report.Diff.Regressions != 1 || report.Gate.Result != reporters.GateFail {
-		t.Errorf("regressions %d, gate %+v", report.Diff.Regressions, report.Gate)
+	if rep.Diff.Regressions != 1 || rep.Gate.Result != report.GateFail {
+		t.Errorf("regressions %d, gate %+v", rep.Diff.Regressions, rep.Gate)
 	}
 	for _, row := range p.Plan.Rows {
 		if row.Key != "math/level_1/sum" {
@@ -199,14 +199,14 @@ func TestWhatDoesNotBearOnAVerdictRerunsNothing(t *testing.T) {
 		"test_definitions/math/level_1/sum.json": "{\n  \"prompt\": \"1 + 1?\",\n \"weight\": 3, \"description\": \"new\", \"name\": \"Another\",\n \"expected\": {\"answer\": 2.0}, \"id\": \"total\"}\n",
 		"test_definitions/talk/domain.json":      `{"name": "Small talk", "id": "talk", "icon": "chat", "evaluator_id": "keyword", "color": "#fff"}`,
 	})
-	p, report := b.run(t, files(), head, changed)
+	p, rep := b.run(t, files(), head, changed)
 	for _, row := range p.Plan.Rows {
 		if row.Action != plan.Reuse || len(row.Reasons) > 0 {
 			t.Errorf("%s: %s %+v, want it reused without a reason", row.Key, row.Action, row.Reasons)
 		}
 	}
-	if b.calls.Load() != 0 || report.Gate.Result != reporters.GatePass {
-		t.Errorf("%d calls, gate %+v", b.calls.Load(), report.Gate)
+	if b.calls.Load() != 0 || rep.Gate.Result != report.GatePass {
+		t.Errorf("%d calls, gate %+v", b.calls.Load(), rep.Gate)
 	}
 }
 

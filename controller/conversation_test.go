@@ -17,8 +17,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -79,7 +79,7 @@ func (t tapped) Respond(ctx context.Context, req target.Request) (target.Reply, 
 }
 
 // judgeAll runs a repository on a ledger.
-func judgeAll(t *testing.T, book *ledger.Ledger, texts map[string]string, p *tap) (*reporters.Report, *controller.Prepared) {
+func judgeAll(t *testing.T, book *ledger.Ledger, texts map[string]string, p *tap) (*report.Report, *controller.Prepared) {
 	t.Helper()
 	repo := fstest.MapFS{}
 	for name, text := range texts {

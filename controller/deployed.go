@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -86,7 +86,7 @@ type deployment struct {
 // called, of files that such an agent is built from and that are changed here,
 // since it may answer as before the change, and of verdicts that are reused
 // whatever is deployed by now.
-func (p *Prepared) deployed(in *reporters.Input) []reporters.Notice {
+func (p *Prepared) deployed(in *report.Input) []report.Notice {
 	agents := map[string]*deployment{}
 	for _, r := range p.Plan.Rows {
 		if !r.Unversioned || r.Head == nil {
@@ -108,30 +108,30 @@ func (p *Prepared) deployed(in *reporters.Input) []reporters.Notice {
 		}
 		agents[r.Target] = d
 	}
-	var notices []reporters.Notice
+	var notices []report.Notice
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
-		notices = append(notices, reporters.Notice{File: p.ConfigFile, Message: agents[name].text(name, p.Now())})
+		notices = append(notices, report.Notice{File: p.ConfigFile, Message: agents[name].text(name, p.Now())})
 	}
 	return notices
 }
 
 // stale gives the stored verdict that serves a row, of either side where it is
 // the same.
-func stale(r plan.Row, in *reporters.Input) (reporters.Outcome, bool) {
+func stale(r plan.Row, in *report.Input) (report.Outcome, bool) {
 	if r.Action != plan.Reuse {
-		return reporters.Outcome{}, false
+		return report.Outcome{}, false
 	}
 	if o, ok := in.Head[r.Head.ID()]; ok {
 		return o, o.Reused
 	}
 	if r.Base == nil {
-		return reporters.Outcome{}, false
+		return report.Outcome{}, false
 	}
 	o, ok := in.Base[r.Base.ID()]
 	return o, ok && o.Reused
 }
 
-func (d *deployment) add(o reporters.Outcome) {
+func (d *deployment) add(o report.Outcome) {
 	if d.reused == 0 || o.Judged.Before(d.oldest) {
 		d.oldest = o.Judged
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // locked refuses everybody.
@@ -26,7 +26,7 @@ func (l *locked) Respond(context.Context, target.Request) (target.Reply, error) 
 func TestAbuse32ADownTargetLeavesTheGateOpen(t *testing.T) {
 	b, down := newBench(t), &locked{}
 	var breakers limit.Breakers
-	var report *reporters.Report
+	var rep *report.Report
 	for n, calls := range []int64{4, 8, 10, 11, 12} {
 		p, err := controller.Prepare(t.Context(), controller.Request{
 			Head: controller.State{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
@@ -35,7 +35,7 @@ func TestAbuse32ADownTargetLeavesTheGateOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err = p.Execute(t.Context(), controller.Execution{
+		rep, err = p.Execute(t.Context(), controller.Execution{
 			ID: "run", Breakers: &breakers, Open: func(config.Target, controller.State) (target.Target, error) { return down, nil },
 		})
 		if err != nil {
@@ -44,14 +44,14 @@ func TestAbuse32ADownTargetLeavesTheGateOpen(t *testing.T) {
 		if got := down.calls.Load(); got != calls {
 			t.Errorf("%d calls after run %d, want %d", got, n+1, calls)
 		}
-		if report.Gate.Result != reporters.GateUndetermined {
-			t.Errorf("run %d: the gate is %+v", n+1, report.Gate)
+		if rep.Gate.Result != report.GateUndetermined {
+			t.Errorf("run %d: the gate is %+v", n+1, rep.Gate)
 		}
 	}
-	if report.Summary.NotRun < 3 || report.Summary.Pass != 0 {
-		t.Errorf("the summary is %+v, want at least 3 cases that were not run and no pass", report.Summary)
+	if rep.Summary.NotRun < 3 || rep.Summary.Pass != 0 {
+		t.Errorf("the summary is %+v, want at least 3 cases that were not run and no pass", rep.Summary)
 	}
-	if got, want := report.Gate.Reason, "1 case ended in an error; 3 cases were not run, since target bot is down: 12 calls in a row failed, the last with: 403 Forbidden"; got != want {
+	if got, want := rep.Gate.Reason, "1 case ended in an error; 3 cases were not run, since target bot is down: 12 calls in a row failed, the last with: 403 Forbidden"; got != want {
 		t.Errorf("the gate says %q, want %q", got, want)
 	}
 }

@@ -3,25 +3,24 @@ package controller
 import (
 	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/planned"
 )
 
 // An Estimate is what carrying out a plan will take, as far as can be told
 // before.
 type Estimate struct {
-	planned.Estimate
+	report.Estimate
 	// Cases counts the cases of head for which somebody is called.
 	Cases int
 }
 
 // Estimate says what Execute would take.
 func (p *Prepared) Estimate() Estimate {
-	judged := map[string]reporters.Outcome{}
+	judged := map[string]report.Outcome{}
 	for _, r := range p.Plan.Rows {
 		if _, ok := p.baseStored[r.BaseDigests.D]; ok && r.Base != nil {
-			judged[r.Base.ID()] = reporters.Outcome{}
+			judged[r.Base.ID()] = report.Outcome{}
 		}
 	}
 	sum := p.left.estimate
@@ -32,7 +31,7 @@ func (p *Prepared) Estimate() Estimate {
 	for _, job := range p.baseJobs(judged) {
 		sum.Add(estimate.New(p.Base.Config, job, plan.Known{}))
 	}
-	out := Estimate{Estimate: planned.Estimate{Calls: sum.Calls, RetryCalls: sum.RetryCalls}, Cases: sum.Cases}
+	out := Estimate{Estimate: report.Estimate{Calls: sum.Calls, RetryCalls: sum.RetryCalls}, Cases: sum.Cases}
 	if !sum.Unpriced {
 		out.USD = &sum.USD
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // TestEstimate holds what a plan is expected to take.
@@ -67,7 +67,7 @@ func TestEstimate(t *testing.T) {
 // TestEstimateOfExamples holds that judges, simulated users, comparisons and
 // further attempts are counted: what the examples really take is beside it.
 func TestEstimateOfExamples(t *testing.T) {
-	for name, want := range map[string]planned.Estimate{
+	for name, want := range map[string]report.Estimate{
 		"domain":    {Calls: 17},                // 17
 		"evalcase":  {Calls: 16},                // 17, one for a tool
 		"promptval": {Calls: 38, RetryCalls: 6}, // 41, of which 3 to run a failure again

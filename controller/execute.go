@@ -16,12 +16,12 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // An Execution says how a plan is carried out.
@@ -55,15 +55,15 @@ type Execution struct {
 	// Repository is the name under which the run is stored.
 	Repository  string
 	PullRequest int
-	Notices     []reporters.Notice
-	ConfigDiff  reporters.ConfigChange
+	Notices     []report.Notice
+	ConfigDiff  report.ConfigChange
 	// Outbox gives what has to be published with the report; nil publishes
 	// nothing.
-	Outbox func(*reporters.Report) ([]ledger.OutboxItem, error)
+	Outbox func(*report.Report) ([]ledger.OutboxItem, error)
 	// NotRun, when set, says why nothing may be run: the report is a plan.
 	NotRun string
 	// Commands are what people asked for and get.
-	Commands []reporters.Command
+	Commands []report.Command
 }
 
 // Progress tells how many cases are done.
@@ -129,7 +129,7 @@ func (p *Prepared) redact() func(string) string {
 // compared with and is not known, and returns the report. When ctx ends, what
 // is done is kept and in the report; the rest is an error there. Neither the
 // report nor what is observed has a secret in it.
-func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report, error) {
+func (p *Prepared) Execute(ctx context.Context, e Execution) (*report.Report, error) {
 	start := p.Now()
 	in, err := p.reportInput(ctx, e)
 	if err != nil {
@@ -157,16 +157,16 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*reporters.Report,
 	}
 	in.Notices = append(in.Notices, p.vanished()...)
 	in.Duration = p.Now().Sub(start)
-	return Redacted(p, reporters.Compare(*in)), nil
+	return Redacted(p, report.Compare(*in)), nil
 }
 
 // reportInput is what the report says before anything is judged.
-func (p *Prepared) reportInput(ctx context.Context, e Execution) (*reporters.Input, error) {
-	in := &reporters.Input{
+func (p *Prepared) reportInput(ctx context.Context, e Execution) (*report.Input, error) {
+	in := &report.Input{
 		Run: e.ID, Plan: p.Plan, Problems: p.Problems,
 		Gate: GateSettings(p.Head.Config.Gate), GroupGates: p.Head.Config.GroupStatuses, ConfigDigest: p.Head.Config.Digest,
 		Config: e.ConfigDiff, NotRun: e.NotRun, Commands: e.Commands,
-		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},
+		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
 	}
 	if err := p.recall(ctx, in); err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (p *Prepared) reportInput(ctx context.Context, e Execution) (*reporters.Inp
 
 // recall fills in what the ledger knows of both sides, with the transcripts of
 // the cases that people will look into.
-func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
+func (p *Prepared) recall(ctx context.Context, in *report.Input) error {
 	for _, r := range p.Plan.Rows {
 		if d, ok := p.headStored[r.HeadDigests.D]; ok && r.Head != nil && r.Action == plan.Reuse {
 			out, err := p.stored(ctx, d, r)
@@ -200,8 +200,8 @@ func (p *Prepared) recall(ctx context.Context, in *reporters.Input) error {
 	return nil
 }
 
-func (p *Prepared) stored(ctx context.Context, d *ledger.Decision, r plan.Row) (reporters.Outcome, error) {
-	out := reporters.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Judged: d.Oldest}
+func (p *Prepared) stored(ctx context.Context, d *ledger.Decision, r plan.Row) (report.Outcome, error) {
+	out := report.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Judged: d.Oldest}
 	if len(r.Reasons) == 0 {
 		return out, nil
 	}
@@ -214,12 +214,12 @@ func (p *Prepared) stored(ctx context.Context, d *ledger.Decision, r plan.Row) (
 }
 
 // GateSettings hands the gate of a gavel.yaml to the reporters.
-func GateSettings(g config.Gate) reporters.GateSettings {
-	return reporters.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed}
+func GateSettings(g config.Gate) report.GateSettings {
+	return report.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed}
 }
 
 // Store writes the run with its report to the ledger.
-func (p *Prepared) Store(ctx context.Context, e Execution, report *reporters.Report, started time.Time) error {
+func (p *Prepared) Store(ctx context.Context, e Execution, report *report.Report, started time.Time) error {
 	body, err := json.Marshal(report)
 	if err != nil {
 		return fmt.Errorf("store the report: %w", err)
@@ -242,17 +242,17 @@ func (p *Prepared) Store(ctx context.Context, e Execution, report *reporters.Rep
 
 // opened is what the report says of the file of the ledger, such as that the
 // one before it was damaged.
-func (p *Prepared) opened() []reporters.Notice {
+func (p *Prepared) opened() []report.Notice {
 	if p.Ledger == nil || p.Ledger.Notice() == "" {
 		return nil
 	}
-	return []reporters.Notice{{Message: p.Ledger.Notice()}}
+	return []report.Notice{{Message: p.Ledger.Notice()}}
 }
 
 // vanished says that what was judged is not kept.
-func (p *Prepared) vanished() []reporters.Notice {
+func (p *Prepared) vanished() []report.Notice {
 	if p.Ledger == nil || p.Ledger.Vanished() == nil {
 		return nil
 	}
-	return []reporters.Notice{{Message: recovery.Gone}}
+	return []report.Notice{{Message: recovery.Gone}}
 }

@@ -5,10 +5,10 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -30,7 +30,7 @@ func split(base, head []run.Job) (alike, others []run.Job) {
 }
 
 // withhold notes the cases that are not judged.
-func (p *Prepared) withhold(e Execution, in *reporters.Input) {
+func (p *Prepared) withhold(e Execution, in *report.Input) {
 	lacking := p.lacking()
 	for _, r := range p.Plan.Rows {
 		if !judged(r) {
@@ -41,7 +41,7 @@ func (p *Prepared) withhold(e Execution, in *reporters.Input) {
 			reason = e.Withhold(r)
 		}
 		if reason != "" {
-			in.Head[r.Head.ID()] = reporters.Outcome{Unrun: reason}
+			in.Head[r.Head.ID()] = report.Outcome{Unrun: reason}
 		}
 	}
 }
@@ -49,7 +49,7 @@ func (p *Prepared) withhold(e Execution, in *reporters.Input) {
 // without tells which jobs, of either side, are of cases that have no verdict
 // at head although they were tried or withheld: there is nothing to compare
 // base with.
-func (p *Prepared) without(head map[string]reporters.Outcome) func(run.Job) bool {
+func (p *Prepared) without(head map[string]report.Outcome) func(run.Job) bool {
 	lacking := map[*schema.Case]bool{}
 	for _, r := range p.Plan.Rows {
 		if r.Head == nil {
@@ -79,7 +79,7 @@ func (p *Prepared) headJob(r plan.Row) run.Job {
 // baseJobs are the cases of base that head's are compared with and whose
 // verdict is not known. An agent that cannot be had in base's revision is not
 // measured: what is stored of it is all there is.
-func (p *Prepared) baseJobs(known map[string]reporters.Outcome) []run.Job {
+func (p *Prepared) baseJobs(known map[string]report.Outcome) []run.Job {
 	if p.Base == nil || !p.Before.IsZero() {
 		return nil // what was known before is all there is
 	}

@@ -6,11 +6,11 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // A judging is what a plan leaves to be judged, in batches: head's cases, whose
@@ -20,7 +20,7 @@ import (
 type judging struct {
 	p  *Prepared
 	e  Execution
-	in *reporters.Input
+	in *report.Input
 	// budget is that of both sides: both are judged because of head. The
 	// configuration that decides for head says what it is.
 	budget *budget.Budget
@@ -38,7 +38,7 @@ type jobBatch struct {
 // side is what a batch is of in messages.
 func (b jobBatch) side() string { return Progress{Base: b.base}.Side() }
 
-func (p *Prepared) newJudging(ctx context.Context, e Execution, in *reporters.Input) (*judging, error) {
+func (p *Prepared) newJudging(ctx context.Context, e Execution, in *report.Input) (*judging, error) {
 	if p.Invocation != nil && len(p.looked) > 0 {
 		if err := p.Invocation.begin(ctx); err != nil {
 			return nil, err
@@ -128,7 +128,7 @@ func (j *judging) collect(b jobBatch, outcomes []run.Outcome) {
 		j.p.unfinished = slices.ContainsFunc(outcomes, func(o run.Outcome) bool { return o.Stopped || o.Unrun != "" })
 	}
 	for i, o := range outcomes {
-		out := reporters.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}
+		out := report.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}
 		if o.Stopped {
 			out.Unrun = o.Result.Reason
 		}
@@ -145,7 +145,7 @@ func (j *judging) collect(b jobBatch, outcomes []run.Outcome) {
 // explained reports whether the report may show how the verdict on a job of head
 // came about. It shows no case that passes, except one that base has under the
 // same digests with another verdict: such a case of base is known by now.
-func (p *Prepared) explained(base map[string]reporters.Outcome) func(run.Job, verdict.Result) bool {
+func (p *Prepared) explained(base map[string]report.Outcome) func(run.Job, verdict.Result) bool {
 	other := map[string]bool{}
 	for _, r := range p.Plan.Rows {
 		if r.Base == nil || r.BaseDigests.D != r.HeadDigests.D {

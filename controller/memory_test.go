@@ -19,9 +19,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -77,7 +77,7 @@ func TestARunDoesNotKeepWhatWasSaid(t *testing.T) {
 func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
 	now := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
 	b := bench{&calculator{}, ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }}), operator}
-	judge := func(before time.Time, answer target.Target) map[string]*reporters.Class {
+	judge := func(before time.Time, answer target.Target) map[string]*report.Class {
 		req := controller.Request{
 			Head: controller.State{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
 			Ledger: b.book, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere, Before: before,
@@ -89,14 +89,14 @@ func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := p.Execute(t.Context(), controller.Execution{
+		rep, err := p.Execute(t.Context(), controller.Execution{
 			ID: "run", Open: func(config.Target, controller.State) (target.Target, error) { return answer, nil },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown := map[string]*reporters.Class{}
-		for _, row := range report.Cases {
+		shown := map[string]*report.Class{}
+		for _, row := range rep.Cases {
 			if row.Detail != nil && len(row.Detail.Messages) > 0 {
 				shown[row.Key] = row.Class
 			}
@@ -108,7 +108,7 @@ func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
 		t.Error("the conversation of what fails is not shown")
 	}
 	now = now.Add(time.Minute)
-	if class, shown := judge(now, b.calculator)[key]; !shown || class == nil || *class != reporters.Flaky {
+	if class, shown := judge(now, b.calculator)[key]; !shown || class == nil || *class != report.Flaky {
 		t.Error("the conversation of what passes now is not shown as a flaky one")
 	}
 }

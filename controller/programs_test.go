@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // built prepares what an agent that is built from files has to do when they
@@ -86,7 +86,7 @@ func TestStarts(t *testing.T) {
 func TestWithheldCasesAreNotRun(t *testing.T) {
 	b := newBench(t)
 	p := b.built(t, config.Target{Provider: config.Mock}, map[string]string{"agent/main.py": "2"})
-	report, err := p.Execute(t.Context(), controller.Execution{
+	rep, err := p.Execute(t.Context(), controller.Execution{
 		ID:   "run",
 		Open: func(config.Target, controller.State) (target.Target, error) { return b.calculator, nil },
 		Withhold: func(r plan.Row) string {
@@ -99,10 +99,10 @@ func TestWithheldCasesAreNotRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.calls.Load() != 4 || report.Summary.Pass != 2 || report.Gate.Result != reporters.GateUndetermined {
-		t.Errorf("%d calls, summary %+v, gate %+v", b.calls.Load(), report.Summary, report.Gate)
+	if b.calls.Load() != 4 || rep.Summary.Pass != 2 || rep.Gate.Result != report.GateUndetermined {
+		t.Errorf("%d calls, summary %+v, gate %+v", b.calls.Load(), rep.Summary, rep.Gate)
 	}
-	for _, c := range report.Cases {
+	for _, c := range rep.Cases {
 		if strings.HasPrefix(c.Key, "talk/") && (c.Error == nil || *c.Error != "it talks" || c.Verdict != nil) {
 			t.Errorf("%s: verdict %v, error %v", c.Key, c.Verdict, c.Error)
 		}
@@ -116,27 +116,27 @@ func TestDeployedAgents(t *testing.T) {
 		name     string
 		revision string
 		change   map[string]string
-		want     []reporters.Notice
+		want     []report.Notice
 	}{
 		{"built from a change", config.RevisionNone, map[string]string{"agent/main.py": "2"},
-			[]reporters.Notice{{File: "gavel.yaml", Message: unknown + ", and need not have the change of agent/main.py"}}},
+			[]report.Notice{{File: "gavel.yaml", Message: unknown + ", and need not have the change of agent/main.py"}}},
 		{"another change", config.RevisionNone, map[string]string{hello: `{"id": "hello", "name": "Hello", "prompt": "hello!", "expected": {"keywords": ["7"]}}`},
-			[]reporters.Notice{{File: "gavel.yaml", Message: unknown}}},
+			[]report.Notice{{File: "gavel.yaml", Message: unknown}}},
 		{"it says", config.RevisionReply, map[string]string{"agent/main.py": "2"}, nil},
 		{"not called", config.RevisionNone, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			p := b.built(t, config.Target{Provider: config.HTTP, URL: "https://h", Revision: tt.revision}, tt.change)
-			report, err := p.Execute(t.Context(), controller.Execution{
+			rep, err := p.Execute(t.Context(), controller.Execution{
 				ID:   "run",
 				Open: func(config.Target, controller.State) (target.Target, error) { return b.calculator, nil },
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []reporters.Notice
-			for _, n := range report.Notices {
+			var got []report.Notice
+			for _, n := range rep.Notices {
 				if strings.Contains(n.Message, "revision") {
 					got = append(got, n)
 				}

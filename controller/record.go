@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // retell hands the stored replies of cases that are not judged in this run to
 // Record, so that a recording has what the whole report rests on. Those that
 // are judged tell of theirs themselves.
-func (p *Prepared) retell(ctx context.Context, e Execution, in *reporters.Input) error {
+func (p *Prepared) retell(ctx context.Context, e Execution, in *report.Input) error {
 	if e.Record == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (p *Prepared) storedJobs() []run.Job {
 
 // comparedJobs are the cases of base that head's are compared with and that had a
 // stored verdict before the run.
-func (p *Prepared) comparedJobs(known map[string]reporters.Outcome) []run.Job {
+func (p *Prepared) comparedJobs(known map[string]report.Outcome) []run.Job {
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
 		if r.Head == nil || r.BaseCase == nil || r.Base.Skip != "" || len(r.Reasons) == 0 {

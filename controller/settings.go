@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
 )
@@ -144,10 +144,10 @@ func (c Commits) state(commit string) (State, error) {
 
 // ConfigChange says what became of gavel.yaml between base and head, where
 // head's decides.
-func (p *Prepared) ConfigChange() reporters.ConfigChange {
+func (p *Prepared) ConfigChange() report.ConfigChange {
 	if p.Base == nil || p.Base.Config.Digest == p.Head.Config.Digest {
-		return reporters.ConfigChange{}
+		return report.ConfigChange{}
 	}
 	base, head := GateSettings(p.Base.Config.Gate), GateSettings(p.Head.Config.Gate)
-	return reporters.ConfigChange{File: p.ConfigFile, Files: []string{p.ConfigFile}, Base: &base, Head: &head, DecidedBy: "head"}
+	return report.ConfigChange{File: p.ConfigFile, Files: []string{p.ConfigFile}, Base: &base, Head: &head, DecidedBy: "head"}
 }

@@ -1,3 +1,8 @@
+// Package reporters arranges a report for readers and has the words that all
+// renderings share: the headline, labels, remarks, effort and cost.
+//
+// Most callers want [Arrange] and [Sections.Headline]. The packages below render
+// the report for one kind of reader each, or publish it.
 package reporters
 
 import (
@@ -7,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 )
@@ -15,11 +21,11 @@ import (
 type Sections struct {
 	// Blocking rows are regressions and cases that fail without having failed
 	// before, the worst first.
-	Blocking []*Row
+	Blocking []*report.Row
 	// Also are errors, then what got better, moved, came or went.
-	Also []*Row
+	Also []*report.Row
 	// Planned rows would run, where nothing was run.
-	Planned []*Row
+	Planned []*report.Row
 	// Regressed and Failing count the blocking rows of each sort.
 	Regressed, Failing int
 	// Standing counts cases that fail as they did at base.
@@ -27,7 +33,7 @@ type Sections struct {
 }
 
 // Arrange sorts the rows of a report into sections.
-func Arrange(r *Report) Sections {
+func Arrange(r *report.Report) Sections {
 	var s Sections
 	for i := range r.Cases {
 		row := &r.Cases[i]
@@ -35,7 +41,7 @@ func Arrange(r *Report) Sections {
 		switch {
 		case r.NotRunReason != "" && toRun(row):
 			s.Planned = append(s.Planned, row)
-		case kind == Regression:
+		case kind == report.Regression:
 			s.Regressed++
 			s.Blocking = append(s.Blocking, row)
 		case kind != "":
@@ -47,27 +53,27 @@ func Arrange(r *Report) Sections {
 			s.Standing++
 		}
 	}
-	slices.SortStableFunc(s.Blocking, func(a, b *Row) int {
+	slices.SortStableFunc(s.Blocking, func(a, b *report.Row) int {
 		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(drop(a), drop(b)))
 	})
-	slices.SortStableFunc(s.Also, func(a, b *Row) int { return cmp.Compare(changed(a), changed(b)) })
+	slices.SortStableFunc(s.Also, func(a, b *report.Row) int { return cmp.Compare(changed(a), changed(b)) })
 	return s
 }
 
-func toRun(row *Row) bool {
+func toRun(row *report.Row) bool {
 	return row.Action == plan.Run || row.Action == plan.Rejudge || row.Action == plan.Redecide
 }
 
 // order puts regressions before other failures.
-func order(row *Row) int {
-	if row.Class != nil && *row.Class == Regression {
+func order(row *report.Row) int {
+	if row.Class != nil && *row.Class == report.Regression {
 		return 0
 	}
 	return 1
 }
 
 // drop sorts by difference, then by score.
-func drop(row *Row) float64 {
+func drop(row *report.Row) float64 {
 	switch {
 	case row.Score == nil:
 		return 1
@@ -81,37 +87,37 @@ func drop(row *Row) float64 {
 // that fails and did not at base, Unchanged for one that fails as at base
 // where the gate asks for no failure at all, or for this case to pass. Empty for all others; cases in
 // error are not among them.
-func blocks(r *Report, row *Row) Class {
+func blocks(r *report.Report, row *report.Row) report.Class {
 	if row.Accepted != nil {
 		return ""
 	}
-	if row.Class != nil && *row.Class == Regression {
-		return Regression
+	if row.Class != nil && *row.Class == report.Regression {
+		return report.Regression
 	}
 	if row.Verdict == nil {
 		return ""
 	}
-	strict := r.Gate.FailOn == FailOnAny || row.Required && r.Gate.FailOn != FailOnNever
+	strict := r.Gate.FailOn == report.FailOnAny || row.Required && r.Gate.FailOn != report.FailOnNever
 	bad := *row.Verdict == verdict.Fail || strict && *row.Verdict == verdict.Borderline
 	switch {
 	case !bad:
 		return ""
-	case row.Class == nil, *row.Class == New, *row.Class == Unclear:
-		return New
+	case row.Class == nil, *row.Class == report.New, *row.Class == report.Unclear:
+		return report.New
 	case strict:
-		return Unchanged
+		return report.Unchanged
 	}
 	return ""
 }
 
 // Standing reports whether a case fails and the gate lets that pass: it fails
 // as at base, or somebody accepted it.
-func Standing(r *Report, row *Row) bool {
+func Standing(r *report.Report, row *report.Row) bool {
 	return row.Verdict != nil && *row.Verdict == verdict.Fail && blocks(r, row) == ""
 }
 
 // changed ranks the other rows that a reader wants to see; 0 for the rest.
-func changed(row *Row) int {
+func changed(row *report.Row) int {
 	if row.Accepted != nil {
 		return 2
 	}
@@ -125,19 +131,19 @@ func changed(row *Row) int {
 		return tried(row)
 	}
 	switch *row.Class {
-	case Failed:
+	case report.Failed:
 		return 1
-	case Improvement:
+	case report.Improvement:
 		return 2
-	case Unclear:
+	case report.Unclear:
 		return 3
-	case Flaky:
+	case report.Flaky:
 		return 4
-	case New:
+	case report.New:
 		return 7
-	case Gone:
+	case report.Gone:
 		return 8
-	case Moved:
+	case report.Moved:
 		return 9
 	}
 	if moved(row) || redecided(row) {
@@ -147,12 +153,12 @@ func changed(row *Row) int {
 }
 
 // redecided reports whether only another rule gave the row its verdict.
-func redecided(row *Row) bool {
-	return row.Class != nil && *row.Class == Unchanged && row.Verdict != nil && row.BaseVerdict != nil && *row.Verdict != *row.BaseVerdict
+func redecided(row *report.Row) bool {
+	return row.Class != nil && *row.Class == report.Unchanged && row.Verdict != nil && row.BaseVerdict != nil && *row.Verdict != *row.BaseVerdict
 }
 
 // tried ranks cases that passed in a way that has to be told.
-func tried(row *Row) int {
+func tried(row *report.Row) int {
 	if row.Retried() && row.Verdict != nil && *row.Verdict == verdict.Pass {
 		return 10
 	}
@@ -160,14 +166,14 @@ func tried(row *Row) int {
 }
 
 // moved reports whether the score differs by what two decimals can show.
-func moved(row *Row) bool {
+func moved(row *report.Row) bool {
 	return row.Score != nil && row.BaseScore != nil && math.Abs(*row.Score-*row.BaseScore) >= 0.005
 }
 
 // Label is the word for what happened to a row that does not block: accepted,
 // improved, re-decided, unclear, flaky, new, moved, error, not run, skipped,
 // passed, lower, higher, removed, or another way in which it is withdrawn.
-func Label(row *Row) string {
+func Label(row *report.Row) string {
 	if row.Accepted != nil {
 		return "accepted"
 	}
@@ -177,14 +183,14 @@ func Label(row *Row) string {
 	if row.Withdrawn != "" {
 		return row.Withdrawn
 	}
-	kind := Unchanged
+	kind := report.Unchanged
 	if row.Class != nil {
 		kind = *row.Class
 	}
 	switch kind {
-	case Improvement:
+	case report.Improvement:
 		return "improved"
-	case Unclear, Flaky, New, Gone, Moved, Failed:
+	case report.Unclear, report.Flaky, report.New, report.Gone, report.Moved, report.Failed:
 		return string(kind)
 	}
 	switch {
@@ -204,14 +210,14 @@ func Label(row *Row) string {
 
 // Remark is what has to be said about such a row beside its label; may be
 // empty.
-func Remark(row *Row) string {
+func Remark(row *report.Row) string {
 	switch Label(row) {
 	case "accepted":
 		return row.Accepted.String()
 	case "error", "not run":
-		return strings.TrimPrefix(deref(row.Error), notRun)
+		return strings.TrimPrefix(deref(row.Error), report.NotRunPrefix)
 	case "unclear":
-		return strings.TrimSuffix("base has no verdict to compare with: "+strings.TrimPrefix(row.BaseError, notRun), ": ")
+		return strings.TrimSuffix("base has no verdict to compare with: "+strings.TrimPrefix(row.BaseError, report.NotRunPrefix), ": ")
 	case "flaky":
 		return row.Turn() + " under the same definition"
 	case "re-decided":
@@ -222,9 +228,9 @@ func Remark(row *Row) string {
 		}
 	case "moved":
 		return "from " + deref(row.MovedFrom)
-	case WithdrawnRemoved:
+	case report.WithdrawnRemoved:
 		return ""
-	case WithdrawnIgnored:
+	case report.WithdrawnIgnored:
 		return ".gavelignore names its file"
 	case "skipped":
 		return plan.Summarise(row.Reasons)
@@ -236,9 +242,6 @@ func Remark(row *Row) string {
 	}
 	return ""
 }
-
-// Turn writes the verdicts of a row that has both: "fail → pass".
-func (row *Row) Turn() string { return string(*row.BaseVerdict) + " → " + string(*row.Verdict) }
 
 func deref(s *string) string {
 	if s == nil {

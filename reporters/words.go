@@ -2,18 +2,19 @@ package reporters
 
 import (
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // Headline says in one line what happened. It is plain text that still has to
 // be escaped: the gate's reason may stand in it, and names keys.
-func (s *Sections) Headline(r *Report) string {
+func (s *Sections) Headline(r *report.Report) string {
 	var parts []string
 	add := func(n int, noun string) {
 		if n > 0 {
@@ -29,13 +30,13 @@ func (s *Sections) Headline(r *Report) string {
 	} else {
 		add(s.Failing, "failing case")
 	}
-	add(len(Accepted(r)), "accepted case")
-	add(Errors(r), "error")
+	add(len(report.Accepted(r)), "accepted case")
+	add(report.Errors(r), "error")
 	add(r.Diff.Improvements, "improvement")
 	if n := r.Summary.NotRun; n > 0 && len(parts) > 0 { // else the gate says it, and why
 		parts = append(parts, textfmt.Count(n, "case")+" not run")
 	}
-	line, left := s.headline(r, parts), Withdrawals(r)
+	line, left := s.headline(r, parts), report.Withdrawals(r)
 	if left == "" || strings.Contains(line, left) { // the gate's reason may say it
 		return line
 	}
@@ -43,17 +44,17 @@ func (s *Sections) Headline(r *Report) string {
 }
 
 // headline falls back on the gate where no count says what happened.
-func (s *Sections) headline(r *Report, parts []string) string {
+func (s *Sections) headline(r *report.Report, parts []string) string {
 	told := strings.Join(parts, ", ")
-	bad := r.Gate.Result != GatePass || InvalidFiles(r.Problems) > 0 || len(s.Blocking) > 0 || r.Summary.Error > 0
+	bad := r.Gate.Result != report.GatePass || report.InvalidFiles(r.Problems) > 0 || len(s.Blocking) > 0 || r.Summary.Error > 0
 	switch {
 	case len(s.Planned) > 0:
 		return strings.Join(append(parts, textfmt.Count(len(s.Planned), "case")+" would run"), ", ")
 	case bad && told != "":
 		return told
-	case r.Gate.Result != GatePass:
+	case r.Gate.Result != report.GatePass:
 		return r.Gate.String()
-	case Affected(r) == 0 && r.Base != nil && Withdrawals(r) == "":
+	case report.Affected(r) == 0 && r.Base != nil && report.Withdrawals(r) == "":
 		return "No affected cases"
 	case r.Base == nil:
 		return "All " + textfmt.Count(r.Summary.Pass, "judged case") + " pass"
@@ -63,67 +64,22 @@ func (s *Sections) headline(r *Report, parts []string) string {
 	return "No regressions"
 }
 
-// Errors counts the cases that ended in an error. Those that were not run and
-// those whose definitions are invalid are spoken of as that.
-func Errors(r *Report) int {
-	n := r.Summary.Error - r.Summary.NotRun
-	for i := range r.Cases {
-		if r.Cases[i].Invalid() {
-			n--
-		}
-	}
-	return n
-}
-
-// Affected counts the cases that had to be judged in this run.
-func Affected(r *Report) int { return r.Summary.Run + r.Summary.Rejudged + r.Summary.Redecided }
-
-// String renders the gate as "Gate failed: reason".
-func (g Gate) String() string {
-	word := "undetermined"
-	switch g.Result {
-	case GatePass:
-		word = "passed"
-	case GateFail:
-		word = "failed"
-	}
-	return "Gate " + word + ": " + g.Reason
-}
-
-// InvalidFiles counts the files with an error, since a file with ten mistakes
-// is one definition that nobody can run.
-func InvalidFiles(problems []schema.Problem) int {
-	files := map[string]bool{}
-	for _, p := range problems {
-		if p.Severity == schema.Error {
-			files[p.File] = true
-		}
-	}
-	return len(files)
-}
-
 // Invalid says how many definitions have errors, or that the commit as a whole
 // is not looked at; empty for neither.
 func Invalid(problems []schema.Problem) string {
-	n := InvalidFiles(problems)
+	n := report.InvalidFiles(problems)
 	switch {
 	case n == 0:
 		return ""
-	case OutOfBounds(problems):
+	case report.OutOfBounds(problems):
 		return "This commit is out of bounds"
 	}
 	return textfmt.Count(n, "invalid definition")
 }
 
-// OutOfBounds reports whether nothing of the commit was read, because it is
-// larger than what is looked at.
-func OutOfBounds(problems []schema.Problem) bool {
-	return slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == schema.RuleOutOfBounds })
-}
-
 // Difference writes the delta of a diff that has one, with its interval: three
 // decimals, more where they are needed to see it.
-func Difference(d Diff) string {
+func Difference(d report.Diff) string {
 	out := textfmt.Signed(*d.Delta, 3)
 	if out == "0" {
 		out = textfmt.Signed(*d.Delta, 6)
@@ -140,9 +96,9 @@ func Difference(d Diff) string {
 // DespiteFailures says how many cases fail where the mean that is shown is 1 all
 // the same: they weigh nothing, break a demand that has no score, or are not
 // among those of the mean. It goes after the score, and is empty for any other.
-func DespiteFailures(r *Report, mean *float64) string {
+func DespiteFailures(r *report.Report, mean *float64) string {
 	n := r.Summary.Fail
-	if n == 0 || mean == nil || round9(*mean) < 1 {
+	if n == 0 || mean == nil || math.Round(*mean*1e9)/1e9 < 1 {
 		return ""
 	}
 	return fmt.Sprintf(", although %s %s", textfmt.Count(n, "case"), textfmt.Verb(n, "fails", "fail"))
@@ -150,7 +106,7 @@ func DespiteFailures(r *Report, mean *float64) string {
 
 // Done counts the cases that were done again by what was done. Those that were
 // not run are not among them.
-func Done(r *Report) map[plan.Action]int {
+func Done(r *report.Report) map[plan.Action]int {
 	s := r.Summary
 	done := map[plan.Action]int{plan.Run: s.Run, plan.Rejudge: s.Rejudged, plan.Redecide: s.Redecided}
 	for i := range r.Cases {
@@ -163,13 +119,13 @@ func Done(r *Report) map[plan.Action]int {
 
 // Effort says how many of the cases were done again: "41 of 1,204 cases
 // rerun, 3 re-judged, 2 not run".
-func Effort(r *Report) string {
+func Effort(r *report.Report) string {
 	s := r.Summary
 	total := textfmt.Count(s.Cases, "case")
 	switch {
 	case r.NotRunReason != "":
 		return "none of " + total + " run"
-	case Affected(r) == 0:
+	case report.Affected(r) == 0:
 		return "none of " + total + " rerun"
 	}
 	var said []string
@@ -193,7 +149,7 @@ func Effort(r *Report) string {
 
 // ActionWord says in the past what an action did: re-judged. Without a base
 // nothing was done before.
-func ActionWord(r *Report, a plan.Action) string {
+func ActionWord(r *report.Report, a plan.Action) string {
 	switch a {
 	case plan.Run:
 		if r.Base == nil {
@@ -211,7 +167,7 @@ func ActionWord(r *Report, a plan.Action) string {
 }
 
 // Cost says what the run took and what reuse saved.
-func Cost(r *Report) string {
+func Cost(r *report.Report) string {
 	s := r.Summary
 	took := []string{textfmt.Count(s.Calls, "call")}
 	if s.CostUSD != nil && *s.CostUSD > 0 {
@@ -234,9 +190,9 @@ func Cost(r *Report) string {
 // Why gives the plan's reasons for a row in one line: "rerun: system prompt
 // changed in support/domain.json". Empty for a new case, for an
 // invalid definition, whose error says it, and where there is no base.
-func Why(r *Report, row *Row) string {
+func Why(r *report.Report, row *report.Row) string {
 	said := plan.Summarise(row.Reasons)
-	if said == "" || r.Base == nil || row.Invalid() || row.Class != nil && *row.Class == New {
+	if said == "" || r.Base == nil || row.Invalid() || row.Class != nil && *row.Class == report.New {
 		return ""
 	}
 	return ActionWord(r, row.Action) + ": " + said

@@ -24,7 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/examples"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
@@ -248,7 +248,7 @@ func TestMixedExample(t *testing.T) {
 func changesOfTheDemo(t *testing.T, dir, book string) {
 	t.Helper()
 	stdout, stderr, code := gavel(t, dir, "plan", "--base", "main", "--json", book)
-	var got planned.Plan
+	var got document.Plan
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatalf("exit code %d, %v: %s", code, err, stderr)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/document"
 )
 
 // deploy has the cases of a project answered by an agent that does not say what
@@ -46,7 +46,7 @@ func TestAnUnknownVersionIsAskedAgain(t *testing.T) {
 	p.deploy("")
 	p.asks("run", "hello, kindly", "thanks, kindly")
 
-	var out planned.Plan
+	var out document.Plan
 	if err := json.Unmarshal([]byte(p.asks("plan --json")), &out); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestReuseOfAnUnknownVersion(t *testing.T) {
 			t.Errorf("%s does not say how old the verdicts are:\n%s", name, text)
 		}
 	}
-	var report reporters.Report
+	var report report.Report
 	if err := json.Unmarshal([]byte(p.asks("run --json")), &report); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
@@ -173,7 +173,7 @@ func TestDomainMessages(t *testing.T) {
 }
 
 // judgedOnly are the verdicts of a report without what was removed.
-func judgedOnly(report reporters.Report) map[string]string {
+func judgedOnly(report report.Report) map[string]string {
 	out := verdicts(report)
 	maps.DeleteFunc(out, func(_, verdict string) bool { return verdict == "" })
 	return out

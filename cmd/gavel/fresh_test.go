@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // TestFresh judges again what is stored, and of a change what it affects.
@@ -56,7 +56,7 @@ func TestAFreshRunThatWasBrokenOff(t *testing.T) {
 func TestRepeat(t *testing.T) {
 	p := newProject(t)
 	p.asks("run", "hello, kindly", "thanks, kindly")
-	var report reporters.Report
+	var report report.Report
 	if err := json.Unmarshal([]byte(p.asks("run --repeat 3 --json talk/level_1/hello", "hello, kindly", "hello, kindly", "hello, kindly")), &report); err != nil {
 		t.Fatal(err)
 	}

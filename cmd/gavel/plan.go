@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
@@ -41,7 +41,7 @@ func (a *app) plan(ctx context.Context, w *workspace, book *ledger.Ledger, s sel
 	}
 	estimate := prepared.Estimate().Estimate
 	if a.json {
-		return a.print(planned.Of(prepared.Plan, estimate))
+		return a.print(document.NewPlan(prepared.Plan, estimate))
 	}
 	return terminal.Plan(a.stdout, prepared.Plan, estimate, terminal.For(a.stdout, a.lookupEnv))
 }

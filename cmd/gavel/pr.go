@@ -19,8 +19,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/inherit"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -230,7 +230,7 @@ func (a *app) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *f
 				Store: filepath.Join(here.Root(), ownfolder.Name, "objects.git"),
 			})
 		},
-		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 			return a.execute(ctx, p, "", e)
 		},
 		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: a.note, After: a.after,

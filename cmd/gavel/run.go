@@ -12,9 +12,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/artifact"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
@@ -85,7 +85,7 @@ func (a *app) run(ctx context.Context, w *workspace, book *ledger.Ledger, f runF
 // execute carries a plan out with a progress line on stderr, and stores the
 // report, which it gives even where that, or what was recorded, could not be
 // written.
-func (a *app) execute(ctx context.Context, p *controller.Prepared, record string, e controller.Execution) (report *reporters.Report, unwritten error) {
+func (a *app) execute(ctx context.Context, p *controller.Prepared, record string, e controller.Execution) (report *report.Report, unwritten error) {
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
 	programs, err := a.programs(ctx)
@@ -141,7 +141,7 @@ func (a *app) execute(ctx context.Context, p *controller.Prepared, record string
 	return report, p.Store(context.WithoutCancel(ctx), e, report, started)
 }
 
-func (a *app) printReport(report *reporters.Report) error {
+func (a *app) printReport(report *report.Report) error {
 	if a.json {
 		return a.print(report)
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
 	"github.com/gavel-evals/gavel/controller/serve/operator"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -203,7 +203,7 @@ func policyOf(file *config.Server) serve.Policy {
 }
 
 // execute carries a plan out within what the operator allows.
-func (s *serving) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+func (s *serving) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 	now := s.now.Load()
 	e.Observe = func(controller.Progress) {} // several runs would draw over one another
 	// The accounts of a day are by repository: each gets an equal share, so that

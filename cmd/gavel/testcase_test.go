@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
@@ -57,7 +57,7 @@ func recordExample(t *testing.T, name string) {
 // judgeExample runs an example of one state against its recordings, which are
 // made anew under -update. It holds the verdicts, and that the second run makes
 // no call.
-func judgeExample(t *testing.T, name string, want map[string]string) (dir string, report reporters.Report) {
+func judgeExample(t *testing.T, name string, want map[string]string) (dir string, report report.Report) {
 	t.Helper()
 	if golden.Update() {
 		recordExample(t, name)
@@ -88,10 +88,10 @@ func goldenSamples(t *testing.T, dir, key, file string) string {
 }
 
 // runExample judges an example and gives its report.
-func runExample(t *testing.T, dir string, args ...string) reporters.Report {
+func runExample(t *testing.T, dir string, args ...string) report.Report {
 	t.Helper()
 	stdout, stderr, code := gavel(t, dir, append([]string{"run", "--json"}, args...)...)
-	var report reporters.Report
+	var report report.Report
 	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
 		t.Fatalf("exit code %d, %v: %s\n%s", code, err, stdout, stderr)
 	}
@@ -99,7 +99,7 @@ func runExample(t *testing.T, dir string, args ...string) reporters.Report {
 }
 
 // verdicts are a line for each case: verdict, native score and reason.
-func verdicts(report reporters.Report) map[string]string {
+func verdicts(report report.Report) map[string]string {
 	out := map[string]string{}
 	for _, row := range report.Cases {
 		var parts []string

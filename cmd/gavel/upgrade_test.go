@@ -25,8 +25,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -128,7 +128,7 @@ func TestStoredByD816fdf(t *testing.T) {
 	rerun := map[int]bool{}
 	for i, place := range places {
 		stdout, stderr, code := gavel(t, place.dir, append([]string{"run", "--json", "--ledger", book}, place.args...)...)
-		var now reporters.Report
+		var now report.Report
 		if err := json.Unmarshal([]byte(stdout), &now); err != nil {
 			t.Fatalf("%s: %v: exit code %d\n%s", place.dir, err, code, stderr)
 		}
@@ -145,15 +145,15 @@ func TestStoredByD816fdf(t *testing.T) {
 }
 
 // reportsIn are the reports of a ledger, the oldest first.
-func reportsIn(t *testing.T, file string) []*reporters.Report {
+func reportsIn(t *testing.T, file string) []*report.Report {
 	t.Helper()
 	book, err := ledger.Open(t.Context(), ledger.Config{Path: file})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []*reporters.Report
+	var all []*report.Report
 	err = book.EachReport(t.Context(), func(r ledger.Run) error {
-		report, err := reporters.Decode(r.Report)
+		report, err := report.Decode(r.Report)
 		all = append(all, report)
 		return err
 	})
@@ -165,9 +165,9 @@ func reportsIn(t *testing.T, file string) []*reporters.Report {
 
 // agrees demands that every verdict of an earlier report is reused, and notes
 // for what in raised the others are judged again.
-func agrees(t *testing.T, before, now *reporters.Report, rerun map[int]bool) {
+func agrees(t *testing.T, before, now *report.Report, rerun map[int]bool) {
 	t.Helper()
-	had := map[string]reporters.Row{}
+	had := map[string]report.Row{}
 	for _, row := range before.Cases {
 		had[row.Key] = row
 	}
@@ -214,7 +214,7 @@ func agrees(t *testing.T, before, now *reporters.Report, rerun map[int]bool) {
 }
 
 // judged is what a row says of the verdict.
-func judged(r reporters.Row) string {
+func judged(r report.Row) string {
 	if r.Verdict == nil || r.Score == nil {
 		return "without a verdict"
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/snapshot"
+	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/reporters/sarif"
 	"github.com/gavel-evals/gavel/reporters/terminal"
-	"github.com/gavel-evals/gavel/reporters/validated"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -62,7 +62,7 @@ func (a *app) validate(ctx context.Context, format string) error {
 		own = slices.DeleteFunc(slices.Clone(own), func(p schema.Problem) bool { return p.Rule == "missing-folder" })
 	}
 	needs := requirement.Of(w.files, a.configFile, cfg, a.lookupEnv)
-	out := validated.Of(found.Definitions, a.strictly(slices.Concat(problems, own, needs.Validation(found, problems))))
+	out := document.NewValidation(found.Definitions, a.strictly(slices.Concat(problems, own, needs.Validation(found, problems))))
 	out.Notes = append(out.Notes, requirement.History(w.repo)...)
 	if err := a.render(w.files, format, out); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (a *app) strictly(problems []schema.Problem) []schema.Problem {
 	return problems
 }
 
-func (a *app) render(files fs.FS, format string, out validated.Result) error {
+func (a *app) render(files fs.FS, format string, out document.Validation) error {
 	switch format {
 	case "json":
 		return a.print(out)
@@ -107,5 +107,5 @@ func (a *app) render(files fs.FS, format string, out validated.Result) error {
 
 // printProblems shows problems before an error that ends the command.
 func (a *app) printProblems(files fs.FS, problems []schema.Problem) error {
-	return terminal.Problems(a.stderr, validated.Causes(problems), terminal.Source(files), terminal.For(a.stderr, a.lookupEnv))
+	return terminal.Problems(a.stderr, document.Causes(problems), terminal.Source(files), terminal.For(a.stderr, a.lookupEnv))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
@@ -169,7 +169,7 @@ func (a *app) openPlace(ctx context.Context) (live.Place, error) {
 func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update), end context.CancelCauseFunc) (session *live.Session, ignore func()) {
 	var running atomic.Bool
 	session = live.New(tree, live.Options{
-		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 			return a.execute(ctx, p, "", e)
 		},
 		Tell: func(u board.Update) {

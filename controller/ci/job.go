@@ -13,8 +13,8 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // Idle says why an event asks for nothing, empty where it does. Most comments
@@ -52,7 +52,7 @@ type Job struct {
 type Result struct {
 	// Review can render the report; both are nil where there is none.
 	Review *review.Review
-	Report *reporters.Report
+	Report *report.Report
 	// Ended says who cancelled the head, Idle why nobody waits for it.
 	Ended, Idle string
 	// Unpublished is what the forge did not take, which changes no verdict.
@@ -164,7 +164,7 @@ func (j *Job) settle(ctx context.Context, r *review.Review, why string) error {
 	return review.New(cfg).Settle(ctx, r.Place().Number, r.Head(), why)
 }
 
-func (j *Job) recall(ctx context.Context, number int, head string) (*reporters.Report, error) {
+func (j *Job) recall(ctx context.Context, number int, head string) (*report.Report, error) {
 	return review.Newest(ctx, j.Review.Ledger, j.Review.Repository.String(), number, head)
 }
 

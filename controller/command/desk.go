@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/redact"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
@@ -30,7 +30,7 @@ type Config struct {
 	// Bots are the ids of accounts that are obeyed although they are bots.
 	Bots []int64
 	// Report gives the newest report of a commit, nil where there is none.
-	Report func(ctx context.Context, number int, head string) (*reporters.Report, error)
+	Report func(ctx context.Context, number int, head string) (*report.Report, error)
 	// Login is who the credential writes as, where it cannot ask.
 	Login string
 	// WebURL is the root of the forge's pages, such as https://github.com.
@@ -80,7 +80,7 @@ type Place struct {
 type Commands struct {
 	// Obeyed are carried out, the oldest first; Refused are lines about those
 	// that are not, of people who may ask.
-	Obeyed  []reporters.Command
+	Obeyed  []report.Command
 	Refused []string
 	// Cancelled says why nothing is run until somebody asks for it; empty where
 	// nobody ended it.
@@ -169,7 +169,7 @@ type look struct {
 	desk   *Desk
 	before heads
 	taken  []ledger.Command // the oldest first
-	report *reporters.Report
+	report *report.Report
 	// since is when the head got its first status of ours, in the forge's time.
 	since func() (time.Time, error)
 	// waiting is set where a command is about a report that is not there yet.
@@ -366,7 +366,7 @@ func (l *look) reply(ctx context.Context, c ledger.Command) (string, error) {
 
 // detail reads from the ledger what the report leaves out, since most people do
 // not ask for it.
-func (l *look) detail(ctx context.Context, row reporters.Row) (*reporters.Detail, error) {
+func (l *look) detail(ctx context.Context, row report.Row) (*report.Detail, error) {
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: l.desk.cfg.Known, PullRequest: l.Number}}
 	decided, err := l.desk.cfg.Ledger.Decided(ctx, scope, []string{row.Digest})
 	d, ok := decided[row.Digest]
@@ -375,9 +375,9 @@ func (l *look) detail(ctx context.Context, row reporters.Row) (*reporters.Detail
 	}
 	executions, _, err := l.desk.cfg.Ledger.Executions(ctx, scope, d.E)
 	if err != nil || len(executions) == 0 {
-		return reporters.DetailOf(d.Result, nil), err
+		return report.DetailOf(d.Result, nil), err
 	}
-	return reporters.DetailOf(d.Result, &executions[len(executions)-1].Transcript), nil
+	return report.DetailOf(d.Result, &executions[len(executions)-1].Transcript), nil
 }
 
 // helpText lists the commands.

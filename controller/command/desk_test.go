@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 const headSHA = "9f31c2e000000000000000000000000000000001"
@@ -47,7 +47,7 @@ func (h *hall) take() (command.Commands, error) {
 	}
 	commands, unread, err := command.NewDesk(command.Config{
 		Client: client, Ledger: h.book, ID: 1, Known: "octo/demo", WebURL: "https://github.com",
-		Report: func(context.Context, int, string) (*reporters.Report, error) {
+		Report: func(context.Context, int, string) (*report.Report, error) {
 			return nil, nil
 		},
 		Tell: func(_ int, line string) { h.t.Log(line) },

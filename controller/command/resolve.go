@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -37,7 +37,7 @@ func (l *look) resolve(c *ledger.Command) {
 		c.Refused = l.find(c)
 	case Cancel:
 		now := l.commands(l.taken)
-		over := l.report != nil && reporters.SameCommands(l.report.Commands, now.Obeyed) && l.report.Summary.NotRun == 0
+		over := l.report != nil && report.SameCommands(l.report.Commands, now.Obeyed) && l.report.Summary.NotRun == 0
 		if now.Cancelled != "" || over && !l.Running {
 			c.Refused = "nothing is under way"
 		}
@@ -105,7 +105,7 @@ func (l *look) accept(c *ledger.Command) string {
 	if refused := l.find(c); refused != "" {
 		return refused
 	}
-	fails := slices.ContainsFunc(l.rows(c.Cases[0]), func(row *reporters.Row) bool { return row.Acceptable() })
+	fails := slices.ContainsFunc(l.rows(c.Cases[0]), func(row *report.Row) bool { return row.Acceptable() })
 	switch {
 	case !fails:
 		return "the case does not fail"
@@ -140,8 +140,8 @@ func (l *look) find(c *ledger.Command) (refused string) {
 }
 
 // rows are those of the report with a name.
-func (l *look) rows(name string) []*reporters.Row {
-	var found []*reporters.Row
+func (l *look) rows(name string) []*report.Row {
+	var found []*report.Row
 	for i := range l.report.Cases {
 		if row := &l.report.Cases[i]; row.Named(name) {
 			found = append(found, row)
@@ -174,12 +174,12 @@ func (l *look) commands(taken []ledger.Command) Commands {
 			out.Refused = append(out.Refused, fmt.Sprintf("%q of %s was refused: %s", written(c), c.Login, c.Refused))
 		case c.Verb == Cancel:
 			out.Cancelled = fmt.Sprintf("cancelled by %s; /gavel run judges it", c.Login)
-			out.Obeyed = slices.DeleteFunc(out.Obeyed, func(o reporters.Command) bool {
+			out.Obeyed = slices.DeleteFunc(out.Obeyed, func(o report.Command) bool {
 				return (o.Verb == Run || o.Verb == Rerun) && !l.done(o)
 			})
 		default:
 			out.Cancelled = ""
-			out.Obeyed = append(out.Obeyed, reporters.Command{
+			out.Obeyed = append(out.Obeyed, report.Command{
 				CommentID: c.Comment, Author: c.Login, TakenAt: c.Taken, Verb: c.Verb, Argument: c.Argument, Cases: c.Cases,
 			})
 		}
@@ -198,6 +198,6 @@ func written(c ledger.Command) string {
 }
 
 // done reports whether a command is in the report.
-func (l *look) done(o reporters.Command) bool {
-	return l.report != nil && slices.ContainsFunc(l.report.Commands, func(d reporters.Command) bool { return d.CommentID == o.CommentID })
+func (l *look) done(o report.Command) bool {
+	return l.report != nil && slices.ContainsFunc(l.report.Commands, func(d report.Command) bool { return d.CommentID == o.CommentID })
 }

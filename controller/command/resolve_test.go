@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 const (
@@ -52,9 +52,9 @@ func TestApprove(t *testing.T) {
 }
 
 // judged is a report with a case of each sort.
-func judged() *reporters.Report {
-	row := func(key string, v verdict.Verdict) reporters.Row {
-		row := reporters.Row{Key: key, Verdict: &v}
+func judged() *report.Report {
+	row := func(key string, v verdict.Verdict) report.Row {
+		row := report.Row{Key: key, Verdict: &v}
 		if v == verdict.Error {
 			why := "timeout"
 			row.Error = &why
@@ -64,7 +64,7 @@ func judged() *reporters.Report {
 	left := row("b/passes", verdict.Pass)
 	right := row("b/passes", verdict.Fail)
 	left.Target, left.PerTarget, right.Target, right.PerTarget = "small", true, "large", true
-	return &reporters.Report{Cases: []reporters.Row{
+	return &report.Report{Cases: []report.Row{
 		row("a", verdict.Fail), row("a b", verdict.Borderline), row("a/error", verdict.Error), left, right,
 	}}
 }
@@ -140,9 +140,9 @@ func TestCommands(t *testing.T) {
 		"what nobody may ask for here": {taken: []ledger.Command{{Comment: 1, Verb: Approve, Refused: "its author has no write permission"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := look{Place: Place{Head: head}, report: &reporters.Report{}}
+			l := look{Place: Place{Head: head}, report: &report.Report{}}
 			for _, id := range tc.done {
-				l.report.Commands = append(l.report.Commands, reporters.Command{CommentID: id})
+				l.report.Commands = append(l.report.Commands, report.Command{CommentID: id})
 			}
 			got := l.commands(tc.taken)
 			var ids []int64

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -23,14 +23,14 @@ func due(p *plan.Plan) int {
 
 // awaiting is the gate while so many cases are to be judged. There is none
 // before the first result about the files as they are.
-func awaiting(rule string, due int) reporters.Gate {
+func awaiting(rule string, due int) report.Gate {
 	if due == 0 {
-		return reporters.Gate{}
+		return report.Gate{}
 	}
-	g := reporters.Gate{FailOn: rule, Result: reporters.GateUndetermined}
+	g := report.Gate{FailOn: rule, Result: report.GateUndetermined}
 	g.Reason = fmt.Sprintf("%s %s not judged yet", textfmt.Count(due, "case"), textfmt.Verb(due, "is", "are"))
-	if rule == reporters.FailOnNever {
-		g.Result, g.Reason = reporters.GatePass, "fail_on: never; otherwise: "+g.Reason
+	if rule == report.FailOnNever {
+		g.Result, g.Reason = report.GatePass, "fail_on: never; otherwise: "+g.Reason
 	}
 	return g
 }
@@ -60,12 +60,12 @@ func (s *Session) decide(ctx context.Context) error {
 
 // gate is that of the report, if the affected cases are enough to decide it: a
 // rule about all cases needs the others too.
-func (s *Session) gate(r *reporters.Report) reporters.Gate {
+func (s *Session) gate(r *report.Report) report.Gate {
 	p := s.look.Prepared
 	g := p.Head.Config.Gate
-	about := g.MinScore != nil || g.MaxDrop != nil || g.FailOn == reporters.FailOnAny || g.FailOn == reporters.FailOnThreshold
+	about := g.MinScore != nil || g.MaxDrop != nil || g.FailOn == report.FailOnAny || g.FailOn == report.FailOnThreshold
 	if about && p.Plan.Rest.Cases > 0 {
-		return reporters.Gate{}
+		return report.Gate{}
 	}
 	return r.Gate
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -51,7 +51,7 @@ func (r *results) failing() []string {
 
 // planned takes over what is known before a run. What has to be judged keeps
 // its last result until it is.
-func (r *results) planned(report *reporters.Report, problems []schema.Problem) {
+func (r *results) planned(report *report.Report, problems []schema.Problem) {
 	before := r.shown
 	r.shown = map[string]*board.Row{}
 	for i := range report.Cases {
@@ -87,7 +87,7 @@ func unreadable(file string, problems []schema.Problem) bool {
 
 // shows reports whether a row is one of those that people want to see: it is
 // affected, it fails, or there is no base that it could be unaffected by.
-func shows(report *reporters.Report, row *reporters.Row) bool {
+func shows(report *report.Report, row *report.Row) bool {
 	if row.Action == plan.Skip && row.Error == nil {
 		return false
 	}
@@ -132,7 +132,7 @@ func (r *results) judged(o *run.Outcome) *board.Row {
 
 // finished takes over a report: of all that is affected, or of some cases that
 // were judged again.
-func (r *results) finished(report *reporters.Report, some bool) {
+func (r *results) finished(report *report.Report, some bool) {
 	if !some {
 		for key, row := range r.shown {
 			if !row.Kept {

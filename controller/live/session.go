@@ -12,9 +12,9 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -22,7 +22,7 @@ import (
 // Options say how a Session runs what changes affect.
 type Options struct {
 	// Execute carries a plan out and stores the run.
-	Execute func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error)
+	Execute func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error)
 	// Tell is told everything that happens, by one goroutine.
 	Tell func(board.Update)
 	// Ref is what the user calls base.
@@ -86,7 +86,7 @@ type question struct {
 
 // An ending is what became of a run.
 type ending struct {
-	report *reporters.Report
+	report *report.Report
 	err    error
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/live"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -90,7 +90,7 @@ func newStage(t *testing.T, opts live.Options) *stage {
 	if opts.MaxCases == 0 {
 		opts.MaxCases = 100
 	}
-	opts.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+	opts.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 		s.runs++
 		e.ID = fmt.Sprint("run", s.runs)
 		e.Open = func(config.Target, controller.State) (target.Target, error) { return s.bot, nil }
@@ -390,7 +390,7 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	s := newStage(t, live.Options{MaxCases: 1})
 	passes := func(u board.Update) {
 		t.Helper()
-		if u.Board.Gate.Result != reporters.GatePass {
+		if u.Board.Gate.Result != report.GatePass {
 			t.Errorf("%s: the gate is %q", u.Kind, gate(u.Board))
 		}
 	}
@@ -423,7 +423,7 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	s.bot.answer = func(q string) string { return "hello, " + q }
 	s.session.Do(board.Command{Do: board.Answer})
 	u := s.until(board.Result, nil)
-	if u.Board.Gate.Result == reporters.GateUndetermined || u.Board.Count().Due != 0 {
+	if u.Board.Gate.Result == report.GateUndetermined || u.Board.Count().Due != 0 {
 		t.Errorf("after the run the gate is %q", gate(u.Board))
 	}
 }
@@ -436,7 +436,7 @@ func TestTheGateAfterARerun(t *testing.T) {
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 	s.bot.answer = func(string) string { return "bye" }
 	s.session.Do(board.Command{Do: board.Rerun, Keys: []string{"talk/level_1/hello"}})
-	if u := s.until(board.Result, nil); u.Board.Gate.Result != reporters.GateFail {
+	if u := s.until(board.Result, nil); u.Board.Gate.Result != report.GateFail {
 		t.Errorf("the gate is %q", gate(u.Board))
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // newTalk is a desk with one case, which topic changes.
@@ -52,7 +52,7 @@ func (d *desk) history() (all []string) {
 // slow has every run wait until something is true of the forge.
 func (d *desk) slow(until func() bool) {
 	d.cfg.After = over
-	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 		for !until() && ctx.Err() == nil {
 			time.Sleep(time.Millisecond) // nothing tells what the forge has
 		}
@@ -110,7 +110,7 @@ func TestGreenStaysGreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Obey(command.Commands{Obeyed: []reporters.Command{{CommentID: 7, Author: "mona", Verb: reporters.CommandRun, Cases: []string{"**"}, TakenAt: time.Now().Add(time.Hour)}}})
+	r.Obey(command.Commands{Obeyed: []report.Command{{CommentID: 7, Author: "mona", Verb: report.CommandRun, Cases: []string{"**"}, TakenAt: time.Now().Add(time.Hour)}}})
 	if _, unpublished, err := r.Run(t.Context()); err != nil || unpublished != nil {
 		t.Fatal(err, unpublished)
 	}

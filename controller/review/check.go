@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
@@ -53,7 +53,7 @@ func (r *Reviewer) Answer(ctx context.Context, rerun Rerequest, head, why string
 }
 
 // checkRun is the report in a check run.
-func (r *Review) checkRun(report *reporters.Report) github.Check {
+func (r *Review) checkRun(report *report.Report) github.Check {
 	c := github.CheckFor(report)
 	c.DetailsURL, c.Again = r.RunURL, r.again
 	return c

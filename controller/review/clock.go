@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/drift"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
@@ -47,7 +47,7 @@ func (r *Review) due() time.Time {
 }
 
 // drifted is what a report by the clock puts on the forge.
-func (r *Review) drifted(report *reporters.Report) []posting {
+func (r *Review) drifted(report *report.Report) []posting {
 	all := []posting{r.status(drift.Status(report))}
 	if r.clock.Issue != 0 {
 		all = append(all, posting{
@@ -59,7 +59,7 @@ func (r *Review) drifted(report *reporters.Report) []posting {
 }
 
 // driftText renders the report as the comment of an issue, at any size.
-func (r *Review) driftText(report *reporters.Report) github.Text {
+func (r *Review) driftText(report *report.Report) github.Text {
 	opts := drift.Options{Branch: r.clock.Branch, Due: r.clock.Due, RepositoryURL: r.WebURL + "/" + r.Repository.String()}
 	return func(maxBytes int) string {
 		opts.MaxBytes = maxBytes

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -19,8 +20,8 @@ func (r *Review) Place() command.Place {
 // what may be written.
 func (r *Review) Obey(o command.Commands) {
 	r.commands, r.obeying = o, true
-	r.approved = slices.ContainsFunc(o.Obeyed, func(o reporters.Command) bool {
-		return o.Verb == reporters.CommandApprove && o.Argument == r.head
+	r.approved = slices.ContainsFunc(o.Obeyed, func(o report.Command) bool {
+		return o.Verb == report.CommandApprove && o.Argument == r.head
 	})
 	if r.approved && r.Unapprovable() == "" {
 		r.trust.Run, r.trust.Reason = true, ""
@@ -42,7 +43,7 @@ func (r *Review) approvable() bool { return r.Programs == ProgramsApproved || r.
 // anew says since when it counts what is stored of a case.
 func (r *Review) anew(key string) (since time.Time, why plan.Reason) {
 	for _, o := range r.commands.Obeyed {
-		again := o.Verb == reporters.CommandRun || o.Verb == reporters.CommandRerun
+		again := o.Verb == report.CommandRun || o.Verb == report.CommandRerun
 		if again && slices.ContainsFunc(o.Cases, func(glob string) bool { return schema.MatchGlob(glob, key) }) {
 			since, why = o.TakenAt, plan.Reason{Part: "command", Message: "requested by " + o.Author}
 		}
@@ -62,13 +63,13 @@ func (r *Review) asked() func(string) (time.Time, plan.Reason) {
 }
 
 // suggested are the commands that people may write below a report, as far as it helps.
-func (r *Review) suggested(report *reporters.Report) []string {
+func (r *Review) suggested(rep *report.Report) []string {
 	if !r.obeying {
 		return nil
 	}
 	var out []string
-	sorted := reporters.Arrange(report)
-	waiting := report.NotRunReason != "" || r.approvable() && slices.ContainsFunc(report.Cases, func(row reporters.Row) bool {
+	sorted := reporters.Arrange(rep)
+	waiting := rep.NotRunReason != "" || r.approvable() && slices.ContainsFunc(rep.Cases, func(row report.Row) bool {
 		return row.Unrun()
 	})
 	if waiting && !r.approved && r.Unapprovable() == "" {
@@ -77,7 +78,7 @@ func (r *Review) suggested(report *reporters.Report) []string {
 	if len(sorted.Blocking) > 0 {
 		out = append(out, "/gavel rerun failed", "/gavel accept <case> <reason>", "/gavel explain <case>")
 	}
-	if report.NotRunReason == "" && reporters.Errors(report)+report.Summary.NotRun > 0 {
+	if rep.NotRunReason == "" && report.Errors(rep)+rep.Summary.NotRun > 0 {
 		out = append(out, "/gavel rerun errors")
 	}
 	return append(out, "/gavel help")

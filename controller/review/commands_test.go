@@ -9,13 +9,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // obey judges pull request 1 with an approval of a commit, none where that is
 // empty.
-func (d *desk) obey(approved string) *reporters.Report {
+func (d *desk) obey(approved string) *report.Report {
 	d.t.Helper()
 	r, err := review.New(d.cfg).Pull(d.t.Context(), 1, "")
 	if err != nil {
@@ -26,7 +26,7 @@ func (d *desk) obey(approved string) *reporters.Report {
 		approved = r.Head()
 	}
 	if approved != "" {
-		commands.Obeyed = []reporters.Command{{CommentID: 7, Author: "mona", Verb: reporters.CommandApprove, Argument: approved}}
+		commands.Obeyed = []report.Command{{CommentID: 7, Author: "mona", Verb: report.CommandApprove, Argument: approved}}
 	}
 	r.Obey(commands)
 	report, unpublished, err := r.Run(d.t.Context())
@@ -134,7 +134,7 @@ func TestAbuse06ProgramsOfTheHead(t *testing.T) {
 			}
 			inner := d.cfg.Execute
 			var runs, own bool
-			d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+			d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 				row := p.Plan.Rows[0]
 				runs, own = e.NotRun == "" && (e.Withhold == nil || e.Withhold(row) == ""), p.Head.Programs == nil
 				said := e.NotRun

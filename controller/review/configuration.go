@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/cuefile"
@@ -36,7 +36,7 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.Execution) 
 		return err
 	}
 	p.Problems = slices.Concat(headProblems, p.Problems)
-	e.ConfigDiff = reporters.ConfigChange{File: r.ConfigFile, DecidedBy: r.decider}
+	e.ConfigDiff = report.ConfigChange{File: r.ConfigFile, DecidedBy: r.decider}
 	e.ConfigDiff.Files = constraintChange(baseCfg, headCfg, p)
 	baseCfg.Constrain(nil)
 	headCfg.Constrain(nil)

@@ -2,7 +2,7 @@ package review
 
 import (
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
@@ -18,8 +18,8 @@ func (r *Review) plannedGroups(p *controller.Prepared) error {
 	if r.Client == nil || r.clock != nil || !p.Head.Config.GroupStatuses {
 		return nil
 	}
-	names, rest := reporters.ActiveGroups(p.Plan)
-	if words := reporters.TooMany(rest); words != "" {
+	names, rest := report.ActiveGroups(p.Plan)
+	if words := report.TooMany(rest); words != "" {
 		r.Tell(words)
 	}
 	r.groups = nil

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -140,7 +140,7 @@ func (r *Review) writes() ledger.Trust {
 func (r *Review) execution(ctx context.Context) controller.Execution {
 	return controller.Execution{
 		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Obeyed,
-		Outbox: func(report *reporters.Report) ([]ledger.OutboxItem, error) {
+		Outbox: func(report *report.Report) ([]ledger.OutboxItem, error) {
 			// What was broken off in the middle must not stand for the commit.
 			if why := abandoned(ctx); why != "" {
 				return nil, errors.New(why)
@@ -152,7 +152,7 @@ func (r *Review) execution(ctx context.Context) controller.Execution {
 
 // refuse reports that a head is not looked at any further, and why: a problem of
 // the commit, like those of its definitions.
-func (r *Review) refuse(ctx context.Context, over *excess.Error) (*reporters.Report, error) {
+func (r *Review) refuse(ctx context.Context, over *excess.Error) (*report.Report, error) {
 	prepared := &controller.Prepared{
 		Request: controller.Request{
 			Head:       controller.State{Commit: r.head, FS: nothing{}, Config: config.Default()},

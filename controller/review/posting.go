@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
@@ -71,7 +71,7 @@ func (p posting) item() (ledger.OutboxItem, error) {
 
 // postings are what a report puts on the forge. The groups come last: with a
 // second between two writes, what says all of it must not wait for them.
-func (r *Review) postings(ctx context.Context, report *reporters.Report) []posting {
+func (r *Review) postings(ctx context.Context, report *report.Report) []posting {
 	if r.clock != nil {
 		return r.drifted(report)
 	}

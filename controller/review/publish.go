@@ -11,13 +11,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
 // outbox is stored with the report.
-func (r *Review) outbox(ctx context.Context, report *reporters.Report) ([]ledger.OutboxItem, error) {
+func (r *Review) outbox(ctx context.Context, report *report.Report) ([]ledger.OutboxItem, error) {
 	if r.Client == nil {
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func (r *Review) outbox(ctx context.Context, report *reporters.Report) ([]ledger
 // nobody waits for it any more, and what an earlier process left in the outbox.
 // Its error is of the former: the latter is not what this job is about. ctx ends
 // the tries and late each of them.
-func (r *Review) publish(ctx, late context.Context, report *reporters.Report, wanted bool) error {
+func (r *Review) publish(ctx, late context.Context, report *report.Report, wanted bool) error {
 	if r.Client == nil {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) err
 }
 
 // Text renders the report as the comment, at any size.
-func (r *Review) Text(report *reporters.Report) github.Text {
+func (r *Review) Text(report *report.Report) github.Text {
 	if r.clock != nil {
 		return r.driftText(report)
 	}

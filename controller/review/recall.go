@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // Recalled bounds how many runs back a ledger is searched for a report.
@@ -14,7 +14,7 @@ const Recalled = 5000
 
 // Newest reads the newest report that a ledger has of a pull request's head, nil
 // where there is none. repository is as [Config] knows it.
-func Newest(ctx context.Context, book *ledger.Ledger, repository string, number int, head string) (*reporters.Report, error) {
+func Newest(ctx context.Context, book *ledger.Ledger, repository string, number int, head string) (*report.Report, error) {
 	runs, err := book.Runs(ctx, Recalled)
 	if err != nil {
 		return nil, err
@@ -28,12 +28,12 @@ func Newest(ctx context.Context, book *ledger.Ledger, repository string, number 
 }
 
 // Stored reads the report of a run.
-func Stored(ctx context.Context, book *ledger.Ledger, id string) (*reporters.Report, error) {
+func Stored(ctx context.Context, book *ledger.Ledger, id string) (*report.Report, error) {
 	run, err := book.Run(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	report, err := reporters.Decode(run.Report)
+	report, err := report.Decode(run.Report)
 	if err != nil {
 		return nil, fmt.Errorf("read the report of run %s: %w", id, err)
 	}

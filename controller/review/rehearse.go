@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
@@ -30,7 +30,7 @@ type Subject struct {
 	Merged, Queued bool
 	// Obeyed and Refused are the commands that count for the head. Obeying means
 	// that somebody reads commands.
-	Obeyed   []reporters.Command
+	Obeyed   []report.Command
 	Refused  []string
 	Obeying  bool
 	Approved bool
@@ -93,7 +93,7 @@ func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error
 }
 
 // render makes all that a report puts on a forge, and keeps none of it.
-func (r *Review) render(report *reporters.Report) {
+func (r *Review) render(report *report.Report) {
 	r.Text(report)(comment.MaxBytes)
 	if r.clock != nil {
 		return

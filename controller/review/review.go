@@ -25,7 +25,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/drift"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
@@ -43,7 +43,7 @@ type Config struct {
 	// in the same order. The review closes the repository.
 	Fetch func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error)
 	// Execute carries a plan out and stores its report.
-	Execute func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error)
+	Execute func(context.Context, *controller.Prepared, controller.Execution) (*report.Report, error)
 	// ConfigFile is the path of gavel.yaml.
 	ConfigFile string
 	LookupEnv  func(name string) (string, bool)
@@ -75,7 +75,7 @@ type Config struct {
 	// Recall gives the newest report of a commit that is stored, nil where there
 	// is none. One that holds nothing open is published again, so that to look
 	// twice costs nothing and changes nothing. Defaults to recalling nothing.
-	Recall func(ctx context.Context, number int, head string) (*reporters.Report, error)
+	Recall func(ctx context.Context, number int, head string) (*report.Report, error)
 	// OwnOnly leaves to other reviews what they could not publish. It is set
 	// where several of a repository are under way at once.
 	OwnOnly bool
@@ -209,7 +209,7 @@ type Review struct {
 	// clock is set where head is judged anew because it is time.
 	clock *Clock
 	// last is what is stored of head.
-	last *reporters.Report
+	last *report.Report
 	// commands are what people asked for, see Obey; approved is whether head was.
 	commands          command.Commands
 	obeying, approved bool
@@ -307,7 +307,7 @@ func (r *Review) Closed() bool { return r.closed }
 // statuses say so; it is an [Abandoned] where they say that. Either is an
 // [Abandoned] where the head was superseded. There is neither where nothing may
 // be looked at, see [ForksNever].
-func (r *Review) Run(ctx context.Context) (report *reporters.Report, unpublished, err error) {
+func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, err error) {
 	// The head must not stay pending, even when the run was cancelled.
 	late, end := lasting(ctx)
 	defer end()
@@ -369,7 +369,7 @@ func (r *Review) settle(ctx, late context.Context, why string, groups ...string)
 }
 
 // judge looks at both sides, and runs what may be run, when it is its turn.
-func (r *Review) judge(ctx context.Context, said announcement) (*reporters.Report, error) {
+func (r *Review) judge(ctx context.Context, said announcement) (*report.Report, error) {
 	var turn Turn
 	if r.Turn != nil {
 		var err error
@@ -419,7 +419,7 @@ func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, er
 	if r.last.Base != nil {
 		last = *r.last.Base
 	}
-	if last != base || r.last.NotRunReason != r.notRun(problems, found) || !reporters.SameCommands(r.last.Commands, r.commands.Obeyed) {
+	if last != base || r.last.NotRunReason != r.notRun(problems, found) || !report.SameCommands(r.last.Commands, r.commands.Obeyed) {
 		return false, nil
 	}
 	return r.last.NotRunReason != "" || !open(r.last), nil

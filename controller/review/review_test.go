@@ -15,9 +15,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
@@ -83,7 +83,7 @@ func (d *desk) fetch(ctx context.Context, refs []string, _ gitrepo.Bounds) (*git
 	return repo, commits, nil
 }
 
-func (d *desk) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+func (d *desk) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 	d.runs++
 	e.ID, e.Scrub = fmt.Sprint("run-", d.runs), func(s string) string { return s }
 	e.Open = func(t config.Target, s controller.State) (target.Target, error) {

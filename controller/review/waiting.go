@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
@@ -38,7 +38,7 @@ type Turn struct {
 func (r *Review) Waiting() Waiting {
 	w := Waiting{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again, Subject: r.Subject}
 	for _, o := range r.commands.Obeyed {
-		if (o.Verb == reporters.CommandRun || o.Verb == reporters.CommandRerun) && o.TakenAt.After(w.Asked) {
+		if (o.Verb == report.CommandRun || o.Verb == report.CommandRerun) && o.TakenAt.After(w.Asked) {
 			w.Asked = o.TakenAt
 		}
 	}
@@ -61,9 +61,9 @@ func (r *Review) Decline(ctx context.Context, why string) error {
 	if err != nil || r.Client == nil || r.clock != nil || r.number == 0 || r.queued {
 		return err
 	}
-	none := reporters.Report{
+	none := report.Report{
 		Head: &r.head, NotRunReason: why, Commands: r.commands.Obeyed,
-		Gate: reporters.Gate{Result: reporters.GateUndetermined, Reason: why},
+		Gate: report.Gate{Result: report.GateUndetermined, Reason: why},
 	}
 	text := r.Text(&none)
 	p := posting{

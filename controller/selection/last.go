@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -47,7 +47,7 @@ func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) 
 	if err != nil {
 		return nil, err
 	}
-	report, err := reporters.Decode(run.Report)
+	report, err := report.Decode(run.Report)
 	if err != nil {
 		return nil, fmt.Errorf("read the report of run %s: %w", run.ID, err)
 	}
@@ -60,12 +60,12 @@ func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) 
 	return func(c *schema.CaseInfo) bool { return keys[c.Key] }, nil
 }
 
-func ended(row *reporters.Row, way string) bool {
+func ended(row *report.Row, way string) bool {
 	switch way {
 	case Failed:
 		return row.Verdict != nil && *row.Verdict == verdict.Fail
 	case Errors:
 		return row.Error != nil && !row.Invalid()
 	}
-	return row.Class != nil && *row.Class == reporters.Flaky
+	return row.Class != nil && *row.Class == report.Flaky
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // TestAbuse02OneBadPullRequest blocks no other, whatever the forge says of it.
@@ -201,7 +201,7 @@ func TestAbuse25TheDiskIsFull(t *testing.T) {
 	var full atomic.Bool
 	w.configure = func(cfg *serve.Config) {
 		inner := cfg.Execute
-		cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+		cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 			if full.Load() {
 				return nil, errors.New("store the report: database or disk is full")
 			}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // killSelf ends this process as nothing but the system can.
@@ -43,7 +43,7 @@ func (d deadly) Respond(ctx context.Context, req target.Request) (target.Reply, 
 
 // judgeApart judges in a child. The host of its job is a question that ends it.
 func judgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
-	return trial.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+	return trial.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 		started := p.Now()
 		e.ID, e.Scrub = controller.NewID(), func(s string) string { return s }
 		e.Open = func(t config.Target, s controller.State) (target.Target, error) {

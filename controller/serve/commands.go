@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // newInbox takes the commands of a repository.
@@ -14,7 +14,7 @@ func (w *worker) newInbox(repo *repository) *command.Desk {
 	name := repo.name.String()
 	return command.NewDesk(command.Config{
 		Client: repo.Client, Ledger: w.cfg.Ledger, ID: repo.said.ID, Known: repo.ledgerName, Bots: w.registry.currentPolicy().Bots, WebURL: repo.WebURL, Redact: w.cfg.Redact,
-		Report: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
+		Report: func(ctx context.Context, number int, head string) (*report.Report, error) {
 			return w.reports.report(ctx, reportKey{repo.ledgerName, number, head})
 		},
 		Tell: func(number int, line string) { w.cfg.Observer.Log(numbered(name, number), line) },

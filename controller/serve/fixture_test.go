@@ -23,10 +23,10 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
@@ -246,7 +246,7 @@ func (w *fixture) start() {
 					w.note(fmt.Sprintf("%+v: %v", key, err))
 				}
 			},
-			Judged: func(*reporters.Report) {
+			Judged: func(*report.Report) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.judged++
@@ -278,7 +278,7 @@ func (w *fixture) start() {
 }
 
 // execute is what the command does, with the agent in between.
-func (w *fixture) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+func (w *fixture) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 	started := p.Now()
 	e.ID, e.Scrub = fmt.Sprintf("run-%d", started.UnixNano()), func(s string) string { return s }
 	e.Open = func(t config.Target, s controller.State) (target.Target, error) {

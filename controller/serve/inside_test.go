@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // TestBackground says which keys wait for the others.
@@ -82,11 +82,11 @@ func TestLastTime(t *testing.T) {
 // TestAReportWithoutAHead is of no commit, and is not remembered.
 func TestAReportWithoutAHead(t *testing.T) {
 	x := &reportIndex{runs: map[reportKey]string{}, base: map[reportKey]string{}, heads: map[string][]string{}}
-	if x.add(1, "octo/demo", &reporters.Report{Run: "1"}) || len(x.runs) > 0 {
+	if x.add(1, "octo/demo", &report.Report{Run: "1"}) || len(x.runs) > 0 {
 		t.Errorf("it is remembered as %v, want nothing", x.runs)
 	}
 	head := "a"
-	if !x.add(1, "Octo/Demo", &reporters.Report{Run: "1", Head: &head}) || x.add(1, "octo/demo", &reporters.Report{Run: "1", Head: &head}) {
+	if !x.add(1, "Octo/Demo", &report.Report{Run: "1", Head: &head}) || x.add(1, "octo/demo", &report.Report{Run: "1", Head: &head}) {
 		t.Error("a report is new once, want it so whatever case the repository is written in")
 	}
 }

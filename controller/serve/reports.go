@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // A reportKey is a commit of a pull request, or of a branch where the number is 0.
@@ -62,7 +62,7 @@ func (x *reportIndex) put(k reportKey, run, base string) bool {
 }
 
 // add notes a report and reports whether it is new.
-func (x *reportIndex) add(number int, repository string, r *reporters.Report) bool {
+func (x *reportIndex) add(number int, repository string, r *report.Report) bool {
 	if r.Head == nil {
 		return false
 	}
@@ -76,7 +76,7 @@ func (x *reportIndex) add(number int, repository string, r *reporters.Report) bo
 }
 
 // report reads the newest report of a commit, nil where there is none.
-func (x *reportIndex) report(ctx context.Context, k reportKey) (*reporters.Report, error) {
+func (x *reportIndex) report(ctx context.Context, k reportKey) (*report.Report, error) {
 	k.repository = strings.ToLower(k.repository)
 	x.mu.Lock()
 	id := x.runs[k]

@@ -21,9 +21,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/reconcile"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve/slots"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // A Kind says what a [Key] keeps current.
@@ -97,7 +97,7 @@ type Observer struct {
 	// Done is called after every look at a key.
 	Done func(key Key, took time.Duration, err error)
 	// Judged is called with every report that was made, not with those known before.
-	Judged func(*reporters.Report)
+	Judged func(*report.Report)
 	// Polled is called after every poll of a repository.
 	Polled func(repository string, err error)
 	// Log is called with a line for the log, and what it is about: owner/name, with
@@ -115,7 +115,7 @@ type Config struct {
 	// Dir is the folder for clones.
 	Dir string
 	// Execute carries a plan out and stores its report.
-	Execute   func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error)
+	Execute   func(context.Context, *controller.Prepared, controller.Execution) (*report.Report, error)
 	LookupEnv func(name string) (string, bool)
 	// Redact is applied to answers to people. Defaults to redact.Text.
 	Redact func(string) string
@@ -156,7 +156,7 @@ func (cfg Config) withDefaults() Config {
 		cfg.Observer.Done = func(Key, time.Duration, error) {}
 	}
 	if cfg.Observer.Judged == nil {
-		cfg.Observer.Judged = func(*reporters.Report) {}
+		cfg.Observer.Judged = func(*report.Report) {}
 	}
 	if cfg.Observer.Polled == nil {
 		cfg.Observer.Polled = func(string, error) {}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // TestAbuse26StrangersTakeTurns: of heads that nobody has accepted one is in
@@ -27,7 +27,7 @@ func TestAbuse26StrangersTakeTurns(t *testing.T) {
 	}
 	w.configure = func(cfg *serve.Config) {
 		inner := cfg.Execute
-		cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+		cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 			if e.PullRequest > 1 {
 				count(1)
 				defer count(-1)

@@ -10,10 +10,10 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/reconcile"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/serve/slots"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // A worker does what is due. It is safe for concurrent use.
@@ -46,7 +46,7 @@ func (w *worker) connect(repo *repository) {
 			return w.turn(ctx, repo, waiting)
 		},
 		After: w.cfg.After,
-		Recall: func(ctx context.Context, number int, head string) (*reporters.Report, error) {
+		Recall: func(ctx context.Context, number int, head string) (*report.Report, error) {
 			return w.reports.report(ctx, reportKey{repo.ledgerName, number, head})
 		},
 	})
@@ -152,7 +152,7 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 }
 
 // judged counts a report, unless it was known before.
-func (w *worker) judged(key Key, r *review.Review, report *reporters.Report) {
+func (w *worker) judged(key Key, r *review.Review, report *report.Report) {
 	// What the schedule had judged is not what is known of the commit.
 	if report == nil || key.Kind != Scheduled && !w.reports.add(key.number(), r.Known, report) {
 		return

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/junit"
 )
@@ -20,7 +20,7 @@ type File struct {
 	// Flag is what asked for it, such as --junit; Path is where it goes.
 	Flag, Path string
 	// Render writes the report in the form of the file.
-	Render func(io.Writer, *reporters.Report) error
+	Render func(io.Writer, *report.Report) error
 }
 
 // JUnit is the report as JUnit XML.
@@ -28,7 +28,7 @@ func JUnit(path string) File { return File{Flag: "--junit", Path: path, Render: 
 
 // Markdown is the comment that a pull request would get.
 func Markdown(path string) File {
-	return File{Flag: "--markdown", Path: path, Render: func(w io.Writer, r *reporters.Report) error {
+	return File{Flag: "--markdown", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		_, err := io.WriteString(w, comment.Markdown(r, comment.Options{}))
 		return err
 	}}
@@ -81,7 +81,7 @@ func (f File) check() error {
 
 // Write writes the files. One that cannot be written keeps none of the others
 // from being written.
-func Write(r *reporters.Report, files ...File) error {
+func Write(r *report.Report, files ...File) error {
 	var errs []error
 	for _, f := range files {
 		if err := f.write(r); err != nil {
@@ -91,7 +91,7 @@ func Write(r *reporters.Report, files ...File) error {
 	return errors.Join(errs...)
 }
 
-func (f File) write(r *reporters.Report) error {
+func (f File) write(r *report.Report) error {
 	out, err := os.Create(f.Path)
 	if err != nil {
 		return err

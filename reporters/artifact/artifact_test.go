@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/artifact"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
@@ -28,7 +28,7 @@ func TestCheckMakesFoldersAndLeavesFiles(t *testing.T) {
 	if _, err := os.Stat(fresh); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the new file is there before the run: %v", err)
 	}
-	r := reporters.Compare(reporttest.Regressions().In)
+	r := report.Compare(reporttest.Regressions().In)
 	if err := artifact.Write(r, artifact.JUnit(old), artifact.Markdown(fresh)); err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +56,9 @@ func TestCheckRefuses(t *testing.T) {
 func TestWriteGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	full := artifact.JUnit(filepath.Join(dir, "full.xml"))
-	full.Render = func(io.Writer, *reporters.Report) error { return errors.New("no space left") }
+	full.Render = func(io.Writer, *report.Report) error { return errors.New("no space left") }
 	other := filepath.Join(dir, "comment.md")
-	err := artifact.Write(reporters.Compare(reporttest.NothingAffected().In), full, artifact.Markdown(other))
+	err := artifact.Write(report.Compare(reporttest.NothingAffected().In), full, artifact.Markdown(other))
 	if err == nil || !strings.Contains(err.Error(), "--junit: write ") || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("error %v, want one of --junit about no space left", err)
 	}

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/planned"
-	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -45,7 +43,7 @@ type Update struct {
 	Case *Row
 	// Plan is what was planned, and Report what a run found; nil otherwise.
 	Plan   *plan.Plan
-	Report *reporters.Report
+	Report *report.Report
 }
 
 // A Command is what a user wants of a watch.
@@ -109,7 +107,7 @@ type Board struct {
 	// Affected of Total cases are not as at base.
 	Affected, Total int
 	// Estimate is for the last plan, Spent what the watch spent so far.
-	Estimate planned.Estimate
+	Estimate report.Estimate
 	Spent    verdict.Usage
 	// GivenUp counts calls that were sent and given up, which providers charge
 	// for; they are not in Spent.
@@ -125,7 +123,7 @@ type Board struct {
 	// people want to see them.
 	Rows []Row
 	// Gate is that of the last report; its result is empty before.
-	Gate reporters.Gate
+	Gate report.Gate
 	// Accepted says that Row.Before is what was accepted, and not what the run
 	// before found.
 	Accepted bool
@@ -135,7 +133,7 @@ type Board struct {
 
 // A Row is one case.
 type Row struct {
-	reporters.Row
+	report.Row
 	// Before is what the watch found the last time, or what was accepted; nil
 	// where there was nothing.
 	Before *Mark
@@ -206,7 +204,7 @@ func Sort(rows []Row) {
 
 func place(r *Row) int {
 	switch {
-	case r.Class != nil && *r.Class == reporters.Regression:
+	case r.Class != nil && *r.Class == report.Regression:
 		return 0
 	case r.Verdict != nil && *r.Verdict == verdict.Fail:
 		return 1
@@ -225,7 +223,7 @@ func place(r *Row) int {
 // Counts are the rows by what they say. Those that are to be judged count as
 // that only.
 type Counts struct {
-	tally.Verdicts
+	report.Verdicts
 	Unrun, Due, Broke, Fixed int
 }
 

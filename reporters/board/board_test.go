@@ -7,13 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/tally"
 )
 
 func row(key string, v verdict.Verdict, score float64) Row {
-	return Row{Row: reporters.Row{Key: key, Verdict: &v, Score: &score, Action: plan.Run}}
+	return Row{Row: report.Row{Key: key, Verdict: &v, Score: &score, Action: plan.Run}}
 }
 
 // TestChange holds what each step from one verdict to another is called.
@@ -49,16 +48,16 @@ func TestChange(t *testing.T) {
 // TestSortAndCount holds what stands first, and that a case which is to be
 // judged again counts once.
 func TestSortAndCount(t *testing.T) {
-	regression := reporters.Regression
+	regression := report.Regression
 	worse := row("z", verdict.Fail, 0)
 	worse.Class = &regression
 	again := row("y", verdict.Fail, 0)
 	again.Due = true
 	short := "not run: the budget of 7 calls is not enough"
 	b := Board{Rows: []Row{
-		{Row: reporters.Row{Key: "short", Action: plan.Run, Error: &short}},
-		row("c", verdict.Pass, 1), {Row: reporters.Row{Key: "gone", Action: plan.Removed}}, row("a", verdict.Pass, 1),
-		row("e", verdict.Error, 0), again, {Row: reporters.Row{Key: "new", Action: plan.Run}, Due: true}, worse, row("b", verdict.Borderline, 0.7),
+		{Row: report.Row{Key: "short", Action: plan.Run, Error: &short}},
+		row("c", verdict.Pass, 1), {Row: report.Row{Key: "gone", Action: plan.Removed}}, row("a", verdict.Pass, 1),
+		row("e", verdict.Error, 0), again, {Row: report.Row{Key: "new", Action: plan.Run}, Due: true}, worse, row("b", verdict.Borderline, 0.7),
 	}}
 	Sort(b.Rows)
 	var keys []string
@@ -68,7 +67,7 @@ func TestSortAndCount(t *testing.T) {
 	if diff := cmp.Diff([]string{"z", "y", "e", "new", "short", "b", "a", "c", "gone"}, keys); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Counts{Verdicts: tally.Verdicts{Cases: 6, Pass: 2, Borderline: 1, Fail: 1, Error: 1}, Unrun: 1, Due: 2}, b.Count()); diff != "" {
+	if diff := cmp.Diff(Counts{Verdicts: report.Verdicts{Cases: 6, Pass: 2, Borderline: 1, Fail: 1, Error: 1}, Unrun: 1, Due: 2}, b.Count()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -3,9 +3,9 @@ package board
 import (
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -17,20 +17,20 @@ type Event struct {
 	// Base is 40 hex digits, or null where nothing is compared.
 	Base *string `json:"base"`
 	// ChangedFiles are those of the last change.
-	ChangedFiles []string          `json:"changed_files"`
-	Affected     *int              `json:"affected"`
-	Total        *int              `json:"total"`
-	Estimate     *planned.Estimate `json:"estimate"`
-	Plan         *planned.Plan     `json:"plan"`
-	Problems     []schema.Problem  `json:"problems"`
-	Question     *string           `json:"question"`
+	ChangedFiles []string         `json:"changed_files"`
+	Affected     *int             `json:"affected"`
+	Total        *int             `json:"total"`
+	Estimate     *report.Estimate `json:"estimate"`
+	Plan         *document.Plan   `json:"plan"`
+	Problems     []schema.Problem `json:"problems"`
+	Question     *string          `json:"question"`
 	// Progress counts the cases of the current run.
 	Progress *Progress `json:"progress"`
 	Case     *Case     `json:"case"`
 	// ChangedCases are those whose verdict or score is not that of the run before.
-	ChangedCases []Case            `json:"changed_cases"`
-	Spent        *Expense          `json:"spent"`
-	Run          *reporters.Report `json:"report"`
+	ChangedCases []Case         `json:"changed_cases"`
+	Spent        *Expense       `json:"spent"`
+	Run          *report.Report `json:"report"`
 	// Message is what went wrong, or why files are polled.
 	Message *string `json:"message"`
 }
@@ -67,7 +67,7 @@ func (u Update) Event() Event {
 	case Planned:
 		out.ChangedFiles, out.Problems = slices.Concat([]string{}, b.Changed), slices.Concat([]schema.Problem{}, b.Problems)
 		if u.Plan != nil {
-			shape := planned.Of(u.Plan, b.Estimate)
+			shape := document.NewPlan(u.Plan, b.Estimate)
 			out.Plan, out.Affected, out.Total = &shape, &b.Affected, &b.Total
 			out.Estimate = &b.Estimate
 		}

@@ -3,6 +3,7 @@ package comment
 import (
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -14,7 +15,7 @@ func (c *comment) commands() {
 	const most = 10
 	var said []string
 	for _, o := range c.r.Commands {
-		if o.Verb != reporters.CommandAccept {
+		if o.Verb != report.CommandAccept {
 			said = append(said, markup.Text(o.String(), 200))
 		}
 	}
@@ -32,7 +33,7 @@ func (c *comment) commands() {
 
 // Explain renders all that a report has of one row, as a comment of its own.
 // marker is its first line.
-func Explain(r *reporters.Report, row *reporters.Row, marker string, o Options) string {
+func Explain(r *report.Report, row *report.Row, marker string, o Options) string {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = MaxBytes
 	}
@@ -63,7 +64,7 @@ func Explain(r *reporters.Report, row *reporters.Row, marker string, o Options) 
 }
 
 // scores are both of a row, as far as there are some.
-func scores(row *reporters.Row) string {
+func scores(row *report.Row) string {
 	switch {
 	case row.Score == nil:
 		return ""

@@ -5,16 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/markup"
-	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // fold shows how a verdict came about: the decisive turns and the criteria.
-func (c *comment) fold(row *reporters.Row) {
+func (c *comment) fold(row *report.Row) {
 	if row.Detail == nil && !row.Retried() {
 		return
 	}
@@ -31,7 +30,7 @@ func (c *comment) fold(row *reporters.Row) {
 
 // happened shows what was said, what was measured, and how attempts and a second
 // prompt did.
-func (c *comment) happened(row *reporters.Row) {
+func (c *comment) happened(row *report.Row) {
 	if row.Detail != nil {
 		c.turns(row.Detail.Messages)
 		c.criteria(row)
@@ -62,9 +61,9 @@ func (c *comment) turns(messages []schema.Message) {
 
 // criteria is a table of those that changed or were not fully met; the others
 // are numbers.
-func (c *comment) criteria(row *reporters.Row) {
+func (c *comment) criteria(row *report.Row) {
 	const most = 12
-	var shown []reporters.CriterionDiff
+	var shown []report.CriterionDiff
 	met, left, withBase := 0, 0, false
 	for _, cr := range row.Detail.Criteria {
 		switch {
@@ -118,11 +117,11 @@ func others(met, left int) string {
 	return strings.Join(parts, " · ")
 }
 
-func telling(cr reporters.CriterionDiff) bool {
+func telling(cr report.CriterionDiff) bool {
 	return cr.Head == nil || *cr.Head < 1 || cr.Base != nil && *cr.Base != *cr.Head
 }
 
-func worse(cr reporters.CriterionDiff) bool {
+func worse(cr report.CriterionDiff) bool {
 	return cr.Head != nil && cr.Base != nil && *cr.Head < *cr.Base
 }
 
@@ -147,7 +146,7 @@ func (c *comment) groups() {
 		}
 		c.groupTable(title, t)
 	}
-	for _, t := range groupTables(tally.Flat(c.r.Conversations)) {
+	for _, t := range groupTables(report.Flat(c.r.Conversations)) {
 		c.groupTable("By conversation", t)
 	}
 }
@@ -175,7 +174,7 @@ type groupTable struct {
 	target  string
 	columns []string
 	rows    []groupRow
-	total   *tally.Group
+	total   *report.Group
 	// pairs of the cases were judged on both sides.
 	pairs, cases int
 }
@@ -189,11 +188,11 @@ func (t *groupTable) title() string {
 }
 
 type groupRow struct {
-	group tally.Group
-	cells map[string]tally.Group
+	group report.Group
+	cells map[string]report.Group
 }
 
-func groupTables(groups []tally.Group) []groupTable {
+func groupTables(groups []report.Group) []groupTable {
 	var out []groupTable
 	for i, g := range groups {
 		if len(out) == 0 || out[len(out)-1].dialect != g.Dialect || out[len(out)-1].target != g.Target {
@@ -204,7 +203,7 @@ func groupTables(groups []tally.Group) []groupTable {
 		case 0:
 			t.total = &groups[i]
 		case 1:
-			t.rows = append(t.rows, groupRow{group: g, cells: map[string]tally.Group{}})
+			t.rows = append(t.rows, groupRow{group: g, cells: map[string]report.Group{}})
 			t.pairs, t.cases = t.pairs+g.Pairs, t.cases+g.Cases
 		case 2:
 			name := g.Path[1]
@@ -215,7 +214,7 @@ func groupTables(groups []tally.Group) []groupTable {
 		}
 	}
 	for i := range out {
-		slices.SortFunc(out[i].columns, tally.CompareNatural)
+		slices.SortFunc(out[i].columns, report.CompareNatural)
 	}
 	return out
 }
@@ -277,6 +276,6 @@ func (t *groupTable) line(name string, row groupRow) string {
 }
 
 // groupScore is bold where it fell by what can be seen.
-func groupScore(g tally.Group) string {
+func groupScore(g report.Group) string {
 	return bold(textfmt.Short(textfmt.Score(g.Score, 2)), g.Delta != nil && *g.Delta <= -0.005)
 }

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/reporters/markup"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
-	"github.com/gavel-evals/gavel/reporters/validated"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -55,7 +56,7 @@ const (
 // of judgement, what must be known before a green gate is believed, then the
 // cases. Where the comment would grow past MaxBytes it is rendered again with
 // less, never cut. It is pure: equal reports give equal comments.
-func Markdown(r *reporters.Report, o Options) string {
+func Markdown(r *report.Report, o Options) string {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = MaxBytes
 	}
@@ -79,7 +80,7 @@ func Markdown(r *reporters.Report, o Options) string {
 
 // A comment is one rendering at one level.
 type comment struct {
-	r     *reporters.Report
+	r     *report.Report
 	o     Options
 	level level
 	rows  reporters.Sections
@@ -129,11 +130,11 @@ func (c *comment) headline() string {
 	r := c.r
 	icon := "✅"
 	switch {
-	case reporters.InvalidFiles(r.Problems) > 0 || r.Gate.Result == reporters.GateFail:
+	case report.InvalidFiles(r.Problems) > 0 || r.Gate.Result == report.GateFail:
 		icon = "❌"
-	case r.NotRunReason != "" && r.Gate.Result == reporters.GateUndetermined:
+	case r.NotRunReason != "" && r.Gate.Result == report.GateUndetermined:
 		icon = "⏸️"
-	case r.Gate.Result != reporters.GatePass || len(c.rows.Blocking) > 0:
+	case r.Gate.Result != report.GatePass || len(c.rows.Blocking) > 0:
 		icon = "⚠️"
 	}
 	return icon + " " + markup.Text(c.rows.Headline(r), 200)
@@ -209,12 +210,12 @@ func (c *comment) problems() {
 	if len(bad) == 0 {
 		return
 	}
-	n := reporters.InvalidFiles(bad)
+	n := report.InvalidFiles(bad)
 	out := []string{fmt.Sprintf("**%s %s invalid and %s not run**", textfmt.Count(n, "definition"), textfmt.Verb(n, "is", "are"), textfmt.Verb(n, "was", "were"))}
-	if reporters.OutOfBounds(bad) {
+	if report.OutOfBounds(bad) {
 		out[0] = "**Nothing of this commit was run**"
 	}
-	bad = validated.Causes(bad)
+	bad = document.Causes(bad)
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
 		where := markup.Link(markup.Text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
@@ -266,11 +267,11 @@ func (c *comment) notices() {
 
 // unread are the files that are not read although they were probably meant as
 // definitions: what is in them is judged by nobody, and nothing else shows that.
-func unread(problems []schema.Problem) []reporters.Notice {
-	var out []reporters.Notice
+func unread(problems []schema.Problem) []report.Notice {
+	var out []report.Notice
 	for _, p := range problems {
 		if p.Severity == schema.Warning && (p.Rule == schema.RuleLooksLike || p.Rule == schema.RuleNoDefinition) {
-			out = append(out, reporters.Notice{File: p.File, Line: p.Line, Message: p.Message})
+			out = append(out, report.Notice{File: p.File, Line: p.Line, Message: p.Message})
 		}
 	}
 	return out

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
@@ -24,7 +24,7 @@ func onForge() Options {
 // comments are the goldens: whole comments for a reviewer to read.
 func comments() map[string]func() string {
 	of := func(s *reporttest.Scenario, o Options) func() string {
-		return func() string { return Markdown(reporters.Compare(s.In), o) }
+		return func() string { return Markdown(report.Compare(s.In), o) }
 	}
 	hostileOptions := onForge()
 	hostileOptions.Commands = []string{reporttest.HostileTexts()[0], reporttest.HostileTexts()[6]}
@@ -150,7 +150,7 @@ func holdsLine(t *testing.T, line string, columns int) int {
 // that is whole, and that the last level fits what publishers fall back to.
 func TestMarkdownLevels(t *testing.T) {
 	for name, s := range map[string]*reporttest.Scenario{"plain": reporttest.ChangedCases(2000), "hostile": reporttest.Hostile(reporttest.HostileTexts())} {
-		r := reporters.Compare(s.In)
+		r := report.Compare(s.In)
 		for _, limit := range []int{60_000, 30_000, 10_000, 3_000} {
 			t.Run(fmt.Sprint(name, limit), func(t *testing.T) {
 				o := onForge()
@@ -188,7 +188,7 @@ func FuzzMarkdown(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		o := onForge()
 		o.Commands, o.Hint, o.RunURL = []string{s}, s, s
-		got := Markdown(reporters.Compare(reporttest.Hostile([]string{s, "plain", s}).In), o)
+		got := Markdown(report.Compare(reporttest.Hostile([]string{s, "plain", s}).In), o)
 		holds(t, got)
 		if len(got) > MaxBytes {
 			t.Errorf("%d bytes", len(got))
@@ -197,7 +197,7 @@ func FuzzMarkdown(f *testing.F) {
 }
 
 func BenchmarkMarkdown2000(b *testing.B) {
-	r := reporters.Compare(reporttest.ChangedCases(2000).In)
+	r := report.Compare(reporttest.ChangedCases(2000).In)
 	b.ReportAllocs()
 	for b.Loop() {
 		Markdown(r, onForge())
@@ -213,7 +213,7 @@ func TestConversations(t *testing.T) {
 			c.Dialect, c.Labels.Groups, c.Labels.Conversation = schema.DialectEvalcase, []string{"support"}, "refund"
 		}
 	}
-	text := Markdown(reporters.Compare(s.In), Options{})
+	text := Markdown(report.Compare(s.In), Options{})
 	for _, part := range []string{"<summary>By conversation</summary>", "| support: refund | ", "<summary>By suite</summary>"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the comment lacks %q:\n%s", part, text)
@@ -238,7 +238,7 @@ func TestGroupTables(t *testing.T) {
 			}
 		}
 	}
-	text := Markdown(reporters.Compare(s.In), Options{})
+	text := Markdown(report.Compare(s.In), Options{})
 	holds(t, text)
 	for _, part := range []string{
 		"<summary>By suite (evalcase)</summary>\n\n| | score | Δ | cases |\n|:--|--:|--:|--:|\n| shop | **.50** | **−.50** | 2 |\n\n<sub>Δ is over the 1 of 2 cases that were judged on both sides</sub>\n</details>",
@@ -258,7 +258,7 @@ func TestWhatIsNotReadIsAWarning(t *testing.T) {
 	s.In.Problems = append(s.In.Problems,
 		schema.Problem{Position: at, Severity: schema.Warning, Rule: schema.RuleLooksLike, Message: "the file is not read; it looks like promptval: `test_type` is missing"},
 		schema.Problem{Position: at, Severity: schema.Note, Rule: schema.RuleNoDefinition, Message: "7 files are not definitions"})
-	text := strings.ReplaceAll(Markdown(reporters.Compare(s.In), Options{RepositoryURL: "https://github.com/octo/demo"}), "<wbr>", "")
+	text := strings.ReplaceAll(Markdown(report.Compare(s.In), Options{RepositoryURL: "https://github.com/octo/demo"}), "<wbr>", "")
 	_, block, _ := strings.Cut(text, "> [!WARNING]")
 	block, _, _ = strings.Cut(block, "\n\n")
 	if !strings.Contains(block, "test_definitions/bot.json#L1)") || !strings.Contains(block, "it looks like promptval") || strings.Contains(text, "7 files") {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/markup"
@@ -13,7 +14,7 @@ import (
 )
 
 // name is the key of a row, linked to its line at the commit that has it.
-func (c *comment) name(row *reporters.Row) string {
+func (c *comment) name(row *report.Row) string {
 	sha := c.o.HeadSHA
 	if row.Action == plan.Removed {
 		sha = c.o.BaseSHA
@@ -50,12 +51,12 @@ func (c *comment) blocking() {
 	}
 }
 
-func (c *comment) blockingCell(row *reporters.Row) string {
+func (c *comment) blockingCell(row *report.Row) string {
 	label := ""
 	switch {
-	case row.Class != nil && *row.Class == reporters.New:
+	case row.Class != nil && *row.Class == report.New:
 		label = "new · "
-	case row.Class != nil && *row.Class == reporters.Unclear:
+	case row.Class != nil && *row.Class == report.Unclear:
 		label = "not judged at base · "
 	}
 	cell := []string{verdictIcon(row.Verdict) + " " + label + c.name(row)}
@@ -75,11 +76,11 @@ func verdictIcon(v *verdict.Verdict) string {
 	return "❌"
 }
 
-func (c *comment) why(row *reporters.Row) string { return markup.Text(reporters.Why(c.r, row), 260) }
+func (c *comment) why(row *report.Row) string { return markup.Text(reporters.Why(c.r, row), 260) }
 
 // numbers is the left cell of a row whose verdict changed: the difference and
 // both scores, or the verdicts where the scores are the same.
-func numbers(row *reporters.Row) string {
+func numbers(row *report.Row) string {
 	switch {
 	case row.Score == nil:
 		return ""
@@ -108,9 +109,9 @@ func (c *comment) alsoChanged() {
 	if shown > 0 {
 		title := "Also changed"
 		switch {
-		case !slices.ContainsFunc(rows, func(row *reporters.Row) bool { return row.Error == nil }):
+		case !slices.ContainsFunc(rows, func(row *report.Row) bool { return row.Error == nil }):
 			title = "Not judged"
-		case !slices.ContainsFunc(rows, func(row *reporters.Row) bool { return reporters.Label(row) != "passed" }):
+		case !slices.ContainsFunc(rows, func(row *report.Row) bool { return reporters.Label(row) != "passed" }):
 			title = "Tried again or compared"
 		case len(c.rows.Blocking) == 0:
 			title = "Changed"
@@ -167,7 +168,7 @@ func (c *comment) counts() string {
 	return strings.Join(parts, " · ")
 }
 
-func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
+func (c *comment) alsoCells(row *report.Row) (left, right string) {
 	label := reporters.Label(row)
 	right = markup.Icon(label) + " " + markup.Text(label, 40) + " · " + c.name(row)
 	if row.Withdrawn != "" {
@@ -188,9 +189,9 @@ func (c *comment) alsoCells(row *reporters.Row) (left, right string) {
 	return delta(row), right + c.small(c.why(row))
 }
 
-func turn(row *reporters.Row) string { return strings.ReplaceAll(row.Turn(), " ", "&nbsp;") }
+func turn(row *report.Row) string { return strings.ReplaceAll(row.Turn(), " ", "&nbsp;") }
 
-func formerScore(row *reporters.Row) string {
+func formerScore(row *report.Row) string {
 	if row.BaseScore == nil {
 		return ""
 	}
@@ -204,14 +205,14 @@ func (c *comment) small(s string) string {
 	return " <br> <sub>" + s + "</sub>"
 }
 
-func delta(row *reporters.Row) string {
+func delta(row *report.Row) string {
 	if row.Score == nil || row.BaseScore == nil {
 		return scoreOf(row)
 	}
 	return row.Change()
 }
 
-func scoreOf(row *reporters.Row) string {
+func scoreOf(row *report.Row) string {
 	if row.Score == nil {
 		return ""
 	}

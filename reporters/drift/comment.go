@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
@@ -26,7 +27,7 @@ type Options struct {
 
 // Markdown renders the one comment that an issue has about a branch. Where it
 // would grow past MaxBytes it is rendered again with less, never cut.
-func Markdown(r *reporters.Report, o Options) string {
+func Markdown(r *report.Report, o Options) string {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = comment.MaxBytes
 	}
@@ -81,7 +82,7 @@ func icon(s github.State) string {
 // A section is a table of which at most so many rows are shown.
 type section struct {
 	title string
-	rows  []*reporters.Row
+	rows  []*report.Row
 	most  int
 }
 
@@ -104,7 +105,7 @@ func (d *drift) table(b *strings.Builder, o Options, s section) {
 	b.WriteString("\n")
 }
 
-func (d *drift) cell(o Options, row *reporters.Row) string {
+func (d *drift) cell(o Options, row *report.Row) string {
 	head := ""
 	if d.report.Head != nil {
 		head = *d.report.Head
@@ -124,7 +125,7 @@ func (d *drift) cell(o Options, row *reporters.Row) string {
 }
 
 // numbers is the difference, and both scores.
-func numbers(row *reporters.Row) string {
+func numbers(row *report.Row) string {
 	if row.Score == nil || row.BaseScore == nil {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/github"
@@ -21,19 +22,19 @@ const Context = "gavel/drift"
 
 // A drift sorts the cases of a report.
 type drift struct {
-	report *reporters.Report
+	report *report.Report
 	// worse and better have another verdict than before, those whose score moved
 	// most first.
-	worse, better []*reporters.Row
+	worse, better []*report.Row
 	// unjudged were to be judged and were not, broken ones not among them.
-	unjudged []*reporters.Row
+	unjudged []*report.Row
 	judged   int
 	// first counts those that were not judged before.
 	first int
 }
 
 // of sorts a report that compares a commit with itself.
-func of(r *reporters.Report) drift {
+func of(r *report.Report) drift {
 	d := drift{report: r}
 	for i := range r.Cases {
 		row := &r.Cases[i]
@@ -47,13 +48,13 @@ func of(r *reporters.Report) drift {
 			d.sort(row)
 		}
 	}
-	for _, rows := range [][]*reporters.Row{d.worse, d.better} {
-		slices.SortStableFunc(rows, func(a, b *reporters.Row) int { return cmp.Compare(moved(b), moved(a)) })
+	for _, rows := range [][]*report.Row{d.worse, d.better} {
+		slices.SortStableFunc(rows, func(a, b *report.Row) int { return cmp.Compare(moved(b), moved(a)) })
 	}
 	return d
 }
 
-func (d *drift) sort(row *reporters.Row) {
+func (d *drift) sort(row *report.Row) {
 	if row.BaseVerdict == nil {
 		d.first++
 		return
@@ -67,7 +68,7 @@ func (d *drift) sort(row *reporters.Row) {
 }
 
 // moved is by how much a score changed.
-func moved(row *reporters.Row) float64 {
+func moved(row *report.Row) float64 {
 	if row.Score == nil || row.BaseScore == nil {
 		return 0
 	}
@@ -82,7 +83,7 @@ func (d *drift) state() github.State {
 		return github.Error
 	case len(d.worse) > 0:
 		return github.Failure
-	case len(d.unjudged) > 0 || d.judged == 0 || reporters.InvalidFiles(d.report.Problems) > 0:
+	case len(d.unjudged) > 0 || d.judged == 0 || report.InvalidFiles(d.report.Problems) > 0:
 		return github.Error
 	}
 	return github.Success
@@ -113,7 +114,7 @@ func (d *drift) headline() string {
 	if n := len(d.unjudged); n > 0 {
 		line += fmt.Sprintf(", %s not judged", textfmt.Int(int64(n)))
 	}
-	if n := reporters.InvalidFiles(d.report.Problems); n > 0 {
+	if n := report.InvalidFiles(d.report.Problems); n > 0 {
 		line += ", " + textfmt.Count(n, "invalid definition")
 	}
 	return line
@@ -130,7 +131,7 @@ func (d *drift) scores() string {
 
 // Status says a report in one status, without a target URL: success where no
 // verdict got worse, failure where one did, error where that is not known.
-func Status(r *reporters.Report) github.Status {
+func Status(r *report.Report) github.Status {
 	d := of(r)
 	words := d.headline()
 	if scores := d.scores(); scores != "" {

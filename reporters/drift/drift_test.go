@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
@@ -81,7 +81,7 @@ func TestStatus(t *testing.T) {
 		"waiting": {reporttest.Waiting(), github.Error, "waits for approval"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Status(reporters.Compare(tt.of.In))
+			got := Status(report.Compare(tt.of.In))
 			if got.Context != "gavel/drift" || got.State != tt.state || !strings.Contains(got.Description, tt.says) {
 				t.Errorf("got %+v, want %s: %s", got, tt.state, tt.says)
 			}
@@ -94,9 +94,9 @@ func TestMarkdownGolden(t *testing.T) {
 	hostile := onForge()
 	hostile.Branch = "x --> <b>@octocat</b> #1\n"
 	for name, got := range map[string]string{
-		"drifted": Markdown(reporters.Compare(drifted().In), onForge()),
-		"none":    Markdown(reporters.Compare(scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(reporttest.Pass(1), reporttest.Pass(1))}).In), onForge()),
-		"hostile": Markdown(reporters.Compare(reporttest.Hostile(reporttest.HostileTexts()).In), hostile),
+		"drifted": Markdown(report.Compare(drifted().In), onForge()),
+		"none":    Markdown(report.Compare(scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(reporttest.Pass(1), reporttest.Pass(1))}).In), onForge()),
+		"hostile": Markdown(report.Compare(reporttest.Hostile(reporttest.HostileTexts()).In), hostile),
 	} {
 		path := filepath.Join("testdata", name+".md")
 		if *update {
@@ -119,7 +119,7 @@ func TestHostileStrings(t *testing.T) {
 	o := onForge()
 	for _, text := range reporttest.HostileTexts() {
 		o.Branch = text
-		got := Markdown(reporters.Compare(reporttest.Hostile([]string{text, "plain", text}).In), o)
+		got := Markdown(report.Compare(reporttest.Hostile([]string{text, "plain", text}).In), o)
 		marker, rest, _ := strings.Cut(got, "\n")
 		if !strings.HasPrefix(marker, "<!-- gavel:drift branch=") || strings.Count(marker, "-->") != 1 {
 			t.Errorf("the marker is %q", marker)
@@ -134,7 +134,7 @@ func TestHostileStrings(t *testing.T) {
 
 // TestMarkdownLevels: where there is less room, less is told, and it is whole.
 func TestMarkdownLevels(t *testing.T) {
-	r := reporters.Compare(reporttest.ChangedCases(2000).In)
+	r := report.Compare(reporttest.ChangedCases(2000).In)
 	for _, most := range []int{60_000, 10_000, 2_000} {
 		o := onForge()
 		o.MaxBytes = most

@@ -3,6 +3,7 @@ package github
 import (
 	"fmt"
 
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/markup"
@@ -29,11 +30,11 @@ const (
 // status of the verdict, and problems, regressions and errors stand at the lines
 // of the definitions. What was rerun, and at what cost, is left out, so that the
 // same result says the same.
-func CheckFor(r *reporters.Report) Check {
+func CheckFor(r *report.Report) Check {
 	validate, decided := StatusFor(r)
 	c := Check{Conclusion: Failed}
 	first := textfmt.Line(r.Gate.Reason)
-	switch invalid := reporters.InvalidFiles(r.Problems); {
+	switch invalid := report.InvalidFiles(r.Problems); {
 	case invalid > 0:
 		first = reporters.Invalid(r.Problems)
 	case decided.State == Success:
@@ -52,7 +53,7 @@ func CheckFor(r *reporters.Report) Check {
 }
 
 // annotations are those of a report, what is wrong in the definitions first.
-func annotations(r *reporters.Report) []Annotation {
+func annotations(r *report.Report) []Annotation {
 	var all []Annotation
 	for _, kind := range []struct {
 		severity schema.Severity
@@ -91,26 +92,26 @@ func remark(text string) string {
 
 // ofCase is what stands at a case that got worse, or that nothing is known of.
 // One that failed before is no news.
-func ofCase(row *reporters.Row) (Annotation, bool) {
+func ofCase(row *report.Row) (Annotation, bool) {
 	if row.File == "" || row.Class == nil {
 		return Annotation{}, false
 	}
 	a := Annotation{Path: row.File, Line: max(row.Line, 1), Level: LevelFailure}
 	words := row.VerdictReason
 	switch *row.Class {
-	case reporters.Regression:
+	case report.Regression:
 		a.Title = "regression"
-	case reporters.Failed:
+	case report.Failed:
 		a.Title = "not judged"
 		if row.Error != nil {
 			words = *row.Error
 		}
-	case reporters.New:
+	case report.New:
 		if row.Verdict == nil || *row.Verdict != verdict.Fail {
 			return Annotation{}, false
 		}
 		a.Title = "new case that fails"
-	case reporters.Flaky:
+	case report.Flaky:
 		a.Title, a.Level = "flaky", LevelWarning
 	default:
 		return Annotation{}, false

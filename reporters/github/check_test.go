@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -208,18 +208,18 @@ func TestCheckFor(t *testing.T) {
 	at := func(file string, line, column int) schema.Position {
 		return schema.Position{File: file, Line: line, Column: column}
 	}
-	fail, regression, same := verdict.Fail, reporters.Regression, reporters.Unchanged
-	added, flaky, failed, gone := reporters.New, reporters.Flaky, reporters.Failed, reporters.Gone
+	fail, regression, same := verdict.Fail, report.Regression, report.Unchanged
+	added, flaky, failed, gone := report.New, report.Flaky, report.Failed, report.Gone
 	before, after, broken := 0.9, 0.4, "the agent is at\x1b[31m another commit"
-	r := &reporters.Report{
-		Gate: reporters.Gate{Result: reporters.GateFail, Reason: "2 cases regressed, says @everybody"},
-		Diff: reporters.Diff{ScoreBase: &before, ScoreHead: &after},
+	r := &report.Report{
+		Gate: report.Gate{Result: report.GateFail, Reason: "2 cases regressed, says @everybody"},
+		Diff: report.Diff{ScoreBase: &before, ScoreHead: &after},
 		Problems: []schema.Problem{
 			{Position: at("b.yaml", 3, 5), Severity: schema.Warning, Rule: "unused", Message: "nothing uses it"},
 			{Position: at("a.json", 0, 0), Severity: schema.Note, Rule: "note"},
 			{Position: at("", 0, 0), Severity: schema.Warning, Rule: "nowhere"},
 		},
-		Cases: []reporters.Row{
+		Cases: []report.Row{
 			{Key: "k/regressed", File: "k.json", Line: 4, Class: &regression, BaseScore: &before, Score: &after, VerdictReason: "too rude"},
 			{Key: "k/same", File: "k.json", Line: 9, Class: &same, Verdict: &fail},
 			{Key: "k/new", File: "k.json", Line: 12, Class: &added, Verdict: &fail},
@@ -245,14 +245,14 @@ func TestCheckFor(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	for name, tt := range map[string]struct {
-		change func(*reporters.Report)
+		change func(*report.Report)
 		want   string
 	}{
-		"pass":         {func(r *reporters.Report) { r.Gate.Result = reporters.GatePass }, "success"},
-		"invalid":      {func(r *reporters.Report) { r.Gate.Result, r.Problems[0].Severity = reporters.GatePass, schema.Error }, "failure"},
-		"undetermined": {func(r *reporters.Report) { r.Gate.Result = reporters.GateUndetermined }, "failure"},
-		"waiting": {func(r *reporters.Report) {
-			r.Gate.Result, r.NotRunReason = reporters.GateUndetermined, "waits for approval"
+		"pass":         {func(r *report.Report) { r.Gate.Result = report.GatePass }, "success"},
+		"invalid":      {func(r *report.Report) { r.Gate.Result, r.Problems[0].Severity = report.GatePass, schema.Error }, "failure"},
+		"undetermined": {func(r *report.Report) { r.Gate.Result = report.GateUndetermined }, "failure"},
+		"waiting": {func(r *report.Report) {
+			r.Gate.Result, r.NotRunReason = report.GateUndetermined, "waits for approval"
 		}, "action_required"},
 	} {
 		changed := *r

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // GroupStatuses are the statuses of the groups that the report has a gate of,
 // by the rules of [StatusFor].
-func GroupStatuses(r *reporters.Report) []Status {
+func GroupStatuses(r *report.Report) []Status {
 	var all []Status
 	for _, g := range r.GroupGates {
 		s := verdictFor(r.Of(g))

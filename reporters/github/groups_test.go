@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
@@ -73,7 +73,7 @@ func TestGroupStatuses(t *testing.T) {
 	s.Add("broken/1/a", reporttest.Pass(1), nil, reporttest.Definition()).Action = "skip"
 	s.In.Problems = append(s.In.Problems, problem(reporttest.File("broken/1/a"), "error"))
 	s.In.GroupGates = true
-	report := reporters.Compare(s.In)
+	report := report.Compare(s.In)
 	want := []github.Status{
 		{Context: "gavel/verdict/broken", State: "failure", Description: "1 invalid definition · no affected cases"},
 		{Context: "gavel/verdict/math", State: "success", Description: "no affected cases · score 1.000 → 1.000"},

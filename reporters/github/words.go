@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -15,8 +16,8 @@ import (
 // passed is success; one that failed, or any invalid definition, is failure;
 // an undetermined gate is error, which is not green either: so is a plan that
 // waits for approval.
-func StatusFor(r *reporters.Report) (validate, verdict Status) {
-	invalid := reporters.InvalidFiles(r.Problems)
+func StatusFor(r *report.Report) (validate, verdict Status) {
+	invalid := report.InvalidFiles(r.Problems)
 	validate = Status{Context: ContextValidate, State: Success, Description: validWords(r.Problems, invalid)}
 	if invalid > 0 {
 		validate.State = Failure
@@ -25,21 +26,21 @@ func StatusFor(r *reporters.Report) (validate, verdict Status) {
 }
 
 // verdictFor is the second of them.
-func verdictFor(r *reporters.Report) Status {
+func verdictFor(r *report.Report) Status {
 	verdict := Status{Context: ContextVerdict}
-	invalid := reporters.InvalidFiles(r.Problems)
+	invalid := report.InvalidFiles(r.Problems)
 	reason := textfmt.Line(r.Gate.Reason)
 	parts := []string{changeWords(r), rerunWords(r), scoreWords(r)}
 	switch {
 	case invalid > 0:
 		verdict.State = Failure
 		parts = append([]string{reporters.Invalid(r.Problems)}, parts...)
-		if reporters.OutOfBounds(r.Problems) {
+		if report.OutOfBounds(r.Problems) {
 			parts = []string{textfmt.Line(r.NotRunReason)}
 		}
-	case r.Gate.Result == reporters.GatePass:
+	case r.Gate.Result == report.GatePass:
 		verdict.State = Success
-	case r.Gate.Result == reporters.GateFail:
+	case r.Gate.Result == report.GateFail:
 		verdict.State = Failure
 		parts = append([]string{parts[0], reason}, parts[1:]...)
 	default:
@@ -71,12 +72,12 @@ func validWords(problems []schema.Problem, invalid int) string {
 }
 
 // affected is how many cases had to be done again, in whole or in part.
-func affected(s reporters.Summary) int { return s.Run + s.Rejudged + s.Redecided }
+func affected(s report.Summary) int { return s.Run + s.Rejudged + s.Redecided }
 
 // changeWords says what changed against base, or how the cases stand where
 // there is no base. Of a plan that was not run there is nothing to say.
-func changeWords(r *reporters.Report) string {
-	s, d, left := r.Summary, r.Diff, reporters.Withdrawals(r)
+func changeWords(r *report.Report) string {
+	s, d, left := r.Summary, r.Diff, report.Withdrawals(r)
 	switch {
 	case affected(s)+s.Removed+d.Moved == 0 && left == "":
 		return "no affected cases"
@@ -84,7 +85,7 @@ func changeWords(r *reporters.Report) string {
 		return left
 	case r.Base == nil:
 		words := fmt.Sprintf("%s of %s pass", textfmt.Int(int64(s.Pass)), textfmt.Count(s.Cases, "case"))
-		if n := reporters.Errors(r); n > 0 {
+		if n := report.Errors(r); n > 0 {
 			words += ", " + textfmt.Count(n, "error")
 		}
 		return words
@@ -95,15 +96,15 @@ func changeWords(r *reporters.Report) string {
 			words = append(words, textfmt.Count(n, noun))
 		}
 	}
-	accepted := reporters.Accepted(r)
+	accepted := report.Accepted(r)
 	for _, row := range accepted {
-		if row.Class != nil && *row.Class == reporters.Regression {
+		if row.Class != nil && *row.Class == report.Regression {
 			d.Regressions--
 		}
 	}
 	add(d.Regressions, "regression")
 	add(len(accepted), "accepted case")
-	add(reporters.Errors(r), "error")
+	add(report.Errors(r), "error")
 	add(d.Improvements, "improvement")
 	add(d.Unclear, "unclear case")
 	add(d.New, "new case")
@@ -120,7 +121,7 @@ func changeWords(r *reporters.Report) string {
 	return said
 }
 
-func rerunWords(r *reporters.Report) string {
+func rerunWords(r *report.Report) string {
 	n := affected(r.Summary)
 	switch {
 	case n == 0:
@@ -136,7 +137,7 @@ func rerunWords(r *reporters.Report) string {
 	return words
 }
 
-func scoreWords(r *reporters.Report) string {
+func scoreWords(r *report.Report) string {
 	if base, head := r.Diff.ScoreBase, r.Diff.ScoreHead; base != nil && head != nil {
 		return "score " + textfmt.Score(base, 3) + " → " + textfmt.Score(head, 3) + reporters.DespiteFailures(r, head)
 	}

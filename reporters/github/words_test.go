@@ -7,9 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/github"
-	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -19,22 +18,22 @@ func problem(file string, severity schema.Severity) schema.Problem {
 
 func TestStatusFor(t *testing.T) {
 	base, before, after := sha, 0.914, 0.887
-	regressed := reporters.Report{
+	regressed := report.Report{
 		Base:    &base,
-		Summary: reporters.Summary{Verdicts: tally.Verdicts{Cases: 1204}, Run: 40, Rejudged: 1, Score: &after},
-		Diff:    reporters.Diff{Regressions: 2, Improvements: 1, ScoreBase: &before, ScoreHead: &after},
-		Gate:    reporters.Gate{Result: reporters.GateFail, Reason: "2 cases regressed"},
+		Summary: report.Summary{Verdicts: report.Verdicts{Cases: 1204}, Run: 40, Rejudged: 1, Score: &after},
+		Diff:    report.Diff{Regressions: 2, Improvements: 1, ScoreBase: &before, ScoreHead: &after},
+		Gate:    report.Gate{Result: report.GateFail, Reason: "2 cases regressed"},
 	}
-	with := func(change func(*reporters.Report)) reporters.Report { r := regressed; change(&r); return r }
+	with := func(change func(*report.Report)) report.Report { r := regressed; change(&r); return r }
 	const valid = "all definitions are valid"
 	tests := []struct {
 		name              string
-		report            reporters.Report
+		report            report.Report
 		validate, verdict github.State
 		valid, words      string
 	}{
 		{
-			"nothing affected", reporters.Report{Base: &base, Summary: reporters.Summary{Verdicts: tally.Verdicts{Cases: 9}}, Gate: reporters.Gate{Result: "pass"}},
+			"nothing affected", report.Report{Base: &base, Summary: report.Summary{Verdicts: report.Verdicts{Cases: 9}}, Gate: report.Gate{Result: "pass"}},
 			github.Success, github.Success, valid, "no affected cases",
 		},
 		{
@@ -42,86 +41,86 @@ func TestStatusFor(t *testing.T) {
 			"2 regressions, 1 improvement · 2 cases regressed · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
-			"pass", with(func(r *reporters.Report) {
-				r.Diff.Regressions, r.Diff.Improvements, r.Gate = 0, 0, reporters.Gate{Result: "pass", Reason: "no regression"}
+			"pass", with(func(r *report.Report) {
+				r.Diff.Regressions, r.Diff.Improvements, r.Gate = 0, 0, report.Gate{Result: "pass", Reason: "no regression"}
 			}),
 			github.Success, github.Success, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
-			"without base", with(func(r *reporters.Report) {
-				r.Base, r.Diff, r.Summary.Pass, r.Summary.Error = nil, reporters.Diff{}, 1200, 4
-				r.Gate = reporters.Gate{Result: "undetermined", Reason: "4 cases ended in an error"}
+			"without base", with(func(r *report.Report) {
+				r.Base, r.Diff, r.Summary.Pass, r.Summary.Error = nil, report.Diff{}, 1200, 4
+				r.Gate = report.Gate{Result: "undetermined", Reason: "4 cases ended in an error"}
 			}),
 			github.Success, github.Error, valid,
 			"4 cases ended in an error · 1,200 of 1,204 cases pass, 4 errors · 41 of 1,204 cases run · score 0.887",
 		},
 		{
-			"a budget that ended", with(func(r *reporters.Report) {
+			"a budget that ended", with(func(r *report.Report) {
 				r.Diff.Regressions, r.Diff.Improvements, r.Summary.Error, r.Summary.NotRun = 0, 0, 30, 30
-				r.Gate = reporters.Gate{Result: "undetermined", Reason: "30 cases were not run, since the budget of 70 calls is not enough"}
+				r.Gate = report.Gate{Result: "undetermined", Reason: "30 cases were not run, since the budget of 70 calls is not enough"}
 			}),
 			github.Success, github.Error, valid,
 			"30 cases were not run, since the budget of 70 calls is not enough · 11 of 1,204 cases rerun, 30 not run · score 0.914 → 0.887",
 		},
 		{
-			"invalid outweighs pass", with(func(r *reporters.Report) {
-				r.Gate = reporters.Gate{Result: "pass"}
+			"invalid outweighs pass", with(func(r *report.Report) {
+				r.Gate = report.Gate{Result: "pass"}
 				r.Problems = []schema.Problem{problem("a.json", schema.Error), problem("a.json", schema.Error), problem("b.json", schema.Warning)}
 			}),
 			github.Failure, github.Failure, "1 invalid definition, 1 warning",
 			"1 invalid definition · 2 regressions, 1 improvement · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
-			"warnings are no failure", with(func(r *reporters.Report) {
+			"warnings are no failure", with(func(r *report.Report) {
 				r.Problems = []schema.Problem{problem("b.json", schema.Warning), problem("c.json", schema.Note)}
 			}),
 			github.Success, github.Failure, valid + ", 1 warning",
 			"2 regressions, 1 improvement · 2 cases regressed · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
-			"planned only", with(func(r *reporters.Report) {
-				r.Diff, r.Summary.Score = reporters.Diff{}, nil
+			"planned only", with(func(r *report.Report) {
+				r.Diff, r.Summary.Score = report.Diff{}, nil
 				r.NotRunReason = "waits for approval:\nthe head comes from\x1b[31m the fork stranger/demo"
-				r.Gate = reporters.Gate{Result: "undetermined", Reason: "41 cases were not run"}
+				r.Gate = report.Gate{Result: "undetermined", Reason: "41 cases were not run"}
 			}),
 			github.Success, github.Error, valid,
 			"waits for approval: the head comes from␛[31m the fork stranger/demo · 41 cases would run",
 		},
 		{
-			"planned only, nothing affected", reporters.Report{
-				Base: &base, NotRunReason: "waits for approval", Summary: reporters.Summary{Verdicts: tally.Verdicts{Cases: 9}}, Gate: reporters.Gate{Result: "pass"},
+			"planned only, nothing affected", report.Report{
+				Base: &base, NotRunReason: "waits for approval", Summary: report.Summary{Verdicts: report.Verdicts{Cases: 9}}, Gate: report.Gate{Result: "pass"},
 			},
 			github.Success, github.Success, valid, "no affected cases",
 		},
 		{
-			"a full score over a failing case", with(func(r *reporters.Report) {
+			"a full score over a failing case", with(func(r *report.Report) {
 				full := 1.0
-				r.Diff, r.Summary.Fail = reporters.Diff{ScoreBase: &before, ScoreHead: &full}, 1
-				r.Gate = reporters.Gate{Result: "pass"}
+				r.Diff, r.Summary.Fail = report.Diff{ScoreBase: &before, ScoreHead: &full}, 1
+				r.Gate = report.Gate{Result: "pass"}
 			}),
 			github.Success, github.Success, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914 → 1.000, although 1 case fails",
 		},
 		{
-			"cases that are left out, and nothing else", reporters.Report{
-				Base: &base, Summary: reporters.Summary{Verdicts: tally.Verdicts{Cases: 9, Skipped: 1}}, Gate: reporters.Gate{Result: "pass"},
-				Cases: []reporters.Row{{Withdrawn: "disabled"}},
+			"cases that are left out, and nothing else", report.Report{
+				Base: &base, Summary: report.Summary{Verdicts: report.Verdicts{Cases: 9, Skipped: 1}}, Gate: report.Gate{Result: "pass"},
+				Cases: []report.Row{{Withdrawn: "disabled"}},
 			},
 			github.Success, github.Success, valid, "no regressions · 1 case disabled",
 		},
 		{
-			"cases that are left out beside others", with(func(r *reporters.Report) {
-				r.Cases, r.Summary.Removed = []reporters.Row{{Withdrawn: "removed"}, {Withdrawn: "removed"}, {Withdrawn: "drafted"}}, 2
+			"cases that are left out beside others", with(func(r *report.Report) {
+				r.Cases, r.Summary.Removed = []report.Row{{Withdrawn: "removed"}, {Withdrawn: "removed"}, {Withdrawn: "drafted"}}, 2
 			}),
 			github.Success, github.Failure, valid,
 			"2 regressions, 1 improvement · 2 cases removed, 1 drafted · 2 cases regressed · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
-			"too much to say", with(func(r *reporters.Report) { r.Gate.Reason = strings.Repeat("reason ", 15) }),
+			"too much to say", with(func(r *report.Report) { r.Gate.Reason = strings.Repeat("reason ", 15) }),
 			github.Success, github.Failure, valid,
 			"2 regressions, 1 improvement · " + strings.TrimSpace(strings.Repeat("reason ", 15)),
 		},
 		{
-			"a reason that is too long by itself is left out", with(func(r *reporters.Report) { r.Gate.Reason = strings.Repeat("reason ", 30) }),
+			"a reason that is too long by itself is left out", with(func(r *report.Report) { r.Gate.Reason = strings.Repeat("reason ", 30) }),
 			github.Success, github.Failure, valid,
 			"2 regressions, 1 improvement · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},

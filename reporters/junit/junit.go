@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -68,7 +69,7 @@ func (s seconds) MarshalText() ([]byte, error) {
 // an error, one without a known verdict is skipped, and so is one that fails
 // and that the gate lets pass, with the reason. Where the gate did not pass for
 // another reason than a case, it is the failure or the error of a suite of its own.
-func Write(w io.Writer, r *reporters.Report) error {
+func Write(w io.Writer, r *report.Report) error {
 	all := suites{Name: "gavel", Time: seconds(r.DurationMS)}
 	byName := map[string]*suite{}
 	named := func(name string) *suite {
@@ -96,7 +97,7 @@ func Write(w io.Writer, r *reporters.Report) error {
 		}
 		named(name).add(r, row)
 	}
-	if r.Gate.Result != reporters.GatePass && r.NotRunReason == "" && !all.red() {
+	if r.Gate.Result != report.GatePass && r.NotRunReason == "" && !all.red() {
 		named("gate").addGate(r.Gate)
 	}
 	for _, s := range all.Suites {
@@ -121,11 +122,11 @@ func (a *suites) red() bool {
 	return slices.ContainsFunc(a.Suites, func(s *suite) bool { return s.Failures+s.Errors > 0 })
 }
 
-func (s *suite) addGate(g reporters.Gate) {
+func (s *suite) addGate(g report.Gate) {
 	c := testcase{Name: "gate", Class: s.class()}
 	why := &detail{Message: textfmt.Line(g.Reason), Type: g.Result}
 	s.Tests++
-	if g.Result == reporters.GateFail {
+	if g.Result == report.GateFail {
 		s.Failures++
 		c.Failure = why
 	} else {
@@ -146,7 +147,7 @@ func (s *suite) addProblem(p schema.Problem) {
 	})
 }
 
-func (s *suite) add(r *reporters.Report, row *reporters.Row) {
+func (s *suite) add(r *report.Report, row *report.Row) {
 	c := testcase{Name: textfmt.Line(row.Name()), Class: s.class(), File: textfmt.Line(row.File), Line: row.Line, Time: seconds(row.DurationMS)}
 	s.Tests++
 	s.Time += c.Time
@@ -172,19 +173,19 @@ func (s *suite) add(r *reporters.Report, row *reporters.Row) {
 }
 
 // standing says why a case that fails does not fail the run.
-func standing(row *reporters.Row) string {
+func standing(row *report.Row) string {
 	why := "it failed at base, too"
 	switch {
 	case row.Accepted != nil:
 		why = "accepted " + row.Accepted.String()
-	case row.Class != nil && *row.Class != reporters.Unchanged:
+	case row.Class != nil && *row.Class != report.Unchanged:
 		why = string(*row.Class)
 	}
 	return strings.TrimSuffix("fails, and the gate lets it pass ("+why+"): "+row.VerdictReason, ": ")
 }
 
 // unjudged says why there is no verdict although nothing went wrong.
-func unjudged(row *reporters.Row) string {
+func unjudged(row *report.Row) string {
 	if row.Action == plan.Reuse && len(row.Reasons) == 0 {
 		return "unaffected, and no verdict is stored"
 	}
@@ -193,7 +194,7 @@ func unjudged(row *reporters.Row) string {
 
 // explanation is what a CI system shows below the message: the score, why the
 // case was run, where it is defined, and the criteria that were not met.
-func explanation(r *reporters.Report, row *reporters.Row) string {
+func explanation(r *report.Report, row *report.Row) string {
 	var lines []string
 	if row.Score != nil {
 		score := "score " + row.Shown(row.Score)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema/golden"
@@ -37,7 +38,7 @@ func TestGolden(t *testing.T) {
 
 // countsAs holds that the cases are counted as in the report, but for those that
 // fail and that the gate lets pass. Problems and the gate have suites of their own.
-func countsAs(t *testing.T, text []byte, r *reporters.Report) {
+func countsAs(t *testing.T, text []byte, r *report.Report) {
 	t.Helper()
 	type counts struct {
 		Tests    int `xml:"tests,attr"`
@@ -163,18 +164,18 @@ func TestStandingFailures(t *testing.T) {
 	const key = "math/2/ratio"
 	for _, tc := range []struct {
 		name string
-		gate reporters.GateSettings
+		gate report.GateSettings
 		want string
 	}{
-		{"the usual gate", reporters.GateSettings{}, `<skipped message="fails, and the gate lets it pass (it failed at base, too): wrong">`},
-		{"any failure", reporters.GateSettings{FailOn: reporters.FailOnAny}, `<failure message="wrong" type="unchanged">`},
-		{"required", reporters.GateSettings{Required: []string{key}}, `<failure message="wrong" type="unchanged">`},
-		{"required, and never", reporters.GateSettings{FailOn: reporters.FailOnNever, Required: []string{key}}, `<skipped message="fails, and the gate lets it pass (it failed at base, too): wrong">`},
+		{"the usual gate", report.GateSettings{}, `<skipped message="fails, and the gate lets it pass (it failed at base, too): wrong">`},
+		{"any failure", report.GateSettings{FailOn: report.FailOnAny}, `<failure message="wrong" type="unchanged">`},
+		{"required", report.GateSettings{Required: []string{key}}, `<failure message="wrong" type="unchanged">`},
+		{"required, and never", report.GateSettings{FailOn: report.FailOnNever, Required: []string{key}}, `<skipped message="fails, and the gate lets it pass (it failed at base, too): wrong">`},
 	} {
 		s := reporttest.Lightened()
 		s.In.Gate = tc.gate
 		var b bytes.Buffer
-		if err := Write(&b, reporters.Compare(s.In)); err != nil {
+		if err := Write(&b, report.Compare(s.In)); err != nil {
 			t.Fatal(err)
 		}
 		conforms(t, b.Bytes())
@@ -200,7 +201,7 @@ func TestGateInXML(t *testing.T) {
 			"lightened": reporttest.Lightened(), "nothing_affected": reporttest.NothingAffected(), "no_case": reporttest.New(),
 		}[name]
 		var b bytes.Buffer
-		if err := Write(&b, reporters.Compare(s.In)); err != nil {
+		if err := Write(&b, report.Compare(s.In)); err != nil {
 			t.Fatal(err)
 		}
 		conforms(t, b.Bytes())

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -41,15 +41,15 @@ func Fail(score float64, reason string) *Side {
 // A Scenario builds the input of Compare case by case.
 type Scenario struct {
 	// In may be changed between the steps.
-	In reporters.Input
+	In report.Input
 }
 
 // New is a scenario without a case, between two commits.
 func New() *Scenario {
-	return &Scenario{reporters.Input{
+	return &Scenario{report.Input{
 		Run:  "run-1",
 		Plan: &plan.Plan{Base: baseSHA, Head: headSHA},
-		Head: map[string]reporters.Outcome{}, Base: map[string]reporters.Outcome{},
+		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
 		Duration: 134 * time.Second, ConfigDigest: "a41c0de5b2",
 	}}
 }
@@ -68,8 +68,8 @@ func caseOf(key string, s *Side) (*schema.CaseInfo, *schema.Case) {
 	return &c.CaseInfo, c
 }
 
-func (s *Side) outcome() reporters.Outcome {
-	o := reporters.Outcome{Usage: s.Usage, Result: verdict.Result{
+func (s *Side) outcome() report.Outcome {
+	o := report.Outcome{Usage: s.Usage, Result: verdict.Result{
 		Verdict: s.Verdict, Samples: 1, Reason: s.Reason,
 		Evaluators: []verdict.EvaluatorResult{{Name: "keyword", Criteria: s.Criteria}},
 	}}
@@ -220,7 +220,7 @@ func Regressions() *Scenario {
 	s.Add("support/3/standing", Fail(0.2, "no"), Fail(0.2, "no"), prompt("test_definitions/support/domain.json"))
 	s.Add("tool_calling/2/order_then_notify", Pass(1), Fail(0.5, "send_notification was called before get_order."),
 		plan.Reason{Part: "tool get_order", File: "test_definitions/tools/get_order.json", Message: "tool get_order changed"})
-	s.In.Config = reporters.ConfigChange{File: "gavel.yaml", Files: []string{"gavel.yaml"}, DecidedBy: "base"}
+	s.In.Config = report.ConfigChange{File: "gavel.yaml", Files: []string{"gavel.yaml"}, DecidedBy: "base"}
 	s.In.Problems = []schema.Problem{{Position: schema.Position{File: "test_definitions/support/3/x.json", Line: 1}, Severity: schema.Warning, Rule: "extra-key", Message: "odd key"}}
 	return s
 }
@@ -230,11 +230,11 @@ func Regressions() *Scenario {
 func Commanded(by, reason string) *Scenario {
 	s := Regressions()
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	s.In.Commands = []reporters.Command{
-		{CommentID: 1, Author: by, TakenAt: at, Verb: reporters.CommandApprove, Argument: headSHA},
-		{CommentID: 2, Author: by, TakenAt: at, Verb: reporters.CommandRerun, Argument: "failed", Cases: []string{"support/3/refund_window", "tool_calling/2/order_then_notify"}},
-		{CommentID: 3, Author: by, TakenAt: at, Verb: reporters.CommandRun, Argument: "math/**", Cases: []string{"math/**"}},
-		{CommentID: 4, Author: by, TakenAt: at, Verb: reporters.CommandAccept, Argument: reason, Cases: []string{"support/3/refund_window"}},
+	s.In.Commands = []report.Command{
+		{CommentID: 1, Author: by, TakenAt: at, Verb: report.CommandApprove, Argument: headSHA},
+		{CommentID: 2, Author: by, TakenAt: at, Verb: report.CommandRerun, Argument: "failed", Cases: []string{"support/3/refund_window", "tool_calling/2/order_then_notify"}},
+		{CommentID: 3, Author: by, TakenAt: at, Verb: report.CommandRun, Argument: "math/**", Cases: []string{"math/**"}},
+		{CommentID: 4, Author: by, TakenAt: at, Verb: report.CommandAccept, Argument: reason, Cases: []string{"support/3/refund_window"}},
 	}
 	return s
 }
@@ -308,7 +308,7 @@ func ErrorsOnly() *Scenario {
 	s.Add("support/1/greeting", Pass(1), failed, prompt("test_definitions/support/domain.json"))
 	s.Add("support/1/farewell", Pass(1), &Side{}, prompt("test_definitions/support/domain.json"))
 	s.Add("support/2/unknown_at_base", &Side{}, Fail(0.3, "no greeting"), prompt("test_definitions/support/domain.json"))
-	s.In.Notices = []reporters.Notice{{File: "gavel.yaml", Message: "support-agent has no revision: the deployed version is unknown"}}
+	s.In.Notices = []report.Notice{{File: "gavel.yaml", Message: "support-agent has no revision: the deployed version is unknown"}}
 	return s
 }
 
@@ -346,7 +346,7 @@ func Lightened() *Scenario {
 	ratio.Base.Weight, ratio.Head.Weight = 1, 0
 	units.Base.Weight, units.Head.Weight = 0, 0
 	least := 0.9
-	s.In.Gate = reporters.GateSettings{MinScore: &least}
+	s.In.Gate = report.GateSettings{MinScore: &least}
 	return s
 }
 
@@ -383,7 +383,7 @@ func Superseded() *Scenario {
 	s.Add("support/3/refund_window", base, head, why)
 	for _, key := range []string{"support/3/returns_abroad", "support/3/warranty"} {
 		s.Add(key, Pass(1), &Side{}, why)
-		s.In.Head[key] = reporters.Outcome{Unrun: "not run: another head came"}
+		s.In.Head[key] = report.Outcome{Unrun: "not run: another head came"}
 	}
 	return s
 }
@@ -457,7 +457,7 @@ func Hostile(texts []string) *Scenario {
 		s.In.Problems = append(s.In.Problems, schema.Problem{
 			Position: schema.Position{File: next(), Line: 1}, Severity: schema.Error, Rule: next(), Message: next(), Hint: next(),
 		})
-		s.In.Notices = append(s.In.Notices, reporters.Notice{File: next(), Line: 3, Case: next(), Message: next()})
+		s.In.Notices = append(s.In.Notices, report.Notice{File: next(), Line: 3, Case: next(), Message: next()})
 	}
 	s.In.ConfigDigest, s.In.Run = next(), next()
 	s.In.Gate.Required = []string{next()}

@@ -6,18 +6,18 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// Stored reads a report of the golden files, for the tests of the reporters
-// beside them.
-func Stored(tb testing.TB, name string) *reporters.Report {
+// Stored reads a report of the golden files of controller/report, for the tests
+// of the reporters.
+func Stored(tb testing.TB, name string) *report.Report {
 	tb.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "testdata", name+".json"))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "controller", "report", "testdata", name+".json"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var r reporters.Report
+	var r report.Report
 	if err := json.Unmarshal(raw, &r); err != nil {
 		tb.Fatal(err)
 	}

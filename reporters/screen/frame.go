@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -143,10 +143,10 @@ func (m Model) going() line {
 		return nil
 	}
 	c := green
-	if b.Gate.Result == reporters.GateFail {
+	if b.Gate.Result == report.GateFail {
 		c = red
 	}
-	if b.Gate.Result == reporters.GateUndetermined {
+	if b.Gate.Result == report.GateUndetermined {
 		c = yellow
 	}
 	return line{{c, " gate " + b.Gate.Result}, {dim, ": " + textfmt.Line(b.Gate.Reason)}}

@@ -14,10 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
-	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
@@ -40,7 +39,7 @@ func row(key string, now, base, before float64) board.Row {
 		}
 		return &v, number(score)
 	}
-	r := board.Row{Row: reporters.Row{
+	r := board.Row{Row: report.Row{
 		Key: key, File: "test_definitions/" + key + ".json", Line: 3, Action: plan.Run,
 		Reasons: []plan.Reason{{Part: "system prompt", File: "test_definitions/support/domain.json", Message: "system prompt changed"}},
 	}}
@@ -57,14 +56,14 @@ func row(key string, now, base, before float64) board.Row {
 
 // day is a board in the middle of somebody's day.
 func day() board.Board {
-	regression := reporters.Regression
+	regression := report.Regression
 	broke := row("support/level_1/test_refund_window", 0, 1, 1)
 	broke.Class = &regression
 	b := board.Board{
 		State: board.Waiting, Base: "ef4ffb6c0c0ffee0c0ffee0c0ffee0c0ffee0c0f", Ref: "HEAD",
 		Changed: []string{"test_definitions/support/domain.json"}, Differing: 2, Affected: 5, Total: 12,
-		Estimate: planned.Estimate{Calls: 8, USD: number(0.02)}, Spent: verdict.Usage{Calls: 31, CostUSD: 0.14},
-		Gate: reporters.Gate{Result: reporters.GateFail, Reason: "1 case regressed (fail_on: regression)"},
+		Estimate: report.Estimate{Calls: 8, USD: number(0.02)}, Spent: verdict.Usage{Calls: 31, CostUSD: 0.14},
+		Gate: report.Gate{Result: report.GateFail, Reason: "1 case regressed (fail_on: regression)"},
 		Rows: []board.Row{
 			broke,
 			row("support/level_2/test_angry_customer", 0.5, 0.5, 0.5),
@@ -423,7 +422,7 @@ func TestReadme(t *testing.T) {
 func TestWhatIsNotJudgedIsNotPassed(t *testing.T) {
 	b := board.Board{
 		State: board.Waiting, Affected: 2000, Total: 2000, Spent: verdict.Usage{Calls: 4}, GivenUp: 36,
-		Gate: reporters.Gate{Result: reporters.GateUndetermined, Reason: "2,000 cases are not judged yet"},
+		Gate: report.Gate{Result: report.GateUndetermined, Reason: "2,000 cases are not judged yet"},
 	}
 	for i := range 2000 {
 		r := row(fmt.Sprint("case ", i), -1, -1, -1)

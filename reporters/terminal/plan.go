@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Plan writes each affected case with the reason, and one number for the rest.
-func Plan(w io.Writer, pl *plan.Plan, e planned.Estimate, o Options) error {
+func Plan(w io.Writer, pl *plan.Plan, e report.Estimate, o Options) error {
 	p := newPage(o)
 	const actionColumns = 10
 	counts := map[plan.Action]int{}

@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/attempts"
-	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Report writes what a run found: what must be known before a green gate is
 // believed, what failed, what else changed, the counts, and the gate.
-func Report(w io.Writer, r *reporters.Report, o Options) error {
+func Report(w io.Writer, r *report.Report, o Options) error {
 	p := newPage(o)
 	s := reporters.Arrange(r)
 	p.notices(r.Notices)
@@ -33,13 +33,13 @@ func Report(w io.Writer, r *reporters.Report, o Options) error {
 		p.WriteString("\n")
 	}
 	p.groups(r.Groups)
-	p.groups(tally.Flat(r.Conversations))
+	p.groups(report.Flat(r.Conversations))
 	p.targets(r.Targets)
 	p.summary(r)
 	return p.writeTo(w)
 }
 
-func (p *page) notices(all []reporters.Notice) {
+func (p *page) notices(all []report.Notice) {
 	for _, n := range all {
 		name := n.Case
 		if name == "" {
@@ -59,7 +59,7 @@ const (
 // other.
 func (p *page) keyColumns(s reporters.Sections) int {
 	widest := 0
-	for _, rows := range [][]*reporters.Row{s.Blocking, s.Also, s.Planned} {
+	for _, rows := range [][]*report.Row{s.Blocking, s.Also, s.Planned} {
 		for _, row := range rows {
 			widest = max(widest, textfmt.Columns(textfmt.Line(row.Name())))
 		}
@@ -70,7 +70,7 @@ func (p *page) keyColumns(s reporters.Sections) int {
 // An entry is a row with its mark, colour and word.
 type entry struct {
 	mark, color, word string
-	row               *reporters.Row
+	row               *report.Row
 }
 
 // row writes the first line of a case. A key that is too long for its column
@@ -87,7 +87,7 @@ func (p *page) row(e entry, keys int) {
 	p.WriteString(strings.Repeat(" ", wordColumns) + scores + "\n")
 }
 
-func scores(row *reporters.Row) string {
+func scores(row *report.Row) string {
 	switch {
 	case row.Score == nil && row.BaseScore == nil:
 		return ""
@@ -110,9 +110,9 @@ func (p *page) note(text, color string) {
 	p.paragraph(margin{first: strings.Repeat(" ", wordColumns)}, text, color)
 }
 
-func (p *page) blocking(r *reporters.Report, row *reporters.Row, keys int) {
+func (p *page) blocking(r *report.Report, row *report.Row, keys int) {
 	word := string(*row.Verdict)
-	if row.Class != nil && (*row.Class == reporters.Regression || *row.Class == reporters.New) {
+	if row.Class != nil && (*row.Class == report.Regression || *row.Class == report.New) {
 		word = string(*row.Class)
 	}
 	color := red
@@ -126,7 +126,7 @@ func (p *page) blocking(r *reporters.Report, row *reporters.Row, keys int) {
 }
 
 // trial writes how attempts and a second prompt did.
-func (p *page) trial(row *reporters.Row) {
+func (p *page) trial(row *report.Row) {
 	if !row.Retried() {
 		return
 	}
@@ -136,7 +136,7 @@ func (p *page) trial(row *reporters.Row) {
 }
 
 // also writes what did not hurt, the first of a long list.
-func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
+func (p *page) also(r *report.Report, rows []*report.Row, keys int) {
 	const most = 50
 	for i, row := range rows {
 		if i == most {
@@ -169,7 +169,7 @@ func (p *page) also(r *reporters.Report, rows []*reporters.Row, keys int) {
 }
 
 // groups writes the outermost groups on one line each.
-func (p *page) groups(groups []tally.Group) {
+func (p *page) groups(groups []report.Group) {
 	const most = 30
 	widest, n := 0, 0
 	for _, g := range groups {
@@ -194,7 +194,7 @@ func (p *page) groups(groups []tally.Group) {
 	}
 }
 
-func groupName(g tally.Group) string {
+func groupName(g report.Group) string {
 	name := textfmt.Line(g.Path[0])
 	if g.Target != "" {
 		name += " @ " + textfmt.Line(g.Target)
@@ -203,7 +203,7 @@ func groupName(g tally.Group) string {
 }
 
 // targets writes how several targets did over the same cases.
-func (p *page) targets(targets []tally.Target) {
+func (p *page) targets(targets []report.Target) {
 	widest := 0
 	for _, t := range targets {
 		widest = max(widest, textfmt.Columns(textfmt.Line(t.Target)))
@@ -236,7 +236,7 @@ func (p *page) change(d float64) string {
 	return "  " + p.paint(green, text)
 }
 
-func (p *page) summary(r *reporters.Report) {
+func (p *page) summary(r *report.Report) {
 	s := r.Summary
 	known, done := s.Reused-s.NoVerdict, reporters.Done(r)
 	actions := []count{{done[plan.Run], "run"}, {done[plan.Rejudge], "re-judged"}, {done[plan.Redecide], "re-decided"}, {known, "reused"}}
@@ -256,9 +256,9 @@ func (p *page) summary(r *reporters.Report) {
 	p.paragraph(margin{}, reporters.Cost(r), "")
 	color := yellow
 	switch r.Gate.Result {
-	case reporters.GatePass:
+	case report.GatePass:
 		color = green
-	case reporters.GateFail:
+	case report.GateFail:
 		color = red
 	}
 	p.paragraph(margin{"gate " + r.Gate.Result + ": ", bold + ";" + color}, r.Gate.Reason, "")

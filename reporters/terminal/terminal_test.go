@@ -11,10 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/planned"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
-	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
@@ -66,8 +64,8 @@ func TestReportGolden(t *testing.T) {
 // its lines pass.
 func TestALongSummary(t *testing.T) {
 	r := reporttest.Stored(t, "regressions")
-	r.Summary = reporters.Summary{
-		Verdicts: tally.Verdicts{Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500}, NoThreshold: 1,
+	r.Summary = report.Summary{
+		Verdicts: report.Verdicts{Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500}, NoThreshold: 1,
 		Run: 5000, Rejudged: 4000, Redecided: 3000, Reused: 345, NoVerdict: 45, Score: r.Summary.Score,
 	}
 	got := holds(t, 60, func(o Options) string {
@@ -110,7 +108,7 @@ func TestPlanGolden(t *testing.T) {
 	for _, width := range []int{80, 120} {
 		golden.Compare(t, fmt.Sprintf("testdata/plan_%d.txt", width), holds(t, width, func(o Options) string {
 			var b bytes.Buffer
-			if err := Plan(&b, somePlan(), planned.Estimate{Calls: 1200, RetryCalls: 40}, o); err != nil {
+			if err := Plan(&b, somePlan(), report.Estimate{Calls: 1200, RetryCalls: 40}, o); err != nil {
 				t.Fatal(err)
 			}
 			return b.String()
@@ -121,7 +119,7 @@ func TestPlanGolden(t *testing.T) {
 func TestPlanOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	pl := &plan.Plan{Rows: []plan.Row{{Key: "a", Action: plan.Reuse}}}
-	if err := Plan(&b, pl, planned.Estimate{}, Options{}); err != nil {
+	if err := Plan(&b, pl, report.Estimate{}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := b.String(), "nothing is affected; 1 other case unaffected\n"; got != want {

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/board"
-	"github.com/gavel-evals/gavel/reporters/planned"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -68,7 +68,7 @@ func (p *page) planned(u board.Update) {
 
 // Expense writes an estimate: "about 12 calls, $0.04, up to 8 more to
 // retry".
-func Expense(e planned.Estimate) string {
+func Expense(e report.Estimate) string {
 	text := "about " + textfmt.Count(e.Calls, "call")
 	switch {
 	case e.USD == nil:
@@ -157,7 +157,7 @@ func Word(row *board.Row) string {
 		return "again"
 	case change == "broke", change == "fixed":
 		return change
-	case row.Class != nil && *row.Class == reporters.Regression:
+	case row.Class != nil && *row.Class == report.Regression:
 		return string(*row.Class)
 	case row.Invalid():
 		return "invalid"

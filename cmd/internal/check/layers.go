@@ -45,10 +45,18 @@ var rooms = []room{
 	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/redact", "controller/evaluate/sandbox", "controller/target/provider"}, reason: "a target answers and judges nothing"},
 	{dir: "controller/evaluate", sees: []string{"schema", "controller/verdict", "controller/target", "controller/evaluate/sandbox"}, reason: "an evaluator measures and decides nothing"},
 	{dir: "controller/ledger", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it stores what it is given and starts nothing"},
-	{dir: "reporters/comment", sees: []string{"schema", "controller/verdict", "controller/plan", "reporters"}, reason: "a comment is told from a report alone"},
+	{dir: "reporters/textfmt", reason: "it formats numbers and foreign text, for results as for renderings"},
 	{
-		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/stats", "reporters/comment"},
-		reason: "a report is rendered from results, and makes none",
+		dir: "controller/report", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/stats", "reporters/textfmt"},
+		reason: "results follow from a plan and outcomes alone; how they are rendered is the reporters'",
+	},
+	{
+		dir: "reporters/comment", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/report", "reporters/textfmt", "reporters"},
+		reason: "a comment is rendered from a report alone",
+	},
+	{
+		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/report", "reporters/textfmt", "reporters/comment"},
+		reason: "they render a report, and work no result out",
 	},
 	{
 		dir: "controller/run", sees: []string{
@@ -63,28 +71,28 @@ var rooms = []room{
 	{dir: "controller/ownfolder", sees: []string{"controller/gitrepo"}, reason: "it makes one folder, and knows nothing of what is kept there"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/requirement", "controller/gitrepo",
-		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "reporters",
+		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/report", "reporters/textfmt",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/live", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
-		"controller/source", "controller/watch", "controller/ledger", "controller/run", "controller", "reporters",
+		"controller/source", "controller/watch", "controller/ledger", "controller/run", "controller", "controller/report", "reporters/textfmt", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
 	{dir: "controller/explain", sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "reporters",
+		"schema", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "reporters/textfmt", "reporters",
 	}, reason: "it tells what is stored of one case, and when it was written, and runs nothing"},
-	{dir: "controller/command", sees: []string{"schema", "controller/forge", "controller/ledger", "controller/redact", "reporters", "reporters/comment"}, reason: "it reads what people ask for, and runs nothing"},
+	{dir: "controller/command", sees: []string{"schema", "controller/forge", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/comment"}, reason: "it reads what people ask for, and runs nothing"},
 	{dir: "controller/review", sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/command", "controller", "reporters", "reporters/comment",
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/command", "controller", "controller/report", "reporters", "reporters/comment",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
 	{dir: "controller/serve", sees: []string{
-		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "reporters",
+		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "controller/report",
 	}, reason: "it decides what is looked at and when; what is found is the review's"},
 	{dir: "controller/ci", sees: []string{
-		"controller/forge", "controller/ledger", "controller/command", "controller/review", "reporters",
+		"controller/forge", "controller/ledger", "controller/command", "controller/review", "controller/report",
 	}, reason: "it decides what a CI job is about; what is found is the review's"},
-	{dir: "controller/selection", sees: []string{"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/ledger", "controller", "reporters"}, reason: "it says which cases are meant, and judges none"},
+	{dir: "controller/selection", sees: []string{"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/ledger", "controller", "controller/report"}, reason: "it says which cases are meant, and judges none"},
 	{dir: "controller/upkeep", sees: []string{
-		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "reporters",
+		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "controller/report", "reporters/textfmt",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},
 	{dir: "controller/programs", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/ownfolder", "controller/evaluate", "controller/evaluate/sandbox", "controller",

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/examples"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 const (
@@ -57,7 +57,7 @@ func Plan(ctx context.Context, on controller.Commits, branch, base string) (*con
 
 // Opening sums up what was judged on main, says why something was not, and
 // leads over to what the pull request affects.
-func Opening(main *reporters.Report) string {
+func Opening(main *report.Report) string {
 	var b strings.Builder
 	s := main.Summary
 	fmt.Fprintf(&b, "On main, %d cases in four dialects are judged: %d pass, %d fail, %d calls.\n", s.Cases, s.Pass, s.Fail, s.Calls)

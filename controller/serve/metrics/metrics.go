@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/gavel-evals/gavel/controller/reconcile"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // A Metrics has a registry of its own, so that two servers in a process do not
@@ -116,7 +116,7 @@ func (m *Metrics) Polled(_ string, err error) {
 }
 
 // Judged counts what a report took.
-func (m *Metrics) Judged(r *reporters.Report) {
+func (m *Metrics) Judged(r *report.Report) {
 	s := r.Summary
 	m.gates.WithLabelValues(r.Gate.Result).Inc()
 	m.calls.Add(float64(s.Calls))

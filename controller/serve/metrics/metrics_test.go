@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/reconcile"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
-	"github.com/gavel-evals/gavel/reporters"
 )
 
 // TestScrape demands each metric by name, with the value that it should have.
@@ -32,9 +32,9 @@ func TestScrape(t *testing.T) {
 	m.Polled("octo/demo", nil)
 	m.Polled("octo/demo", errors.New("500"))
 	cost := 0.25
-	m.Judged(&reporters.Report{
-		Summary: reporters.Summary{Run: 3, NotRun: 2, Rejudged: 1, Redecided: 1, Reused: 11, NoVerdict: 2, Calls: 5, Tokens: 600, CostUSD: &cost},
-		Gate:    reporters.Gate{Result: reporters.GateFail}, Saved: reporters.Saved{Calls: 40},
+	m.Judged(&report.Report{
+		Summary: report.Summary{Run: 3, NotRun: 2, Rejudged: 1, Redecided: 1, Reused: 11, NoVerdict: 2, Calls: 5, Tokens: 600, CostUSD: &cost},
+		Gate:    report.Gate{Result: report.GateFail}, Saved: report.Saved{Calls: 40},
 	})
 	client := http.Client{Transport: m.Transport("bot", http.DefaultTransport)}
 	if resp, err := client.Get(forge.URL); err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
@@ -66,7 +66,7 @@ func behave(ctx context.Context, job Job, steps Steps) (run string, err error) {
 		select {}
 	}
 	if string(job.Host) == killedJudging {
-		return Examine(ctx, job, func(context.Context, *controller.Prepared, controller.Execution) (*reporters.Report, error) {
+		return Examine(ctx, job, func(context.Context, *controller.Prepared, controller.Execution) (*report.Report, error) {
 			return nil, killSelf()
 		}, steps)
 	}
@@ -77,7 +77,7 @@ func behave(ctx context.Context, job Job, steps Steps) (run string, err error) {
 const killedJudging = "killed while it judges"
 
 // execute is what a command does.
-func execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*reporters.Report, error) {
+func execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 	started := p.Now()
 	e.ID, e.Scrub = controller.NewID(), func(s string) string { return s }
 	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
@@ -156,9 +156,9 @@ func TestExamine(t *testing.T) {
 	if err != nil || !got.Proven || got.Run == "" {
 		t.Fatalf("got %+v, %v; want it proven with a run", got, err)
 	}
-	report, err := review.Stored(t.Context(), ledgertest.Open(t, ledger.Config{Path: job.Ledger}), got.Run)
-	if err != nil || report.Summary.Calls != 1 || report.Gate.Result != reporters.GatePass {
-		t.Fatalf("the report is %+v, %v; want one call and the gate passed", report, err)
+	rep, err := review.Stored(t.Context(), ledgertest.Open(t, ledger.Config{Path: job.Ledger}), got.Run)
+	if err != nil || rep.Summary.Calls != 1 || rep.Gate.Result != report.GatePass {
+		t.Fatalf("the rep is %+v, %v; want one call and the gate passed", rep, err)
 	}
 	fatal := job
 	fatal.Host = []byte(killedJudging)

@@ -1,4 +1,4 @@
-package reporters
+package report
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -47,7 +46,7 @@ func ActiveGroups(p *plan.Plan) (names, rest []string) {
 			found[strings.ToLower(name)] = name
 		}
 	}
-	names = slices.SortedFunc(maps.Values(found), tally.CompareNatural)
+	names = slices.SortedFunc(maps.Values(found), CompareNatural)
 	most := min(len(names), maxGroupGates)
 	return names[:most], names[most:]
 }

@@ -1,4 +1,4 @@
-package tally
+package report
 
 import "github.com/gavel-evals/gavel/controller/verdict"
 

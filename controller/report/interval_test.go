@@ -1,4 +1,4 @@
-package reporters_test
+package report_test
 
 import (
 	"fmt"
@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	. "github.com/gavel-evals/gavel/reporters"
+	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
@@ -42,8 +43,8 @@ func TestInterval(t *testing.T) {
 			if tt.half != 0 && (math.Abs(*d.CILow-max(-1, *d.Delta-tt.half)) > 1e-6 || math.Abs(*d.CIHigh-min(1, *d.Delta+tt.half)) > 1e-6) {
 				t.Errorf("the interval is %v … %v around %v, want ± %v", *d.CILow, *d.CIHigh, *d.Delta, tt.half)
 			}
-			if got := strings.HasSuffix(Difference(d), ": may be noise"); got != tt.noise {
-				t.Errorf("the difference is %s, want it to be called noise only where it may be", Difference(d))
+			if got := strings.HasSuffix(reporters.Difference(d), ": may be noise"); got != tt.noise {
+				t.Errorf("the difference is %s, want it to be called noise only where it may be", reporters.Difference(d))
 			}
 		})
 	}

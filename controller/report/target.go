@@ -1,4 +1,4 @@
-package tally
+package report
 
 import (
 	"strings"
@@ -25,8 +25,8 @@ type Target struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
-// An Entry is one case with one target.
-type Entry struct {
+// A targetEntry is one case with one target.
+type targetEntry struct {
 	Key, Target string
 	// Verdict is nil for a case that was not judged: an error where Failed.
 	Verdict *verdict.Verdict
@@ -39,20 +39,20 @@ type Entry struct {
 	CostUSD *float64
 }
 
-func (e *Entry) rank() int {
+func (e *targetEntry) rank() int {
 	if e.Verdict == nil {
 		return -1
 	}
 	return e.Verdict.Rank()
 }
 
-// Compare sets the targets side by side, in the order given; each is compared
+// compareTargets sets the targets side by side, in the order given; each is compared
 // with the first. Fewer than two are not compared.
-func Compare(order []string, entries []Entry) []Target {
+func compareTargets(order []string, entries []targetEntry) []Target {
 	if len(order) < 2 {
 		return nil
 	}
-	first := map[string]Entry{}
+	first := map[string]targetEntry{}
 	for _, e := range entries {
 		if e.Target == order[0] {
 			first[e.Key] = e
@@ -78,19 +78,19 @@ func Compare(order []string, entries []Entry) []Target {
 // A sum is a Target in the making.
 type sum struct {
 	Target
-	score, own, other Mean
+	score, own, other mean
 	cost              float64
 	unpriced          bool
 }
 
 func newSum(name string) *sum { return &sum{Target: Target{Target: name}} }
 
-func (s *sum) add(e Entry) {
+func (s *sum) add(e targetEntry) {
 	s.Count(e.Verdict)
 	if e.Verdict == nil && e.Failed {
 		s.Error++
 	}
-	s.score.Add(e.Score, e.Weight)
+	s.score.add(e.Score, e.Weight)
 	s.Calls += e.Calls
 	s.Tokens += e.Tokens
 	if e.CostUSD == nil {
@@ -101,14 +101,14 @@ func (s *sum) add(e Entry) {
 }
 
 // compare counts a case that both targets were judged for.
-func (s *sum) compare(first, e Entry) {
+func (s *sum) compare(first, e targetEntry) {
 	was, is := first.rank(), e.rank()
 	if was < 0 || is < 0 {
 		return
 	}
 	s.Pairs++
-	s.other.Add(first.Score, e.Weight)
-	s.own.Add(e.Score, e.Weight)
+	s.other.add(first.Score, e.Weight)
+	s.own.add(e.Score, e.Weight)
 	switch {
 	case is > was:
 		s.Better++
@@ -119,8 +119,8 @@ func (s *sum) compare(first, e Entry) {
 
 func (s *sum) target() Target {
 	t := s.Target
-	t.Score = s.score.Value()
-	if own, other := s.own.Value(), s.other.Value(); own != nil && other != nil {
+	t.Score = s.score.value()
+	if own, other := s.own.value(), s.other.value(); own != nil && other != nil {
 		delta := *own - *other
 		t.Delta = &delta
 	}

@@ -1,15 +1,16 @@
-// Package reporters turns what a run found into reports.
+// Package report has what a run found: the cases with their verdicts on both
+// sides, the difference, the groups, the gate and the notices.
 //
-// [Compare] sets head against base and gives a [Report]. It is pure. The
-// packages below render the same Report, each for its readers, or publish it.
-package reporters
+// [Compare] sets head against base and returns a [Report], and [Decode] reads a
+// stored one. Everything here is pure; the reporters render the same Report, each
+// for its readers, or publish it.
+package report
 
 import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -54,15 +55,15 @@ type Report struct {
 	Gate    Gate    `json:"gate"`
 
 	// Groups are the scores of the dialects' aggregates: domains and levels.
-	Groups []tally.Group `json:"groups"`
+	Groups []Group `json:"groups"`
 	// GroupGates are there where every group has a status of its own.
 	GroupGates []GroupGate `json:"group_gates,omitempty"`
 	// Conversations are those of cases that are turns of the same one; the path
 	// is that of the suite and the name of the conversation.
-	Conversations []tally.Group `json:"conversations"`
+	Conversations []Group `json:"conversations"`
 	// Targets compares those that every case was run against, where there are
 	// several.
-	Targets  []tally.Target   `json:"targets,omitempty"`
+	Targets  []Target         `json:"targets,omitempty"`
 	Problems []schema.Problem `json:"problems"`
 	// Notices are changes that could hide a failure: a changed configuration,
 	// a lowered threshold or weight, a case that is gone or disabled.
@@ -186,6 +187,9 @@ func (row *Row) Retried() bool { return len(row.Attempts) > 0 || row.Comparison 
 // is not allowed here.
 func (row *Row) Unrun() bool { return row.Error != nil && row.Verdict == nil && !row.Invalid() }
 
+// Turn writes the verdicts of a row that has both: "fail → pass".
+func (row *Row) Turn() string { return string(*row.BaseVerdict) + " → " + string(*row.Verdict) }
+
 // Native is the score as the dialect writes it: value of scale.
 type Native struct {
 	Value float64 `json:"value"`
@@ -210,7 +214,7 @@ type CriterionDiff struct {
 
 // Summary counts the cases of a Report.
 type Summary struct {
-	tally.Verdicts
+	Verdicts
 	// NoThreshold counts those that pass because no threshold is set.
 	NoThreshold int `json:"no_threshold,omitempty"`
 	// Run, Rejudged, Redecided, Reused and Removed count by the plan's action,

@@ -1,21 +1,20 @@
-package reporters
+package report
 
 import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // groups sums scores up along the labels of the cases.
-func groups(pairs []pair) []tally.Group { return sums(pairs, place) }
+func groups(pairs []pair) []Group { return sums(pairs, place) }
 
 // conversations sums up the scores of the cases that are turns of the same one.
 // They stand beside the groups and not below them: the score of a suite is that
 // of its cases, whichever of them belong together.
-func conversations(pairs []pair) []tally.Group {
-	all := sums(pairs, func(c *schema.CaseInfo) tally.Place {
+func conversations(pairs []pair) []Group {
+	all := sums(pairs, func(c *schema.CaseInfo) groupPath {
 		at := place(c)
 		if c.Labels.Conversation == "" {
 			at.Path = nil
@@ -24,27 +23,27 @@ func conversations(pairs []pair) []tally.Group {
 		}
 		return at
 	})
-	return slices.DeleteFunc(all, func(g tally.Group) bool { return len(g.Path) < 2 }) // suites and all of them
+	return slices.DeleteFunc(all, func(g Group) bool { return len(g.Path) < 2 }) // suites and all of them
 }
 
-func sums(pairs []pair, place func(*schema.CaseInfo) tally.Place) []tally.Group {
-	var t tally.Tree
+func sums(pairs []pair, place func(*schema.CaseInfo) groupPath) []Group {
+	var t tree
 	for _, p := range pairs {
 		if c := p.plan.Head; c != nil {
-			t.Head(place(c), score(p.head), p.weight())
+			t.addHead(place(c), score(p.head), p.weight())
 		}
 		if c := p.plan.Base; active(c) {
-			t.Base(place(c), score(p.base), p.weight())
+			t.addBase(place(c), score(p.base), p.weight())
 		}
 		if was, is := score(p.base), score(p.head); was != nil && is != nil && p.plan.Head != nil {
-			t.Pair(place(p.plan.Head), *is-*was, p.weight())
+			t.addPair(place(p.plan.Head), *is-*was, p.weight())
 		}
 	}
-	return t.Groups()
+	return t.groups()
 }
 
-func place(c *schema.CaseInfo) tally.Place {
-	at := tally.Place{Dialect: c.Dialect, Path: c.Labels.Groups}
+func place(c *schema.CaseInfo) groupPath {
+	at := groupPath{Dialect: c.Dialect, Path: c.Labels.Groups}
 	if c.PerTarget {
 		at.Target = c.Target
 	}
@@ -52,15 +51,15 @@ func place(c *schema.CaseInfo) tally.Place {
 }
 
 // targets compares the targets by the rows that stand side by side.
-func targets(order []string, rows []Row) []tally.Target {
-	var entries []tally.Entry
+func targets(order []string, rows []Row) []Target {
+	var entries []targetEntry
 	for _, row := range rows {
 		if row.PerTarget && row.Action != plan.Removed {
-			entries = append(entries, tally.Entry{
+			entries = append(entries, targetEntry{
 				Key: row.Key, Target: row.Target, Verdict: row.Verdict, Failed: row.Error != nil,
 				Score: row.Score, Weight: row.Weight, Calls: row.Calls, Tokens: row.Tokens, CostUSD: row.CostUSD,
 			})
 		}
 	}
-	return tally.Compare(order, entries)
+	return compareTargets(order, entries)
 }

@@ -1,4 +1,4 @@
-package reporters
+package report
 
 import (
 	"fmt"
@@ -168,8 +168,9 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 	}
 }
 
-// notRun begins the words for a case that a budget did not suffice for.
-const notRun = "not run: "
+// NotRunPrefix begins the error of a case that was not run, such as one that the
+// budget did not cover.
+const NotRunPrefix = "not run: "
 
 // because is the budget for which cases were not run, as far as it is one.
 func because(rows []Row) string {
@@ -178,7 +179,7 @@ func because(rows []Row) string {
 		if !row.Unrun() {
 			continue
 		}
-		_, budget, ok := strings.Cut(*row.Error, notRun)
+		_, budget, ok := strings.Cut(*row.Error, NotRunPrefix)
 		if !ok || why != "" && why != budget {
 			return ""
 		}
@@ -360,4 +361,16 @@ func passReason(r *Report, pairs []pair, rule string, s GateSettings) string {
 		said += fmt.Sprintf(", %s %s no verdict at base to compare with", textfmt.Count(n, "case"), textfmt.Verb(n, "has", "have"))
 	}
 	return said + " (fail_on: regression)"
+}
+
+// String renders the gate as "Gate failed: reason".
+func (g Gate) String() string {
+	word := "undetermined"
+	switch g.Result {
+	case GatePass:
+		word = "passed"
+	case GateFail:
+		word = "failed"
+	}
+	return "Gate " + word + ": " + g.Reason
 }

@@ -1,11 +1,11 @@
-package validated_test
+package document_test
 
 import (
 	"encoding/json"
 	"slices"
 	"testing"
 
-	"github.com/gavel-evals/gavel/reporters/validated"
+	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -45,8 +45,8 @@ func TestShape(t *testing.T) {
 		{Position: schema.Position{File: "a.json"}, Severity: schema.Warning, Rule: "octal", Message: "m", Hint: "h"},
 		{Severity: schema.Note, Rule: "no-definition", Message: "1 file is not a definition: a.json"},
 	}
-	for name, out := range map[string]validated.Result{
-		"all": validated.Of(slices.Values(listed), problems), "nothing": validated.Of(slices.Values([]load.Listed{}), nil),
+	for name, out := range map[string]document.Validation{
+		"all": document.NewValidation(slices.Values(listed), problems), "nothing": document.NewValidation(slices.Values([]load.Listed{}), nil),
 	} {
 		text, err := json.Marshal(out)
 		if err != nil {
@@ -56,8 +56,8 @@ func TestShape(t *testing.T) {
 			t.Errorf("%s: %v in\n%s", name, err, text)
 		}
 	}
-	out := validated.Of(slices.Values(listed), problems)
-	if want := (validated.Summary{Definitions: 2, Cases: 1, Errors: 1, Warnings: 1}); out.Summary != want || len(out.Notes) != 1 || out.Problems[0].File != "a.json" {
+	out := document.NewValidation(slices.Values(listed), problems)
+	if want := (document.ValidationSummary{Definitions: 2, Cases: 1, Errors: 1, Warnings: 1}); out.Summary != want || len(out.Notes) != 1 || out.Problems[0].File != "a.json" {
 		t.Errorf("the document is %+v, want its counts, one note and the problem of a.json", out)
 	}
 }
@@ -68,7 +68,7 @@ func TestCauses(t *testing.T) {
 	at := func(file string, rule, message string) schema.Problem {
 		return schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Error, Rule: rule, Message: message}
 	}
-	out := validated.Of(slices.Values([]load.Listed(nil)), []schema.Problem{
+	out := document.NewValidation(slices.Values([]load.Listed(nil)), []schema.Problem{
 		at("d/level_1/a.json", "domain-invalid", "d/domain.json is invalid"),
 		at("d/domain.json", "unknown-field", "unknown field `nam`"),
 		at("d/level_1/b.json", "domain-invalid", "d/domain.json is invalid"),

@@ -1,6 +1,8 @@
-// Package validated holds the shape in which programs are told what is wrong
-// with definitions.
-package validated
+// Package document has the JSON documents that commands print besides a report:
+// that of plan --json and that of validate --json.
+//
+// Use [NewPlan] and [NewValidation]. Fields may be added, and are never renamed.
+package document
 
 import (
 	"fmt"
@@ -10,12 +12,12 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A Result is the shape of validate --json.
-type Result struct {
-	Definitions []Definition     `json:"definitions"`
-	Problems    []schema.Problem `json:"problems"`
-	Summary     Summary          `json:"summary"`
-	Notes       []string         `json:"notes"`
+// A Validation is the document that validate --json prints.
+type Validation struct {
+	Definitions []Definition      `json:"definitions"`
+	Problems    []schema.Problem  `json:"problems"`
+	Summary     ValidationSummary `json:"summary"`
+	Notes       []string          `json:"notes"`
 }
 
 // A Definition is a file with the number of cases that it has.
@@ -25,18 +27,18 @@ type Definition struct {
 	Cases   int    `json:"cases"`
 }
 
-// A Summary counts.
-type Summary struct {
+// A ValidationSummary counts.
+type ValidationSummary struct {
 	Definitions int `json:"definitions"`
 	Cases       int `json:"cases"`
 	Errors      int `json:"errors"`
 	Warnings    int `json:"warnings"`
 }
 
-// Of is the shape of some definitions with their problems. Notes stand apart,
-// since there is nothing to mend.
-func Of(definitions iter.Seq[load.Listed], problems []schema.Problem) Result {
-	out := Result{Definitions: []Definition{}, Problems: []schema.Problem{}, Notes: []string{}}
+// NewValidation returns the document of some definitions with their problems.
+// Notes are apart, since there is nothing to fix.
+func NewValidation(definitions iter.Seq[load.Listed], problems []schema.Problem) Validation {
+	out := Validation{Definitions: []Definition{}, Problems: []schema.Problem{}, Notes: []string{}}
 	for d := range definitions {
 		out.Definitions = append(out.Definitions, Definition{d.File, d.Dialect, d.Cases})
 		out.Summary.Cases += d.Cases

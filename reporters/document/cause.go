@@ -1,4 +1,4 @@
-package validated
+package document
 
 import (
 	"fmt"

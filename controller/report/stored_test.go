@@ -1,4 +1,4 @@
-package reporters_test
+package report_test
 
 import (
 	"encoding/json"
@@ -8,9 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/tally"
 )
 
 // oldReport has every field that was renamed before the first release, under its
@@ -25,17 +24,17 @@ const oldReport = `{"run":"r","not_run":"waits for approval","orders":[{"comment
 
 func TestDecode(t *testing.T) {
 	at, zero, one, low, high, quarter, half := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), 0.0, 1.0, 0.05, 0.15, 0.25, 0.5
-	want := &reporters.Report{
+	want := &report.Report{
 		Run: "r", NotRunReason: "waits for approval",
-		Commands:      []reporters.Command{{CommentID: 7, Author: "mona", TakenAt: at, Verb: "run"}},
-		Summary:       reporters.Summary{NotRun: 2, NoThreshold: 1},
-		Groups:        []tally.Group{{Dialect: "domain", BaseScore: &half}},
-		Conversations: []tally.Group{{Dialect: "evalcase", BaseScore: &quarter}},
-		GroupGates:    []reporters.GroupGate{{Group: "g", Summary: reporters.Summary{NoThreshold: 3}}},
-		Cases: []reporters.Row{{
+		Commands:      []report.Command{{CommentID: 7, Author: "mona", TakenAt: at, Verb: "run"}},
+		Summary:       report.Summary{NotRun: 2, NoThreshold: 1},
+		Groups:        []report.Group{{Dialect: "domain", BaseScore: &half}},
+		Conversations: []report.Group{{Dialect: "evalcase", BaseScore: &quarter}},
+		GroupGates:    []report.GroupGate{{Group: "g", Summary: report.Summary{NoThreshold: 3}}},
+		Cases: []report.Row{{
 			Key: "a", PerTarget: true, NoThreshold: true, VerdictReason: "too short",
 			Reasons:  []plan.Reason{{Part: "rerun"}, {Part: "command"}, {Part: "ledger"}},
-			Accepted: &reporters.Command{CommentID: 8, Author: "eve", TakenAt: at, Verb: "accept"},
+			Accepted: &report.Command{CommentID: 8, Author: "eve", TakenAt: at, Verb: "accept"},
 			Attempts: []verdict.Attempt{{Verdict: verdict.Fail, Score: &zero, System: "Plan."}},
 			Comparison: &verdict.Comparison{
 				SystemA: "A", SystemB: "B", Pairs: 2, Score: &verdict.Difference{A: 0.1, B: 0.2, Delta: 0.1, Low: &low, High: &high},
@@ -43,7 +42,7 @@ func TestDecode(t *testing.T) {
 			},
 		}},
 	}
-	got, err := reporters.Decode([]byte(oldReport))
+	got, err := report.Decode([]byte(oldReport))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,13 +53,13 @@ func TestDecode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err = reporters.Decode(today); err != nil {
+	if got, err = report.Decode(today); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a report of today (-want +got):\n%s", diff)
 	}
-	if _, err := reporters.Decode([]byte(`{"cases":7}`)); err == nil {
+	if _, err := report.Decode([]byte(`{"cases":7}`)); err == nil {
 		t.Error("Decode accepts what is not a report")
 	}
 }

@@ -1,4 +1,4 @@
-package reporters_test
+package report_test
 
 import (
 	"fmt"
@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	. "github.com/gavel-evals/gavel/reporters"
+	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -232,7 +233,7 @@ func TestRequiredCaseBlocks(t *testing.T) {
 	s.Add("math/1/odd", fail(0, ""), fail(0, ""), definition)
 	s.In.Gate.Required = []string{"**/sum"}
 	r := Compare(s.In)
-	sections := Arrange(r)
+	sections := reporters.Arrange(r)
 	if len(sections.Blocking) != 1 || sections.Blocking[0].Key != "math/1/sum" || sections.Standing != 1 {
 		t.Errorf("blocking %v, standing %d", sections.Blocking, sections.Standing)
 	}

@@ -1,31 +1,22 @@
-// Package planned holds the shape in which programs are told a plan.
-package planned
+package document
 
-import "github.com/gavel-evals/gavel/controller/plan"
+import (
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+)
 
-// A Plan is the shape of plan --json.
+// A Plan is the document that plan --json prints.
 type Plan struct {
-	Base    *string `json:"base"`
-	Head    string  `json:"head"`
-	Cases   []Case  `json:"cases"`
-	Summary Summary `json:"summary"`
+	Base    *string     `json:"base"`
+	Head    string      `json:"head"`
+	Cases   []PlanCase  `json:"cases"`
+	Summary PlanSummary `json:"summary"`
 	// Estimate is what carrying it out will take.
-	Estimate Estimate `json:"estimate"`
+	Estimate report.Estimate `json:"estimate"`
 }
 
-// An Estimate is what carrying out a plan will take: all samples with the
-// calls of simulated users, judges and comparisons, of every target, and of
-// base's cases that have to be judged. Calls of tools are not in it.
-type Estimate struct {
-	Calls int `json:"calls"`
-	// RetryCalls is how many more there may be where cases that fail are run again.
-	RetryCalls int `json:"retry_calls"`
-	// USD is null where a price is not known.
-	USD *float64 `json:"cost_usd"`
-}
-
-// A Case is one that would be judged, or would not.
-type Case struct {
+// A PlanCase is one that would be judged, or would not.
+type PlanCase struct {
 	Key     string        `json:"key"`
 	Dialect string        `json:"dialect"`
 	Target  string        `json:"target"`
@@ -37,8 +28,8 @@ type Case struct {
 	Digest *string `json:"digest"`
 }
 
-// A Summary counts the cases by action.
-type Summary struct {
+// A PlanSummary counts the cases by action.
+type PlanSummary struct {
 	Run      int `json:"run"`
 	Rejudge  int `json:"rejudge"`
 	Redecide int `json:"redecide"`
@@ -48,9 +39,9 @@ type Summary struct {
 	Moved    int `json:"moved"`
 }
 
-// Of is the shape of a plan.
-func Of(p *plan.Plan, e Estimate) Plan {
-	out := Plan{Head: p.Head, Cases: []Case{}, Estimate: e}
+// NewPlan returns the document of a plan and what carrying it out will take.
+func NewPlan(p *plan.Plan, e report.Estimate) Plan {
+	out := Plan{Head: p.Head, Cases: []PlanCase{}, Estimate: e}
 	if p.Base != "" {
 		out.Base = &p.Base
 	}
@@ -60,7 +51,7 @@ func Of(p *plan.Plan, e Estimate) Plan {
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]
-		c := Case{Key: r.Key, Dialect: r.Dialect, Target: r.Target, Action: r.Action, Reasons: r.Reasons, Edited: r.Edited}
+		c := PlanCase{Key: r.Key, Dialect: r.Dialect, Target: r.Target, Action: r.Action, Reasons: r.Reasons, Edited: r.Edited}
 		if c.Reasons == nil {
 			c.Reasons = []plan.Reason{}
 		}

@@ -1,4 +1,4 @@
-package reporters_test
+package report_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	. "github.com/gavel-evals/gavel/reporters"
+	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -148,14 +149,14 @@ func TestDespiteFailures(t *testing.T) {
 		s.In.Base["math/2/case_001"] = failing
 		weigh(s, tc.light, 0, 0)
 		r := Compare(s.In)
-		if got := DespiteFailures(r, r.Summary.Score); got != tc.want {
+		if got := reporters.DespiteFailures(r, r.Summary.Score); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
 	s := reporttest.New()
 	s.Same("math/1", 1, 1)
 	r := Compare(s.In)
-	if got := DespiteFailures(r, r.Summary.Score); got != "" {
+	if got := reporters.DespiteFailures(r, r.Summary.Score); got != "" {
 		t.Errorf("no case fails: %q", got)
 	}
 }

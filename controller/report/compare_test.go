@@ -1,4 +1,4 @@
-package reporters_test
+package report_test
 
 import (
 	"encoding/json"
@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	. "github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	. "github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
-	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -160,7 +160,7 @@ func TestAnotherRuleIsNoImprovement(t *testing.T) {
 	var got []string
 	for i := range r.Cases {
 		row := &r.Cases[i]
-		got = append(got, string(*row.Class)+", "+Label(row)+" "+Remark(row))
+		got = append(got, string(*row.Class)+", "+reporters.Label(row)+" "+reporters.Remark(row))
 	}
 	if diff := cmp.Diff([]string{"unchanged, re-decided fail → pass by another rule", "regression, higher ", "improvement, improved "}, got); diff != "" {
 		t.Error(diff)
@@ -194,7 +194,7 @@ func TestCounts(t *testing.T) {
 	if sum := s.Pass + s.Borderline + s.Fail + s.Error + s.Skipped + s.NoVerdict; sum != s.Cases {
 		t.Errorf("%d of %d cases are counted: %+v", sum, s.Cases, s)
 	}
-	sections := Arrange(r)
+	sections := reporters.Arrange(r)
 	if got, want := sections.Headline(r), "1 invalid definition, 1 regression"; got != want {
 		t.Errorf("headline %q, want %q", got, want)
 	}
@@ -304,7 +304,7 @@ func TestSummary(t *testing.T) {
 	got := Compare(s.In)
 	cost, score := 0.25, 0.8 // (1 + 1 + 2·0.5 + 1) / 5
 	want := Summary{
-		Verdicts: tally.Verdicts{Cases: 7, Pass: 4, Error: 2, Skipped: 1}, Run: 3, Rejudged: 1, Reused: 2, NotRun: 1, Removed: 1,
+		Verdicts: Verdicts{Cases: 7, Pass: 4, Error: 2, Skipped: 1}, Run: 3, Rejudged: 1, Reused: 2, NotRun: 1, Removed: 1,
 		Calls: 2, Tokens: 15, CostUSD: &cost, Score: &score,
 	}
 	if diff := cmp.Diff(want, got.Summary); diff != "" {

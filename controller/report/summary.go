@@ -1,4 +1,4 @@
-package reporters
+package report
 
 import (
 	"strings"
@@ -6,14 +6,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // summarise counts the cases of head. Removed ones are counted apart.
 func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 	var s Summary
-	var total tally.Mean
+	var total mean
 	var spent, saved verdict.Usage
 	for i, row := range rows {
 		countAction(&s, row.Action)
@@ -33,14 +32,14 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		if row.Action == plan.Reuse && row.Verdict == nil {
 			s.NoVerdict++
 		}
-		total.Add(row.Score, row.Weight)
+		total.add(row.Score, row.Weight)
 		spent = spent.Add(pairs[i].spent())
 		if o := pairs[i].head; o != nil && o.Reused {
 			saved = saved.Add(o.Saved)
 		}
 	}
 	s.Calls, s.Tokens, s.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
-	s.Score = total.Value()
+	s.Score = total.value()
 	return s, Saved{Calls: saved.Calls, CostUSD: saved.Cost()}
 }
 
@@ -75,7 +74,7 @@ func countAction(s *Summary, action plan.Action) {
 // of the mean difference over cases such as these.
 func diff(rows []Row, pairs []pair) Diff {
 	var d Diff
-	var base, head tally.Mean
+	var base, head mean
 	var measured []stats.Pair
 	for i, row := range rows {
 		if row.Class != nil {
@@ -83,12 +82,12 @@ func diff(rows []Row, pairs []pair) Diff {
 		}
 		if judged(pairs[i].base) && judged(pairs[i].head) {
 			d.Pairs++
-			base.Add(row.BaseScore, row.Weight)
-			head.Add(row.Score, row.Weight)
+			base.add(row.BaseScore, row.Weight)
+			head.add(row.Score, row.Weight)
 			measured = append(measured, difference(row, pairs[i].plan.Head))
 		}
 	}
-	d.ScoreBase, d.ScoreHead = base.Value(), head.Value()
+	d.ScoreBase, d.ScoreHead = base.value(), head.value()
 	if d.ScoreBase != nil && d.ScoreHead != nil {
 		delta := *d.ScoreHead - *d.ScoreBase
 		d.Delta = &delta

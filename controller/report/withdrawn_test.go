@@ -1,4 +1,4 @@
-package reporters_test
+package report_test
 
 import (
 	"strings"
@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	. "github.com/gavel-evals/gavel/reporters"
+	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -40,7 +41,7 @@ func TestWithdrawnCases(t *testing.T) {
 				s.Same("math/1", 1, 1)
 				leave(s, "math/2/out", base)
 				r := Compare(s.In)
-				sections := Arrange(r)
+				sections := reporters.Arrange(r)
 				if got, want := sections.Headline(r), "No regressions · 1 case "+way; got != want {
 					t.Errorf("headline %q, want %q", got, want)
 				}
@@ -58,7 +59,7 @@ func TestWithdrawnCases(t *testing.T) {
 				if want := "1 case " + way + " (removed: fail)"; r.Gate.Result != GateFail || r.Gate.Reason != want {
 					t.Errorf("gate %+v, want %s", r.Gate, want)
 				}
-				sections = Arrange(r)
+				sections = reporters.Arrange(r)
 				if got, want := sections.Headline(r), "Gate failed: 1 case "+way+" (removed: fail)"; got != want {
 					t.Errorf("headline %q, want %q", got, want)
 				}
@@ -81,7 +82,7 @@ func TestNotWithdrawn(t *testing.T) {
 	if r.Gate.Result != GatePass || Withdrawals(r) != "" || len(r.Notices) != 0 {
 		t.Errorf("gate %+v, notices %+v", r.Gate, r.Notices)
 	}
-	sections := Arrange(r)
+	sections := reporters.Arrange(r)
 	if got := sections.Headline(r); got != "No affected cases" {
 		t.Errorf("headline %q", got)
 	}

@@ -1,4 +1,4 @@
-package tally
+package report
 
 import (
 	"cmp"
@@ -37,57 +37,57 @@ func Flat(groups []Group) []Group {
 	return out
 }
 
-// A Place is where a case counts: its dialect, the labels of its groups, and
+// A groupPath is where a case counts: its dialect, the labels of its groups, and
 // its target where every case has several.
-type Place struct {
+type groupPath struct {
 	Dialect, Target string
 	Path            []string
 }
 
-// A Tree sums scores up along the labels of the cases: the innermost group is
+// A tree sums scores up along the labels of the cases: the innermost group is
 // Σ w·s / Σ w over its judged cases, every group above it the plain mean of
 // the groups in it, the empty path the mean of a dialect's outermost groups. A
-// difference is summed up likewise, over the cases judged on both sides. A case without labels is in no group. The zero Tree is
-// empty.
-type Tree struct {
+// difference is summed up likewise, over the cases judged on both sides. A case
+// without labels is in no group. The zero tree is empty.
+type tree struct {
 	nodes map[string]*node
 	roots []*node
 }
 
 // A node is one group; leaves hold means, the others their children.
 type node struct {
-	Place
+	groupPath
 	cases, pairs      int
-	head, base, delta Mean
+	head, base, delta mean
 	children          []*node
 }
 
-// Head counts a case of head; its score is nil where it was not judged.
-func (t *Tree) Head(at Place, score *float64, weight float64) {
+// addHead counts a case of head; its score is nil where it was not judged.
+func (t *tree) addHead(at groupPath, score *float64, weight float64) {
 	if len(at.Path) > 0 {
 		n := t.leaf(at)
 		n.cases++
-		n.head.Add(score, weight)
+		n.head.add(score, weight)
 	}
 }
 
-// Base counts a case of base.
-func (t *Tree) Base(at Place, score *float64, weight float64) {
+// addBase counts a case of base.
+func (t *tree) addBase(at groupPath, score *float64, weight float64) {
 	if len(at.Path) > 0 {
-		t.leaf(at).base.Add(score, weight)
+		t.leaf(at).base.add(score, weight)
 	}
 }
 
-// Pair counts the difference of a case that was judged on both sides.
-func (t *Tree) Pair(at Place, delta, weight float64) {
+// addPair counts the difference of a case that was judged on both sides.
+func (t *tree) addPair(at groupPath, delta, weight float64) {
 	if len(at.Path) > 0 {
 		n := t.leaf(at)
 		n.pairs++
-		n.delta.Add(&delta, weight)
+		n.delta.add(&delta, weight)
 	}
 }
 
-func (t *Tree) leaf(at Place) *node {
+func (t *tree) leaf(at groupPath) *node {
 	id := at.Dialect + "\x00" + at.Target + "\x00" + strings.Join(at.Path, "\x00")
 	if n, ok := t.nodes[id]; ok {
 		return n
@@ -95,7 +95,7 @@ func (t *Tree) leaf(at Place) *node {
 	if t.nodes == nil {
 		t.nodes = map[string]*node{}
 	}
-	n := &node{Place: Place{at.Dialect, at.Target, slices.Clone(at.Path)}}
+	n := &node{groupPath: groupPath{at.Dialect, at.Target, slices.Clone(at.Path)}}
 	t.nodes[id] = n
 	if len(at.Path) == 0 {
 		n.Path = []string{}
@@ -108,8 +108,8 @@ func (t *Tree) leaf(at Place) *node {
 	return n
 }
 
-// Groups lists the tree from the dialects down, in natural order.
-func (t *Tree) Groups() []Group {
+// groups lists the tree from the dialects down, in natural order.
+func (t *tree) groups() []Group {
 	out := []Group{}
 	slices.SortFunc(t.roots, func(a, b *node) int {
 		return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Target, b.Target))
@@ -125,18 +125,18 @@ func (n *node) walk(out *[]Group) Group {
 	*out = append(*out, Group{})
 	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Path, Cases: n.cases, Pairs: n.pairs}
 	if len(n.children) > 0 {
-		n.head, n.base, n.delta = Mean{}, Mean{}, Mean{}
+		n.head, n.base, n.delta = mean{}, mean{}, mean{}
 	}
 	slices.SortFunc(n.children, func(a, b *node) int { return CompareNatural(last(a.Path), last(b.Path)) })
 	for _, child := range n.children {
 		c := child.walk(out)
 		g.Cases += c.Cases
 		g.Pairs += c.Pairs
-		n.head.Add(c.Score, 1)
-		n.base.Add(c.BaseScore, 1)
-		n.delta.Add(c.Delta, 1)
+		n.head.add(c.Score, 1)
+		n.base.add(c.BaseScore, 1)
+		n.delta.add(c.Delta, 1)
 	}
-	g.Score, g.BaseScore, g.Delta = n.head.Value(), n.base.Value(), n.delta.Value()
+	g.Score, g.BaseScore, g.Delta = n.head.value(), n.base.value(), n.delta.value()
 	(*out)[i] = g
 	return g
 }

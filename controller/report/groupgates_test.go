@@ -1,4 +1,4 @@
-package reporters_test
+package report_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	. "github.com/gavel-evals/gavel/reporters"
+	. "github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
