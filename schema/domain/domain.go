@@ -85,7 +85,9 @@ type tree struct {
 	evaluators map[string]*evaluatorFile
 	tools      map[string]*toolFile
 	shared     []string // the files that are not tests
-	problems   []schema.Problem
+	// noLevel are the files of a folder that would be its level.json.
+	noLevel  map[string][]schema.Input
+	problems []schema.Problem
 }
 
 // A folder is what a domain.json or level.json says.
@@ -138,6 +140,7 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 	}
 	t.loadOtherTools()
 	t.checkShared()
+	t.nameLevels(tests)
 	defs := make([]Definition, len(tests))
 	problems := make([][]schema.Problem, len(tests))
 	err := src.Each(ctx, len(tests), func(i int) error {
@@ -168,6 +171,21 @@ func (t *tree) names() map[Name]string {
 		out[Name{t.Root, "tool", id}] = tool.file
 	}
 	return out
+}
+
+// nameLevels notes which files would be the level.json of each folder with tests,
+// so that its cases share the names.
+func (t *tree) nameLevels(tests []string) {
+	t.noLevel = map[string][]schema.Input{}
+	for _, file := range tests {
+		dir := path.Dir(file)
+		if len(t.noLevel[dir]) > 0 {
+			continue
+		}
+		for _, ext := range extensions {
+			t.noLevel[dir] = append(t.noLevel[dir], schema.Input{File: path.Join(dir, "level"+ext), Role: "level", Absent: true})
+		}
+	}
 }
 
 // valid returns the tools that can be offered.

@@ -212,9 +212,7 @@ func (c *compiler) levelInputs() {
 		c.input(c.level.file, "level")
 		return
 	}
-	for _, ext := range extensions {
-		c.absent(path.Join(path.Dir(c.file), "level"+ext), "level")
-	}
+	c.inputs = append(c.inputs, c.noLevel[path.Dir(c.file)]...)
 }
 
 // system builds the system prompt: the nearest layer that is not empty says

@@ -77,7 +77,8 @@ func (l *loader) addInput(def *Definition, in schema.Input) {
 	}
 	for _, c := range def.Cases {
 		at, _ := slices.BinarySearchFunc(c.Inputs, in, func(a, b schema.Input) int { return cmp.Compare(a.File, b.File) })
-		c.Inputs = slices.Insert(slices.Clone(c.Inputs), at, in)
+		inputs := append(make([]schema.Input, 0, len(c.Inputs)+1), c.Inputs[:at]...)
+		c.Inputs = append(append(inputs, in), c.Inputs[at:]...)
 	}
 }
 
