@@ -18,8 +18,8 @@ func (p *Prepared) alone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.Problems, head.snapshot = head.problems, nil // its memory is for the rows
 	p.compare(nil, head.Side, nil)
-	p.Problems = head.problems
 	return nil
 }
 
@@ -78,6 +78,7 @@ func (p *Prepared) whole(ctx context.Context) error {
 	default:
 		share(&base, head.Side, change.Files, &baseEnv)
 	}
+	head.snapshot = nil // its memory is for the rows
 	p.compare(&base, head.Side, changed)
 	return nil
 }

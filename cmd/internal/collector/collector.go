@@ -23,8 +23,10 @@ func percent(live uint64) int {
 		return 200
 	case live < 40*mib:
 		return 100
+	case live < 100*mib:
+		return 40
 	}
-	return 40
+	return 25
 }
 
 // pace sets the percentage and looks again after the next collection.
