@@ -45,7 +45,39 @@ type head struct {
 
 // newPlace makes the repository, with a blob of so many zeros for some heads.
 func newPlace(s *stage, blob int64) *place {
-	p := &place{stage: s, forge: forgetest.New(s), second: forgetest.New(s), dir: filepath.Join(s.dir, "origin")}
+	p := begin(s, "origin")
+	// A repository with a large file in its history is accepted.
+	asset := gittest.Zeros(p, p.dir, 300<<20)
+	p.base = gittest.Graft(p, p.dir, p.base, "100644 blob "+asset+"\tassets/film.bin")
+	gittest.Run(p, p.dir, "update-ref", "refs/heads/main", p.base)
+	p.bombs()
+	p.blobs(blob)
+	p.others()
+	p.add(head{name: "harmless", green: true}, "100644 blob "+p.blob(definition)+"\ttest_definitions/b.json")
+	p.open()
+	return p
+}
+
+// crowded is how many names each of three levels of folders has, so that the
+// repository has some 50,000 definitions. With 100,000 the report alone, which has
+// a row for each, takes the server beyond the bound.
+const crowded = 37
+
+// newCrowd makes a repository with many definitions, to which a head adds one.
+func newCrowd(s *stage) *place {
+	p := begin(s, "crowd")
+	many := gittest.Bomb{Levels: 3, Names: crowded, Extension: ".json", Blob: p.blob(definition)}
+	p.base = gittest.Graft(p, p.dir, p.base, "040000 tree "+many.Store(p, p.dir)+"\ttest_definitions/many")
+	gittest.Run(p, p.dir, "update-ref", "refs/heads/main", p.base)
+	p.add(head{name: fmt.Sprintf("one more than %d definitions", crowded*crowded*crowded+1), green: true},
+		"100644 blob "+p.blob(definition)+"\ttest_definitions/b.json")
+	p.open()
+	return p
+}
+
+// begin makes a repository with one definition in a folder of the stage.
+func begin(s *stage, name string) *place {
+	p := &place{stage: s, forge: forgetest.New(s), second: forgetest.New(s), dir: filepath.Join(s.dir, name)}
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		p.Fatal(err)
 	}
@@ -55,19 +87,15 @@ func newPlace(s *stage, blob int64) *place {
 	}
 	gittest.Run(p, p.dir, "init", "-q", "-b", "main")
 	p.base = gittest.Commit(p, p.dir, map[string]string{"gavel.yaml": configuration, "test_definitions/a.json": definition})
-	// A repository with a large file in its history is accepted.
-	asset := gittest.Zeros(p, p.dir, 300<<20)
-	p.base = gittest.Graft(p, p.dir, p.base, "100644 blob "+asset+"\tassets/film.bin")
-	gittest.Run(p, p.dir, "update-ref", "refs/heads/main", p.base)
-	p.bombs()
-	p.blobs(blob)
-	p.others()
-	p.add(head{name: "harmless", green: true}, "100644 blob "+p.blob(definition)+"\ttest_definitions/b.json")
+	return p
+}
+
+// open has the forges say where the repository can be cloned.
+func (p *place) open() {
 	url := gittest.Backend(p, p.dir)
 	for _, forge := range p.forges() {
 		forge.CloneURL = url
 	}
-	return p
 }
 
 func (p *place) forges() []*forgetest.Forge { return []*forgetest.Forge{p.forge, p.second} }

@@ -25,10 +25,10 @@ import (
 const hookSecret = "a-secret-of-the-webhook"
 
 // command prepares gavel to run in a folder.
-func (t *trial) command(ctx context.Context, dir string, args ...string) *exec.Cmd {
+func (t *trial) command(ctx context.Context, at *place, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.program, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GITHUB_API_URL="+t.place.forge.URL, "GITHUB_TOKEN="+forgetest.TokenUser, "HOOK="+hookSecret)
+	cmd.Env = append(os.Environ(), "GITHUB_API_URL="+at.forge.URL, "GITHUB_TOKEN="+forgetest.TokenUser, "HOOK="+hookSecret)
 	return cmd
 }
 
@@ -46,7 +46,7 @@ func (t *trial) jobs(ctx context.Context) error {
 func (t *trial) job(ctx context.Context, h head) error {
 	dir := filepath.Join(t.dir, fmt.Sprint("job-", h.number))
 	gittest.Run(t, t.dir, "clone", "-q", "--depth=1", "--no-checkout", t.place.forge.CloneURL, dir)
-	cmd := t.command(ctx, dir, "pr", "--repo", forgetest.Repository, "--pr", fmt.Sprint(h.number))
+	cmd := t.command(ctx, t.place, dir, "pr", "--repo", forgetest.Repository, "--pr", fmt.Sprint(h.number))
 	start := time.Now()
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -77,9 +77,22 @@ func said(forge *forgetest.Forge, h head) error {
 	return nil
 }
 
-// server has one gavel serve judge all heads, in a flood of deliveries.
-func (t *trial) server(ctx context.Context) error {
-	file := filepath.Join(t.dir, "server.yaml")
+// siege has one gavel serve judge all heads, in a flood of deliveries.
+func (t *trial) siege(ctx context.Context) error {
+	return t.server(ctx, t.place, fmt.Sprintf("%d heads and a flood", len(t.place.heads)), flood)
+}
+
+// crowd has one judge a head of a repository with many definitions. A job has two
+// minutes until it judges, which a busy machine may need; a server has more here.
+func (t *trial) crowd(ctx context.Context) error {
+	at := newCrowd(t.stage)
+	return t.server(ctx, at, at.heads[0].name, func(context.Context, string) error { return nil })
+}
+
+// server has one gavel serve judge all heads of a place, while something is done
+// with its hooks.
+func (t *trial) server(ctx context.Context, at *place, what string, meanwhile func(ctx context.Context, hooks string) error) error {
+	file := at.dir + ".server.yaml"
 	text := fmt.Sprintf(`version: 1
 listen: 127.0.0.1:0
 data: %s
@@ -87,13 +100,13 @@ webhook: {secret_env: HOOK}
 credentials: {bot: {token_env: GITHUB_TOKEN}}
 repositories: [{name: %s, forge: %s, credential: bot}]
 deadline: 10m
-`, filepath.Join(t.dir, "data"), forgetest.Repository, t.place.second.URL)
+`, at.dir+".data", forgetest.Repository, at.second.URL)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.patient)
 	defer cancel()
-	cmd := t.command(ctx, t.dir, "serve", "--config", file)
+	cmd := t.command(ctx, at, t.dir, "serve", "--config", file)
 	log := &journal{serving: make(chan string, 1)}
 	cmd.Stderr = log
 	start := time.Now()
@@ -102,7 +115,7 @@ deadline: 10m
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	err := t.besiege(ctx, log, ended)
+	err := t.besiege(ctx, at, siege{log, ended, meanwhile})
 	peak, unread := peakOf(cmd.Process.Pid)
 	if cmd.Process.Signal(syscall.SIGTERM) == nil {
 		err = errors.Join(err, <-ended)
@@ -111,17 +124,24 @@ deadline: 10m
 	if err != nil {
 		return fmt.Errorf("gavel serve: %w:\n%s", err, log)
 	}
-	return t.measured(fmt.Sprintf("gavel serve: %d heads and a flood", len(t.place.heads)), time.Since(start), peak)
+	return t.measured("gavel serve: "+what, time.Since(start), peak)
 }
 
-// besiege floods the server until every head has what it is due.
-func (t *trial) besiege(ctx context.Context, log *journal, ended <-chan error) error {
+// A siege is a server with what is done to it.
+type siege struct {
+	log       *journal
+	ended     <-chan error
+	meanwhile func(ctx context.Context, hooks string) error
+}
+
+// besiege waits until every head of a place has what it is due.
+func (t *trial) besiege(ctx context.Context, at *place, s siege) error {
 	select {
-	case at := <-log.serving:
-		if err := flood(ctx, "http://"+at+"/hooks"); err != nil {
+	case address := <-s.log.serving:
+		if err := s.meanwhile(ctx, "http://"+address+"/hooks"); err != nil {
 			return err
 		}
-	case err := <-ended:
+	case err := <-s.ended:
 		return fmt.Errorf("it ended: %w", err)
 	case <-ctx.Done():
 		return ctx.Err()
@@ -130,15 +150,15 @@ func (t *trial) besiege(ctx context.Context, log *journal, ended <-chan error) e
 	defer look.Stop()
 	for {
 		var open error
-		for _, h := range t.place.heads {
-			open = cmp.Or(open, said(t.place.second, h))
+		for _, h := range at.heads {
+			open = cmp.Or(open, said(at.second, h))
 		}
 		if open == nil {
 			return nil
 		}
 		select {
 		case <-look.C:
-		case err := <-ended:
+		case err := <-s.ended:
 			return fmt.Errorf("it ended: %w", err)
 		case <-ctx.Done():
 			return fmt.Errorf("after %v: %w", t.patient, open)
