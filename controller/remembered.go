@@ -69,8 +69,7 @@ func (p *Prepared) recalled(ctx context.Context, env *plan.Environment) (*loaded
 	}
 	entries := make([]*plan.Entry, 0, known.Totals().Cases)
 	complete := known.Cases(func(c load.Remembered) {
-		info := c.Info
-		entry := &plan.Entry{CaseInfo: &info}
+		entry := &plan.Entry{CaseInfo: &c.Info}
 		if entry.ReadNote(c.Note) && (p.Select == nil || p.Select(entry.CaseInfo)) {
 			entries = append(entries, entry)
 		}
