@@ -33,7 +33,7 @@ func TestConstraintsOfAPullRequest(t *testing.T) {
 	}{
 		"base demands":          {never, "", "failure: 12 invalid definitions", "no test is good enough"},
 		"head demands":          {"", never, "failure: 1 invalid definition", changed},
-		"head's cannot be used": {"", "#Tset: _\n", "failure: 2 invalid definitions", "there is not a definition &#96;#Tset&#96;; did you mean &#96;#Test&#96;?"},
+		"head's cannot be used": {"", "#Tset: _\n", "failure: 2 invalid definitions", "unknown definition &#96;#Tset&#96;; did you mean &#96;#Test&#96;?"},
 		"base's are mended":     {"#Tset: _\n", never, "failure: 1 invalid definition, 1 warning", changed},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func TestFramesToTheRequest(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestFramesToTheRequest$")
 		cmd.Env = append(os.Environ(), traced+"=1", "GODEBUG=tracebackancestors=20")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
+			t.Errorf("the child ended with %v, want it to pass:\n%s", err, out)
 		}
 		return
 	}

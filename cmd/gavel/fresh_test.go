@@ -83,7 +83,7 @@ func TestRepeat(t *testing.T) {
 // TestOnly takes the cases that ended so in the last run of the working tree.
 func TestOnly(t *testing.T) {
 	p := newProject(t)
-	if _, stderr, code := gavel(t, p.folder, "run", "--only", "failed"); code != exitUsage || !strings.Contains(stderr, "there is no run of the working tree yet") {
+	if _, stderr, code := gavel(t, p.folder, "run", "--only", "failed"); code != exitUsage || !strings.Contains(stderr, "no run of the working tree is stored yet") {
 		t.Errorf("before the first run: exit code %d: %s", code, stderr)
 	}
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong), casePath("broken"): caseOf("broken", fault)})
