@@ -20,8 +20,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -166,14 +166,14 @@ func (a *app) openPlace(ctx context.Context) (live.Place, error) {
 // session runs the cases that the tree's changes affect. Until ignore is called
 // it handles signals: an interrupt stops the current run, or ends the watch if
 // there is none, as SIGTERM does at any time.
-func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update), end context.CancelCauseFunc) (session *live.Session, ignore func()) {
+func (a *app) session(tree *live.Tree, f watchFlags, tell func(watchstate.Update), end context.CancelCauseFunc) (session *live.Session, ignore func()) {
 	var running atomic.Bool
 	session = live.New(tree, live.Options{
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
 			return a.execute(ctx, p, "", e)
 		},
-		Tell: func(u board.Update) {
-			running.Store(u.Board.State == board.Running)
+		Tell: func(u watchstate.Update) {
+			running.Store(u.Board.State == watchstate.Running)
 			tell(u)
 		},
 		Ref: f.base, MaxCases: f.maxCases, MaxUSD: f.maxCost, AskUnpriced: f.unpriced, Yes: f.yes,
@@ -184,7 +184,7 @@ func (a *app) session(tree *live.Tree, f watchFlags, tell func(board.Update), en
 	handling.Go(func() {
 		for got := range signals {
 			if got == os.Interrupt && running.Load() {
-				session.Do(board.Command{Do: board.Stop})
+				session.Do(watchstate.Command{Do: watchstate.Stop})
 				continue
 			}
 			end(errInterrupted)
@@ -206,7 +206,7 @@ func (a *app) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) err
 	if a.json {
 		write = lines.JSON
 	}
-	session, ignore := a.session(tree, f, func(u board.Update) {
+	session, ignore := a.session(tree, f, func(u watchstate.Update) {
 		if err := write(u); err != nil {
 			end(fmt.Errorf("print what happened: %w", err)) // nobody reads any more
 		}

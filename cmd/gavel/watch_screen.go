@@ -9,9 +9,9 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller/live"
-	"github.com/gavel-evals/gavel/reporters/board"
 	watchscreen "github.com/gavel-evals/gavel/reporters/screen"
 	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // watchScreen shows what happens on the whole terminal until the user quits,
@@ -22,15 +22,15 @@ func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) er
 	var session *live.Session // set once there is a screen
 	root := tree.Place().Repo.Root()
 	view := watchscreen.Open(watchscreen.Config{
-		Do:     func(c board.Command) { session.Do(c) },
-		Detail: func(key string) (board.Detail, error) { return session.Detail(ctx, key) },
+		Do:     func(c watchstate.Command) { session.Do(c) },
+		Detail: func(key string) (watchstate.Detail, error) { return session.Detail(ctx, key) },
 		Edit: func(file string, line int) (watchscreen.Program, error) {
 			return editor.Open(ctx, a.lookupEnv, filepath.Join(root, filepath.FromSlash(file)), line)
 		},
 	}, os.Stdin, terminal.Below(a.stdout))
-	var last board.Board
+	var last watchstate.Board
 	var ignore func()
-	session, ignore = a.session(tree, f, func(u board.Update) {
+	session, ignore = a.session(tree, f, func(u watchstate.Update) {
 		last = u.Board
 		view.Tell(u)
 	}, end)

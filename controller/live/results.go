@@ -8,31 +8,31 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // results are what is known of the cases that are shown, and what each was
 // before.
 type results struct {
-	shown map[string]*board.Row
+	shown map[string]*watchstate.Row
 	// last are the verdicts of the run before or, once something was accepted,
 	// the accepted ones, which stay.
-	last     map[string]board.Mark
+	last     map[string]watchstate.Mark
 	accepted bool
 }
 
 func newResults() results {
-	return results{shown: map[string]*board.Row{}, last: map[string]board.Mark{}}
+	return results{shown: map[string]*watchstate.Row{}, last: map[string]watchstate.Mark{}}
 }
 
 // rows are copies in the order in which they are shown.
-func (r *results) rows() []board.Row {
-	out := make([]board.Row, 0, len(r.shown))
+func (r *results) rows() []watchstate.Row {
+	out := make([]watchstate.Row, 0, len(r.shown))
 	for _, row := range r.shown {
 		out = append(out, *row)
 	}
-	board.Sort(out)
+	watchstate.Sort(out)
 	return out
 }
 
@@ -53,14 +53,14 @@ func (r *results) failing() []string {
 // its last result until it is.
 func (r *results) planned(report *report.Report, problems []schema.Problem) {
 	before := r.shown
-	r.shown = map[string]*board.Row{}
+	r.shown = map[string]*watchstate.Row{}
 	for i := range report.Cases {
 		row := report.Cases[i]
 		due := row.Action == plan.Run || row.Action == plan.Rejudge || row.Action == plan.Redecide
 		if !shows(report, &row) && !due {
 			continue
 		}
-		next := &board.Row{Row: row, Due: due}
+		next := &watchstate.Row{Row: row, Due: due}
 		old := before[row.Key]
 		switch {
 		case row.Invalid() && old != nil && old.Verdict != nil:
@@ -95,7 +95,7 @@ func shows(report *report.Report, row *report.Row) bool {
 	return report.Base == nil || failing || len(row.Reasons) > 0
 }
 
-func kept(old *board.Row) *board.Row {
+func kept(old *watchstate.Row) *watchstate.Row {
 	row := *old
 	row.Kept, row.Due = true, false
 	return &row
@@ -109,7 +109,7 @@ func (r *results) keepAll() {
 }
 
 // compared fills in what the case was before.
-func (r *results) compared(row *board.Row) *board.Row {
+func (r *results) compared(row *watchstate.Row) *watchstate.Row {
 	row.Before = nil
 	if mark, ok := r.last[row.Key]; ok {
 		row.Before = &mark
@@ -118,7 +118,7 @@ func (r *results) compared(row *board.Row) *board.Row {
 }
 
 // judged takes over one case while the others are still run.
-func (r *results) judged(o *run.Outcome) *board.Row {
+func (r *results) judged(o *run.Outcome) *watchstate.Row {
 	old, ok := r.shown[o.Key]
 	if !ok {
 		return nil
@@ -145,7 +145,7 @@ func (r *results) finished(report *report.Report, some bool) {
 		if old := r.shown[row.Key]; old != nil && old.Kept || !shows(report, &row) {
 			continue
 		}
-		r.shown[row.Key] = r.compared(&board.Row{Row: row})
+		r.shown[row.Key] = r.compared(&watchstate.Row{Row: row})
 	}
 	if r.accepted {
 		return

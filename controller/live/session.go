@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // Options say how a Session runs what changes affect.
@@ -24,7 +24,7 @@ type Options struct {
 	// Execute carries a plan out and stores the run.
 	Execute func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error)
 	// Tell is told everything that happens, by one goroutine.
-	Tell func(board.Update)
+	Tell func(watchstate.Update)
 	// Ref is what the user calls base.
 	Ref string
 	// MaxCases and MaxUSD are what is run without asking. Yes never asks.
@@ -41,12 +41,12 @@ type Options struct {
 type Session struct {
 	tree     *Tree
 	opts     Options
-	commands chan board.Command
+	commands chan watchstate.Command
 	progress chan controller.Progress
 	ended    chan ending
 
 	// The fields below belong to the goroutine of Run.
-	board   board.Board
+	board   watchstate.Board
 	look    *Look // the last that could be planned
 	fresh   bool  // look's plan knows everything that is stored
 	blocked bool  // the configuration has errors now
@@ -96,14 +96,14 @@ func New(tree *Tree, o Options) *Session {
 		o.Now = time.Now
 	}
 	return &Session{
-		tree: tree, opts: o, commands: make(chan board.Command, 16), progress: make(chan controller.Progress),
+		tree: tree, opts: o, commands: make(chan watchstate.Command, 16), progress: make(chan controller.Progress),
 		ended: make(chan ending, 1), results: newResults(), digests: map[string]pair{},
-		board: board.Board{State: board.Waiting, Ref: o.Ref},
+		board: watchstate.Board{State: watchstate.Waiting, Ref: o.Ref},
 	}
 }
 
 // Do hands a command to the Session. One too many at once is dropped.
-func (s *Session) Do(c board.Command) {
+func (s *Session) Do(c watchstate.Command) {
 	select {
 	case s.commands <- c:
 	default:
@@ -174,30 +174,30 @@ func (s *Session) Run(ctx context.Context) error {
 const rowsEvery = 50 * time.Millisecond
 
 // tell hands out the board as it is.
-func (s *Session) tell(kind board.Kind, more func(*board.Update)) {
-	if now := s.opts.Now(); kind != board.Judged || now.Sub(s.rowsAt) >= rowsEvery {
+func (s *Session) tell(kind watchstate.Kind, more func(*watchstate.Update)) {
+	if now := s.opts.Now(); kind != watchstate.Judged || now.Sub(s.rowsAt) >= rowsEvery {
 		s.board.Rows, s.rowsAt = s.results.rows(), now
 	}
 	s.board.State = s.state()
-	u := board.Update{Kind: kind, Board: s.board}
+	u := watchstate.Update{Kind: kind, Board: s.board}
 	if more != nil {
 		more(&u)
 	}
 	s.opts.Tell(u)
 }
 
-func (s *Session) state() board.State {
+func (s *Session) state() watchstate.State {
 	switch {
 	case s.current != nil && s.board.Stopped:
-		return board.Stopping
+		return watchstate.Stopping
 	case s.current != nil:
-		return board.Running
+		return watchstate.Running
 	case s.board.Question != "":
-		return board.Asking
+		return watchstate.Asking
 	case s.paused:
-		return board.Paused
+		return watchstate.Paused
 	}
-	return board.Waiting
+	return watchstate.Waiting
 }
 
 // see takes a new look at the files.
@@ -205,7 +205,7 @@ func (s *Session) see(ctx context.Context, look *Look) {
 	s.board.Error, s.board.Notice = "", look.Notice
 	if look.Fault != nil {
 		s.board.Error = look.Fault.Error()
-		s.tell(board.Error, nil)
+		s.tell(watchstate.Error, nil)
 		return
 	}
 	s.board.Changed, s.board.Differing, s.board.Problems, s.board.Base = look.Changed, look.Differing, look.Problems, look.Base
@@ -213,7 +213,7 @@ func (s *Session) see(ctx context.Context, look *Look) {
 	s.blocked = look.Prepared == nil
 	if s.blocked {
 		s.results.keepAll()
-		s.tell(board.Planned, nil)
+		s.tell(watchstate.Planned, nil)
 		return
 	}
 	s.replace(look)
@@ -228,7 +228,7 @@ func (s *Session) see(ctx context.Context, look *Look) {
 		s.fault(err)
 		return
 	}
-	s.tell(board.Planned, func(u *board.Update) { u.Plan = look.Prepared.Plan })
+	s.tell(watchstate.Planned, func(u *watchstate.Update) { u.Plan = look.Prepared.Plan })
 	s.begin(ctx)
 }
 
@@ -318,7 +318,7 @@ func (s *Session) begin(ctx context.Context) {
 func (s *Session) ask(ctx context.Context, p *controller.Prepared, again bool) {
 	if q := s.question(p.Estimate()); q != "" {
 		s.board.Question, s.asked = q, &question{p, again}
-		s.tell(board.Question, nil)
+		s.tell(watchstate.Question, nil)
 		return
 	}
 	s.start(ctx, p, again)
@@ -347,7 +347,7 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 	s.board.Question, s.board.Error, s.board.Stopped, s.asked = "", "", false, nil
 	s.board.Done, s.board.Due, s.board.Began = 0, 0, s.opts.Now()
 	if s.board.Due = due(p.Plan); s.board.Due > 0 {
-		s.tell(board.Started, nil)
+		s.tell(watchstate.Started, nil)
 	}
 	execution := controller.Execution{Control: s.current.control, Observe: func(p controller.Progress) { s.progress <- p }}
 	go func() {
@@ -373,11 +373,11 @@ func (s *Session) judged(p controller.Progress) {
 	if p.Outcome.Stopped {
 		return
 	}
-	var row *board.Row
+	var row *watchstate.Row
 	if !p.Base && !s.current.superseded {
 		row = s.results.judged(p.Outcome)
 	}
-	s.tell(board.Judged, func(u *board.Update) { u.Case = row })
+	s.tell(watchstate.Judged, func(u *watchstate.Update) { u.Case = row })
 }
 
 // finish takes over what a run found, and goes on with what came in between.
@@ -414,7 +414,7 @@ func (s *Session) finish(ctx context.Context, e ending) {
 			return
 		}
 	}
-	s.tell(board.Result, func(u *board.Update) { u.Report = e.report })
+	s.tell(watchstate.Result, func(u *watchstate.Update) { u.Report = e.report })
 }
 
 // replan asks the ledger again about the files as they are.
@@ -429,39 +429,39 @@ func (s *Session) replan(ctx context.Context) error {
 
 func (s *Session) fault(err error) {
 	s.board.Error = err.Error()
-	s.tell(board.Error, nil)
+	s.tell(watchstate.Error, nil)
 }
 
 // obey does what the user wants.
-func (s *Session) obey(ctx context.Context, c board.Command) {
+func (s *Session) obey(ctx context.Context, c watchstate.Command) {
 	switch c.Do {
-	case board.Answer:
+	case watchstate.Answer:
 		if asked := s.asked; asked != nil {
 			s.start(ctx, asked.plan, asked.again)
 		}
-	case board.Decline:
+	case watchstate.Decline:
 		s.refused = s.refused || s.asked != nil && !s.asked.again
 		s.asked, s.board.Question = nil, ""
-		s.tell(board.StateChanged, nil)
-	case board.Rerun:
+		s.tell(watchstate.StateChanged, nil)
+	case watchstate.Rerun:
 		if s.idle() {
 			s.ask(ctx, s.look.Prepared.Again(func(key string) bool { return slices.Contains(c.Keys, key) }), true)
 		}
-	case board.All:
+	case watchstate.All:
 		s.all(ctx)
-	case board.Pause:
+	case watchstate.Pause:
 		s.paused, s.refused = !s.paused && !s.refused, false
-		s.tell(board.StateChanged, nil)
+		s.tell(watchstate.StateChanged, nil)
 		s.begin(ctx)
-	case board.Accept:
+	case watchstate.Accept:
 		s.results.accept()
 		s.board.Accepted = true
-		s.tell(board.StateChanged, nil)
-	case board.Stop:
+		s.tell(watchstate.StateChanged, nil)
+	case watchstate.Stop:
 		if s.current != nil {
 			s.board.Stopped = true
 			s.current.cancel()
-			s.tell(board.StateChanged, nil)
+			s.tell(watchstate.StateChanged, nil)
 		}
 	}
 }
@@ -488,13 +488,13 @@ func (s *Session) all(ctx context.Context) {
 		s.fault(err)
 		return
 	}
-	s.tell(board.Planned, func(u *board.Update) { u.Plan = prepared.Plan })
+	s.tell(watchstate.Planned, func(u *watchstate.Update) { u.Plan = prepared.Plan })
 	s.begin(ctx)
 }
 
 // Detail reads all that is stored of a case. It may be called at any time.
-func (s *Session) Detail(ctx context.Context, key string) (board.Detail, error) {
-	out := board.Detail{Key: key}
+func (s *Session) Detail(ctx context.Context, key string) (watchstate.Detail, error) {
+	out := watchstate.Detail{Key: key}
 	s.mu.Lock()
 	digests, ok := s.digests[key]
 	book, planned := s.ledger, s.planned

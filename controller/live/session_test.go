@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -74,18 +74,18 @@ type stage struct {
 	*repo
 	bot     *bot
 	session *live.Session
-	updates chan board.Update
+	updates chan watchstate.Update
 	runs    int
 }
 
 func newStage(t *testing.T, opts live.Options) *stage {
 	t.Helper()
-	s := &stage{repo: newRepo(t), bot: newBot(), updates: make(chan board.Update, 1000)}
+	s := &stage{repo: newRepo(t), bot: newBot(), updates: make(chan watchstate.Update, 1000)}
 	cfg := s.config()
 	cfg.Open = s.judged
 	tree, err := live.Open(t.Context(), cfg)
 	s.must(err)
-	opts.Tell = func(u board.Update) { s.updates <- u }
+	opts.Tell = func(u watchstate.Update) { s.updates <- u }
 	opts.Ref = "HEAD"
 	if opts.MaxCases == 0 {
 		opts.MaxCases = 100
@@ -110,7 +110,7 @@ func newStage(t *testing.T, opts live.Options) *stage {
 }
 
 // until takes updates up to the first of a kind that shows what is wanted.
-func (s *stage) until(kind board.Kind, wanted func(b *board.Board) bool) board.Update {
+func (s *stage) until(kind watchstate.Kind, wanted func(b *watchstate.Board) bool) watchstate.Update {
 	s.t.Helper()
 	deadline := time.After(30 * time.Second)
 	var seen []string
@@ -144,7 +144,7 @@ func (s *stage) changed(files map[string]string) []string {
 	s.t.Helper()
 	s.write(files)
 	want := 0
-	u := s.until(board.Result, func(b *board.Board) bool {
+	u := s.until(watchstate.Result, func(b *watchstate.Board) bool {
 		want = 0
 		for _, name := range b.Changed {
 			if _, ok := files[name]; ok {
@@ -157,7 +157,7 @@ func (s *stage) changed(files map[string]string) []string {
 }
 
 // states are the rows in one line each.
-func states(b board.Board) []string {
+func states(b watchstate.Board) []string {
 	out := []string{}
 	for i := range b.Rows {
 		r := &b.Rows[i]
@@ -189,7 +189,7 @@ func (s *stage) want(got []string, want ...string) {
 // TestSession goes through an hour of somebody's day.
 func TestSession(t *testing.T) {
 	s := newStage(t, live.Options{})
-	s.want(states(s.until(board.Result, nil).Board))
+	s.want(states(s.until(watchstate.Result, nil).Board))
 	s.want(s.bot.calls())
 
 	// What is affected is run, and base beside it, once.
@@ -201,13 +201,13 @@ func TestSession(t *testing.T) {
 	s.want(s.changed(map[string]string{hello: greeting("hi again")}), "talk/level_1/hello fail broke")
 	s.want(s.bot.calls(), "hi again")
 	s.write(map[string]string{hello: `{"id": "hello",`})
-	u := s.until(board.Planned, func(b *board.Board) bool { return len(b.Problems) > 0 })
+	u := s.until(watchstate.Planned, func(b *watchstate.Board) bool { return len(b.Problems) > 0 })
 	s.want(states(u.Board), "talk/level_1/hello fail kept")
 	s.write(map[string]string{"gavel.yaml": "version: x"})
-	u = s.until(board.Planned, func(b *board.Board) bool { return b.Problems[0].File == "gavel.yaml" })
+	u = s.until(watchstate.Planned, func(b *watchstate.Board) bool { return b.Problems[0].File == "gavel.yaml" })
 	s.want(states(u.Board), "talk/level_1/hello fail kept")
 	s.write(map[string]string{"gavel.yaml": start["gavel.yaml"], hello: greeting("hi again")})
-	u = s.until(board.Result, func(b *board.Board) bool { return len(b.Problems) == 0 })
+	u = s.until(watchstate.Result, func(b *watchstate.Board) bool { return len(b.Problems) == 0 })
 	s.want(states(u.Board), "talk/level_1/hello fail")
 	s.want(s.bot.calls())
 
@@ -219,16 +219,16 @@ func TestSession(t *testing.T) {
 	}
 	s.want(s.changed(whole), "talk/level_1/hello fail", "new/level_1/one pass first")
 	s.write(map[string]string{domain: "{"})
-	u = s.until(board.Planned, func(b *board.Board) bool { return len(b.Problems) > 0 })
+	u = s.until(watchstate.Planned, func(b *watchstate.Board) bool { return len(b.Problems) > 0 })
 	s.want(states(u.Board), "talk/level_1/hello fail", "new/level_1/one pass kept")
 	s.must(os.RemoveAll(s.path("test_definitions/new")))
-	u = s.until(board.Result, func(b *board.Board) bool { return len(b.Problems) == 0 })
+	u = s.until(watchstate.Result, func(b *watchstate.Board) bool { return len(b.Problems) == 0 })
 	s.want(states(u.Board), "talk/level_1/hello fail")
 	s.want(s.bot.calls(), "one")
 
 	// Committed it is unaffected, but it still fails.
 	s.git("commit", "-q", "-a", "-m", "broken")
-	u = s.until(board.Result, func(b *board.Board) bool { return b.Differing == 0 })
+	u = s.until(watchstate.Result, func(b *watchstate.Board) bool { return b.Differing == 0 })
 	s.want(states(u.Board), "talk/level_1/hello fail")
 
 	// What was good before is known, and costs nothing.
@@ -247,8 +247,8 @@ func TestAccept(t *testing.T) {
 	s := newStage(t, live.Options{})
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
 	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail first")
-	s.session.Do(board.Command{Do: board.Accept})
-	s.until(board.StateChanged, func(b *board.Board) bool { return b.Accepted })
+	s.session.Do(watchstate.Command{Do: watchstate.Accept})
+	s.until(watchstate.StateChanged, func(b *watchstate.Board) bool { return b.Accepted })
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
 	s.want(s.changed(map[string]string{hello: greeting("good ")}), "talk/level_1/hello fail")
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
@@ -258,20 +258,20 @@ func TestAccept(t *testing.T) {
 // and keeps the rest.
 func TestSuperseded(t *testing.T) {
 	s := newStage(t, live.Options{})
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
 	s.write(map[string]string{hello: greeting("wait for hello"), "test_definitions/talk/level_1/bye.json": bye})
-	s.until(board.Started, nil)
+	s.until(watchstate.Started, nil)
 	s.waits(s.bot.waiting)
 	s.waits(s.bot.waiting)
 	s.bot.calls()
 	s.write(map[string]string{hello: greeting("hi")})
-	s.until(board.Planned, func(b *board.Board) bool { return slices.Contains(b.Changed, hello) })
+	s.until(watchstate.Planned, func(b *watchstate.Board) bool { return slices.Contains(b.Changed, hello) })
 	if got := s.waits(s.bot.givenUp); got != "wait for hello" {
 		t.Errorf("the call of %q is given up", got)
 	}
 	close(s.bot.free)
-	u := s.until(board.Result, nil)
+	u := s.until(watchstate.Result, nil)
 	s.want(states(u.Board), "talk/level_1/bye fail first", "talk/level_1/hello pass first")
 	s.want(s.bot.calls(), "bye", "hello", "hi") // base's, after head; and nothing that waited again
 }
@@ -279,24 +279,24 @@ func TestSuperseded(t *testing.T) {
 // TestGuard holds that what costs much is asked about, and only that.
 func TestGuard(t *testing.T) {
 	s := newStage(t, live.Options{MaxCases: 1, MaxUSD: 1})
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 	s.want(s.changed(map[string]string{hello: greeting("one")}), "talk/level_1/hello pass first")
 	s.bot.calls()
 	many := func(prompt string) {
 		s.write(map[string]string{"test_definitions/talk/domain.json": strings.Replace(start["test_definitions/talk/domain.json"], `"Talk"`, `"Talk", "system_prompt": "`+prompt+`"`, 1)})
 	}
 	many("Be brief.")
-	u := s.until(board.Question, nil)
-	if want := "judge 3 cases in about 5 calls?"; u.Board.Question != want || u.Board.State != board.Asking {
+	u := s.until(watchstate.Question, nil)
+	if want := "judge 3 cases in about 5 calls?"; u.Board.Question != want || u.Board.State != watchstate.Asking {
 		t.Errorf("question %q in state %s, want %q", u.Board.Question, u.Board.State, want)
 	}
-	s.session.Do(board.Command{Do: board.Decline})
-	s.until(board.StateChanged, nil)
+	s.session.Do(watchstate.Command{Do: watchstate.Decline})
+	s.until(watchstate.StateChanged, nil)
 	s.want(s.bot.calls())
 	many("Be kind.")
-	s.until(board.Question, nil)
-	s.session.Do(board.Command{Do: board.Answer})
-	s.until(board.Result, nil)
+	s.until(watchstate.Question, nil)
+	s.session.Do(watchstate.Command{Do: watchstate.Answer})
+	s.until(watchstate.Result, nil)
 	if got := s.bot.calls(); len(got) != 5 {
 		t.Errorf("asked %v", got)
 	}
@@ -306,9 +306,9 @@ func TestGuard(t *testing.T) {
 // may be spent was said.
 func TestUnpriced(t *testing.T) {
 	s := newStage(t, live.Options{MaxUSD: 1, AskUnpriced: true})
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: openai, model: m}}\n"})
-	u := s.until(board.Question, nil)
+	u := s.until(watchstate.Question, nil)
 	if !strings.HasSuffix(u.Board.Question, " at an unknown price?") {
 		t.Errorf("question %q", u.Board.Question)
 	}
@@ -318,14 +318,14 @@ func TestUnpriced(t *testing.T) {
 // way as it is.
 func TestUndisturbed(t *testing.T) {
 	s := newStage(t, live.Options{})
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 	s.write(map[string]string{hello: greeting("wait")})
-	s.until(board.Started, nil)
+	s.until(watchstate.Started, nil)
 	s.waits(s.bot.waiting)
 	s.write(map[string]string{"test_definitions/notes.md": "x"})
-	s.until(board.Planned, func(b *board.Board) bool { return slices.Contains(b.Changed, "test_definitions/notes.md") })
+	s.until(watchstate.Planned, func(b *watchstate.Board) bool { return slices.Contains(b.Changed, "test_definitions/notes.md") })
 	close(s.bot.free)
-	if u := s.until(board.Result, nil); u.Report.Run != "run2" {
+	if u := s.until(watchstate.Result, nil); u.Report.Run != "run2" {
 		t.Errorf("the result is that of %s, want the second run's", u.Report.Run)
 	}
 }
@@ -333,32 +333,32 @@ func TestUndisturbed(t *testing.T) {
 // TestPauseStopRerun holds what the other commands do.
 func TestPauseStopRerun(t *testing.T) {
 	s := newStage(t, live.Options{})
-	s.until(board.Result, nil)
-	s.session.Do(board.Command{Do: board.Pause})
-	s.until(board.StateChanged, nil)
+	s.until(watchstate.Result, nil)
+	s.session.Do(watchstate.Command{Do: watchstate.Pause})
+	s.until(watchstate.StateChanged, nil)
 	s.write(map[string]string{hello: greeting("wait")})
-	u := s.until(board.Planned, nil)
+	u := s.until(watchstate.Planned, nil)
 	s.want(states(u.Board), "talk/level_1/hello due")
-	s.session.Do(board.Command{Do: board.Pause})
+	s.session.Do(watchstate.Command{Do: watchstate.Pause})
 	s.waits(s.bot.waiting)
-	s.session.Do(board.Command{Do: board.Stop})
-	u = s.until(board.Result, nil)
+	s.session.Do(watchstate.Command{Do: watchstate.Stop})
+	u = s.until(watchstate.Result, nil)
 	s.want(states(u.Board), "talk/level_1/hello due")
-	if !u.Board.Stopped || u.Board.State != board.Waiting {
+	if !u.Board.Stopped || u.Board.State != watchstate.Waiting {
 		t.Errorf("stopped %v, state %s", u.Board.Stopped, u.Board.State)
 	}
 	close(s.bot.free)
-	s.session.Do(board.Command{Do: board.Pause}) // goes on with what was stopped
-	s.want(states(s.until(board.Result, nil).Board), "talk/level_1/hello pass first")
+	s.session.Do(watchstate.Command{Do: watchstate.Pause}) // goes on with what was stopped
+	s.want(states(s.until(watchstate.Result, nil).Board), "talk/level_1/hello pass first")
 	s.bot.calls()
 
 	s.bot.answer = func(string) string { return "bye" }
-	s.session.Do(board.Command{Do: board.Rerun, Keys: []string{"talk/level_1/hello"}})
-	s.want(states(s.until(board.Result, nil).Board), "talk/level_1/hello fail broke")
+	s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
+	s.want(states(s.until(watchstate.Result, nil).Board), "talk/level_1/hello fail broke")
 	s.want(s.bot.calls(), "wait")
 
-	s.session.Do(board.Command{Do: board.All})
-	all := states(s.until(board.Result, nil).Board)
+	s.session.Do(watchstate.Command{Do: watchstate.All})
+	all := states(s.until(watchstate.Result, nil).Board)
 	s.want(slices.DeleteFunc(all, func(row string) bool { return strings.HasPrefix(row, "suite") }),
 		"talk/level_1/hello fail", "talk/level_2/more fail first", "talk/level_1/bye pass first")
 	detail, err := s.session.Detail(t.Context(), "talk/level_1/bye")
@@ -370,11 +370,11 @@ func TestPauseStopRerun(t *testing.T) {
 // TestAPanicIsShown has a worker panic: the watch tells of it and goes on.
 func TestAPanicIsShown(t *testing.T) {
 	s := newStage(t, live.Options{})
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 	answer := s.bot.answer
 	s.bot.answer = func(string) string { panic("a fault of ours") }
 	s.write(map[string]string{hello: greeting("one")})
-	if u := s.until(board.Error, nil); !strings.Contains(u.Board.Error, "panic: a fault of ours") {
+	if u := s.until(watchstate.Error, nil); !strings.Contains(u.Board.Error, "panic: a fault of ours") {
 		t.Errorf("fault %q", u.Board.Error)
 	}
 	s.bot.answer = answer
@@ -382,19 +382,19 @@ func TestAPanicIsShown(t *testing.T) {
 }
 
 // gate writes the gate of a board.
-func gate(b board.Board) string { return b.Gate.Result + ": " + b.Gate.Reason }
+func gate(b watchstate.Board) string { return b.Gate.Result + ": " + b.Gate.Reason }
 
 // TestTheGateOfWhatIsNotJudged declines a question, and then renames and
 // deletes definitions: while cases are to be judged the gate is undetermined.
 func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	s := newStage(t, live.Options{MaxCases: 1})
-	passes := func(u board.Update) {
+	passes := func(u watchstate.Update) {
 		t.Helper()
 		if u.Board.Gate.Result != report.GatePass {
 			t.Errorf("%s: the gate is %q", u.Kind, gate(u.Board))
 		}
 	}
-	waits := func(u board.Update, n int) {
+	waits := func(u watchstate.Update, n int) {
 		t.Helper()
 		if want := fmt.Sprintf("undetermined: %d cases are not judged yet", n); gate(u.Board) != want || u.Board.Count().Due != n {
 			t.Errorf("%s: the gate is %q, %d cases are due", u.Kind, gate(u.Board), u.Board.Count().Due)
@@ -402,15 +402,15 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	}
 	decline := func(n int) {
 		t.Helper()
-		waits(s.until(board.Question, nil), n)
-		s.session.Do(board.Command{Do: board.Decline})
-		u := s.until(board.StateChanged, nil)
+		waits(s.until(watchstate.Question, nil), n)
+		s.session.Do(watchstate.Command{Do: watchstate.Decline})
+		u := s.until(watchstate.StateChanged, nil)
 		waits(u, n)
-		if u.Board.State != board.Waiting {
+		if u.Board.State != watchstate.Waiting {
 			t.Errorf("it is %s", u.Board.State)
 		}
 	}
-	passes(s.until(board.Result, nil))
+	passes(s.until(watchstate.Result, nil))
 	const bye, more = "test_definitions/talk/level_1/bye.json", "test_definitions/talk/level_2/more.json"
 	s.write(map[string]string{"test_definitions/talk/domain.json": strings.Replace(start["test_definitions/talk/domain.json"], `"Talk"`, `"Talk", "system_prompt": "Be brief."`, 1)})
 	decline(3)
@@ -418,11 +418,11 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	decline(3)
 	s.must(os.Remove(s.path(more)))
 	decline(2)
-	s.session.Do(board.Command{Do: board.Pause}) // goes on with what was declined
-	waits(s.until(board.Question, nil), 2)
+	s.session.Do(watchstate.Command{Do: watchstate.Pause}) // goes on with what was declined
+	waits(s.until(watchstate.Question, nil), 2)
 	s.bot.answer = func(q string) string { return "hello, " + q }
-	s.session.Do(board.Command{Do: board.Answer})
-	u := s.until(board.Result, nil)
+	s.session.Do(watchstate.Command{Do: watchstate.Answer})
+	u := s.until(watchstate.Result, nil)
 	if u.Board.Gate.Result == report.GateUndetermined || u.Board.Count().Due != 0 {
 		t.Errorf("after the run the gate is %q", gate(u.Board))
 	}
@@ -432,11 +432,11 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 // the gate.
 func TestTheGateAfterARerun(t *testing.T) {
 	s := newStage(t, live.Options{})
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 	s.bot.answer = func(string) string { return "bye" }
-	s.session.Do(board.Command{Do: board.Rerun, Keys: []string{"talk/level_1/hello"}})
-	if u := s.until(board.Result, nil); u.Board.Gate.Result != report.GateFail {
+	s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
+	if u := s.until(watchstate.Result, nil); u.Board.Gate.Result != report.GateFail {
 		t.Errorf("the gate is %q", gate(u.Board))
 	}
 }
@@ -444,15 +444,15 @@ func TestTheGateAfterARerun(t *testing.T) {
 // TestWhatIsGivenUpIsCounted stops a run of which some calls are waiting.
 func TestWhatIsGivenUpIsCounted(t *testing.T) {
 	s := newStage(t, live.Options{})
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
 	more := strings.Replace(start["test_definitions/talk/level_2/more.json"], `"prompt": "more"`, `"prompt": "more!"`, 1)
 	s.write(map[string]string{hello: greeting("wait for hello"), "test_definitions/talk/level_1/bye.json": bye, "test_definitions/talk/level_2/more.json": more})
 	s.waits(s.bot.waiting)
 	s.waits(s.bot.waiting)
-	s.until(board.Judged, func(b *board.Board) bool { return b.Done == 1 })
-	s.session.Do(board.Command{Do: board.Stop})
-	u := s.until(board.Result, nil)
+	s.until(watchstate.Judged, func(b *watchstate.Board) bool { return b.Done == 1 })
+	s.session.Do(watchstate.Command{Do: watchstate.Stop})
+	u := s.until(watchstate.Result, nil)
 	if u.Board.Spent.Calls != 1 || u.Board.GivenUp != 2 {
 		t.Errorf("%d calls, %d given up", u.Board.Spent.Calls, u.Board.GivenUp)
 	}
@@ -470,11 +470,11 @@ func TestWhatIsGivenUpIsCounted(t *testing.T) {
 // and the case is judged by what was said.
 func TestSecretsAreNotShown(t *testing.T) {
 	s := newStage(t, live.Options{})
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 	key := "sk-proj-" + strings.Repeat("aB3x", 12)
 	s.bot.answer = func(string) string { return "hello, my key is " + key }
 	s.write(map[string]string{hello: greeting("tell me, " + key)})
-	u := s.until(board.Result, func(b *board.Board) bool { return slices.Contains(b.Changed, hello) })
+	u := s.until(watchstate.Result, func(b *watchstate.Board) bool { return slices.Contains(b.Changed, hello) })
 	s.want(states(u.Board), "talk/level_1/hello pass first")
 	detail, err := s.session.Detail(t.Context(), "talk/level_1/hello")
 	s.must(err)

@@ -6,14 +6,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/live"
-	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt and by no other one.
 func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 	const bye = "test_definitions/talk/level_1/bye.json"
 	s := newStage(t, live.Options{})
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: http, url: \"https://h\"}}\n"})
 	s.git("commit", "-qam", "deploy")
 	s.bot.calls()
@@ -31,7 +31,7 @@ func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 		{"the first change again", hello, greeting("hello you"), []string{"hello you"}},
 	} {
 		s.write(map[string]string{step.file: step.text})
-		s.until(board.Result, func(b *board.Board) bool { return len(b.Changed) == 1 && b.Changed[0] == step.file })
+		s.until(watchstate.Result, func(b *watchstate.Board) bool { return len(b.Changed) == 1 && b.Changed[0] == step.file })
 		if diff := cmp.Diff(step.want, s.bot.calls()); diff != "" {
 			t.Errorf("%s: calls (-want +got):\n%s", step.name, diff)
 		}
@@ -42,7 +42,7 @@ func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 // that git ignores does not.
 func TestAFileOfTheProgramRerunsItsCases(t *testing.T) {
 	s := newStage(t, live.Options{})
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 	s.write(map[string]string{
 		"gavel.yaml":     "version: 1\ntargets: {bot: {provider: command, argv: [sh, agent/run.sh]}}\n",
 		"agent/run.sh":   "true\n",
@@ -51,7 +51,7 @@ func TestAFileOfTheProgramRerunsItsCases(t *testing.T) {
 	})
 	s.git("add", "-A")
 	s.git("commit", "-qm", "program")
-	s.until(board.Result, func(b *board.Board) bool { return b.Differing == 0 })
+	s.until(watchstate.Result, func(b *watchstate.Board) bool { return b.Differing == 0 })
 	s.bot.calls()
 	s.changed(map[string]string{"agent/tone.txt": "kinder\n"})
 	s.want(s.bot.calls(), "bye", "hello", "hello", "more")

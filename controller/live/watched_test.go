@@ -11,7 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/watch"
-	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // An ear is a source of changes that a test speaks into. It notes which folders
@@ -124,42 +124,42 @@ func TestWatchingBeginsAgainAfterLostEvents(t *testing.T) {
 // case is judged, and that a case without a stored sample has details, too.
 func TestRowsWhileCasesAreJudged(t *testing.T) {
 	s := newStage(t, live.Options{})
-	s.until(board.Result, nil)
-	s.session.Do(board.Command{Do: board.Pause})
-	s.until(board.StateChanged, nil)
+	s.until(watchstate.Result, nil)
+	s.session.Do(watchstate.Command{Do: watchstate.Pause})
+	s.until(watchstate.StateChanged, nil)
 	s.write(map[string]string{hello: greeting("one")})
-	s.want(states(s.until(board.Planned, nil).Board), "talk/level_1/hello due")
+	s.want(states(s.until(watchstate.Planned, nil).Board), "talk/level_1/hello due")
 	detail, err := s.session.Detail(t.Context(), "talk/level_1/hello")
 	s.must(err)
 	if detail.Key != "talk/level_1/hello" || detail.Transcript != nil || len(detail.Samples) != 0 {
 		t.Errorf("of a case that was never judged: %+v", detail)
 	}
 
-	s.session.Do(board.Command{Do: board.Pause})
-	u := s.until(board.Judged, func(b *board.Board) bool { return b.Done == 1 })
+	s.session.Do(watchstate.Command{Do: watchstate.Pause})
+	u := s.until(watchstate.Judged, func(b *watchstate.Board) bool { return b.Done == 1 })
 	if row := u.Case; row == nil || row.Verdict == nil || *row.Verdict != "pass" || row.Score == nil || *row.Score != 1 || row.VerdictReason == "" || row.Due {
 		t.Errorf("the case that was judged: %+v", row)
 	}
-	s.until(board.Result, nil)
+	s.until(watchstate.Result, nil)
 
 	// The next change leaves its verdict until it is judged again.
 	s.bot.answer = func(string) string { return "bye" }
 	s.write(map[string]string{hello: greeting("wait")})
-	u = s.until(board.Planned, func(b *board.Board) bool { return len(b.Rows) == 1 && b.Rows[0].Due })
+	u = s.until(watchstate.Planned, func(b *watchstate.Board) bool { return len(b.Rows) == 1 && b.Rows[0].Due })
 	s.want(states(u.Board), "talk/level_1/hello pass due")
 	if row := u.Board.Rows[0]; row.Score == nil || *row.Score != 1 || row.VerdictReason == "" {
 		t.Errorf("while it is due: %+v", row)
 	}
 	s.waits(s.bot.waiting)
 	close(s.bot.free)
-	s.want(states(s.until(board.Result, nil).Board), "talk/level_1/hello fail broke")
+	s.want(states(s.until(watchstate.Result, nil).Board), "talk/level_1/hello fail broke")
 
 	// One that was skipped has no verdict to leave.
 	skipped := strings.Replace(greeting("two"), `"id"`, `"enabled": false, "id"`, 1)
 	s.changed(map[string]string{hello: skipped})
-	s.session.Do(board.Command{Do: board.Pause})
-	s.until(board.StateChanged, nil)
+	s.session.Do(watchstate.Command{Do: watchstate.Pause})
+	s.until(watchstate.StateChanged, nil)
 	s.write(map[string]string{hello: greeting("three")})
-	u = s.until(board.Planned, func(b *board.Board) bool { return b.Count().Due == 1 })
+	u = s.until(watchstate.Planned, func(b *watchstate.Board) bool { return b.Count().Due == 1 })
 	s.want(states(u.Board), "talk/level_1/hello due")
 }

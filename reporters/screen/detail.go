@@ -6,8 +6,8 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/attempts"
-	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -62,7 +62,7 @@ func (m Model) pane(width int) []line {
 }
 
 // standing says what the verdict is, here and at base, and why it was made.
-func (m Model) standing(s *sheet, row *board.Row) {
+func (m Model) standing(s *sheet, row *watchstate.Row) {
 	_, c := look(row)
 	switch {
 	case row.Verdict != nil:
@@ -86,7 +86,7 @@ func (m Model) standing(s *sheet, row *board.Row) {
 	}
 }
 
-func scored(row *board.Row, v verdict.Verdict, score *float64) string {
+func scored(row *watchstate.Row, v verdict.Verdict, score *float64) string {
 	if score == nil {
 		return string(v)
 	}

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 const (
@@ -76,9 +76,9 @@ func (m Model) state() line {
 	switch {
 	case !m.told:
 		word = "looking"
-	case m.board.State == board.Running:
+	case m.board.State == watchstate.Running:
 		word, c = "judging", yellow
-	case m.board.State == board.Asking, m.board.State == board.Paused, m.board.State == board.Stopping:
+	case m.board.State == watchstate.Asking, m.board.State == watchstate.Paused, m.board.State == watchstate.Stopping:
 		c = yellow
 	case m.board.Stopped:
 		word, c = "stopped", yellow
@@ -117,7 +117,7 @@ func (m Model) counts() line {
 func (m Model) money() []line {
 	spent := "spent " + terminal.Spent(&m.board) + " "
 	out := []line{text(dim, spent)}
-	if m.board.Estimate.Calls > 0 && m.board.State != board.Waiting {
+	if m.board.Estimate.Calls > 0 && m.board.State != watchstate.Waiting {
 		out = slices.Insert(out, 0, text(dim, terminal.Expense(m.board.Estimate)+" · "+spent))
 	}
 	return out
@@ -129,7 +129,7 @@ func (m Model) going() line {
 	switch {
 	case b.Question != "":
 		return line{{yellow, " ? " + b.Question}, {strong, "  y"}, {plain, " yes  "}, {strong, "n"}, {plain, " no"}}
-	case b.State == board.Running && b.Due > 0:
+	case b.State == watchstate.Running && b.Due > 0:
 		return m.progress()
 	case b.Error != "":
 		return text(red, " ! "+textfmt.Line(b.Error))
@@ -137,7 +137,7 @@ func (m Model) going() line {
 		return text(yellow, " ! "+textfmt.Line(b.Notice))
 	case b.Stopped:
 		return text(yellow, " the run was stopped; p goes on with what is left")
-	case b.State == board.Paused:
+	case b.State == watchstate.Paused:
 		return text(yellow, " paused: changes are planned and not run; p goes on")
 	case b.Gate.Result == "":
 		return nil
@@ -230,7 +230,7 @@ func (m Model) keyLine() line {
 				continue
 			}
 			does := k.short
-			if k.press == "p" && (m.board.State == board.Paused || m.board.Stopped && m.board.State == board.Waiting) {
+			if k.press == "p" && (m.board.State == watchstate.Paused || m.board.Stopped && m.board.State == watchstate.Waiting) {
 				does = "go on"
 			}
 			out = append(out, span{strong, k.foot()}, span{dim, " " + does}, span{plain, gap})

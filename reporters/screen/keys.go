@@ -5,8 +5,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // A key is one that does something, as the help shows it.
@@ -81,33 +81,33 @@ func (m *Model) ask(name string) {
 	switch name {
 	case "r":
 		if m.selected != "" {
-			m.cfg.Do(board.Command{Do: board.Rerun, Keys: []string{m.selected}})
+			m.cfg.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{m.selected}})
 		}
 	case "R":
 		var all []string
 		for _, row := range m.listed() {
 			all = append(all, row.Key)
 		}
-		m.cfg.Do(board.Command{Do: board.Rerun, Keys: all})
+		m.cfg.Do(watchstate.Command{Do: watchstate.Rerun, Keys: all})
 	case "A":
-		m.cfg.Do(board.Command{Do: board.All})
+		m.cfg.Do(watchstate.Command{Do: watchstate.All})
 	case "p":
-		m.cfg.Do(board.Command{Do: board.Pause})
+		m.cfg.Do(watchstate.Command{Do: watchstate.Pause})
 	case "c":
-		m.cfg.Do(board.Command{Do: board.Accept})
+		m.cfg.Do(watchstate.Command{Do: watchstate.Accept})
 		m.note = "accepted: later results are compared with these"
 	case "y":
-		m.cfg.Do(board.Command{Do: board.Answer})
+		m.cfg.Do(watchstate.Command{Do: watchstate.Answer})
 	case "n":
-		m.cfg.Do(board.Command{Do: board.Decline})
+		m.cfg.Do(watchstate.Command{Do: watchstate.Decline})
 	}
 }
 
 // interrupt stops the run under way, and else quits.
 func (m Model) interrupt() (Model, tea.Cmd) {
-	if m.board.State == board.Running {
-		m.cfg.Do(board.Command{Do: board.Stop})
-		m.board.State = board.Stopping // so that the next one quits
+	if m.board.State == watchstate.Running {
+		m.cfg.Do(watchstate.Command{Do: watchstate.Stop})
+		m.board.State = watchstate.Stopping // so that the next one quits
 		return m, nil
 	}
 	m.interrupted = true
@@ -201,11 +201,11 @@ func (m *Model) settle() {
 }
 
 // listed are the rows that the view and the filter leave.
-func (m Model) listed() []board.Row {
+func (m Model) listed() []watchstate.Row {
 	if !m.failedOnly && m.filter == "" {
 		return m.board.Rows
 	}
-	var out []board.Row
+	var out []watchstate.Row
 	text := strings.ToLower(m.filter)
 	for _, row := range m.board.Rows {
 		if m.failedOnly && !row.Failing() {
@@ -219,7 +219,7 @@ func (m Model) listed() []board.Row {
 }
 
 // current is the selected row; nil where there is none.
-func (m Model) current() *board.Row {
+func (m Model) current() *watchstate.Row {
 	rows := m.listed()
 	if m.at < len(rows) && rows[m.at].Key == m.selected {
 		return &rows[m.at]

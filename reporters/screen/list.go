@@ -5,9 +5,9 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -132,7 +132,7 @@ func scoreColumns(width int) int {
 
 // keyColumns is how wide the keys are set, so that the scores stand below each
 // other.
-func keyColumns(rows []board.Row, width int) int {
+func keyColumns(rows []watchstate.Row, width int) int {
 	widest := 0
 	for i := range rows {
 		widest = max(widest, textfmt.Columns(textfmt.Line(rows[i].Key)))
@@ -140,7 +140,7 @@ func keyColumns(rows []board.Row, width int) int {
 	return max(min(widest, width-wordColumns-scoreColumns(width)-3), 10)
 }
 
-func rowLine(row *board.Row, keys, width int) line {
+func rowLine(row *watchstate.Row, keys, width int) line {
 	mark, c := look(row)
 	key := shorten(textfmt.Line(row.Key), keys)
 	out := line{{c, textfmt.Pad(mark+" "+terminal.Word(row), wordColumns)}, {plain, textfmt.Pad(key, keys) + "  "}}
@@ -152,7 +152,7 @@ func rowLine(row *board.Row, keys, width int) line {
 }
 
 // look is the mark and color of a row.
-func look(row *board.Row) (string, color) {
+func look(row *watchstate.Row) (string, color) {
 	switch {
 	case row.Kept:
 		return "!", yellow
@@ -182,7 +182,7 @@ func shorten(key string, room int) string {
 
 // scores sets the score against that at base or, where there is none, against
 // that of before.
-func scores(row *board.Row) line {
+func scores(row *watchstate.Row) line {
 	from := row.BaseScore
 	if from == nil && row.Before != nil {
 		from = row.Before.Score
@@ -208,7 +208,7 @@ func scores(row *board.Row) line {
 }
 
 // why gives the plan's reasons for a row.
-func (m Model) why(row *board.Row) string { return textfmt.Line(plan.Summarise(row.Reasons)) }
+func (m Model) why(row *watchstate.Row) string { return textfmt.Line(plan.Summarise(row.Reasons)) }
 
 func helpLines() []line {
 	var out []line

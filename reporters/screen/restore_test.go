@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // TestRestored holds that the terminal is given back as it was, however the
@@ -25,9 +25,9 @@ func TestRestored(t *testing.T) {
 			defer in.Close()
 			var out bytes.Buffer
 			asked := make(chan struct{})
-			s := Open(Config{Do: func(board.Command) { close(asked) }}, in, &out)
+			s := Open(Config{Do: func(watchstate.Command) { close(asked) }}, in, &out)
 			go func() {
-				s.Tell(board.Update{Kind: board.Result, Board: day()})
+				s.Tell(watchstate.Update{Kind: watchstate.Result, Board: day()})
 				io.WriteString(keys, "p")
 				<-asked // so it is up
 				end(keys, cancel)
@@ -41,7 +41,7 @@ func TestRestored(t *testing.T) {
 					t.Errorf("%q at %d is not taken back, %q is at %d", pair[0], on, pair[1], off)
 				}
 			}
-			s.Tell(board.Update{Kind: board.Result}) // nobody looks any more
+			s.Tell(watchstate.Update{Kind: watchstate.Result}) // nobody looks any more
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // A Program is one that takes the terminal for a while, such as an editor.
@@ -27,9 +27,9 @@ type Program interface {
 // A Config says what the screen can ask for.
 type Config struct {
 	// Do hands on what the user wants.
-	Do func(board.Command)
+	Do func(watchstate.Command)
 	// Detail reads what is stored of a case.
-	Detail func(key string) (board.Detail, error)
+	Detail func(key string) (watchstate.Detail, error)
 	// Edit opens a file at a line; its error says why it cannot.
 	Edit func(file string, line int) (Program, error)
 	// Now defaults to time.Now.
@@ -46,7 +46,7 @@ func Open(cfg Config, in io.Reader, out io.Writer) *Terminal {
 }
 
 // Tell shows an update. It may be called before Run and after it.
-func (t *Terminal) Tell(u board.Update) { t.program.Send(updated(u)) }
+func (t *Terminal) Tell(u watchstate.Update) { t.program.Send(updated(u)) }
 
 // Run shows the watch until the user quits or ctx ends, and gives the terminal
 // back as it was. interrupted says that it was by Ctrl-C.
@@ -59,11 +59,11 @@ func (t *Terminal) Run(ctx context.Context) (interrupted bool, err error) {
 }
 
 // updated is the message that carries an update.
-type updated board.Update
+type updated watchstate.Update
 
 // loaded carries what was read of a case.
 type loaded struct {
-	board.Detail
+	watchstate.Detail
 	err error
 }
 
@@ -78,7 +78,7 @@ type Model struct {
 	cfg           Config
 	width, height int
 	dark          bool
-	board         board.Board
+	board         watchstate.Board
 	told          bool // there was an update
 
 	selected   string // key
@@ -136,7 +136,7 @@ func (m Model) heed(msg tea.Msg) (Model, tea.Cmd) {
 	case tea.BackgroundColorMsg:
 		m.dark = msg.IsDark()
 	case updated:
-		return m.take(board.Update(msg))
+		return m.take(watchstate.Update(msg))
 	case loaded:
 		if msg.Key == m.selected {
 			m.detail = msg
@@ -163,7 +163,7 @@ func (m Model) heed(msg tea.Msg) (Model, tea.Cmd) {
 }
 
 // take shows a new board. The selection stays with its case.
-func (m Model) take(u board.Update) (Model, tea.Cmd) {
+func (m Model) take(u watchstate.Update) (Model, tea.Cmd) {
 	m.board, m.now, m.told = u.Board, m.cfg.Now(), true
 	m.settle()
 	var cmds []tea.Cmd
@@ -173,7 +173,7 @@ func (m Model) take(u board.Update) (Model, tea.Cmd) {
 			cmds = append(cmds, tick)
 		}
 	}
-	if m.open && u.Kind == board.Result {
+	if m.open && u.Kind == watchstate.Result {
 		cmds = append(cmds, m.load())
 	}
 	return m, tea.Batch(cmds...)
@@ -181,7 +181,7 @@ func (m Model) take(u board.Update) (Model, tea.Cmd) {
 
 // tick goes on as long as something is run.
 func (m Model) tick() tea.Cmd {
-	if m.board.State != board.Running {
+	if m.board.State != watchstate.Running {
 		return nil
 	}
 	return tea.Tick(time.Second, func(time.Time) tea.Msg { return ticked{} })

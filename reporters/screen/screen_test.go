@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -28,7 +28,7 @@ func number(x float64) *float64 { return &x }
 
 // row is a case with its verdict here, at base and before; a negative score is
 // none.
-func row(key string, now, base, before float64) board.Row {
+func row(key string, now, base, before float64) watchstate.Row {
 	mark := func(score float64) (*verdict.Verdict, *float64) {
 		v := verdict.Pass
 		switch {
@@ -39,14 +39,14 @@ func row(key string, now, base, before float64) board.Row {
 		}
 		return &v, number(score)
 	}
-	r := board.Row{Row: report.Row{
+	r := watchstate.Row{Row: report.Row{
 		Key: key, File: "test_definitions/" + key + ".json", Line: 3, Action: plan.Run,
 		Reasons: []plan.Reason{{Part: "system prompt", File: "test_definitions/support/domain.json", Message: "system prompt changed"}},
 	}}
 	r.Verdict, r.Score = mark(now)
 	r.BaseVerdict, r.BaseScore = mark(base)
 	if v, score := mark(before); v != nil {
-		r.Before = &board.Mark{Verdict: *v, Score: score}
+		r.Before = &watchstate.Mark{Verdict: *v, Score: score}
 	}
 	if now >= 0 && now < 0.7 {
 		r.VerdictReason = `the reply contains the forbidden "60 days"; 0 of 1 keywords were found; missing: "30 days"`
@@ -55,16 +55,16 @@ func row(key string, now, base, before float64) board.Row {
 }
 
 // day is a board in the middle of somebody's day.
-func day() board.Board {
+func day() watchstate.Board {
 	regression := report.Regression
 	broke := row("support/level_1/test_refund_window", 0, 1, 1)
 	broke.Class = &regression
-	b := board.Board{
-		State: board.Waiting, Base: "ef4ffb6c0c0ffee0c0ffee0c0ffee0c0ffee0c0f", Ref: "HEAD",
+	b := watchstate.Board{
+		State: watchstate.Waiting, Base: "ef4ffb6c0c0ffee0c0ffee0c0ffee0c0ffee0c0f", Ref: "HEAD",
 		Changed: []string{"test_definitions/support/domain.json"}, Differing: 2, Affected: 5, Total: 12,
 		Estimate: report.Estimate{Calls: 8, USD: number(0.02)}, Spent: verdict.Usage{Calls: 31, CostUSD: 0.14},
 		Gate: report.Gate{Result: report.GateFail, Reason: "1 case regressed (fail_on: regression)"},
-		Rows: []board.Row{
+		Rows: []watchstate.Row{
 			broke,
 			row("support/level_2/test_angry_customer", 0.5, 0.5, 0.5),
 			row("conversation/level_2/test_opening_hours_on_public_holidays_in_the_mountains", 1, 1, 0.8),
@@ -76,14 +76,14 @@ func day() board.Board {
 }
 
 // detail is what is stored of the first case of day.
-func detail() board.Detail {
+func detail() watchstate.Detail {
 	sample := func(score float64, note string) []verdict.Sample {
 		return []verdict.Sample{{Measurements: []verdict.Measurement{{
 			Evaluator: "keyword", Reason: "0 of 1 keywords were found",
 			Criteria: []verdict.Criterion{{ID: "30 days", Score: score, Note: note}, {ID: "60 days", Score: score, Veto: true, Note: "it is there"}, {ID: "receipt", Score: 1}},
 		}}}}
 	}
-	return board.Detail{
+	return watchstate.Detail{
 		Samples: sample(0, "not in the reply"), Base: sample(1, ""),
 		Transcript: &verdict.Transcript{
 			System: "You are the support agent of a bicycle shop. Purchases can be returned within 60 days with the receipt.",
@@ -101,21 +101,21 @@ func detail() board.Detail {
 type bench struct {
 	t     *testing.T
 	model tea.Model
-	asked []board.Command
+	asked []watchstate.Command
 	quit  bool
 }
 
-func newBench(t *testing.T, width, height int, b board.Board) *bench {
+func newBench(t *testing.T, width, height int, b watchstate.Board) *bench {
 	t.Helper()
 	s := &bench{t: t}
 	s.model = New(Config{
-		Do:     func(c board.Command) { s.asked = append(s.asked, c) },
-		Detail: func(string) (board.Detail, error) { return detail(), nil },
+		Do:     func(c watchstate.Command) { s.asked = append(s.asked, c) },
+		Detail: func(string) (watchstate.Detail, error) { return detail(), nil },
 		Edit:   func(string, int) (Program, error) { return nil, errors.New("no editor is set") },
 		Now:    func() time.Time { return noon },
 	})
 	s.send(tea.WindowSizeMsg{Width: width, Height: height})
-	s.send(updated{Kind: board.Result, Board: b})
+	s.send(updated{Kind: watchstate.Result, Board: b})
 	return s
 }
 
@@ -172,22 +172,22 @@ func (s *bench) frame() string {
 // TestFrames compares whole screens.
 func TestFrames(t *testing.T) {
 	for name, tt := range map[string]struct {
-		board func(b *board.Board)
+		board func(b *watchstate.Board)
 		keys  []string
 	}{
 		"day": {},
-		"empty": {board: func(b *board.Board) {
-			*b = board.Board{State: board.Waiting, Base: b.Base, Ref: "main", Total: 12}
+		"empty": {board: func(b *watchstate.Board) {
+			*b = watchstate.Board{State: watchstate.Waiting, Base: b.Base, Ref: "main", Total: 12}
 		}},
-		"running": {board: func(b *board.Board) {
-			b.State, b.Done, b.Due, b.Began = board.Running, 12, 30, noon.Add(-4*time.Second)
+		"running": {board: func(b *watchstate.Board) {
+			b.State, b.Done, b.Due, b.Began = watchstate.Running, 12, 30, noon.Add(-4*time.Second)
 			b.Rows[0].Due, b.Rows[3].Due = true, true
 			b.Rows[3].Verdict, b.Rows[3].Score = nil, nil
 		}},
-		"asking": {board: func(b *board.Board) {
-			b.State, b.Question = board.Asking, "judge 120 cases in about 240 calls for about $3.10?"
+		"asking": {board: func(b *watchstate.Board) {
+			b.State, b.Question = watchstate.Asking, "judge 120 cases in about 240 calls for about $3.10?"
 		}},
-		"broken": {board: func(b *board.Board) {
+		"broken": {board: func(b *watchstate.Board) {
 			at := func(file string, line int) schema.Position { return schema.Position{File: file, Line: line, Column: 3} }
 			for i := range 9 {
 				b.Problems = append(b.Problems, schema.Problem{
@@ -198,18 +198,18 @@ func TestFrames(t *testing.T) {
 			b.Rows[1].Kept = true
 			b.Notice = "files cannot be watched (no space left on device) and are looked at every 2s; raise fs.inotify.max_user_watches to have them watched"
 		}},
-		"stopped": {board: func(b *board.Board) { b.Stopped, b.Rows[2].Due = true, true }},
+		"stopped": {board: func(b *watchstate.Board) { b.Stopped, b.Rows[2].Due = true, true }},
 		"failed":  {keys: []string{"f"}},
 		"filter":  {keys: []string{"/", "t", "e", "s", "t", "_", "o", "backspace", "o"}},
 		"detail":  {keys: []string{"enter"}},
 		"help":    {keys: []string{"?"}},
-		"hostile": {board: func(b *board.Board) {
+		"hostile": {board: func(b *watchstate.Board) {
 			b.Changed = []string{"a\x1b[2Jb\nc.json", "日本語のとても長い名前のファイルですよ本当にとても長い名前のファイル.json"}
 			b.Rows[0].Key = "日本語/\x1b]0;owned\x07/レベル一/とても長い名前のテストケースですよ本当にとても長い"
 			b.Rows[0].VerdictReason = "\x1b[31mred\u202e reversed\n\n" + strings.Repeat("long ", 100)
 			b.Error = "\x1b[Hhome"
 		}},
-		"emoji": {board: func(b *board.Board) {
+		"emoji": {board: func(b *watchstate.Board) {
 			const warning, thumb, family = "\u26a0\ufe0f", "\U0001f44d\U0001f3fd", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 			b.Changed = []string{strings.Repeat(family, 60) + ".json", "\ufe0f\u0301" + thumb + ".json"}
 			b.Rows[0].Key = strings.Repeat(warning+thumb+"/", 40) + family
@@ -266,16 +266,16 @@ func TestKeys(t *testing.T) {
 	first, second := day().Rows[0].Key, day().Rows[1].Key
 	for name, tt := range map[string]struct {
 		keys []string
-		want []board.Command
+		want []watchstate.Command
 		quit bool
 	}{
-		"rerun":             {keys: []string{"r"}, want: []board.Command{{Do: board.Rerun, Keys: []string{first}}}},
-		"rerun the next":    {keys: []string{"down", "r"}, want: []board.Command{{Do: board.Rerun, Keys: []string{second}}}},
-		"rerun what failed": {keys: []string{"f", "R"}, want: []board.Command{{Do: board.Rerun, Keys: []string{first, second}}}},
-		"all cases":         {keys: []string{"A"}, want: []board.Command{{Do: board.All}}},
-		"pause":             {keys: []string{"p"}, want: []board.Command{{Do: board.Pause}}},
-		"accept":            {keys: []string{"c"}, want: []board.Command{{Do: board.Accept}}},
-		"answers":           {keys: []string{"y", "n"}, want: []board.Command{{Do: board.Answer}, {Do: board.Decline}}},
+		"rerun":             {keys: []string{"r"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{first}}}},
+		"rerun the next":    {keys: []string{"down", "r"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{second}}}},
+		"rerun what failed": {keys: []string{"f", "R"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{first, second}}}},
+		"all cases":         {keys: []string{"A"}, want: []watchstate.Command{{Do: watchstate.All}}},
+		"pause":             {keys: []string{"p"}, want: []watchstate.Command{{Do: watchstate.Pause}}},
+		"accept":            {keys: []string{"c"}, want: []watchstate.Command{{Do: watchstate.Accept}}},
+		"answers":           {keys: []string{"y", "n"}, want: []watchstate.Command{{Do: watchstate.Answer}, {Do: watchstate.Decline}}},
 		"text for a filter": {keys: []string{"/", "q", "r", "esc"}},
 		"quit":              {keys: []string{"q"}, quit: true},
 		"interrupt":         {keys: []string{"ctrl+c"}, quit: true},
@@ -287,9 +287,9 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	b := day()
-	b.State, b.Due = board.Running, 3
+	b.State, b.Due = watchstate.Running, 3
 	s := newBench(t, 80, 24, b)
-	if s.press("ctrl+c"); s.quit || len(s.asked) != 1 || s.asked[0].Do != board.Stop {
+	if s.press("ctrl+c"); s.quit || len(s.asked) != 1 || s.asked[0].Do != watchstate.Stop {
 		t.Errorf("the first Ctrl-C quits %v and asks for %v", s.quit, s.asked)
 	}
 	if s.press("ctrl+c"); !s.quit {
@@ -307,13 +307,13 @@ func TestSelection(t *testing.T) {
 	s := newBench(t, 80, 24, b)
 	s.press("down", "down")
 	want := b.Rows[2].Key
-	b.Rows = append([]board.Row{row("new/one", 0, 1, 1)}, b.Rows...)
-	s.send(updated{Kind: board.Result, Board: b})
+	b.Rows = append([]watchstate.Row{row("new/one", 0, 1, 1)}, b.Rows...)
+	s.send(updated{Kind: watchstate.Result, Board: b})
 	if got := s.model.(Model).selected; got != want {
 		t.Errorf("%s is selected, want %s", got, want)
 	}
 	b.Rows = b.Rows[:1]
-	s.send(updated{Kind: board.Result, Board: b})
+	s.send(updated{Kind: watchstate.Result, Board: b})
 	if got := s.model.(Model).selected; got != "new/one" {
 		t.Errorf("%q is selected where one is left", got)
 	}
@@ -328,7 +328,7 @@ func TestThePaneIsOfTheSelectedCase(t *testing.T) {
 	for name, move := range map[string]func(*bench){
 		"key":    func(s *bench) { s.press("down") },
 		"filter": func(s *bench) { s.press(append([]string{"/"}, strings.Split(rows[1].Key, "")...)...) },
-		"board":  func(s *bench) { s.send(updated{Kind: board.Planned, Board: less}) },
+		"board":  func(s *bench) { s.send(updated{Kind: watchstate.Planned, Board: less}) },
 		"anew":   func(s *bench) { s.press("enter", "down", "enter") },
 	} {
 		s := newBench(t, 120, 40, day())
@@ -344,7 +344,7 @@ func TestThePaneIsOfTheSelectedCase(t *testing.T) {
 // TestScoresOfADialect has scores stand as the authors of a case write theirs.
 func TestScoresOfADialect(t *testing.T) {
 	b := day()
-	b.Rows = []board.Row{row("plans/trip", 0.85, 0.65, 0)}
+	b.Rows = []watchstate.Row{row("plans/trip", 0.85, 0.65, 0)}
 	b.Rows[0].Dialect = schema.DialectPromptval
 	s := newBench(t, 80, 24, b)
 	if list := s.frame(); !strings.Contains(list, "  6.50 → 8.50/10  +2.00\n") {
@@ -378,10 +378,10 @@ func TestEnds(t *testing.T) {
 // TestTicking holds that the clock of a run is one, and ends with it.
 func TestTicking(t *testing.T) {
 	b := day()
-	b.State = board.Running
+	b.State = watchstate.Running
 	m := New(Config{Now: func() time.Time { return noon }})
 	for i, want := range []bool{true, false, false} {
-		next, cmd := m.Update(updated{Kind: board.Judged, Board: b})
+		next, cmd := m.Update(updated{Kind: watchstate.Judged, Board: b})
 		if m = next.(Model); (cmd != nil) != want {
 			t.Errorf("update %d starts a clock: %v", i, cmd != nil)
 		}
@@ -390,8 +390,8 @@ func TestTicking(t *testing.T) {
 	if m = next.(Model); cmd == nil || !m.ticking {
 		t.Error("the clock does not go on")
 	}
-	b.State = board.Waiting
-	next, _ = m.Update(updated{Kind: board.Result, Board: b})
+	b.State = watchstate.Waiting
+	next, _ = m.Update(updated{Kind: watchstate.Result, Board: b})
 	next, cmd = next.(Model).Update(ticked{})
 	if m = next.(Model); cmd != nil || m.ticking {
 		t.Error("the clock goes on after the run")
@@ -420,8 +420,8 @@ func TestReadme(t *testing.T) {
 // TestWhatIsNotJudgedIsNotPassed has a question that was declined: the head
 // says how much is to be judged, and what was given up is part of what was spent.
 func TestWhatIsNotJudgedIsNotPassed(t *testing.T) {
-	b := board.Board{
-		State: board.Waiting, Affected: 2000, Total: 2000, Spent: verdict.Usage{Calls: 4}, GivenUp: 36,
+	b := watchstate.Board{
+		State: watchstate.Waiting, Affected: 2000, Total: 2000, Spent: verdict.Usage{Calls: 4}, GivenUp: 36,
 		Gate: report.Gate{Result: report.GateUndetermined, Reason: "2,000 cases are not judged yet"},
 	}
 	for i := range 2000 {

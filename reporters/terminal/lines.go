@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/gavel-evals/gavel/reporters/board"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -23,14 +23,14 @@ type Lines struct {
 }
 
 // JSON writes an update as one object.
-func (l *Lines) JSON(u board.Update) error { return json.NewEncoder(l.W).Encode(u.Event()) }
+func (l *Lines) JSON(u watchstate.Update) error { return json.NewEncoder(l.W).Encode(u.Event()) }
 
 // Text writes an update for people. What did not change is not said again.
-func (l *Lines) Text(u board.Update) error {
+func (l *Lines) Text(u watchstate.Update) error {
 	opts := For(l.W, l.LookupEnv) // a window may have another width by now
 	if notice := u.Board.Notice; notice != l.notice {
 		l.notice = notice
-		u := board.Update{Kind: board.Error, Board: board.Board{Error: notice}}
+		u := watchstate.Update{Kind: watchstate.Error, Board: watchstate.Board{Error: notice}}
 		if err := Watch(l.W, u, opts); err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (l *Lines) Text(u board.Update) error {
 	if err := Watch(l.W, u, opts); err != nil {
 		return err
 	}
-	if u.Kind != board.Planned || slices.Equal(l.problems, u.Board.Problems) {
+	if u.Kind != watchstate.Planned || slices.Equal(l.problems, u.Board.Problems) {
 		return nil
 	}
 	l.problems = u.Board.Problems

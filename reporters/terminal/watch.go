@@ -9,30 +9,30 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/board"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // Watch writes what happened in a watch as lines. Problems are left to
 // [Problems], which shows their source.
-func Watch(w io.Writer, u board.Update, o Options) error {
+func Watch(w io.Writer, u watchstate.Update, o Options) error {
 	p := newPage(o)
 	b := &u.Board
 	switch u.Kind {
-	case board.Planned:
+	case watchstate.Planned:
 		p.planned(u)
-	case board.Question:
+	case watchstate.Question:
 		p.paragraph(margin{"? ", yellow}, b.Question+" It is not run: start with --yes, or raise --max-cases and --max-cost.", yellow)
-	case board.Result:
+	case watchstate.Result:
 		p.result(u)
-	case board.Error:
+	case watchstate.Error:
 		p.paragraph(margin{"! ", red}, b.Error, red)
 	}
 	return p.writeTo(w)
 }
 
 // Against says what is compared with: "HEAD (1f2e3d4)".
-func Against(b *board.Board) string {
+func Against(b *watchstate.Board) string {
 	if b.Base == "" {
 		return "nothing"
 	}
@@ -47,7 +47,7 @@ func Files(names []string, most int) string {
 	return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), textfmt.Int(int64(len(names)-most)))
 }
 
-func (p *page) planned(u board.Update) {
+func (p *page) planned(u watchstate.Update) {
 	b := &u.Board
 	if len(b.Changed) > 0 {
 		p.paragraph(margin{"changed   ", bold}, Files(b.Changed, 3), "")
@@ -98,9 +98,9 @@ func Todo(p *plan.Plan) string {
 }
 
 // result writes the cases that fail or changed since the run before.
-func (p *page) result(u board.Update) {
+func (p *page) result(u watchstate.Update) {
 	b := &u.Board
-	rows := make([]*board.Row, 0, len(b.Rows))
+	rows := make([]*watchstate.Row, 0, len(b.Rows))
 	keys := 0
 	for i := range b.Rows {
 		row := &b.Rows[i]
@@ -122,7 +122,7 @@ func (p *page) result(u board.Update) {
 
 // watched writes one case: its verdict against base, and below it what it was
 // the last time where that says something else.
-func (p *page) watched(u board.Update, row *board.Row, keys int) {
+func (p *page) watched(u watchstate.Update, row *watchstate.Row, keys int) {
 	mark, color := "✓", green
 	switch {
 	case row.Due:
@@ -146,7 +146,7 @@ func (p *page) watched(u board.Update, row *board.Row, keys int) {
 
 // Word says in a word how a case stands: broke or fixed since the last time,
 // regression, or its verdict.
-func Word(row *board.Row) string {
+func Word(row *watchstate.Row) string {
 	change := row.Change()
 	switch {
 	case row.Kept:
@@ -173,7 +173,7 @@ func Word(row *board.Row) string {
 
 // Since says what a case was the last time, or as accepted, where it is not so
 // any more.
-func Since(b *board.Board, row *board.Row) string {
+func Since(b *watchstate.Board, row *watchstate.Row) string {
 	switch row.Change() {
 	case "", "first":
 		return ""
@@ -194,7 +194,7 @@ func Since(b *board.Board, row *board.Row) string {
 }
 
 // Sentence sums a board up in one line.
-func Sentence(b *board.Board) string {
+func Sentence(b *watchstate.Board) string {
 	c := b.Count()
 	out := cmp.Or(
 		counts("", []count{{c.Fail, "failed"}, {c.Error, "not judged"}, {c.Unrun, "not run"}, {c.Borderline, "borderline"}, {c.Pass, "passed"}}),
@@ -210,7 +210,7 @@ func Sentence(b *board.Board) string {
 }
 
 // Spent writes what a watch cost so far: "4 calls, 36 given up, $0.02".
-func Spent(b *board.Board) string {
+func Spent(b *watchstate.Board) string {
 	text := textfmt.Count(b.Spent.Calls, "call")
 	if b.GivenUp > 0 {
 		text += ", " + textfmt.Int(int64(b.GivenUp)) + " given up"

@@ -1,8 +1,8 @@
-// Package board holds what a watch knows at one moment, for whoever shows it.
+// Package watchstate holds what a watch knows at one moment, for whoever shows it.
 //
 // A [Board] is a value: the watch makes a new one with every [Update], and
 // reporters render it as lines, as JSON or as a screen.
-package board
+package watchstate
 
 import (
 	"cmp"
