@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/attempts"
-	"github.com/gavel-evals/gavel/reporters/markup"
+	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -17,7 +17,7 @@ func (c *comment) fold(row *report.Row) {
 	if row.Detail == nil && !row.Retried() {
 		return
 	}
-	c.line("<details><summary>What happened in <b>" + markup.Text(row.Name(), 200) + "</b></summary>")
+	c.line("<details><summary>What happened in <b>" + mdescape.Text(row.Name(), 200) + "</b></summary>")
 	c.line("")
 	c.happened(row)
 	if row.Samples > 1 {
@@ -53,7 +53,7 @@ func (c *comment) turns(messages []schema.Message) {
 		out = append(out, "<sub>"+textfmt.Count(first, "earlier turn")+"</sub>")
 	}
 	for i, m := range messages[first:] {
-		out = append(out, "**"+markup.Speaker(m.Role)+", turn "+fmt.Sprint(first+i+1)+"** — "+markup.Turn(m))
+		out = append(out, "**"+mdescape.Speaker(m.Role)+", turn "+fmt.Sprint(first+i+1)+"** — "+mdescape.Turn(m))
 	}
 	c.line("> " + strings.Join(out, "\n>\n> "))
 	c.line("")
@@ -88,9 +88,9 @@ func (c *comment) criteria(row *report.Row) {
 		c.line("|:--|--:|")
 	}
 	for _, cr := range shown {
-		name := markup.Text(cr.ID, 120)
+		name := mdescape.Text(cr.ID, 120)
 		if cr.Note != "" {
-			name += " <br> <sub>" + markup.Text(cr.Note, 200) + "</sub>"
+			name += " <br> <sub>" + mdescape.Text(cr.Note, 200) + "</sub>"
 		}
 		base := ""
 		if withBase {
@@ -163,7 +163,7 @@ func (c *comment) targets() {
 		if t.Delta != nil {
 			delta = textfmt.Signed(*t.Delta, 2)
 		}
-		c.line("| " + strings.Join([]string{markup.Text(t.Target, 80), textfmt.Score(t.Score, 2), delta, t.Counts(), t.Difference()}, " | ") + " |")
+		c.line("| " + strings.Join([]string{mdescape.Text(t.Target, 80), textfmt.Score(t.Score, 2), delta, t.Counts(), t.Difference()}, " | ") + " |")
 	}
 	c.line("")
 }
@@ -221,7 +221,7 @@ func groupTables(groups []report.Group) []groupTable {
 
 func (c *comment) groupTable(title string, t groupTable) {
 	if t.target != "" {
-		title += ": " + markup.Text(t.target, 80)
+		title += ": " + mdescape.Text(t.target, 80)
 	}
 	c.line("<details><summary>" + title + "</summary>")
 	c.line("")
@@ -231,14 +231,14 @@ func (c *comment) groupTable(title string, t groupTable) {
 		head, align = head+" Δ |", align+"--:|"
 	}
 	for _, name := range t.columns {
-		head += " " + markup.Text(strings.TrimPrefix(name, "level_"), 30) + " |"
+		head += " " + mdescape.Text(strings.TrimPrefix(name, "level_"), 30) + " |"
 		align += "--:|"
 	}
 	c.line(head + " cases |")
 	c.line(align + "--:|")
 	shown := c.limit(len(t.rows))
 	for _, row := range t.rows[:shown] {
-		c.line(t.line(markup.Text(row.group.Path[0], 80), row))
+		c.line(t.line(mdescape.Text(row.group.Path[0], 80), row))
 	}
 	if rest := len(t.rows) - shown; rest > 0 {
 		c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")

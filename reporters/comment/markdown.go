@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/document"
-	"github.com/gavel-evals/gavel/reporters/markup"
+	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -137,7 +137,7 @@ func (c *comment) headline() string {
 	case r.Gate.Result != report.GatePass || len(c.rows.Blocking) > 0:
 		icon = "⚠️"
 	}
-	return icon + " " + markup.Text(c.rows.Headline(r), 200)
+	return icon + " " + mdescape.Text(c.rows.Headline(r), 200)
 }
 
 func (c *comment) scoreLine() string {
@@ -153,8 +153,8 @@ func (c *comment) scoreLine() string {
 		parts = append(parts, "Score **"+textfmt.Score(r.Summary.Score, 3)+"**"+reporters.DespiteFailures(r, r.Summary.Score))
 	}
 	parts = append(parts, reporters.Effort(c.r), c.commits())
-	if page := markup.Address(c.o.RunURL); page != "" {
-		parts = append(parts, markup.Link("full report", page))
+	if page := mdescape.Address(c.o.RunURL); page != "" {
+		parts = append(parts, mdescape.Link("full report", page))
 	}
 	line := strings.Join(parts, " · ")
 	return strings.ToUpper(line[:1]) + line[1:]
@@ -180,16 +180,16 @@ func (c *comment) commits() string {
 
 func (c *comment) commit(name *string, sha string) string {
 	if isCommit(sha) {
-		page := markup.Address(c.o.RepositoryURL)
+		page := mdescape.Address(c.o.RepositoryURL)
 		if page != "" {
 			page += "/commit/" + sha
 		}
-		return markup.Link("`"+sha[:7]+"`", page)
+		return mdescape.Link("`"+sha[:7]+"`", page)
 	}
 	if name == nil {
 		return "unknown"
 	}
-	return markup.Text(*name, 60)
+	return mdescape.Text(*name, 60)
 }
 
 // alert writes one of GitHub's alerts, a paragraph each.
@@ -218,13 +218,13 @@ func (c *comment) problems() {
 	bad = document.Causes(bad)
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
-		where := markup.Link(markup.Text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
+		where := mdescape.Link(mdescape.Text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
 		if p.Rule == schema.RuleOutOfBounds { // it is about a folder, or about all of it
-			where = markup.Text(strings.TrimPrefix(p.File, "."), 200)
+			where = mdescape.Text(strings.TrimPrefix(p.File, "."), 200)
 		}
-		what := markup.Text(p.Message, 300)
+		what := mdescape.Text(p.Message, 300)
 		if p.Hint != "" {
-			what += "; " + markup.Text(p.Hint, 300)
+			what += "; " + mdescape.Text(p.Hint, 300)
 		}
 		out = append(out, strings.TrimPrefix(where+" <br> "+what, " <br> "))
 	}
@@ -257,7 +257,7 @@ func (c *comment) notices() {
 		if n.AtBase {
 			sha = c.o.BaseSHA
 		}
-		out = append(out, strings.TrimSpace(markup.Link(markup.Text(name, 200), c.o.blob(sha, n.File, n.Line))+" "+markup.Text(n.Message, 300)))
+		out = append(out, strings.TrimSpace(mdescape.Link(mdescape.Text(name, 200), c.o.blob(sha, n.File, n.Line))+" "+mdescape.Text(n.Message, 300)))
 	}
 	if rest := len(all) - shown; rest > 0 {
 		out = append(out, textfmt.Count(rest, "change")+" "+more(shown)+" that can hide a failure")
@@ -289,9 +289,9 @@ func warnings(problems []schema.Problem) int {
 
 func (c *comment) foot() string {
 	r := c.r
-	parts := []string{markup.Text(r.Gate.String(), 400)}
+	parts := []string{mdescape.Text(r.Gate.String(), 400)}
 	if r.NotRunReason == "" {
-		parts = append(parts, markup.Text(reporters.Cost(r), 200))
+		parts = append(parts, mdescape.Text(reporters.Cost(r), 200))
 	}
 	if n := warnings(r.Problems); n > 0 {
 		parts = append(parts, textfmt.Count(n, "warning")+" in the definitions")
@@ -303,11 +303,11 @@ func (c *comment) foot() string {
 	if len(c.o.Commands) > 0 {
 		commands := make([]string, len(c.o.Commands))
 		for i, cmd := range c.o.Commands {
-			commands[i] = "<code>" + markup.Text(cmd, 100) + "</code>"
+			commands[i] = "<code>" + mdescape.Text(cmd, 100) + "</code>"
 		}
 		out += " <br> " + strings.Join(commands, " · ")
 		if c.o.Hint != "" {
-			out += " <br> " + markup.Text(c.o.Hint, 200)
+			out += " <br> " + mdescape.Text(c.o.Hint, 200)
 		}
 	}
 	return out + "</sub>"

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/markup"
+	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -19,7 +19,7 @@ func (c *comment) name(row *report.Row) string {
 	if row.Action == plan.Removed {
 		sha = c.o.BaseSHA
 	}
-	return markup.Link(markup.Text(row.Name(), 200), c.o.blob(sha, row.File, row.Line))
+	return mdescape.Link(mdescape.Text(row.Name(), 200), c.o.blob(sha, row.File, row.Line))
 }
 
 // blocking writes the table of what speaks against the change, and a fold for
@@ -61,7 +61,7 @@ func (c *comment) blockingCell(row *report.Row) string {
 	}
 	cell := []string{verdictIcon(row.Verdict) + " " + label + c.name(row)}
 	if row.VerdictReason != "" {
-		cell = append(cell, markup.Text(row.VerdictReason, 240))
+		cell = append(cell, mdescape.Text(row.VerdictReason, 240))
 	}
 	if why := c.why(row); why != "" {
 		cell = append(cell, "<sub>"+why+"</sub>")
@@ -76,7 +76,7 @@ func verdictIcon(v *verdict.Verdict) string {
 	return "❌"
 }
 
-func (c *comment) why(row *report.Row) string { return markup.Text(reporters.Why(c.r, row), 260) }
+func (c *comment) why(row *report.Row) string { return mdescape.Text(reporters.Why(c.r, row), 260) }
 
 // numbers is the left cell of a row whose verdict changed: the difference and
 // both scores, or the verdicts where the scores are the same.
@@ -170,7 +170,7 @@ func (c *comment) counts() string {
 
 func (c *comment) alsoCells(row *report.Row) (left, right string) {
 	label := reporters.Label(row)
-	right = markup.Icon(label) + " " + markup.Text(label, 40) + " · " + c.name(row)
+	right = mdescape.Icon(label) + " " + mdescape.Text(label, 40) + " · " + c.name(row)
 	if row.Withdrawn != "" {
 		label = "removed"
 	}
@@ -180,11 +180,11 @@ func (c *comment) alsoCells(row *report.Row) (left, right string) {
 	case "re-decided":
 		return turn(row), right + c.small(c.why(row))
 	case "moved":
-		return "", right + c.small(markup.Text(reporters.Remark(row), 220))
+		return "", right + c.small(mdescape.Text(reporters.Remark(row), 220))
 	case "new", "flaky", "unclear", "passed", "accepted":
-		return delta(row), right + c.small(markup.Text(reporters.Remark(row), 240))
+		return delta(row), right + c.small(mdescape.Text(reporters.Remark(row), 240))
 	case "error", "not run", "skipped", "removed":
-		return formerScore(row), right + c.small(markup.Text(reporters.Remark(row), 240))
+		return formerScore(row), right + c.small(mdescape.Text(reporters.Remark(row), 240))
 	}
 	return delta(row), right + c.small(c.why(row))
 }
@@ -228,7 +228,7 @@ func (c *comment) planned() {
 	if len(rows) == 0 {
 		return
 	}
-	c.alert("NOTE", []string{"**Nothing was run:** " + markup.Text(c.r.NotRunReason, 300)})
+	c.alert("NOTE", []string{"**Nothing was run:** " + mdescape.Text(c.r.NotRunReason, 300)})
 	shown := c.limit(len(rows))
 	if shown == 0 {
 		return
@@ -236,8 +236,8 @@ func (c *comment) planned() {
 	c.line("| | Would run |")
 	c.line("|--:|:--|")
 	for _, row := range rows[:shown] {
-		why := markup.Text(plan.Summarise(row.Reasons), 240)
-		c.line("| " + markup.Text(row.Action.Text(), 20) + " | " + c.name(row) + c.small(why) + " |")
+		why := mdescape.Text(plan.Summarise(row.Reasons), 240)
+		c.line("| " + mdescape.Text(row.Action.Text(), 20) + " | " + c.name(row) + c.small(why) + " |")
 	}
 	c.rest(len(rows) - shown)
 	c.line("")

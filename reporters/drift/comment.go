@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
-	"github.com/gavel-evals/gavel/reporters/markup"
+	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -43,25 +43,25 @@ func Markdown(r *report.Report, o Options) string {
 
 func (d *drift) markdown(o Options, most int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- gavel:drift branch=%s -->\n", markup.InComment(o.Branch))
-	fmt.Fprintf(&b, "### %s %s: %s\n", icon(d.state()), markup.Text(o.Branch, 100), markup.Text(d.headline(), 200))
+	fmt.Fprintf(&b, "<!-- gavel:drift branch=%s -->\n", mdescape.InComment(o.Branch))
+	fmt.Fprintf(&b, "### %s %s: %s\n", icon(d.state()), mdescape.Text(o.Branch, 100), mdescape.Text(d.headline(), 200))
 	var about []string
 	if scores := d.scores(); scores != "" {
 		about = append(about, strings.ToUpper(scores[:1])+scores[1:])
 	}
 	if head := d.report.Head; head != nil && len(*head) == 40 {
-		page := markup.Address(o.RepositoryURL)
+		page := mdescape.Address(o.RepositoryURL)
 		if page != "" {
 			page += "/commit/" + *head
 		}
-		about = append(about, markup.Link("`"+(*head)[:7]+"`", page))
+		about = append(about, mdescape.Link("`"+(*head)[:7]+"`", page))
 	}
 	about = append(about, "judged anew, due "+o.Due.UTC().Format("2006-01-02 15:04 UTC"))
 	b.WriteString(strings.Join(about, " · ") + "\n\n")
 	d.table(&b, o, section{"Worse", d.worse, most})
 	d.table(&b, o, section{"Better", d.better, most})
 	d.table(&b, o, section{"Not judged", d.unjudged, most})
-	foot := []string{markup.Text(reporters.Cost(d.report), 200)}
+	foot := []string{mdescape.Text(reporters.Cost(d.report), 200)}
 	if d.first > 0 && d.first < d.judged {
 		foot = append(foot, textfmt.Count(d.first, "case")+" judged for the first time")
 	}
@@ -110,7 +110,7 @@ func (d *drift) cell(o Options, row *report.Row) string {
 	if d.report.Head != nil {
 		head = *d.report.Head
 	}
-	out := markup.Link(markup.Text(row.Name(), 200), comment.Blob(o.RepositoryURL, head, row.File, row.Line))
+	out := mdescape.Link(mdescape.Text(row.Name(), 200), comment.Blob(o.RepositoryURL, head, row.File, row.Line))
 	why := row.VerdictReason
 	switch {
 	case row.Error != nil:
@@ -119,7 +119,7 @@ func (d *drift) cell(o Options, row *report.Row) string {
 		out = fmt.Sprintf("%s → %s · %s", *row.BaseVerdict, *row.Verdict, out)
 	}
 	if why != "" {
-		out += " <br> " + markup.Text(why, 240)
+		out += " <br> " + mdescape.Text(why, 240)
 	}
 	return out
 }

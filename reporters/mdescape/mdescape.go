@@ -1,9 +1,9 @@
-// Package markup writes foreign text into GitHub's Markdown so that it stays
+// Package mdescape writes foreign text into GitHub's Markdown so that it stays
 // text.
 //
 // Everything in a comment that did not come from Gavel itself passes through
 // [Text] or [Lines]. Nothing else escapes.
-package markup
+package mdescape
 
 import (
 	"fmt"
