@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/retry"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/inherit"
+	"github.com/gavel-evals/gavel/controller/ledger/importer"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -98,7 +98,7 @@ func (a *app) inherit(ctx context.Context, path, from string) error {
 	if from == "" {
 		return nil
 	}
-	taken, err := inherit.From(ctx, path, from)
+	taken, err := importer.From(ctx, path, from)
 	if err != nil {
 		fmt.Fprintf(a.stderr, "gavel: nothing is taken over from base: %v\n", err)
 	} else if taken > 0 {

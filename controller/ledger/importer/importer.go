@@ -1,8 +1,8 @@
-// Package inherit gives one ledger what another knows.
+// Package importer gives one ledger what another knows.
 //
 // It is for jobs that each have a copy of what was known when they began:
 // [From] adds to the copy of a pull request what base has learned since.
-package inherit
+package importer
 
 import (
 	"bytes"
