@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/lives"
+	"github.com/gavel-evals/gavel/controller/ledger/liveness"
 )
 
 // A Config says where the file is.
@@ -43,7 +43,7 @@ type Store struct {
 	full   string
 	opened os.FileInfo
 	db     *sql.DB
-	lives  *lives.Lives
+	lives  *liveness.Lives
 	refuse error // every write, where it is not nil
 
 	mu    sync.Mutex
@@ -91,7 +91,7 @@ func (s *Store) connect(path, mode string, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	s.full, s.opened, s.lives = path, opened, lives.New(path+"-runs")
+	s.full, s.opened, s.lives = path, opened, liveness.New(path+"-runs")
 	s.db = sql.OpenDB(&connector{db.Driver(), dsn(path, mode, wait), s})
 	// A connection is dear to open and cannot read faster than a core.
 	conns := max(4, runtime.GOMAXPROCS(0)) + 1
@@ -168,7 +168,7 @@ func (s *Store) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
 func (s *Store) Close() error { return s.close() }
 
 // Lives tell which runs on this machine are alive.
-func (s *Store) Lives() *lives.Lives { return s.lives }
+func (s *Store) Lives() *liveness.Lives { return s.lives }
 
 // DB is the file, for what [Store.Each] and [Store.Submit] cannot do.
 func (s *Store) DB() *sql.DB { return s.db }

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/gavel-evals/gavel/controller/ledger/lives"
+	"github.com/gavel-evals/gavel/controller/ledger/liveness"
 )
 
 // maxBatch bounds how many writes share one transaction, and with it how long
@@ -21,7 +21,7 @@ type write struct {
 // A Tx is the transaction that changes are made in. A cancelled caller does
 // not end it, for it serves others too.
 type Tx struct {
-	turn  lives.Turn
+	turn  liveness.Turn
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt // by text, kept from one transaction to the next
 }

@@ -1,6 +1,6 @@
-// Package lives tells which runs and which writers on this machine are alive,
+// Package liveness tells which runs and which writers on this machine are alive,
 // by locks that the system lets go with their process.
-package lives
+package liveness
 
 import (
 	"crypto/rand"

@@ -1,4 +1,4 @@
-package lives
+package liveness
 
 import "time"
 

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package lives
+package liveness
 
 import (
 	"errors"
