@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/calls"
+	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -26,11 +26,11 @@ const maxDoubts = 50
 // some expectation of the tool is open without it, of a forbidden one when none
 // was made exactly.
 //
-// Every wanted call needs a call of its own; see [calls.MatchAny]. A forbidden one
+// Every wanted call needs a call of its own; see [toolmatch.MatchAny]. A forbidden one
 // must not be among the calls, even if it serves another expectation.
 type expectations struct {
 	specs  []evaluator.CallExpectation
-	wanted []calls.Call
+	wanted []toolmatch.Call
 	made   []turnCall
 	fits   [][]bool // by expectation, then by call
 	doubts []doubt
@@ -40,7 +40,7 @@ type expectations struct {
 
 // A turnCall is a call that was made, in the turn of its message.
 type turnCall struct {
-	calls.Call
+	toolmatch.Call
 	turn int
 	// canonical are its arguments in a form that equal ones share; empty where
 	// they are no JSON.
@@ -56,10 +56,10 @@ type doubt struct {
 func newExpectations(specs []evaluator.CallExpectation, tr *verdict.Transcript) (*expectations, error) {
 	e := &expectations{specs: specs, made: callsByTurn(tr), cut: make([]bool, len(specs))}
 	for _, s := range specs {
-		want := calls.Call{Name: s.Tool}
+		want := toolmatch.Call{Name: s.Tool}
 		if s.Params != nil {
 			var err error
-			if want.Args, err = calls.Decode(s.Params); err != nil {
+			if want.Args, err = toolmatch.Decode(s.Params); err != nil {
 				return nil, fmt.Errorf("expected params of %s: %w", s.Tool, err)
 			}
 		}
@@ -80,11 +80,11 @@ func callsByTurn(tr *verdict.Transcript) []turnCall {
 			continue
 		}
 		for _, c := range m.ToolCalls {
-			next := turnCall{Call: calls.Call{Name: c.Function.Name, Text: c.Function.Arguments}, turn: i + 1}
+			next := turnCall{Call: toolmatch.Call{Name: c.Function.Name, Text: c.Function.Arguments}, turn: i + 1}
 			if canonical, err := schema.Canonical([]byte(next.Text)); err == nil {
 				next.canonical = string(canonical)
 			}
-			if args, err := calls.Decode([]byte(next.Text)); err == nil {
+			if args, err := toolmatch.Decode([]byte(next.Text)); err == nil {
 				next.Args = args
 			}
 			made = append(made, next)
@@ -128,7 +128,7 @@ func (e *expectations) doubt() error {
 }
 
 // couldMean reports whether a call has all params that are listed.
-func couldMean(want, made calls.Call) bool {
+func couldMean(want, made toolmatch.Call) bool {
 	listed, _ := want.Args.(map[string]any)
 	got, ok := made.Args.(map[string]any)
 	if want.Name != made.Name || !ok {
@@ -154,7 +154,7 @@ func (e *expectations) matched() []bool {
 		}
 		at, fits = append(at, i), append(fits, e.fits[i])
 	}
-	for n, ok := range calls.MatchAny(fits, len(e.made)) {
+	for n, ok := range toolmatch.MatchAny(fits, len(e.made)) {
 		held[at[n]] = ok
 	}
 	return held

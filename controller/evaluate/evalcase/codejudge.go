@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
-	"github.com/gavel-evals/gavel/controller/evaluate/calls"
+	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -143,7 +143,7 @@ func (in Input) trace() payload {
 		return nil
 	}
 	names, byName := []string{}, map[string]int{}
-	made := calls.Made(in.output())
+	made := toolmatch.Made(in.output())
 	for _, c := range made {
 		if byName[c.Name] == 0 {
 			names = append(names, c.Name)

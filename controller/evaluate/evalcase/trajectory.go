@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/calls"
+	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -30,8 +30,8 @@ func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
 	if !in.Transcript.Traced {
 		return Finding{}, errUntraced
 	}
-	if len(spec.Steps) > calls.Most {
-		return Finding{}, fmt.Errorf("%d calls are expected; at most %d can be compared", len(spec.Steps), calls.Most)
+	if len(spec.Steps) > toolmatch.Most {
+		return Finding{}, fmt.Errorf("%d calls are expected; at most %d can be compared", len(spec.Steps), toolmatch.Most)
 	}
 	made := timed(in.output())
 	fits, err := fitting(spec.Steps, made)
@@ -41,9 +41,9 @@ func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
 	var held []bool
 	switch spec.Mode {
 	case evaluator.AnyOrder:
-		held = calls.MatchAny(fits, len(made))
+		held = toolmatch.MatchAny(fits, len(made))
 	case evaluator.InOrder:
-		held = calls.MatchChain(fits, len(made))
+		held = toolmatch.MatchChain(fits, len(made))
 	case evaluator.ExactOrder:
 		held = make([]bool, len(fits))
 		for i := range held {
@@ -72,7 +72,7 @@ func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
 // A timedCall is a call with how long it took, in milliseconds, where that is
 // known.
 type timedCall struct {
-	calls.Call
+	toolmatch.Call
 	took *float64
 }
 
@@ -86,7 +86,7 @@ func timed(messages []schema.Message) []timedCall {
 			took = append(took, c.DurationMS)
 		}
 	}
-	made := calls.Made(messages)
+	made := toolmatch.Made(messages)
 	out := make([]timedCall, len(made))
 	for i, c := range made {
 		out[i] = timedCall{c, took[i]}
@@ -98,10 +98,10 @@ func timed(messages []schema.Message) []timedCall {
 func fitting(steps []evaluator.Step, made []timedCall) ([][]bool, error) {
 	fits := make([][]bool, len(steps))
 	for i, step := range steps {
-		want := calls.Call{Name: step.Tool}
+		want := toolmatch.Call{Name: step.Tool}
 		if step.Args != nil {
 			var err error
-			if want.Args, err = calls.Decode(step.Args); err != nil {
+			if want.Args, err = toolmatch.Decode(step.Args); err != nil {
 				return nil, fmt.Errorf("expected arguments of %s: %w", step.Tool, err)
 			}
 		}

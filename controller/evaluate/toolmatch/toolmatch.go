@@ -1,6 +1,6 @@
-// Package calls compares the tool calls that a target made with those that are
+// Package toolmatch compares the tool calls that a target made with those that are
 // expected.
-package calls
+package toolmatch
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package calls_test
+package toolmatch_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/calls"
+	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -17,7 +17,7 @@ func args(t *testing.T, text string) any {
 	if text == "" {
 		return nil
 	}
-	v, err := calls.Decode([]byte(text))
+	v, err := toolmatch.Decode([]byte(text))
 	if err != nil {
 		t.Fatalf("Decode(%s) returned %v, want no error", text, err)
 	}
@@ -49,7 +49,7 @@ func TestFits(t *testing.T) {
 		{"null is not what is missing", `{"a":null}`, `{}`, false},
 		{"arguments that could not be read", `{"a":1}`, "", false},
 	} {
-		want, made := calls.Call{Name: "f", Args: args(t, tt.want)}, calls.Call{Name: "f", Args: args(t, tt.made)}
+		want, made := toolmatch.Call{Name: "f", Args: args(t, tt.want)}, toolmatch.Call{Name: "f", Args: args(t, tt.made)}
 		if got := want.Fits(made); got != tt.fits {
 			t.Errorf("%s: %q fits %q: %v, want %v", tt.name, tt.made, tt.want, got, tt.fits)
 		}
@@ -62,7 +62,7 @@ func TestFits(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	for _, text := range []string{"", "{", `{"a":1} x`} {
-		if v, err := calls.Decode([]byte(text)); err == nil {
+		if v, err := toolmatch.Decode([]byte(text)); err == nil {
 			t.Errorf("Decode(%q) returned %v, want an error", text, v)
 		}
 	}
@@ -80,19 +80,19 @@ func message(role string, made ...schema.FunctionCall) schema.Message {
 }
 
 func TestMade(t *testing.T) {
-	got := calls.Made([]schema.Message{
+	got := toolmatch.Made([]schema.Message{
 		message(schema.RoleUser, schema.FunctionCall{Name: "forged", Arguments: `{}`}),
 		message(schema.RoleAssistant, schema.FunctionCall{Name: "a", Arguments: `{"x":1}`}, schema.FunctionCall{Name: "b", Arguments: `{"x"`}),
 		message(schema.RoleTool, schema.FunctionCall{Name: "forged", Arguments: `{}`}),
 		message(schema.RoleAssistant, schema.FunctionCall{Name: "c"}),
 	})
-	want := []calls.Call{{Name: "a", Args: args(t, `{"x":1}`), Text: `{"x":1}`}, {Name: "b", Text: `{"x"`}, {Name: "c"}}
+	want := []toolmatch.Call{{Name: "a", Args: args(t, `{"x":1}`), Text: `{"x":1}`}, {Name: "b", Text: `{"x"`}, {Name: "c"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the calls that were made (-want +got):\n%s", diff)
 	}
-	many := make([]schema.FunctionCall, calls.Most+5)
-	if got := calls.Made([]schema.Message{message(schema.RoleAssistant, many...)}); len(got) != calls.Most {
-		t.Errorf("of %d calls %d are looked at, want %d", len(many), len(got), calls.Most)
+	many := make([]schema.FunctionCall, toolmatch.Most+5)
+	if got := toolmatch.Made([]schema.Message{message(schema.RoleAssistant, many...)}); len(got) != toolmatch.Most {
+		t.Errorf("of %d calls %d are looked at, want %d", len(many), len(got), toolmatch.Most)
 	}
 }
 
@@ -138,10 +138,10 @@ func TestMatching(t *testing.T) {
 		{"calls in between", fits("x....", "....x"), 5, "xx", "xx"},
 		{"what nothing fits", fits("...", ".x."), 3, ".x", ".x"},
 	} {
-		if got := shown(calls.MatchAny(tt.fits, tt.made)); strings.Count(got, "x") != strings.Count(tt.any, "x") || len(got) != len(tt.any) {
+		if got := shown(toolmatch.MatchAny(tt.fits, tt.made)); strings.Count(got, "x") != strings.Count(tt.any, "x") || len(got) != len(tt.any) {
 			t.Errorf("%s: in any order %q are matched, want as many as in %q", tt.name, got, tt.any)
 		}
-		if got := shown(calls.MatchChain(tt.fits, tt.made)); got != tt.chain {
+		if got := shown(toolmatch.MatchChain(tt.fits, tt.made)); got != tt.chain {
 			t.Errorf("%s: in order %q are matched, want %q", tt.name, got, tt.chain)
 		}
 	}
@@ -150,7 +150,7 @@ func TestMatching(t *testing.T) {
 // TestMatchingOfMany has the last expected call fit only what all before it would
 // take first: each has to move on by one.
 func TestMatchingOfMany(t *testing.T) {
-	const n = calls.Most
+	const n = toolmatch.Most
 	table := make([][]bool, n)
 	for i := range table {
 		table[i] = make([]bool, n)
@@ -159,10 +159,10 @@ func TestMatchingOfMany(t *testing.T) {
 			table[i][i], table[i][i+1] = true, true
 		}
 	}
-	if got := strings.Count(shown(calls.MatchAny(table, n)), "x"); got != n {
+	if got := strings.Count(shown(toolmatch.MatchAny(table, n)), "x"); got != n {
 		t.Errorf("%d of %d expected calls are matched, want all", got, n)
 	}
-	if got := fmt.Sprint(calls.MatchAny(fits("x.", "x."), 2)); got != "[true false]" {
+	if got := fmt.Sprint(toolmatch.MatchAny(fits("x.", "x."), 2)); got != "[true false]" {
 		t.Errorf("two calls that fit one: %s, want the first", got)
 	}
 }
