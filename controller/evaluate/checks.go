@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -53,17 +53,17 @@ func checkOne(c evaluator.Check, answer string, in evalcase.Input) (verdict.Crit
 	}
 	switch c.Kind {
 	case evaluator.CheckContains:
-		note(strings.Contains(answer, c.Text), "the answer does not contain %s", wording.Quote(c.Text))
+		note(strings.Contains(answer, c.Text), "the answer does not contain %s", textnorm.Quote(c.Text))
 	case evaluator.CheckNotContains:
-		note(!strings.Contains(answer, c.Text), "the answer contains %s", wording.Quote(c.Text))
+		note(!strings.Contains(answer, c.Text), "the answer contains %s", textnorm.Quote(c.Text))
 	case evaluator.CheckEquals:
-		note(strings.TrimSpace(answer) == strings.TrimSpace(c.Text), "the answer is %s, not %s", wording.Quote(answer), wording.Quote(c.Text))
+		note(strings.TrimSpace(answer) == strings.TrimSpace(c.Text), "the answer is %s, not %s", textnorm.Quote(answer), textnorm.Quote(c.Text))
 	case evaluator.CheckRegex:
 		re, err := regexp.Compile(c.Text)
 		if err != nil {
 			return out, err
 		}
-		note(re.MatchString(answer), "the answer does not match %s", wording.Quote(c.Text))
+		note(re.MatchString(answer), "the answer does not match %s", textnorm.Quote(c.Text))
 	case evaluator.CheckJSON:
 		wrong, err := checkJSON(c, answer)
 		note(wrong == "", "%s", wrong)
@@ -90,11 +90,11 @@ func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 		return "", err
 	}
 	if _, notJSON := schema.Canonical([]byte(answer)); notJSON != nil {
-		return "the answer is no JSON: " + wording.Quote(answer), nil
+		return "the answer is no JSON: " + textnorm.Quote(answer), nil
 	}
 	err = wanted.Check([]byte(answer))
 	if mismatch, ok := errors.AsType[*jsonschema.Mismatch](err); ok {
-		return "the answer is not the JSON that is wanted: " + wording.Clip(mismatch.Error()), nil
+		return "the answer is not the JSON that is wanted: " + textnorm.Clip(mismatch.Error()), nil
 	}
 	return "", err
 }

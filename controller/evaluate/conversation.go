@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -228,7 +228,7 @@ func demandReason(c verdict.Criterion) string {
 	case !isOutcome:
 		return c.Note
 	case c.Note == "":
-		return wording.Quote(label) + " is not met"
+		return textnorm.Quote(label) + " is not met"
 	}
-	return wording.Quote(label) + " is not met: " + c.Note
+	return textnorm.Quote(label) + " is not met: " + c.Note
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -90,10 +90,10 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 	scores := map[string]verdict.Criterion{}
 	for _, c := range got.Criteria {
 		if _, twice := scores[c.Name]; twice {
-			return finding{}, fmt.Errorf("it has the criterion %s twice", wording.Quote(c.Name))
+			return finding{}, fmt.Errorf("it has the criterion %s twice", textnorm.Quote(c.Name))
 		}
 		if c.Score == nil {
-			return finding{}, fmt.Errorf("the criterion %s has no number under \"score\"", wording.Quote(c.Name))
+			return finding{}, fmt.Errorf("the criterion %s has no number under \"score\"", textnorm.Quote(c.Name))
 		}
 		share := max(0, min(evaluator.CriteriaScale, *c.Score)) / evaluator.CriteriaScale
 		scores[c.Name] = verdict.Criterion{Score: share, Note: strings.TrimSpace(c.Reason)}
@@ -102,7 +102,7 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 	for _, c := range want {
 		found, ok := scores[c.Name]
 		if !ok {
-			return finding{}, fmt.Errorf("it has no criterion %s", wording.Quote(c.Name))
+			return finding{}, fmt.Errorf("it has no criterion %s", textnorm.Quote(c.Name))
 		}
 		found.ID = c.Name
 		f.criteria = append(f.criteria, found)

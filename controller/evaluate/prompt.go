@@ -11,7 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -69,7 +69,7 @@ func fillTemplate(spec evaluator.Prompt, in Input) string {
 	filled := strings.NewReplacer(
 		"{prompt}", ask.Block("PROMPT", in.question()),
 		"{response}", ask.Block("RESPONSE", in.Transcript.Final()),
-		"{expected}", ask.Unmarked(wording.OfJSON(spec.Expected)),
+		"{expected}", ask.Unmarked(textnorm.OfJSON(spec.Expected)),
 		"{level}", ask.Unmarked(spec.Level),
 	).Replace(template)
 	text := ask.IsData + "\n\n" + filled
@@ -106,9 +106,9 @@ func matchJudgement(re *regexp.Regexp, reply string) (judgement, error) {
 	found := match[min(1, len(match)-1)]
 	values := number.Parse(found)
 	if len(values) == 0 {
-		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is no number", wording.Quote(found))
+		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is no number", textnorm.Quote(found))
 	}
-	return judgement{values[0], wording.Clip(reply)}, nil
+	return judgement{values[0], textnorm.Clip(reply)}, nil
 }
 
 // scale turns what the judge gave into a score in [0,1].

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -28,20 +28,20 @@ func regex(spec evaluator.Regex, reply string) (finding, error) {
 	}
 	match := re.FindStringSubmatch(reply)
 	c := verdict.Criterion{ID: "match"}
-	expected := wording.OfJSON(spec.Expected)
+	expected := textnorm.OfJSON(spec.Expected)
 	presence := re.NumSubexp() == 0 || len(spec.Expected) == 0 || string(spec.Expected) == "null"
 	switch {
 	case match == nil:
 		c.Note = "the pattern does not match the reply"
 	case presence:
-		c.Score, c.Note = 1, "the pattern matches "+wording.Quote(match[0])
+		c.Score, c.Note = 1, "the pattern matches "+textnorm.Quote(match[0])
 	default:
 		equal, err := sameText(spec.Comparison, match[1], expected)
 		if err != nil {
 			return finding{}, err
 		}
 		c.Score = share(equal)
-		c.Note = fmt.Sprintf("found %s, expected %s", wording.Quote(match[1]), wording.Quote(expected))
+		c.Note = fmt.Sprintf("found %s, expected %s", textnorm.Quote(match[1]), textnorm.Quote(expected))
 	}
 	return finding{[]verdict.Criterion{c}, c.Note}, nil
 }
@@ -63,11 +63,11 @@ func compile(pattern string) (*regexp.Regexp, error) {
 func sameText(comparison, got, expected string) (bool, error) {
 	switch comparison {
 	case "":
-		return strings.TrimSpace(wording.Fold(got)) == strings.TrimSpace(wording.Fold(expected)), nil
+		return strings.TrimSpace(textnorm.Fold(got)) == strings.TrimSpace(textnorm.Fold(expected)), nil
 	case "exact_number":
 		want := number.Parse(expected)
 		if len(want) == 0 {
-			return false, fmt.Errorf("exact_number: the expected value %s is not a number", wording.Quote(expected))
+			return false, fmt.Errorf("exact_number: the expected value %s is not a number", textnorm.Quote(expected))
 		}
 		return number.Parse(got).Near(want, 0), nil
 	}

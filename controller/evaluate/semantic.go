@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -66,7 +66,7 @@ func readSemantic(reply string) (finding, error) {
 	grades := evaluator.Grades()
 	i := slices.IndexFunc(grades, func(g evaluator.Grade) bool { return strings.EqualFold(g.Word, strings.TrimSpace(got.Grade)) })
 	if i < 0 {
-		return finding{}, fmt.Errorf("the grade %s is none of %s", wording.Quote(got.Grade), strings.Join(gradeWords(), ", "))
+		return finding{}, fmt.Errorf("the grade %s is none of %s", textnorm.Quote(got.Grade), strings.Join(gradeWords(), ", "))
 	}
 	return finding{
 		criteria: []verdict.Criterion{

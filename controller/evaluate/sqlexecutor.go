@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -105,7 +105,7 @@ func statementChecks(spec evaluator.SQLExecutor) []check {
 			if strings.EqualFold(strings.TrimSpace(spec.QueryType), s.statement.Type) {
 				return ""
 			}
-			return fmt.Sprintf("the statement is %s, expected %s", wording.Quote(s.statement.Type), wording.Quote(spec.QueryType))
+			return fmt.Sprintf("the statement is %s, expected %s", textnorm.Quote(s.statement.Type), textnorm.Quote(spec.QueryType))
 		}})
 	}
 	subset := func(id, what string, wanted []string, has func(sqlexec.Statement, string) bool) {
@@ -122,7 +122,7 @@ func statementChecks(spec evaluator.SQLExecutor) []check {
 			if len(missing) == 0 {
 				return ""
 			}
-			return "the statement lacks the " + what + " " + wording.QuoteAll(missing)
+			return "the statement lacks the " + what + " " + textnorm.QuoteAll(missing)
 		}})
 	}
 	subset("table", "table", spec.Tables, func(s sqlexec.Statement, w string) bool {
@@ -151,7 +151,7 @@ func resultChecks(spec evaluator.SQLExecutor) []check {
 			if len(wrong) == 0 {
 				return ""
 			}
-			return "the result " + what + " " + wording.QuoteAll(wrong)
+			return "the result " + what + " " + textnorm.QuoteAll(wrong)
 		}})
 	}
 	columns("expected_columns", "lacks the column", spec.Columns, true)
@@ -180,7 +180,7 @@ func resultChecks(spec evaluator.SQLExecutor) []check {
 
 func hasColumn(columns []string, name string) bool {
 	return slices.ContainsFunc(columns, func(c string) bool {
-		return strings.TrimSpace(wording.Fold(c)) == strings.TrimSpace(wording.Fold(name))
+		return strings.TrimSpace(textnorm.Fold(c)) == strings.TrimSpace(textnorm.Fold(name))
 	})
 }
 
@@ -193,7 +193,7 @@ func takeSQL(ctx context.Context, in Input, d *ask.Dialogue) (string, error) {
 	if strings.TrimSpace(reply) == "" {
 		return "", nil
 	}
-	blocks := wording.Fences(reply)
+	blocks := textnorm.Fences(reply)
 	for _, b := range blocks {
 		if lang, _, _ := strings.Cut(b.Lang, " "); strings.HasPrefix(lang, "sql") || lang == "postgresql" || lang == "mysql" {
 			return strings.TrimSpace(b.Body), nil

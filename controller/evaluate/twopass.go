@@ -10,7 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -51,7 +51,7 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *ask.Dialo
 	if strings.TrimSpace(reply) == "" {
 		return answered(false, "the reply is empty"), nil
 	}
-	expected := wording.OfJSON(spec.Answer)
+	expected := textnorm.OfJSON(spec.Answer)
 	if equal, sure := kind.direct(reply); sure {
 		return answered(equal, compared(reply, expected, equal)), nil
 	}
@@ -60,7 +60,7 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *ask.Dialo
 	case err != nil:
 		return finding{}, err
 	case answer == nil:
-		return answered(false, "the reply gives no answer; expected "+wording.Quote(expected)), nil
+		return answered(false, "the reply gives no answer; expected "+textnorm.Quote(expected)), nil
 	}
 	equal := kind.equal(*answer)
 	return answered(equal, compared(*answer, expected, equal)), nil
@@ -68,9 +68,9 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *ask.Dialo
 
 func compared(got, expected string, equal bool) string {
 	if equal {
-		return "the answer is " + wording.Quote(got)
+		return "the answer is " + textnorm.Quote(got)
 	}
-	return fmt.Sprintf("the answer is %s, expected %s", wording.Quote(got), wording.Quote(expected))
+	return fmt.Sprintf("the answer is %s, expected %s", textnorm.Quote(got), textnorm.Quote(expected))
 }
 
 func answered(equal bool, reason string) finding {
@@ -81,7 +81,7 @@ func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 	if len(spec.Answer) == 0 || string(spec.Answer) == "null" {
 		return answerKind{}, errors.New("no answer is expected")
 	}
-	expected := wording.OfJSON(spec.Answer)
+	expected := textnorm.OfJSON(spec.Answer)
 	switch spec.Type {
 	case "numeric":
 		return numericKind(expected, spec.Tolerance)
@@ -102,7 +102,7 @@ func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 func numericKind(expected string, tolerance float64) (answerKind, error) {
 	want := number.Parse(expected)
 	if len(want) == 0 {
-		return answerKind{}, fmt.Errorf("the expected answer %s is not a number", wording.Quote(expected))
+		return answerKind{}, fmt.Errorf("the expected answer %s is not a number", textnorm.Quote(expected))
 	}
 	return answerKind{
 		wanted: "a number. Copy it as it is written, with its sign, separators and percent sign, without a unit.",
@@ -115,8 +115,8 @@ func numericKind(expected string, tolerance float64) (answerKind, error) {
 }
 
 func stringKind(expected string) answerKind {
-	want := wording.Plain(expected)
-	equal := func(s string) bool { return wording.Plain(s) == want }
+	want := textnorm.Plain(expected)
+	equal := func(s string) bool { return textnorm.Plain(s) == want }
 	return answerKind{
 		wanted: "a word or phrase. Copy it as it is written, without the sentence around it.",
 		direct: func(reply string) (bool, bool) { e := equal(reply); return e, e },
@@ -125,11 +125,11 @@ func stringKind(expected string) answerKind {
 }
 
 func containsKind(expected string) (answerKind, error) {
-	want := wording.Plain(expected)
+	want := textnorm.Plain(expected)
 	if want == "" {
 		return answerKind{}, errors.New("the expected answer is empty and would always be contained")
 	}
-	contains := func(s string) bool { return strings.Contains(wording.Plain(s), want) }
+	contains := func(s string) bool { return strings.Contains(textnorm.Plain(s), want) }
 	return answerKind{
 		wanted: "the part that answers. Copy it as it is written.",
 		direct: func(reply string) (bool, bool) {
@@ -146,7 +146,7 @@ func containsKind(expected string) (answerKind, error) {
 func booleanKind(expected string) (answerKind, error) {
 	want, ok := truth(expected)
 	if !ok {
-		return answerKind{}, fmt.Errorf("the expected answer %s is neither yes nor no", wording.Quote(expected))
+		return answerKind{}, fmt.Errorf("the expected answer %s is neither yes nor no", textnorm.Quote(expected))
 	}
 	equal := func(answer string) bool {
 		got, ok := truth(answer)
@@ -164,7 +164,7 @@ func booleanKind(expected string) (answerKind, error) {
 
 // truth reads a text that is nothing but yes or no.
 func truth(s string) (value, ok bool) {
-	return evaluator.YesOrNo(wording.Plain(s))
+	return evaluator.YesOrNo(textnorm.Plain(s))
 }
 
 func choiceKind(expected string) answerKind {
@@ -194,7 +194,7 @@ func (o option) same(other option) bool {
 
 // parseOption reads "B", "(b)", "Option B", "B) Paris", "2. Jakarta", "Paris".
 func parseOption(s string) option {
-	t := wording.Plain(s)
+	t := textnorm.Plain(s)
 	for _, lead := range []string{"option ", "answer: ", "answer ", "choice ", "opsi ", "pilihan ", "jawaban: ", "jawaban "} {
 		t = strings.TrimPrefix(t, lead)
 	}
@@ -212,14 +212,14 @@ func parseOption(s string) option {
 	case rest == "" || rest == ")" || rest == ":":
 		return option{label: inner[:n]}
 	case strings.IndexByte(").:", rest[0]) >= 0 && len(rest) > 1 && (rest[0] != '.' || rest[1] == ' '):
-		return option{label: inner[:n], text: wording.Plain(rest[1:])}
+		return option{label: inner[:n], text: textnorm.Plain(rest[1:])}
 	}
 	return option{text: t}
 }
 
 func jsonKind(answer json.RawMessage) (answerKind, error) {
 	// Authors also write the expected JSON as a string.
-	if inner, err := schema.Canonical([]byte(wording.OfJSON(answer))); err == nil {
+	if inner, err := schema.Canonical([]byte(textnorm.OfJSON(answer))); err == nil {
 		answer = inner
 	}
 	want, err := schema.Canonical(answer)
@@ -227,7 +227,7 @@ func jsonKind(answer json.RawMessage) (answerKind, error) {
 		return answerKind{}, fmt.Errorf("the expected answer: %w", err)
 	}
 	parse := func(s string) (json.RawMessage, bool) {
-		got, err := schema.Canonical([]byte(wording.Unfenced(s)))
+		got, err := schema.Canonical([]byte(textnorm.Unfenced(s)))
 		return got, err == nil
 	}
 	return answerKind{

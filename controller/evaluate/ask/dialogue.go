@@ -11,7 +11,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -164,7 +164,7 @@ const IsData = "What stands between <<<NAME " + target.Mark + " and " + target.M
 // StrictJSON decodes a reply that is one JSON value, alone or as the only
 // Block of code.
 func StrictJSON(reply string, into any) error {
-	dec := json.NewDecoder(strings.NewReader(wording.Unfenced(reply)))
+	dec := json.NewDecoder(strings.NewReader(textnorm.Unfenced(reply)))
 	if err := dec.Decode(into); err != nil {
 		if errors.Is(err, io.EOF) {
 			return errors.New("it is empty")

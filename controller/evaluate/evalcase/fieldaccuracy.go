@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -40,7 +40,7 @@ func FieldAccuracy(spec evaluator.FieldAccuracy, in Input) (Finding, error) {
 	}
 	switch {
 	case answer == nil:
-		f.Reason = "the answer is no JSON: " + wording.Quote(in.Answer())
+		f.Reason = "the answer is no JSON: " + textnorm.Quote(in.Answer())
 	case len(wrong) > 0:
 		f.Reason = strings.Join(wrong, "; ")
 	default:
@@ -52,8 +52,8 @@ func FieldAccuracy(spec evaluator.FieldAccuracy, in Input) (Finding, error) {
 // structured is an answer as canonical JSON, or nil where it is none. Models put
 // a sentence around a block of code.
 func structured(answer string) json.RawMessage {
-	candidates := []string{wording.Unfenced(answer)}
-	if blocks := wording.Fences(answer); len(blocks) == 1 {
+	candidates := []string{textnorm.Unfenced(answer)}
+	if blocks := textnorm.Fences(answer); len(blocks) == 1 {
 		candidates = append(candidates, blocks[0].Body)
 	}
 	for _, text := range candidates {
@@ -78,11 +78,11 @@ func compareField(f evaluator.Field, answer json.RawMessage) (string, error) {
 	if err != nil || matches {
 		return "", err
 	}
-	return fmt.Sprintf("is %s, expected %s (%s)", wording.Clip(string(found)), wording.Clip(string(f.Expected)), f.Match), nil
+	return fmt.Sprintf("is %s, expected %s (%s)", textnorm.Clip(string(found)), textnorm.Clip(string(f.Expected)), f.Match), nil
 }
 
 func matchField(f evaluator.Field, found json.RawMessage) (bool, error) {
-	want, got := wording.OfJSON(f.Expected), wording.OfJSON(found)
+	want, got := textnorm.OfJSON(f.Expected), textnorm.OfJSON(found)
 	switch f.Match {
 	case "exact":
 		expected, err := schema.Canonical(f.Expected)
@@ -97,7 +97,7 @@ func matchField(f evaluator.Field, found json.RawMessage) (bool, error) {
 	case "date":
 		day, ok := parseDay(want, f.Formats)
 		if !ok {
-			return false, fmt.Errorf("the expected %s is not a date", wording.Quote(want))
+			return false, fmt.Errorf("the expected %s is not a date", textnorm.Quote(want))
 		}
 		other, ok := parseDay(got, f.Formats)
 		return ok && day.Equal(other), nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -134,7 +134,7 @@ func readRubrics(reply string, want []evaluator.RubricCriterion) (Finding, error
 	answers := map[string]rubricAnswer{}
 	for _, a := range got.Criteria {
 		if _, twice := answers[a.ID]; twice {
-			return Finding{}, fmt.Errorf("it has the criterion %s twice", wording.Quote(a.ID))
+			return Finding{}, fmt.Errorf("it has the criterion %s twice", textnorm.Quote(a.ID))
 		}
 		answers[a.ID] = a
 	}
@@ -143,7 +143,7 @@ func readRubrics(reply string, want []evaluator.RubricCriterion) (Finding, error
 	for _, w := range want {
 		a, ok := answers[w.ID]
 		if !ok {
-			return Finding{}, fmt.Errorf("it has no criterion %s", wording.Quote(w.ID))
+			return Finding{}, fmt.Errorf("it has no criterion %s", textnorm.Quote(w.ID))
 		}
 		c, err := a.criterion(len(w.Ranges) > 0)
 		if err != nil {
@@ -164,11 +164,11 @@ func (a rubricAnswer) criterion(scored bool) (verdict.Criterion, error) {
 	c := verdict.Criterion{ID: a.ID, Note: strings.TrimSpace(a.Reason)}
 	switch {
 	case scored && a.Score == nil:
-		return c, fmt.Errorf("the criterion %s has no number under \"score\"", wording.Quote(a.ID))
+		return c, fmt.Errorf("the criterion %s has no number under \"score\"", textnorm.Quote(a.ID))
 	case scored:
 		c.Score = math.Max(0, math.Min(rubricScale, *a.Score)) / rubricScale
 	case a.Met == nil:
-		return c, fmt.Errorf("the criterion %s has neither true nor false under \"met\"", wording.Quote(a.ID))
+		return c, fmt.Errorf("the criterion %s has neither true nor false under \"met\"", textnorm.Quote(a.ID))
 	default:
 		c.Score = share(*a.Met)
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
-	"github.com/gavel-evals/gavel/controller/evaluate/wording"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -156,7 +156,7 @@ func stepNote(step evaluator.Step, fits []bool, made []timedCall) string {
 		case fits[j]:
 			return "called at another place, or too few times"
 		case m.Name == step.Tool:
-			note = "called with other arguments: " + wording.Clip(m.Text)
+			note = "called with other arguments: " + textnorm.Clip(m.Text)
 			if step.MaxMS > 0 && m.took != nil && *m.took > step.MaxMS {
 				note = fmt.Sprintf("took %v ms, more than %v", *m.took, step.MaxMS)
 			}
@@ -183,5 +183,5 @@ func trajectoryReason(list []verdict.Criterion, made []timedCall) string {
 	if len(names) > 0 {
 		called = strings.Join(names, ", ")
 	}
-	return "not as expected: " + wording.Clip(strings.Join(broken, ", ")) + "; called: " + wording.Clip(called)
+	return "not as expected: " + textnorm.Clip(strings.Join(broken, ", ")) + "; called: " + textnorm.Clip(called)
 }

@@ -1,6 +1,6 @@
-// Package wording compares texts as people read them, and brings them into
+// Package textnorm compares texts as people read them, and brings them into
 // reasons.
-package wording
+package textnorm
 
 import (
 	"encoding/json"
