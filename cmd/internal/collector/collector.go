@@ -22,11 +22,11 @@ func percent(live uint64) int {
 	case live < 16*mib:
 		return 200
 	case live < 40*mib:
-		return 100
+		return 50
 	case live < 100*mib:
-		return 40
+		return 25
 	}
-	return 25
+	return 12
 }
 
 // pace sets the percentage and looks again after the next collection.

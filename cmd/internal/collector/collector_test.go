@@ -16,7 +16,7 @@ func TestPace(t *testing.T) {
 		t.Errorf("with little in use the percentage is %d, want 200", got)
 	}
 	held := make([]byte, 64<<20)
-	await(t, 40)
+	await(t, 25)
 	runtime.KeepAlive(held)
 	held = nil
 	await(t, 200)
