@@ -79,7 +79,7 @@ func TestAGroupThatIsGone(t *testing.T) {
 	w.idle()
 	release()
 	if w.states("later") != "error error" || w.says("later") != "the branch is gone" {
-		t.Errorf("it is %q and says %q", w.states("later"), w.says("later"))
+		t.Errorf("it is %q and says %q, want an error, since the branch is gone:\n%s", w.states("later"), w.says("later"), strings.Join(w.lines, "\n"))
 	}
 	w.hintQueue(branch) // late
 	w.idle()

@@ -137,6 +137,7 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 	if errors.As(errors.Join(err, unpublished), &abandoned) {
 		w.cfg.Observer.Log(w.registry.keyName(key), fmt.Sprintf("%.7s: %s", r.Head(), abandoned.Reason))
 		if abandoned.Superseded {
+			w.end(key) // the sweep passes over heads that are being judged
 			w.loop.AddIfIdle(Key{Repository: key.Repository, Kind: Sweep})
 			return ctx.Err()
 		}
