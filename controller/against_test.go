@@ -34,8 +34,8 @@ func models() *config.Config {
 	return c
 }
 
-// beside judges head against base and both targets.
-func (b bench) beside(t *testing.T, base, head fstest.MapFS, changed []string, other *forgetful, targets ...string) *report.Report {
+// withOther judges head against base, by both targets.
+func (b bench) withOther(t *testing.T, base, head fstest.MapFS, changed []string, other *forgetful, targets ...string) *report.Report {
 	t.Helper()
 	req := controller.Request{
 		Head: controller.State{Commit: controller.Worktree, FS: head, Config: models()}, Targets: targets,
@@ -90,13 +90,13 @@ func TestSeveralTargets(t *testing.T) {
 		"talk/level_1/forbidden sure run pass", "talk/level_1/forbidden unsure run pass",
 		"talk/level_1/hello sure run pass", "talk/level_1/hello unsure run pass",
 	}
-	if diff := cmp.Diff(want, lines(b.beside(t, nil, files(), nil, other, "sure", "unsure"))); diff != "" {
+	if diff := cmp.Diff(want, lines(b.withOther(t, nil, files(), nil, other, "sure", "unsure"))); diff != "" {
 		t.Error(diff)
 	}
 	if b.calls.Load() != 4 || other.calls.Load() != 4 {
 		t.Errorf("%d and %d calls, want 4 of each", b.calls.Load(), other.calls.Load())
 	}
-	alone := b.beside(t, nil, files(), nil, other, "unsure")
+	alone := b.withOther(t, nil, files(), nil, other, "unsure")
 	if alone.Summary.Reused != 4 || alone.Summary.Fail != 2 || other.calls.Load() != 4 {
 		t.Errorf("one of the targets alone: %v", lines(alone))
 	}
@@ -116,7 +116,7 @@ func TestSeveralTargetsAgainstBase(t *testing.T) {
 		"talk/level_1/forbidden sure reuse none", "talk/level_1/forbidden unsure run pass new",
 		"talk/level_1/hello sure removed none removed",
 	}
-	if diff := cmp.Diff(want, lines(b.beside(t, files(), head, changed, &forgetful{}, "sure", "unsure"))); diff != "" {
+	if diff := cmp.Diff(want, lines(b.withOther(t, files(), head, changed, &forgetful{}, "sure", "unsure"))); diff != "" {
 		t.Error(diff)
 	}
 }

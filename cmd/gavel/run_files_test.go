@@ -14,7 +14,7 @@ import (
 func TestTheVerdictIsToldWhateverBecomesOfTheFiles(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("there is no file that is always full")
+		t.Skip("this system has no /dev/full, whose writes always fail")
 	}
 	dir := t.TempDir()
 	gittest.Run(t, dir, "init", "-q")

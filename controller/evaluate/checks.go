@@ -90,7 +90,7 @@ func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 		return "", err
 	}
 	if _, notJSON := schema.Canonical([]byte(answer)); notJSON != nil {
-		return "the answer is no JSON: " + textnorm.Quote(answer), nil
+		return "the answer is not JSON: " + textnorm.Quote(answer), nil
 	}
 	err = wanted.Check([]byte(answer))
 	if mismatch, ok := errors.AsType[*jsonschema.Mismatch](err); ok {

@@ -265,7 +265,7 @@ func (a *app) call(ctx context.Context, method, path string, into any) error {
 		}
 		// The answer may hold a token, which an error must not show.
 		if json.NewDecoder(resp.Body).Decode(into) != nil {
-			return fmt.Errorf("%s: the answer is no JSON of the expected form", op)
+			return fmt.Errorf("%s: the answer is not JSON of the expected form", op)
 		}
 		return nil
 	}

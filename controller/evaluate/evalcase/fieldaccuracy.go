@@ -40,7 +40,7 @@ func FieldAccuracy(spec evaluator.FieldAccuracy, in Input) (Finding, error) {
 	}
 	switch {
 	case answer == nil:
-		f.Reason = "the answer is no JSON: " + textnorm.Quote(in.Answer())
+		f.Reason = "the answer is not JSON: " + textnorm.Quote(in.Answer())
 	case len(wrong) > 0:
 		f.Reason = strings.Join(wrong, "; ")
 	default:
