@@ -199,7 +199,7 @@ func TestAppErrors(t *testing.T) {
 		}, forgetest.Fault{}, "no RSA key in PEM"},
 		"not installed": {func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/installation", Status: 404}, "not installed in octo/demo"},
 		"another App":   {func(_ *appWorld, cfg *forge.AppConfig) { cfg.ID = 6 }, forgetest.Fault{}, "as the App 6"},
-		"odd answer":    {func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/access_tokens", Status: 201, Body: `{"token": "ghs_s3cret", "expires_at": 5}`}, "no JSON of the expected form"},
+		"odd answer":    {func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/access_tokens", Status: 201, Body: `{"token": "ghs_s3cret", "expires_at": 5}`}, "not JSON of the expected form"},
 		"empty answer":  {func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/access_tokens", Status: 201, Body: `{}`}, "the answer has none"},
 	} {
 		t.Run(name, func(t *testing.T) {
