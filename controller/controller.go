@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A State is the repository at one moment, with the configuration that
@@ -171,7 +172,7 @@ func (p *Prepared) always(key string) (plan.Reason, bool) {
 		return why, true
 	}
 	for _, glob := range p.Head.Config.Gate.Required {
-		if schema.MatchGlob(glob, key) {
+		if wildcard.Match(glob, key) {
 			return plan.Reason{Part: "required", File: p.ConfigFile, Message: "the gate requires " + glob}, true
 		}
 	}

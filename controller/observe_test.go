@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A performance is a repository that was run on a stage, with what was seen.
@@ -86,7 +87,7 @@ func readBy(state controller.State, row plan.Row) string {
 	t := state.Config.Targets[row.Target]
 	text := ""
 	for _, file := range slices.Sorted(maps.Keys(files)) {
-		if slices.ContainsFunc(t.Inputs, func(glob string) bool { return schema.MatchGlob(glob, file) }) {
+		if slices.ContainsFunc(t.Inputs, func(glob string) bool { return wildcard.Match(glob, file) }) {
 			text += "\n" + file + "=" + string(files[file].Data)
 		}
 	}

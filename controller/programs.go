@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A Start is what starting the programs of a case depends on.
@@ -129,13 +130,9 @@ func (p *Prepared) asks(r plan.Row) map[string]bool {
 func (s Start) Changed(changed []string) (file string, read bool) {
 	for _, name := range changed {
 		counts := func(s source.Source) bool { return s.Counts(name) }
-		if slices.Contains(s.Files, name) || slices.ContainsFunc(s.Sources, counts) {
+		matches := func(glob string) bool { return wildcard.Match(glob, name) }
+		if slices.Contains(s.Files, name) || slices.ContainsFunc(s.Sources, counts) || slices.ContainsFunc(s.Inputs, matches) {
 			return name, false
-		}
-		for _, glob := range s.Inputs {
-			if name == glob || schema.MatchGlob(glob, name) {
-				return name, false
-			}
 		}
 	}
 	for _, name := range changed {

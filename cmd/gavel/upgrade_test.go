@@ -27,7 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // raised are the versions that were raised on purpose since d816fdf. Each has
@@ -42,7 +42,7 @@ var raised = []struct{ part, keys, why string }{
 // where nothing there says so.
 func raisedFor(key string, reason plan.Reason) int {
 	return slices.IndexFunc(raised, func(r struct{ part, keys, why string }) bool {
-		return r.part == reason.Part && schema.MatchGlob(r.keys, key)
+		return r.part == reason.Part && wildcard.Match(r.keys, key)
 	})
 }
 

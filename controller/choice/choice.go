@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A Filter says which cases a request is about. An empty list admits all.
@@ -97,7 +98,7 @@ func (c *Choice) Unmatched() []string {
 // matchesKey lets a glob also name the folder of a case.
 func matchesKey(glob, key string) bool {
 	glob = strings.TrimSuffix(glob, "/")
-	return schema.MatchGlob(glob, key) || schema.MatchGlob(glob+"/**", key)
+	return wildcard.Match(glob, key) || wildcard.Match(glob+"/**", key)
 }
 
 // nearName ends a line with the name that is meant, or with what there is.

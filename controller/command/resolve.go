@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // heads are commits with the time at which each was first seen.
@@ -75,7 +76,7 @@ func (l *look) run(c *ledger.Command) string {
 		return "" // it is about to be judged
 	}
 	for _, row := range l.report.Cases {
-		if schema.MatchGlob(c.Argument, row.Key) {
+		if wildcard.Match(c.Argument, row.Key) {
 			return ""
 		}
 	}

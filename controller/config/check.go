@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // check goes through everything that the schema leaves open.
@@ -138,8 +139,8 @@ func (k *checker) inside(name string, where ...any) bool {
 }
 
 func (k *checker) glob(pattern string, where ...any) {
-	if len(pattern) > schema.MaxGlob {
-		k.Fail("bad-glob", fmt.Sprintf("the glob has %d bytes; it may have %d", len(pattern), schema.MaxGlob), "shorten it", where...)
+	if len(pattern) > wildcard.MaxPattern {
+		k.Fail("bad-glob", fmt.Sprintf("the glob has %d bytes; it may have %d", len(pattern), wildcard.MaxPattern), "shorten it", where...)
 	}
 	if _, err := path.Match(pattern, ""); err != nil {
 		k.Fail("bad-glob", fmt.Sprintf("the glob %q is malformed", pattern), "close every [ and escape with \\", where...)

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // The rules of GateSettings.FailOn.
@@ -45,7 +46,7 @@ type GateSettings struct {
 
 // requires reports whether a key is among those that must pass.
 func (s *GateSettings) requires(key string) bool {
-	return slices.ContainsFunc(s.Required, func(glob string) bool { return schema.MatchGlob(glob, key) })
+	return slices.ContainsFunc(s.Required, func(glob string) bool { return wildcard.Match(glob, key) })
 }
 
 // findings collect what speaks against the change.
@@ -326,7 +327,7 @@ func (f *findings) required(r *Report, globs []string) {
 	for _, glob := range globs {
 		found := false
 		for _, row := range r.Cases {
-			if row.Class != nil && *row.Class == Gone || !schema.MatchGlob(glob, row.Key) {
+			if row.Class != nil && *row.Class == Gone || !wildcard.Match(glob, row.Key) {
 				continue
 			}
 			found = true

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // maxGroupGates bounds the groups with a gate of their own: each becomes a
@@ -76,7 +77,7 @@ func groupGates(in *Input, r *Report, pairs []pair) []GroupGate {
 		part.Problems = problemsOf(part)
 		s := GateSettings{FailOn: in.Gate.FailOn, Removed: in.Gate.Removed, Partial: true}
 		for _, glob := range in.Gate.Required {
-			if slices.ContainsFunc(part.Cases, func(row Row) bool { return schema.MatchGlob(glob, row.Key) }) {
+			if slices.ContainsFunc(part.Cases, func(row Row) bool { return wildcard.Match(glob, row.Key) }) {
 				s.Required = append(s.Required, glob)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // Place is where commands are about the head, see [command.Desk.Take].
@@ -44,7 +44,7 @@ func (r *Review) approvable() bool { return r.Programs == ProgramsApproved || r.
 func (r *Review) anew(key string) (since time.Time, why plan.Reason) {
 	for _, o := range r.commands.Obeyed {
 		again := o.Verb == report.CommandRun || o.Verb == report.CommandRerun
-		if again && slices.ContainsFunc(o.Cases, func(glob string) bool { return schema.MatchGlob(glob, key) }) {
+		if again && slices.ContainsFunc(o.Cases, func(glob string) bool { return wildcard.Match(glob, key) }) {
 			since, why = o.TakenAt, plan.Reason{Part: "command", Message: "requested by " + o.Author}
 		}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/ignore"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 const (
@@ -200,7 +200,7 @@ func matches(fsys fs.FS, globs []string) ([]string, error) {
 				return nil
 			case err != nil:
 				return err
-			case d.Type().IsRegular() && (name == glob || schema.MatchGlob(glob, name)):
+			case d.Type().IsRegular() && (name == glob || wildcard.Match(glob, name)):
 				files = append(files, name)
 			}
 			return nil

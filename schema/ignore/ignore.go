@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // File is in the repository root. Its patterns reuse the globs of keys: a library
@@ -26,7 +27,7 @@ type rule struct {
 }
 
 // longestPattern leaves room for the **/ that is put before it.
-const longestPattern = schema.MaxGlob - len("**/")
+const longestPattern = wildcard.MaxPattern - len("**/")
 
 // A PatternError is a pattern that is longer than a glob may be.
 type PatternError struct {
@@ -60,7 +61,7 @@ func Read(fsys fs.FS) (Rules, error) {
 		var r rule
 		line, r.negated = strings.CutPrefix(line, "!")
 		line, r.folder = strings.CutSuffix(line, "/")
-		line = strings.ReplaceAll(line, "[!", "[^") // as MatchGlob has it
+		line = strings.ReplaceAll(line, "[!", "[^") // as wildcard.Match has it
 		// A pattern without a slash in it matches at any depth.
 		if rooted, ok := strings.CutPrefix(line, "/"); ok {
 			r.glob = rooted
@@ -121,7 +122,7 @@ func (rules Rules) Exclude(p Path) bool {
 		if r.folder && !p.IsFolder {
 			continue
 		}
-		if schema.MatchGlob(r.glob, p.Name) {
+		if wildcard.Match(r.glob, p.Name) {
 			out = !r.negated
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/ignore"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 func TestGavelignore(t *testing.T) {
@@ -85,7 +86,7 @@ func TestIgnoredDefinitions(t *testing.T) {
 func TestIgnoreFileThatCannotBeRead(t *testing.T) {
 	for name, file := range map[string]*fstest.MapFile{
 		"link": {Mode: fs.ModeSymlink, Data: []byte("elsewhere")}, "large": {Data: make([]byte, schema.MaxFile+1)},
-		"long pattern": {Data: append([]byte("a\n"), make([]byte, schema.MaxGlob)...)},
+		"long pattern": {Data: append([]byte("a\n"), make([]byte, wildcard.MaxPattern)...)},
 	} {
 		files := greetings(1)
 		files[ignore.File] = file

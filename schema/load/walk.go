@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/ignore"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 var extensions = []string{".json", ".yaml", ".yml", ".jsonl", ".cue"}
@@ -247,7 +248,7 @@ func below(dir, root string, domains map[string]bool) bool {
 func pinned(pins map[string]string, file string) string {
 	best := ""
 	for glob := range pins {
-		if schema.MatchGlob(glob, file) && (len(glob) > len(best) || len(glob) == len(best) && glob < best) {
+		if wildcard.Match(glob, file) && (len(glob) > len(best) || len(glob) == len(best) && glob < best) {
 			best = glob
 		}
 	}

@@ -1,4 +1,4 @@
-package schema
+package wildcard
 
 import (
 	"math/rand/v2"
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestMatchGlob(t *testing.T) {
+func TestMatch(t *testing.T) {
 	for _, test := range []struct {
 		glob, name string
 		want       bool
@@ -32,11 +32,11 @@ func TestMatchGlob(t *testing.T) {
 		{"**/**/c", "c", true},
 		{"**/b", "b/a", false},
 		{"a/**/[", "a/b", false},
-		{strings.Repeat("*", MaxGlob+1), "a", false},
-		{strings.Repeat("a", MaxGlob+1), strings.Repeat("a", MaxGlob+1), true},
+		{strings.Repeat("*", MaxPattern+1), "a", false},
+		{strings.Repeat("a", MaxPattern+1), strings.Repeat("a", MaxPattern+1), true},
 	} {
-		if got := MatchGlob(test.glob, test.name); got != test.want {
-			t.Errorf("MatchGlob(%q, %q) = %v", test.glob, test.name, got)
+		if got := Match(test.glob, test.name); got != test.want {
+			t.Errorf("Match(%q, %q) = %v", test.glob, test.name, got)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestAbuse26GlobsEnd(t *testing.T) {
 	done := make(chan bool)
 	go func() {
 		for n := range 60 {
-			if MatchGlob(strings.Repeat("**/a/", n+12)+"c", name) || !MatchGlob(strings.Repeat("**/a/", n+12)+"b", name) {
+			if Match(strings.Repeat("**/a/", n+12)+"c", name) || !Match(strings.Repeat("**/a/", n+12)+"b", name) {
 				t.Errorf("%d times ** match wrongly", n+12)
 			}
 		}
@@ -89,8 +89,8 @@ func TestGlobsMatchAsDefined(t *testing.T) {
 	for range 20_000 {
 		glob, name := pick([]string{"**", "**", "a", "b", "?", "a*"}, 1+random.IntN(6)), pick([]string{"a", "b", "ab"}, 1+random.IntN(7))
 		want := plain(glob, name) || slices.Equal(glob, name)
-		if got := MatchGlob(strings.Join(glob, "/"), strings.Join(name, "/")); got != want {
-			t.Fatalf("MatchGlob(%q, %q) = %v", glob, name, got)
+		if got := Match(strings.Join(glob, "/"), strings.Join(name, "/")); got != want {
+			t.Fatalf("Match(%q, %q) = %v", glob, name, got)
 		}
 		if want {
 			matches++

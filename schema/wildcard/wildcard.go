@@ -1,19 +1,22 @@
-package schema
+// Package wildcard matches keys and paths against globs.
+//
+// Most callers want [Match].
+package wildcard
 
 import (
 	"path"
 	"strings"
 )
 
-// MaxGlob is how many bytes a glob may have; a longer one matches only itself.
-const MaxGlob = 4 << 10
+// MaxPattern is how many bytes a glob may have; a longer one matches only itself.
+const MaxPattern = 4 << 10
 
-// MatchGlob reports whether a key or a path matches a glob: as path.Match
+// Match reports whether a key or a path matches a glob: as path.Match
 // within a segment, and ** for any number of segments. A malformed glob
 // matches only itself. It takes no longer than all segments of the glob held
 // against all of the name.
-func MatchGlob(glob, name string) bool {
-	return glob == name || len(glob) <= MaxGlob && matchSegments(strings.Split(glob, "/"), strings.Split(name, "/"))
+func Match(glob, name string) bool {
+	return glob == name || len(glob) <= MaxPattern && matchSegments(strings.Split(glob, "/"), strings.Split(name, "/"))
 }
 
 // matchSegments lets ** match as few segments as it can. If the rest does not
