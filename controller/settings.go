@@ -149,5 +149,8 @@ func (p *Prepared) ConfigChange() report.ConfigChange {
 		return report.ConfigChange{}
 	}
 	base, head := GateSettings(p.Base.Config.Gate), GateSettings(p.Head.Config.Gate)
-	return report.ConfigChange{File: p.ConfigFile, Files: []string{p.ConfigFile}, Base: &base, Head: &head, DecidedBy: "head"}
+	return report.ConfigChange{
+		File: p.ConfigFile, Files: []string{p.ConfigFile}, Base: &base, Head: &head, DecidedBy: "head",
+		Looser: p.Base.Config.Noise.Looser(p.Head.Config.Noise),
+	}
 }

@@ -25,6 +25,7 @@ func (k *checker) check() {
 		k.target(c.Targets[name])
 	}
 	k.gate()
+	k.noise()
 	k.budget()
 	for _, pin := range c.Dialects {
 		k.glob(pin.Glob, "dialects", pin.Glob)

@@ -58,6 +58,7 @@ type Config struct {
 	Thresholds map[string]float64
 	Reuse      Reuse
 	Gate       Gate
+	Noise      Noise `json:",omitzero"`
 	Budget     Budget
 	// Dialects pin files to a dialect by glob, sorted by glob.
 	Dialects []Pin

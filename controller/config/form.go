@@ -38,6 +38,7 @@ type form struct {
 		Required []string `json:"required"`
 		Removed  string   `json:"removed"`
 	} `json:"gate"`
+	Noise  noiseForm `json:"noise"`
 	Budget struct {
 		limitsForm
 		PullRequest limitsForm `json:"pull_request"`
@@ -186,6 +187,7 @@ func (f form) config() *Config {
 		Thresholds: f.Thresholds,
 		Reuse:      Reuse{On: true},
 		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required, f.Gate.Removed},
+		Noise:      f.Noise.value(),
 		Budget:     Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
 		Comment:    f.Comment, GroupStatuses: f.Statuses == "groups",
 	}

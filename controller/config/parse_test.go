@@ -272,6 +272,13 @@ func TestProblems(t *testing.T) {
 		{target("provider: openai, model: m") + "budget: {day: {usd: 1}}", "4:16 unknown-price", `"t"|price:`},
 		{target("provider: openai, model: m") + "budget: {pull_request: {usd: 1}}", "4:25 unknown-price", `"t"|price:`},
 		{"\nbudget: {calls: -1}", "2:17 out-of-range", "at least 0"},
+		{"\nnoise: {confirm: on}", "2:18 wrong-value", "auto"},
+		{"\nnoise: {alpha: 0.5}", "2:16 out-of-range", "at most 0.2"},
+		{"\nnoise: {samples: 3}", "2:18 out-of-range", "at least 4"},
+		{"\nnoise: {history: 14}", "2:18 wrong-type", "a string"},
+		{"\nnoise: {history: \"14\"}", "2:9 bad-duration", "30d"},
+		{"\nnoise: {new: {runs: 4, pass: 5}}", "2:24 out-of-range", "pass: 4"},
+		{"\nnoise: {new: {runs: 4}}", "2:9 missing-field", "pass"},
 	} {
 		_, problems := Parse("gavel.yaml", []byte("version: 1"+test.text+"\n"))
 		if len(problems) != 1 {

@@ -162,6 +162,7 @@ func TestNotices(t *testing.T) {
 		File: "gavel.yaml", Files: []string{"gavel.yaml"}, DecidedBy: "base",
 		Base: &GateSettings{MinScore: number(0.8), MaxDrop: number(0.1), Required: []string{"a", "b"}, Removed: RemovedFail},
 		Head: &GateSettings{FailOn: FailOnNever, MinScore: number(0.7), Required: []string{"a"}},
+		Looser: []string{"noise.alpha 0.05 → 0.01"},
 	}
 	want := []Notice{
 		{Message: "first"},
@@ -171,6 +172,7 @@ func TestNotices(t *testing.T) {
 		{File: "gavel.yaml", Message: "weakens the gate: max_drop 0.1 → off"},
 		{File: "gavel.yaml", Message: "weakens the gate: removed fail → allow"},
 		{File: "gavel.yaml", Message: "weakens the gate: b is no longer required"},
+		{File: "gavel.yaml", Message: "weakens the gate: noise.alpha 0.05 → 0.01"},
 		{File: reporttest.File("math/3/removed"), Line: 1, Case: "math/3/removed", Message: "failed at base and is removed here", AtBase: true},
 		{File: reporttest.File("math/3/skipped"), Line: 1, Case: "math/3/skipped", Message: "failed at base and is disabled here: enabled is false"},
 		{File: reporttest.File("math/3/invalid"), Line: 1, Case: "math/3/invalid", Message: "failed at base and its definition is invalid here", AtBase: true},

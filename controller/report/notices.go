@@ -20,6 +20,8 @@ type ConfigChange struct {
 	// Base and Head are the gates of both sides; nil where a side has no
 	// gavel.yaml.
 	Base, Head *GateSettings
+	// Looser are head's other settings that let more through, as name old → new.
+	Looser []string
 	// DecidedBy is base or head: whose settings this run used.
 	DecidedBy string
 }
@@ -43,7 +45,11 @@ func configNotices(c ConfigChange) []Notice {
 	if c.Base == nil || c.Head == nil {
 		return out
 	}
-	for _, message := range weaker(*c.Base, *c.Head) {
+	messages := weaker(*c.Base, *c.Head)
+	for _, setting := range c.Looser {
+		messages = append(messages, "weakens the gate: "+setting)
+	}
+	for _, message := range messages {
 		out = append(out, Notice{File: c.File, Message: message})
 	}
 	return out

@@ -49,6 +49,7 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.Execution) 
 	if baseFound && headFound {
 		base, head := controller.GateSettings(baseCfg.Gate), controller.GateSettings(headCfg.Gate)
 		e.ConfigDiff.Base, e.ConfigDiff.Head = &base, &head
+		e.ConfigDiff.Looser = baseCfg.Noise.Looser(headCfg.Noise)
 	}
 	return nil
 }

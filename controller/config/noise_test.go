@@ -1,0 +1,58 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/config"
+)
+
+func noiseOf(t *testing.T, text string) (config.Noise, string) {
+	t.Helper()
+	c, problems := config.Parse("gavel.yaml", []byte("version: 1\n"+text+"\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return c.Noise, c.Digest
+}
+
+func TestNoise(t *testing.T) {
+	silent, without := noiseOf(t, "")
+	want := config.Noise{Confirm: "auto", Alpha: 0.05, Samples: 12, History: 14 * 24 * time.Hour, Flaky: "report", NewRuns: 1, NewPass: 1}
+	if diff := cmp.Diff(want, silent.Defaulted()); diff != "" {
+		t.Error(diff)
+	}
+	set, with := noiseOf(t, "noise: {confirm: off, alpha: 0.01, samples: 16, history: 7d, nightly: true, flaky: fail, new: {runs: 5, pass: 4}}")
+	want = config.Noise{Confirm: "off", Alpha: 0.01, Samples: 16, History: 7 * 24 * time.Hour, Nightly: true, Flaky: "fail", NewRuns: 5, NewPass: 4}
+	if diff := cmp.Diff(want, set.Defaulted()); diff != "" {
+		t.Error(diff)
+	}
+	if with == without {
+		t.Error("noise is not in the digest of the configuration")
+	}
+}
+
+// TestLooserNoise: what lets more through is named, and nothing else.
+func TestLooserNoise(t *testing.T) {
+	for _, tt := range []struct{ base, head, want string }{
+		{"", "noise: {alpha: 0.05, samples: 12, flaky: report}", ""},
+		{"", "noise: {history: 1d, nightly: true}", ""},
+		{"noise: {confirm: off}", "", "noise.confirm off → auto"},
+		{"", "noise: {confirm: off}", ""},
+		{"", "noise: {alpha: 0.01}", "noise.alpha 0.05 → 0.01"},
+		{"", "noise: {alpha: 0.1}", ""},
+		{"noise: {samples: 16}", "noise: {samples: 8}", "noise.samples 16 → 8"},
+		{"noise: {flaky: fail}", "noise: {flaky: ignore}", "noise.flaky fail → ignore"},
+		{"", "noise: {new: {runs: 5, pass: 4}}", "noise.new 1 of 1 → 4 of 5"},
+		{"noise: {new: {runs: 5, pass: 5}}", "", "noise.new 5 of 5 → 1 of 1"},
+	} {
+		base, _ := noiseOf(t, tt.base)
+		head, _ := noiseOf(t, tt.head)
+		if got := strings.Join(base.Looser(head), "; "); got != tt.want {
+			t.Errorf("%q → %q: %q, want %q", tt.base, tt.head, got, tt.want)
+		}
+	}
+}
