@@ -160,8 +160,8 @@ func TestNotices(t *testing.T) {
 	s.In.Notices = []Notice{{Message: "first"}}
 	s.In.Config = ConfigChange{
 		File: "gavel.yaml", Files: []string{"gavel.yaml"}, DecidedBy: "base",
-		Base: &GateSettings{MinScore: number(0.8), MaxDrop: number(0.1), Required: []string{"a", "b"}, Removed: RemovedFail},
-		Head: &GateSettings{FailOn: FailOnNever, MinScore: number(0.7), Required: []string{"a"}},
+		Base:   &GateSettings{MinScore: number(0.8), MaxDrop: number(0.1), Required: []string{"a", "b"}, Removed: RemovedFail},
+		Head:   &GateSettings{FailOn: FailOnNever, MinScore: number(0.7), Required: []string{"a"}},
 		Looser: []string{"noise.alpha 0.05 → 0.01"},
 	}
 	want := []Notice{
