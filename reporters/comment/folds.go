@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -138,15 +139,15 @@ func (c *comment) groups() {
 	if c.level == countsOnly || c.r.NotRunReason != "" {
 		return
 	}
-	tables := groupTables(c.r.Groups)
+	tables := reporters.GroupTables(c.r.Groups)
 	for _, t := range tables {
-		title := t.title()
-		if slices.ContainsFunc(tables, func(o groupTable) bool { return o.title() == title && o.dialect != t.dialect }) {
-			title += " (" + t.dialect + ")"
+		title := t.Title()
+		if slices.ContainsFunc(tables, func(o reporters.GroupTable) bool { return o.Title() == title && o.Dialect != t.Dialect }) {
+			title += " (" + t.Dialect + ")"
 		}
 		c.groupTable(title, t)
 	}
-	for _, t := range groupTables(report.Flat(c.r.Conversations)) {
+	for _, t := range reporters.GroupTables(report.Flat(c.r.Conversations)) {
 		c.groupTable("By conversation", t)
 	}
 }
@@ -168,110 +169,59 @@ func (c *comment) targets() {
 	c.line("")
 }
 
-// A groupTable is one dialect's groups, ready to print.
-type groupTable struct {
-	dialect string
-	target  string
-	columns []string
-	rows    []groupRow
-	total   *report.Group
-	// pairs of the cases were judged on both sides.
-	pairs, cases int
-}
-
-// title says what a dialect calls its groups.
-func (t *groupTable) title() string {
-	if t.dialect == schema.DialectDomain {
-		return "By domain and level"
-	}
-	return "By suite"
-}
-
-type groupRow struct {
-	group report.Group
-	cells map[string]report.Group
-}
-
-func groupTables(groups []report.Group) []groupTable {
-	var out []groupTable
-	for i, g := range groups {
-		if len(out) == 0 || out[len(out)-1].dialect != g.Dialect || out[len(out)-1].target != g.Target {
-			out = append(out, groupTable{dialect: g.Dialect, target: g.Target})
-		}
-		t := &out[len(out)-1]
-		switch len(g.Path) {
-		case 0:
-			t.total = &groups[i]
-		case 1:
-			t.rows = append(t.rows, groupRow{group: g, cells: map[string]report.Group{}})
-			t.pairs, t.cases = t.pairs+g.Pairs, t.cases+g.Cases
-		case 2:
-			name := g.Path[1]
-			t.rows[len(t.rows)-1].cells[name] = g
-			if !slices.Contains(t.columns, name) {
-				t.columns = append(t.columns, name)
-			}
-		}
-	}
-	for i := range out {
-		slices.SortFunc(out[i].columns, report.CompareNatural)
-	}
-	return out
-}
-
-func (c *comment) groupTable(title string, t groupTable) {
-	if t.target != "" {
-		title += ": " + mdescape.Text(t.target, 80)
+func (c *comment) groupTable(title string, t reporters.GroupTable) {
+	if t.Target != "" {
+		title += ": " + mdescape.Text(t.Target, 80)
 	}
 	c.line("<details><summary>" + title + "</summary>")
 	c.line("")
 	// What a phone shows first is the score; the levels may scroll.
 	head, align := "| | score |", "|:--|--:|"
-	if t.pairs > 0 {
+	if t.Pairs > 0 {
 		head, align = head+" Δ |", align+"--:|"
 	}
-	for _, name := range t.columns {
+	for _, name := range t.Columns {
 		head += " " + mdescape.Text(strings.TrimPrefix(name, "level_"), 30) + " |"
 		align += "--:|"
 	}
 	c.line(head + " cases |")
 	c.line(align + "--:|")
-	shown := c.limit(len(t.rows))
-	for _, row := range t.rows[:shown] {
-		c.line(t.line(mdescape.Text(row.group.Path[0], 80), row))
+	shown := c.limit(len(t.Rows))
+	for _, row := range t.Rows[:shown] {
+		c.line(groupLine(&t, mdescape.Text(row.Group.Path[0], 80), row))
 	}
-	if rest := len(t.rows) - shown; rest > 0 {
+	if rest := len(t.Rows) - shown; rest > 0 {
 		c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")
 	}
-	if t.total != nil && len(t.rows) > 1 {
-		c.line(t.line("**mean**", groupRow{group: *t.total}))
+	if t.Total != nil && len(t.Rows) > 1 {
+		c.line(groupLine(&t, "**mean**", reporters.GroupRow{Group: *t.Total}))
 	}
-	if t.pairs > 0 && t.pairs < t.cases {
+	if t.Pairs > 0 && t.Pairs < t.Cases {
 		c.line("")
-		c.line("<sub>Δ is over the " + textfmt.Int(int64(t.pairs)) + " of " + textfmt.Count(t.cases, "case") + " that were judged on both sides</sub>")
+		c.line("<sub>Δ is over the " + textfmt.Int(int64(t.Pairs)) + " of " + textfmt.Count(t.Cases, "case") + " that were judged on both sides</sub>")
 	}
 	c.line("</details>")
 	c.line("")
 }
 
-// line is one row of the table.
-func (t *groupTable) line(name string, row groupRow) string {
-	cells := []string{name, groupScore(row.group)}
-	switch d := row.group.Delta; {
-	case t.pairs == 0:
+// groupLine is one row of the table.
+func groupLine(t *reporters.GroupTable, name string, row reporters.GroupRow) string {
+	cells := []string{name, groupScore(row.Group)}
+	switch d := row.Group.Delta; {
+	case t.Pairs == 0:
 	case d == nil:
 		cells = append(cells, "")
 	default:
 		cells = append(cells, bold(textfmt.Short(textfmt.Signed(*d, 2)), *d <= -0.005))
 	}
-	for _, col := range t.columns {
+	for _, col := range t.Columns {
 		cell := ""
-		if g, ok := row.cells[col]; ok {
+		if g, ok := row.Cells[col]; ok {
 			cell = groupScore(g)
 		}
 		cells = append(cells, cell)
 	}
-	cells = append(cells, textfmt.Int(int64(row.group.Cases)))
+	cells = append(cells, textfmt.Int(int64(row.Group.Cases)))
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 

@@ -1,0 +1,176 @@
+package html
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	dom "golang.org/x/net/html"
+
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
+	"github.com/gavel-evals/gavel/schema/golden"
+)
+
+func render(t *testing.T, r *report.Report, o Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// body is the page without what is the same on every page.
+func body(t *testing.T, text string) string {
+	t.Helper()
+	_, text, found := strings.Cut(text, "<body>")
+	text, _, ended := strings.Cut(text, "<script>")
+	if !found || !ended {
+		t.Fatalf("the page has no body that ends in the script:\n%s", text)
+	}
+	return text
+}
+
+// walk calls do for each element of a page, with its attributes by name.
+func walk(t *testing.T, text string, do func(name string, attributes map[string]string)) {
+	t.Helper()
+	root, err := dom.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
+		if n.Type != dom.ElementNode {
+			continue
+		}
+		attributes := map[string]string{}
+		for _, a := range n.Attr {
+			attributes[a.Key] = a.Val
+		}
+		do(n.Data, attributes)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for _, name := range []string{"regressions", "errors", "invalid", "moved_removed_new", "waiting", "first_run", "withdrawn"} {
+		t.Run(name, func(t *testing.T) {
+			text := body(t, render(t, reporttest.Stored(t, name), Options{RepositoryURL: "https://github.com/octo/demo"}))
+			golden.Compare(t, filepath.Join("testdata", name+".html"), text)
+		})
+	}
+}
+
+// TestHostileTextsStayText holds that nothing that a repository or a model says
+// becomes an element, an attribute that runs, or an address that the page asks.
+func TestHostileTextsStayText(t *testing.T) {
+	r := report.Compare(reporttest.Hostile(reporttest.HostileTexts()).In)
+	text := render(t, r, Options{RepositoryURL: "https://github.com/octo/demo"})
+	scripts := 0
+	walk(t, text, func(name string, attributes map[string]string) {
+		switch name {
+		case "img", "iframe", "link", "object", "embed", "base", "video", "audio":
+			t.Errorf("the page has an element <%s %v>, and should have none that a stranger wrote or that asks an address", name, attributes)
+		case "script":
+			scripts++
+		case "h1":
+			if attributes["onclick"] != "" {
+				t.Errorf("the headline has a handler %q", attributes["onclick"])
+			}
+		}
+		for key, value := range attributes {
+			if strings.HasPrefix(key, "on") || key == "src" || key == "style" {
+				t.Errorf("<%s> has the attribute %s=%q, and should not", name, key, value)
+			}
+			if key == "href" && !strings.HasPrefix(value, "https://github.com/octo/demo/blob/") {
+				t.Errorf("<%s> links to %q, which is not a file of the repository", name, value)
+			}
+		}
+	})
+	if scripts != 1 {
+		t.Errorf("the page has %d scripts, want its own one", scripts)
+	}
+	for _, c := range "\x1b\x00\u202e\u200b" {
+		if strings.ContainsRune(text, c) {
+			t.Errorf("the page contains the control character %U", c)
+		}
+	}
+}
+
+// TestThePolicyAllowsTheOwnScriptAlone holds that the hashes of the policy are those
+// of the texts in the page as it is written, not as they are in the tree.
+func TestThePolicyAllowsTheOwnScriptAlone(t *testing.T) {
+	text := render(t, reporttest.Stored(t, "regressions"), Options{})
+	between := func(from, to string) string {
+		_, rest, _ := strings.Cut(text, from)
+		rest, _, _ = strings.Cut(rest, to)
+		return rest
+	}
+	var policy string
+	walk(t, text, func(name string, attributes map[string]string) {
+		if name == "meta" && attributes["http-equiv"] == "Content-Security-Policy" {
+			policy = attributes["content"]
+		}
+	})
+	for _, want := range []string{
+		"default-src 'none'",
+		"script-src " + hashOf(between("<script>", "</script>")),
+		"style-src " + hashOf(between("<style>", "</style>")),
+	} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy is %q, and should contain %q", policy, want)
+		}
+	}
+}
+
+// TestEveryCaseIsThereOnce holds that the page has each case of the report, and
+// that the numbers on the buttons add up to them.
+func TestEveryCaseIsThereOnce(t *testing.T) {
+	r := report.Compare(reporttest.ChangedCases(300).In)
+	v := newView(r, Options{})
+	var want, got []string
+	for i := range r.Cases {
+		want = append(want, r.Cases[i].Name())
+	}
+	for _, c := range v.Cases {
+		got = append(got, c.Name)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		t.Errorf("the page has %d cases, the report %d, or others", len(got), len(want))
+	}
+	total := 0
+	for _, k := range v.Kinds {
+		total += k.Count
+		if !slices.Contains(kindOrder, k.Name) || icons[k.Name] == "" {
+			t.Errorf("the kind %q has no place in the order or no icon", k.Name)
+		}
+	}
+	if total != len(r.Cases) {
+		t.Errorf("the buttons count %d cases, want %d", total, len(r.Cases))
+	}
+}
+
+func TestCurve(t *testing.T) {
+	score := func(x float64) *float64 { return &x }
+	points := []Point{{Verdict: "pass", Score: score(1)}, {Verdict: "error"}, {Verdict: "fail", Score: score(0)}}
+	got := string(curve(points))
+	for _, want := range []string{"passed 1 of the last 2", `points="3.0,3.0 93.0,17.0"`, `<circle cx="93.0" cy="17.0" r="2"/>`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the curve of pass, error, fail is %s, and should contain %s", got, want)
+		}
+	}
+	if got := curve(points[:1]); got != "" {
+		t.Errorf("the curve of one result is %s, want none", got)
+	}
+	var many []Point
+	for i := range 100 {
+		many = append(many, Point{Verdict: "pass", Score: score(float64(i) / 100)})
+	}
+	if want := fmt.Sprintf("passed %d of the last %d", mostPoints, mostPoints); !strings.Contains(string(curve(many)), want) {
+		t.Errorf("the curve of 100 results is not that of the last %d", mostPoints)
+	}
+}

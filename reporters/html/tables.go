@@ -1,0 +1,79 @@
+package html
+
+import (
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// A table has the scores of groups.
+type table struct {
+	Title   string
+	Columns []string
+	Rows    []tableRow
+}
+
+// A tableRow is one outer group; its cells are those of the columns.
+type tableRow struct {
+	Name         string
+	Total        cell
+	Delta, Cases string
+	Worse        bool
+	Cells        []cell
+}
+
+// A cell is one score. Heat is the shade, from 0 for a score of 0 to 10 for 1, and
+// -1 where there is no score.
+type cell struct {
+	Score string
+	Heat  int
+	Worse bool
+}
+
+func tables(groups []report.Group) []table {
+	var out []table
+	for _, g := range reporters.GroupTables(groups) {
+		t := table{Title: g.Title()}
+		if g.Target != "" {
+			t.Title += ": " + textfmt.Line(g.Target)
+		}
+		for _, name := range g.Columns {
+			t.Columns = append(t.Columns, textfmt.Line(strings.TrimPrefix(name, "level_")))
+		}
+		for _, row := range g.Rows {
+			t.Rows = append(t.Rows, rowOf(textfmt.Line(row.Group.Path[0]), row, g.Columns))
+		}
+		if g.Total != nil && len(g.Rows) > 1 {
+			t.Rows = append(t.Rows, rowOf("mean", reporters.GroupRow{Group: *g.Total}, g.Columns))
+		}
+		if len(t.Rows) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func rowOf(name string, row reporters.GroupRow, columns []string) tableRow {
+	out := tableRow{Name: name, Total: cellOf(row.Group), Cases: textfmt.Int(int64(row.Group.Cases))}
+	if d := row.Group.Delta; d != nil {
+		out.Delta, out.Worse = textfmt.Short(textfmt.Signed(*d, 2)), *d <= -0.005
+	}
+	for _, name := range columns {
+		c := cell{Heat: -1}
+		if g, ok := row.Cells[name]; ok {
+			c = cellOf(g)
+		}
+		out.Cells = append(out.Cells, c)
+	}
+	return out
+}
+
+func cellOf(g report.Group) cell {
+	c := cell{Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: -1, Worse: g.Delta != nil && *g.Delta <= -0.005}
+	if g.Score != nil {
+		c.Heat = int(*g.Score * 10)
+	}
+	return c
+}
