@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
+
+	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
 const (
@@ -12,10 +15,10 @@ const (
 	mostPoints  = 24
 )
 
-// curve draws the scores of a case over its last results as SVG, the oldest on the
+// curve draws the scores of a case over its last judgements as SVG, the oldest on the
 // left; empty for fewer than two. A failure has a mark. All that goes into it are
 // numbers.
-func curve(points []Point) template.HTML {
+func curve(points []casehistory.Judgement) template.HTML {
 	points = points[max(0, len(points)-mostPoints):]
 	if len(points) < 2 {
 		return ""
@@ -30,7 +33,7 @@ func curve(points []Point) template.HTML {
 		judged++
 		x, y := 3+step*float64(i), 3+(1-min(1, max(0, *p.Score)))*(curveHeight-6)
 		fmt.Fprintf(&line, "%.1f,%.1f ", x, y)
-		if p.Verdict == "pass" {
+		if p.Verdict == verdict.Pass {
 			passed++
 		} else {
 			fmt.Fprintf(&marks, `<circle cx="%.1f" cy="%.1f" r="2"/>`, x, y)

@@ -15,6 +15,7 @@ import (
 	"html/template"
 	"io"
 
+	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
@@ -44,19 +45,8 @@ type Options struct {
 	// RepositoryURL is the page of the repository on its forge. Files become links
 	// to it where it is known.
 	RepositoryURL string
-	// History has the earlier results of a case by the name of its row, the oldest
-	// first. A case that it lacks has no curve.
-	History map[string][]Point
-}
-
-// A Point is one earlier result of a case.
-type Point struct {
-	// Commit is 40 hex digits, or worktree.
-	Commit string
-	// Verdict is empty where the case was not judged.
-	Verdict string
-	// Score is in [0,1], nil where there is none.
-	Score *float64
+	// History is how the cases were judged before. A case that it lacks has no curve.
+	History casehistory.History
 }
 
 // Write renders the page of a report. The error is that of w.

@@ -50,12 +50,13 @@ var rooms = []room{
 		dir: "controller/report", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/stats", "reporters/textfmt"},
 		reason: "results follow from a plan and outcomes alone; how they are rendered is the reporters'",
 	},
+	{dir: "controller/casehistory", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it reads reports that it is given, and opens no ledger"},
 	{
 		dir: "reporters/comment", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/report", "reporters/textfmt", "reporters"},
 		reason: "a comment is rendered from a report alone",
 	},
 	{
-		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/report", "reporters/textfmt", "reporters/comment"},
+		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/report", "controller/casehistory", "reporters/textfmt", "reporters/comment"},
 		reason: "they render a report, and work no result out",
 	},
 	{
@@ -92,7 +93,7 @@ var rooms = []room{
 	}, reason: "it decides what a CI job is about; what is found is the review's"},
 	{dir: "controller/selection", sees: []string{"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/ledger", "controller", "controller/report"}, reason: "it says which cases are meant, and judges none"},
 	{dir: "controller/upkeep", sees: []string{
-		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "controller/report", "reporters/textfmt",
+		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "controller/report", "controller/casehistory", "reporters/textfmt",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},
 	{dir: "controller/programs", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/ownfolder", "controller/evaluate", "controller/evaluate/sandbox", "controller",

@@ -1,0 +1,108 @@
+// Package casehistory says how cases were judged before. Its history is made from
+// stored reports: most callers make one and [History.Add] their runs, the oldest
+// first.
+package casehistory
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A Judgement is one time that a case was judged. A verdict that a run took from
+// the ledger is not one.
+type Judgement struct {
+	Run string `json:"run"`
+	// Head is 40 hex digits, or worktree.
+	Head string `json:"head"`
+	// PullRequest is 0 where there is none.
+	PullRequest int             `json:"pull_request,omitempty"`
+	At          time.Time       `json:"at"`
+	Action      plan.Action     `json:"action"`
+	Verdict     verdict.Verdict `json:"verdict"`
+	// Score is in [0,1], null where there is none.
+	Score *float64 `json:"score"`
+	// Digest is the decision digest. Changed says that it is another one than
+	// before: the case, or what it is judged with, was changed in between.
+	Digest  string `json:"digest"`
+	Changed bool   `json:"changed"`
+}
+
+// A History has the judgements of cases by the name of their row, which is the key,
+// with the target where there are several. The oldest is first.
+type History map[string][]Judgement
+
+// Names are those of the cases, in order.
+func (h History) Names() []string {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A Run is one stored run with its report.
+type Run struct {
+	ID, Head    string
+	PullRequest int
+	Finished    time.Time
+	// Report is the JSON of a report, of this version or an earlier one.
+	Report json.RawMessage
+}
+
+// Add adds the judgements of a run that is later than those before. The error is
+// that of a report that cannot be read.
+func (h History) Add(r Run) error {
+	var report struct {
+		Cases []row `json:"cases"`
+	}
+	if err := json.Unmarshal(r.Report, &report); err != nil {
+		return fmt.Errorf("report of run %s: %w", r.ID, err)
+	}
+	for _, x := range report.Cases {
+		if !x.judged() {
+			continue
+		}
+		name := x.name()
+		before := h[name]
+		h[name] = append(before, Judgement{
+			Run: r.ID, Head: r.Head, PullRequest: r.PullRequest, At: r.Finished, Action: x.Action,
+			Verdict: *x.Verdict, Score: x.Score, Digest: x.Digest,
+			Changed: len(before) > 0 && before[len(before)-1].Digest != x.Digest,
+		})
+	}
+	return nil
+}
+
+// A row is what a history needs of a row of a report. Reading the whole report
+// would take many times as long.
+type row struct {
+	Key       string           `json:"key"`
+	Target    string           `json:"target"`
+	PerTarget bool             `json:"per_target"`
+	Beside    bool             `json:"beside"` // its name before the first release
+	Action    plan.Action      `json:"action"`
+	Verdict   *verdict.Verdict `json:"verdict"`
+	Score     *float64         `json:"score"`
+	Digest    string           `json:"digest"`
+}
+
+func (x row) name() string {
+	if x.PerTarget || x.Beside {
+		return x.Key + " @ " + x.Target
+	}
+	return x.Key
+}
+
+func (x row) judged() bool {
+	switch x.Action {
+	case plan.Run, plan.Rejudge, plan.Redecide:
+		return x.Verdict != nil && *x.Verdict != verdict.Error && *x.Verdict != verdict.Skipped
+	}
+	return false
+}

@@ -1,0 +1,33 @@
+package upkeep
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/ledger"
+)
+
+// Histories reads how cases were judged in the newest runs of a ledger, at most
+// limit. A run that keep refuses does not count; nil keeps all. The errors are those
+// of the ledger, and of a report that cannot be read.
+func Histories(ctx context.Context, book *ledger.Ledger, limit int, keep func(ledger.Run) bool) (casehistory.History, error) {
+	runs, err := book.Runs(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := casehistory.History{}
+	for _, r := range slices.Backward(runs) { // the newest is first
+		if keep != nil && !keep(r) {
+			continue
+		}
+		full, err := book.Run(ctx, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := out.Add(casehistory.Run{ID: r.ID, Head: r.Head, PullRequest: r.PullRequest, Finished: r.Finished, Report: full.Report}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

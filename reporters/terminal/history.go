@@ -1,0 +1,102 @@
+package terminal
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// bars are the heights of a sparkline, for scores from 0 to 1.
+var bars = []rune("▁▂▃▄▅▆▇█")
+
+// mostBars is how many judgements a sparkline shows.
+const mostBars = 24
+
+// sparkline draws scores, the oldest on the left, the failures in red.
+func (p *page) sparkline(judgements []casehistory.Judgement) string {
+	var out strings.Builder
+	for _, j := range judgements[max(0, len(judgements)-mostBars):] {
+		if j.Score == nil {
+			out.WriteString("·")
+			continue
+		}
+		bar := string(bars[int(min(1, max(0, *j.Score))*float64(len(bars)-1)+0.5)])
+		out.WriteString(p.paint(colorOf(j.Verdict), bar))
+	}
+	return out.String()
+}
+
+func colorOf(v verdict.Verdict) string {
+	switch v {
+	case verdict.Pass:
+		return green
+	case verdict.Borderline:
+		return yellow
+	case verdict.Fail:
+		return red
+	}
+	return ""
+}
+
+// Histories writes a line for each case: its last verdict, how often it passed, the
+// curve of its scores and when it was judged last.
+func Histories(w io.Writer, h casehistory.History, o Options) error {
+	p := newPage(o)
+	if len(h) == 0 {
+		p.WriteString("no case was judged here; `gavel run` does it\n")
+		return p.writeTo(w)
+	}
+	width := 0
+	for name := range h {
+		width = max(width, textfmt.Columns(textfmt.Line(name)))
+	}
+	width = min(width, max(20, p.Width-mostBars-30))
+	for _, name := range h.Names() {
+		all := h[name]
+		passed := 0
+		for _, j := range all {
+			if j.Verdict == verdict.Pass {
+				passed++
+			}
+		}
+		last := all[len(all)-1]
+		shown := textfmt.Pad(textfmt.Tail(textfmt.Line(name), width), width)
+		curve := p.sparkline(all) + strings.Repeat(" ", mostBars-min(mostBars, len(all)))
+		p.WriteString(p.paint(colorOf(last.Verdict), verdictColumn(last.Verdict)) + "  " + shown + "  " + curve + "  " +
+			strconv.Itoa(passed) + " of " + strconv.Itoa(len(all)) + " passed  " + p.paint(dim, last.At.UTC().Format(time.DateOnly)) + "\n")
+	}
+	return p.writeTo(w)
+}
+
+// History writes a line for each judgement of a case, the newest first.
+func History(w io.Writer, name string, judgements []casehistory.Judgement, o Options) error {
+	p := newPage(o)
+	p.WriteString(p.paint(bold, textfmt.Line(name)) + "  " + p.sparkline(judgements) + "\n")
+	for i := len(judgements) - 1; i >= 0; i-- {
+		j := judgements[i]
+		head := j.Head
+		if len(head) == 40 {
+			head = head[:7]
+		}
+		line := p.paint(colorOf(j.Verdict), verdictColumn(j.Verdict)) + "  " + textfmt.Score(j.Score, 2) + "  " +
+			j.At.UTC().Format("2006-01-02 15:04") + "  " + textfmt.Line(head)
+		if j.PullRequest != 0 {
+			line += "  #" + strconv.Itoa(j.PullRequest)
+		}
+		if j.Changed {
+			line += p.paint(dim, "  the case or its target was changed")
+		}
+		p.WriteString(line + "\n")
+	}
+	return p.writeTo(w)
+}
+
+// verdictColumn is a verdict as wide as the widest one.
+func verdictColumn(v verdict.Verdict) string {
+	return string(v) + strings.Repeat(" ", max(0, len(verdict.Borderline)-len(v)))
+}
