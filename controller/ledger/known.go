@@ -53,7 +53,7 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 		found = append(found, x)
 		return nil
 	}, `SELECT s.ordinal, s.duration, s.created, t.body FROM samples s JOIN transcripts t ON t.sample = s.id
-		WHERE s.e = ? AND s.ns IN ('', ?) ORDER BY s.ordinal, s.ns DESC`, e, scope.namespace())
+		WHERE s.e = ? AND s.ns IN ('', ?) ORDER BY s.ordinal, s.ns DESC`, e, scope.Namespace())
 	return found, next, l.store.Fault("read the samples of "+e, err)
 }
 
@@ -65,7 +65,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 	}
 	var found []Judgement
 	last := -1
-	own := scope.namespace()
+	own := scope.Namespace()
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var ordinal int
 		var body sql.RawBytes
@@ -109,7 +109,7 @@ func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (ma
 		d.Created, d.Oldest = time.UnixMilli(created).UTC(), time.UnixMilli(oldest).UTC()
 		found[digests[i]] = d
 		return nil
-	}, "SELECT q.key, v.e, v.j, v.body, v.created, v.oldest "+fromVerdicts, scope.namespace(), scope.since(), scope.until())
+	}, "SELECT q.key, v.e, v.j, v.body, v.created, v.oldest "+fromVerdicts, scope.Namespace(), scope.since(), scope.until())
 	return found, l.store.Fault("read the verdicts", err)
 }
 
@@ -134,7 +134,7 @@ func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests)
 		}
 		out[i].Decided = &r
 		return nil
-	}, "SELECT q.key, v.verdict, v.score, v.samples "+fromVerdicts, scope.namespace(), scope.since(), scope.until())
+	}, "SELECT q.key, v.verdict, v.score, v.samples "+fromVerdicts, scope.Namespace(), scope.since(), scope.until())
 	if err != nil {
 		return nil, l.store.Fault("read the verdicts", err)
 	}
@@ -158,7 +158,7 @@ func (l *Ledger) Samples(ctx context.Context, scope Scope, digests []plan.Digest
 
 // count counts the samples of the digests that are not decided.
 func (l *Ledger) count(ctx context.Context, scope Scope, digests []plan.Digests, out []plan.Known) error {
-	own, since := scope.namespace(), scope.since()
+	own, since := scope.Namespace(), scope.since()
 	var open []int
 	var e, j []string
 	for i, x := range digests {

@@ -89,6 +89,8 @@ type Outcome struct {
 	// on the execution of its ordinal, new or stored.
 	Executions []Execution
 	Samples    []Judgement
+	// Chosen says that the executions were made because of an earlier outcome.
+	Chosen bool
 	// Decision is nil where the case could not be decided.
 	Decision *Decision
 	// Parts are what the case consisted of, kept with the decision to say later
@@ -234,9 +236,9 @@ func (s *saving) insert(t *store.Tx) error {
 // its ordinal.
 func (s *saving) insertSample(t *store.Tx, x Execution, transcript []byte) (int64, error) {
 	var id int64
-	err := t.Row(`INSERT INTO samples (e, ordinal, ns, level, duration, created) VALUES (?, ?, ?, ?, ?, ?)
+	err := t.Row(`INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (e, ordinal, ns) DO NOTHING RETURNING id`,
-		s.Digests.E, x.Ordinal, s.ns, s.Trust.Level, int64(x.Duration), s.now).Scan(&id)
+		s.Digests.E, x.Ordinal, s.ns, s.Trust.Level, int64(x.Duration), s.now, s.Chosen).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

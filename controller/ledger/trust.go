@@ -79,8 +79,8 @@ func (s Scope) until() int64 {
 	return s.Before.UnixMilli()
 }
 
-// namespace is the one that the scope reads besides the trusted "".
-func (s Scope) namespace() string {
+// Namespace is the one that the scope reads besides the trusted "".
+func (s Scope) Namespace() string {
 	if s.PullRequest == 0 {
 		return ""
 	}

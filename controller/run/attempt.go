@@ -156,9 +156,11 @@ func (a *attempt) save(ctx context.Context, decision *ledger.Decision) error {
 	if a.c.run.retelling {
 		return nil
 	}
-	o := ledger.Outcome{Trust: a.c.run.cfg.Trust, Digests: a.digests, Case: a.c.job.Case.ID(), Decision: decision, Lease: a.c.hold.lease}
+	o := ledger.Outcome{Trust: a.c.run.cfg.Trust, Digests: a.digests, Case: a.c.job.Case.ID(), Decision: decision, Lease: a.c.hold.lease, Chosen: a.c.job.Chosen}
 	if decision != nil {
-		o.Parts = a.digests.Parts()
+		if o.Parts = a.digests.Parts(); o.Parts == nil {
+			o.Case = "" // what it consists of is not that of the case
+		}
 	}
 	for _, s := range a.samples {
 		if s.fresh && len(s.execution.Transcript.Messages) > 0 {

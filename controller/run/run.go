@@ -43,6 +43,8 @@ type Job struct {
 	// Need is what has to be left of a budget for the case to be begun; a case
 	// without one is begun in any case.
 	Need budget.Need
+	// Chosen says that the case is run because of an earlier outcome of it.
+	Chosen bool
 }
 
 // A Target is an opened target with its configuration.

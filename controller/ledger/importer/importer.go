@@ -100,8 +100,8 @@ func add(ctx context.Context, path, base string) (taken int64, err error) {
 
 // samples copies those of the executions that are new. What rests on them is
 // found by their digest and ordinal, for their ids are others here.
-const samples = `INSERT INTO samples (e, ordinal, ns, level, duration, created)
-	SELECT e, ordinal, ns, level, duration, created FROM base.samples WHERE ns = '' AND e IN fresh`
+const samples = `INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen)
+	SELECT e, ordinal, ns, level, duration, created, chosen FROM base.samples WHERE ns = '' AND e IN fresh`
 
 // steps are in the order in which each finds what it needs.
 var steps = []string{

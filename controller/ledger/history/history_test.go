@@ -1,0 +1,147 @@
+package history_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/history"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// A shelf is a ledger whose clock stands still between samples.
+type shelf struct {
+	*testing.T
+	book *ledger.Ledger
+	now  time.Time
+	next int
+}
+
+var (
+	digests = plan.Digests{E: strings.Repeat("e", 64), J: strings.Repeat("1", 64), D: strings.Repeat("d", 64)}
+	base    = ledger.Trust{Level: ledger.LevelBase, Repository: "octo/demo"}
+	one     = &schema.Case{CaseInfo: schema.CaseInfo{Key: "a"}, Evaluators: []schema.Evaluator{
+		{Name: "equal", Spec: evaluator.Keyword{}, Weight: 1, Rule: schema.Rule{Threshold: 0.8}},
+	}, Policy: schema.Policy{Iterations: 1}}
+)
+
+func newShelf(t *testing.T) *shelf {
+	s := &shelf{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	s.book = ledgertest.Open(t, ledger.Config{Now: func() time.Time { return s.now }})
+	return s
+}
+
+// put stores a sample an hour after the one before.
+func (s *shelf) put(trust ledger.Trust, score float64, model string, chosen bool) {
+	s.Helper()
+	s.now = s.now.Add(time.Hour)
+	transcript := verdict.Transcript{Model: model, Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "x"}}}
+	err := s.book.Save(s.Context(), ledger.Outcome{
+		Trust: trust, Digests: digests, Case: "a", Chosen: chosen,
+		Executions: []ledger.Execution{{Ordinal: s.next, Transcript: transcript}},
+		Samples: []ledger.Judgement{{Sample: verdict.Sample{Ordinal: s.next, Measurements: []verdict.Measurement{
+			{Evaluator: "equal", Criteria: []verdict.Criterion{{ID: "equal", Score: score}}},
+		}}}},
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.next++
+}
+
+// read shows the verdicts of what is found, the oldest first.
+func (s *shelf) read(scope ledger.Scope, ask history.Ask) string {
+	s.Helper()
+	ask.Digests = digests
+	if ask.Until.IsZero() {
+		ask.Until = s.now
+	}
+	found, err := history.Read(s.Context(), s.book, scope, []history.Ask{ask, {Case: one, Digests: plan.Digests{J: "none"}, Until: s.now}})
+	if err != nil {
+		s.Fatal(err)
+	}
+	if len(found) != 2 || len(found[1]) != 0 {
+		s.Errorf("found %v of a case that nobody measured", found)
+	}
+	var out string
+	for _, m := range found[0] {
+		out += string(m.Result.Verdict)[:1]
+	}
+	return out
+}
+
+func TestRead(t *testing.T) {
+	s := newShelf(t)
+	for _, score := range []float64{1, 0, 1, 1} {
+		s.put(base, score, "m-1", false)
+	}
+	scope := ledger.Scope{Trust: base}
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name, want string
+		scope      ledger.Scope
+		ask        history.Ask
+	}{
+		{"all", "pfpp", scope, history.Ask{Case: one}},
+		{"since", "fpp", scope, history.Ask{Case: one, Since: noon.Add(time.Hour)}},
+		{"until", "pfp", scope, history.Ask{Case: one, Until: noon.Add(3 * time.Hour)}},
+		{"reuse is off", "", ledger.Scope{Trust: base, Nothing: true}, history.Ask{Case: one}},
+		{"two iterations", "fp", scope, history.Ask{Case: withPolicy(schema.Policy{Iterations: 2})}},
+		{"three iterations", "f", scope, history.Ask{Case: withPolicy(schema.Policy{Iterations: 3})}},
+		{"rerun when it fails", "", scope, history.Ask{Case: withPolicy(schema.Policy{Iterations: 1, Retry: &schema.Retry{Most: 1}})}},
+	} {
+		if got := s.read(tt.scope, tt.ask); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func withPolicy(p schema.Policy) *schema.Case {
+	c := *one
+	c.Policy = p
+	return &c
+}
+
+// TestWhatIsNotHistory: samples that were taken because of an outcome, or
+// of a model that answers no more.
+func TestWhatIsNotHistory(t *testing.T) {
+	s := newShelf(t)
+	s.put(base, 0, "m-1", false)
+	s.put(base, 1, "m-2", false)
+	s.put(base, 0, "m-2", true)
+	s.put(base, 1, "m-2", false)
+	if got := s.read(ledger.Scope{Trust: base}, history.Ask{Case: one}); got != "pp" {
+		t.Errorf("found %q, want the two of m-2 that were not chosen", got)
+	}
+	pull := ledger.Trust{Level: ledger.LevelPull, Repository: "octo/demo", PullRequest: 7}
+	s.put(pull, 0, "m-2", false)
+	if got := s.read(ledger.Scope{Trust: base}, history.Ask{Case: one}); got != "pp" {
+		t.Errorf("base reads %q, want nothing of a pull request", got)
+	}
+	if got := s.read(ledger.Scope{Trust: pull}, history.Ask{Case: one}); got != "ppf" {
+		t.Errorf("the pull request reads %q, want its own too", got)
+	}
+}
+
+// TestMost: of a long history the newest counts.
+func TestMost(t *testing.T) {
+	s := newShelf(t)
+	want := ""
+	for i := range history.Most + 5 {
+		s.put(base, float64(i%2), "m", false)
+		if i >= 5 {
+			want += fmt.Sprint([]string{"f", "p"}[i%2])
+		}
+	}
+	if diff := cmp.Diff(want, s.read(ledger.Scope{Trust: base}, history.Ask{Case: one})); diff != "" {
+		t.Error(diff)
+	}
+}
