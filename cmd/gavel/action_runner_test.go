@@ -18,6 +18,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
@@ -29,8 +30,8 @@ func inAJob() {
 		panic(err)
 	}
 	clock := &forgetest.Clock{}
-	a := &app{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, dir: dir, now: clock.Now, wait: clock.Wait, after: never}
-	code := a.command(ctx, os.Args[1:])
+	a := &cli.App{Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Dir: dir, Now: clock.Now, Wait: clock.Wait, After: never}
+	code := execute(ctx, a, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/demo"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -17,22 +18,22 @@ import (
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-func (a *app) demoCommand() *cobra.Command {
+func demoCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Judge a small pull request against recorded replies, without any setup",
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 		Example: `  gavel demo
   gavel demo --json | jq '.gate'`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a) },
 	}
-	a.sandbox.bind(cmd)
+	a.Sandbox.Bind(cmd)
 	return cmd
 }
 
 // demo makes a repository with a pull request, plans, runs and reports it. The
 // gate of the pull request fails on purpose; the demo itself succeeds.
-func (a *app) demo(ctx context.Context) error {
+func runDemo(ctx context.Context, a *cli.App) error {
 	dir, err := os.MkdirTemp("", "gavel-demo-")
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -41,19 +42,21 @@ func (a *app) demo(ctx context.Context) error {
 		return fmt.Errorf("demo: %w", err)
 	}
 	b := *a
-	b.program, b.dir, b.configFile = demo.Program(a.program, a.dir), dir, defaultConfig
-	return b.withLedger(ctx, b.showDemo)
+	b.Program, b.Dir, b.ConfigFile = demo.Program(a.Program, a.Dir), dir, cli.DefaultConfig
+	return b.WithLedger(ctx, func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
+		return showDemo(ctx, &b, w, book)
+	})
 }
 
 // showDemo judges main, as it was when it was merged, and then the pull
 // request, and prints what that gets.
-func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) error {
-	stage := controller.Commits{Repo: w.repo, Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv}
+func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Ledger) error {
+	stage := controller.Commits{Repo: w.Repo, Ledger: book, ConfigFile: a.ConfigFile, LookupEnv: a.LookupEnv}
 	merged, err := demo.Plan(ctx, stage, "main", "")
 	if err != nil {
 		return err
 	}
-	before, err := a.execute(ctx, merged, "", controller.Execution{Repository: demo.Repository})
+	before, err := a.Execute(ctx, merged, "", controller.Execution{Repository: demo.Repository})
 	if err != nil {
 		return err
 	}
@@ -61,39 +64,39 @@ func (a *app) showDemo(ctx context.Context, w *workspace, book *ledger.Ledger) e
 	if err != nil {
 		return err
 	}
-	_, isTerminal := terminal.Screen(a.stdout)
-	opts := terminal.For(a.stdout, a.lookupEnv)
-	if !a.json {
-		fmt.Fprint(a.stdout, demo.Opening(before))
+	_, isTerminal := terminal.Screen(a.Stdout)
+	opts := terminal.For(a.Stdout, a.LookupEnv)
+	if !a.JSON {
+		fmt.Fprint(a.Stdout, demo.Opening(before))
 		if err := errors.Join(
-			terminal.Problems(a.stdout, prepared.Problems, terminal.Source(w.files), opts),
-			terminal.Plan(a.stdout, prepared.Plan, prepared.Estimate().Estimate, opts),
+			terminal.Problems(a.Stdout, prepared.Problems, terminal.Source(w.Files), opts),
+			terminal.Plan(a.Stdout, prepared.Plan, prepared.Estimate().Estimate, opts),
 		); err != nil {
 			return err
 		}
 	}
-	report, err := a.execute(ctx, prepared, "", controller.Execution{Repository: demo.Repository, PullRequest: 1})
+	report, err := a.Execute(ctx, prepared, "", controller.Execution{Repository: demo.Repository, PullRequest: 1})
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(a.dir, ownfolder.Name, "comment.md")
+	file := filepath.Join(a.Dir, ownfolder.Name, "comment.md")
 	text := comment.Markdown(report, comment.Options{RepositoryURL: demo.Page})
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	switch {
-	case a.json:
-		return a.print(report)
+	case a.JSON:
+		return a.Print(report)
 	case isTerminal:
-		fmt.Fprintln(a.stdout, "\nAnd this is what the pull request is told:")
-		fmt.Fprintln(a.stdout)
-		err = terminal.Report(a.stdout, report, opts)
+		fmt.Fprintln(a.Stdout, "\nAnd this is what the pull request is told:")
+		fmt.Fprintln(a.Stdout)
+		err = terminal.Report(a.Stdout, report, opts)
 	default:
-		_, err = fmt.Fprintf(a.stdout, "\nAnd this is the comment on the pull request:\n\n%s\n", text)
+		_, err = fmt.Fprintf(a.Stdout, "\nAnd this is the comment on the pull request:\n\n%s\n", text)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(a.stdout, demo.Ending(a.program, a.dir, file))
+	_, err = fmt.Fprint(a.Stdout, demo.Ending(a.Program, a.Dir, file))
 	return err
 }

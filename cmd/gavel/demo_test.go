@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/demo"
 	"github.com/gavel-evals/gavel/cmd/internal/signals"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
@@ -84,8 +85,8 @@ func condition(name string) (bool, error) {
 func gavel(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{stdout: &out, stderr: &errs, lookupEnv: func(string) (string, bool) { return "", false }, dir: dir, program: "./gavel"}
-	code = a.command(t.Context(), args)
+	a := &cli.App{Stdout: &out, Stderr: &errs, LookupEnv: func(string) (string, bool) { return "", false }, Dir: dir, Program: "./gavel"}
+	code = execute(t.Context(), a, args)
 	return out.String(), errs.String(), code
 }
 

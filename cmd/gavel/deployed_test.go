@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/document"
@@ -78,8 +79,8 @@ func (p *project) interrupted(after int, args ...string) []string {
 	p.cancel, p.patience = cancel, after
 	p.mu.Unlock()
 	var out bytes.Buffer
-	a := &app{stdout: &out, stderr: &out, lookupEnv: func(string) (string, bool) { return "", false }, dir: p.folder}
-	if code := a.command(ctx, args); code != exitInterrupted {
+	a := &cli.App{Stdout: &out, Stderr: &out, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder}
+	if code := execute(ctx, a, args); code != exitInterrupted {
 		p.t.Errorf("exit code %d:\n%s", code, &out)
 	}
 	p.mu.Lock()

@@ -5,13 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-func (a *app) explainCommand() *cobra.Command {
+func explainCommand(a *cli.App) *cobra.Command {
 	var base string
 	cmd := &cobra.Command{
 		Use:   "explain CASE",
@@ -20,10 +21,10 @@ func (a *app) explainCommand() *cobra.Command {
   gavel explain support/level_1/test_refund_window --base main`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("explain takes the key of one case, such as math/level_1/test_sum")
+				return cli.UsageError("explain takes the key of one case, such as math/level_1/test_sum")
 			}
-			return a.withStored(cmd.Context(), a.withPlan, func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
-				return a.explain(ctx, w, book, args[0], base)
+			return a.WithStored(cmd.Context(), a.WithPlan, func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
+				return explainCase(ctx, a, explained{w, book, args[0], base})
 			})
 		},
 	}
@@ -31,27 +32,34 @@ func (a *app) explainCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) explain(ctx context.Context, w *workspace, book *ledger.Ledger, key, base string) error {
-	prepared, err := a.local(ctx, w, book, base, selection{})
+// An explained is the case that is asked about.
+type explained struct {
+	*cli.Workspace
+	book      *ledger.Ledger
+	key, base string
+}
+
+func explainCase(ctx context.Context, a *cli.App, e explained) error {
+	prepared, err := a.Local(ctx, e.Workspace, e.book, cli.Selection{Base: e.base})
 	if err != nil {
 		return err
 	}
-	row, err := explain.Find(prepared.Plan, prepared.Problems, key)
+	row, err := explain.Find(prepared.Plan, prepared.Problems, e.key)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return cli.UsageError("%w", err)
 	}
-	out, err := explain.Of(ctx, book, row)
+	out, err := explain.Of(ctx, e.book, row)
 	if err != nil {
 		return err
 	}
 	if row.Head != nil && row.Head.Dialect == schema.DialectTestcase {
-		if out.Identity, err = explain.IdentityAt(ctx, w.repo, row.HeadCase, prepared.Head.Config.Settings()); err != nil {
+		if out.Identity, err = explain.IdentityAt(ctx, e.Repo, row.HeadCase, prepared.Head.Config.Settings()); err != nil {
 			return err
 		}
 	}
 	out = controller.Redacted(prepared, out)
-	if a.json {
-		return a.print(out)
+	if a.JSON {
+		return a.Print(out)
 	}
-	return out.Write(a.stdout)
+	return out.Write(a.Stdout)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
@@ -53,7 +54,7 @@ func functions(stack []byte) []string {
 		}
 	}
 	slices.Reverse(names)
-	if i := slices.Index(names, "cmd/gavel.(*app).run"); i >= 0 {
+	if i := slices.Index(names, "cmd/gavel.runCases"); i >= 0 {
 		names = names[i:]
 	}
 	return names
@@ -78,16 +79,16 @@ func TestFramesToTheRequest(t *testing.T) {
 	}
 	p, bot := newProject(t), &stackTarget{}
 	var out bytes.Buffer
-	a := &app{
-		stdout: &out, stderr: &out, lookupEnv: func(string) (string, bool) { return "", false }, dir: p.folder,
-		open: func(config.Target, target.Env) (target.Target, error) { return bot, nil },
+	a := &cli.App{
+		Stdout: &out, Stderr: &out, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder,
+		Open: func(config.Target, target.Env) (target.Target, error) { return bot, nil },
 	}
-	if code := a.command(t.Context(), []string{"run"}); code != exitPass {
+	if code := execute(t.Context(), a, []string{"run"}); code != exitPass {
 		t.Fatalf("gavel run ended with %d, want %d:\n%s", code, exitPass, &out)
 	}
 	names := functions(bot.stack)
-	if len(names) < 2 || names[0] != "cmd/gavel.(*app).run" || names[len(names)-1] != "cmd/gavel.(*stackTarget).Respond" {
-		t.Fatalf("the way from the command to the request is %q, want it from app.run to Respond; the stack:\n%s", names, bot.stack)
+	if len(names) < 2 || names[0] != "cmd/gavel.runCases" || names[len(names)-1] != "cmd/gavel.(*stackTarget).Respond" {
+		t.Fatalf("the way from the command to the request is %q, want it from runCases to Respond; the stack:\n%s", names, bot.stack)
 	}
 	if len(names) > mostFrames {
 		t.Errorf("%d functions are on the way from the command to the request, want at most %d:\n%s", len(names), mostFrames, strings.Join(names, "\n"))

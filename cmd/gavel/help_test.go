@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -33,7 +34,7 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
-	a := &app{}
+	a := &cli.App{}
 	var read func(cmd *cobra.Command)
 	read = func(cmd *cobra.Command) {
 		delete(left, cmd.Long)
@@ -50,7 +51,7 @@ func TestHelp(t *testing.T) {
 			read(below)
 		}
 	}
-	read(a.rootCommand())
+	read(rootCommand(a))
 	for text := range left {
 		t.Errorf("no command has the text %s", text)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
@@ -49,10 +50,10 @@ func keepsSecrets(t *testing.T, what, text string) {
 func withKey(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{stdout: &out, stderr: &errs, dir: dir, lookupEnv: func(name string) (string, bool) {
+	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) {
 		return declared, name == "JUDGE_KEY"
 	}}
-	code = a.command(t.Context(), args)
+	code = execute(t.Context(), a, args)
 	return out.String(), errs.String(), code
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/gavel-evals/gavel/cmd/internal/collector"
+	"github.com/gavel-evals/gavel/cmd/internal/servecmd"
 	"github.com/gavel-evals/gavel/cmd/internal/signals"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
@@ -20,11 +21,11 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		collector.Pace()
 	}
-	os.Exit(Main(signals.Context(), os.Args[1:]))
+	os.Exit(commandLine(signals.Context(), os.Args[1:]))
 }
 
 // served reports whether this process was started by a part of gavel as its child,
 // and has done what it was started for.
 func served() bool {
-	return sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() || trial.ServeChild(judgeApart)
+	return sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() || trial.ServeChild(servecmd.JudgeApart)
 }

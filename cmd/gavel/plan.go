@@ -5,13 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-func (a *app) planCommand() *cobra.Command {
-	var s selection
+func planCommand(a *cli.App) *cobra.Command {
+	var s cli.Selection
 	cmd := &cobra.Command{
 		Use:   "plan [KEY-GLOB...]",
 		Short: "Print which cases would be judged, and why, without a call",
@@ -19,29 +20,29 @@ func (a *app) planCommand() *cobra.Command {
   gavel plan --base main
   gavel plan --base origin/main --domain support --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.Keys, s.dueOnly, s.brief = args, true, true
-			return a.withPlan(cmd.Context(), func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
-				return a.plan(ctx, w, book, s)
+			s.Keys, s.DueOnly, s.Brief = args, true, true
+			return a.WithPlan(cmd.Context(), func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
+				return planCases(ctx, a, w, book, s)
 			})
 		},
 	}
-	s.bind(cmd)
+	s.Bind(cmd)
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, w *workspace, book *ledger.Ledger, s selection) error {
+func planCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Ledger, s cli.Selection) error {
 	// The JSON form has a row for every case; the text counts the rest.
-	s.affectedOnly = !a.json
-	prepared, err := a.local(ctx, w, book, s.base, s)
+	s.AffectedOnly = !a.JSON
+	prepared, err := a.Local(ctx, w, book, s)
 	if err != nil {
 		return err
 	}
-	if err := a.printProblems(w.files, prepared.Problems); err != nil {
+	if err := a.PrintProblems(w.Files, prepared.Problems); err != nil {
 		return err
 	}
 	estimate := prepared.Estimate().Estimate
-	if a.json {
-		return a.print(document.NewPlan(prepared.Plan, estimate))
+	if a.JSON {
+		return a.Print(document.NewPlan(prepared.Plan, estimate))
 	}
-	return terminal.Plan(a.stdout, prepared.Plan, estimate, terminal.For(a.stdout, a.lookupEnv))
+	return terminal.Plan(a.Stdout, prepared.Plan, estimate, terminal.For(a.Stdout, a.LookupEnv))
 }

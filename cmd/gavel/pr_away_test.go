@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -34,11 +35,11 @@ func (j *job) until(t *testing.T, away time.Duration, faults ...forgetest.Fault)
 		j.forge.Inject(f)
 	}
 	var out, errs bytes.Buffer
-	a := &app{stdout: &out, stderr: &errs, dir: j.checkout, now: clock.Now, wait: clock.Wait, after: never, lookupEnv: func(name string) (string, bool) {
+	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, Wait: clock.Wait, After: never, LookupEnv: func(name string) (string, bool) {
 		v, ok := j.env[name]
 		return v, ok
 	}}
-	code = a.command(t.Context(), []string{"pr", "--repo", "octo/demo", "--pr", "1"})
+	code = execute(t.Context(), a, []string{"pr", "--repo", "octo/demo", "--pr", "1"})
 	return errs.String(), code, clock.Now().Sub(begin)
 }
 
@@ -142,18 +143,18 @@ func TestASignalEndsThePatience(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	clock, waits := &forgetest.Clock{}, 0
 	var out, errs bytes.Buffer
-	a := &app{stdout: &out, stderr: &errs, dir: j.checkout, now: clock.Now, after: never, lookupEnv: func(name string) (string, bool) {
+	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, After: never, LookupEnv: func(name string) (string, bool) {
 		v, ok := j.env[name]
 		return v, ok
 	}}
-	a.wait = func(ctx context.Context, d time.Duration) error {
+	a.Wait = func(ctx context.Context, d time.Duration) error {
 		if d >= 16*time.Second { // only what tries for minutes waits so long
 			waits++
 			stop()
 		}
 		return clock.Wait(ctx, d)
 	}
-	if code := a.command(ctx, []string{"pr", "--repo", "octo/demo", "--pr", "1"}); code != exitInterrupted || waits != 1 {
+	if code := execute(ctx, a, []string{"pr", "--repo", "octo/demo", "--pr", "1"}); code != exitInterrupted || waits != 1 {
 		t.Errorf("exit code %d after %d waits, want %d after one\n%s", code, waits, exitInterrupted, errs.String())
 	}
 	if !strings.Contains(errs.String(), "could not be published") {

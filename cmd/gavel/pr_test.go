@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
@@ -116,11 +117,11 @@ func (j *job) call(t *testing.T, args ...string) (stdout, stderr string, code in
 	t.Helper()
 	var out, errs bytes.Buffer
 	clock := &forgetest.Clock{}
-	a := &app{
-		stdout: &out, stderr: &errs, dir: j.checkout, now: clock.Now, wait: clock.Wait, after: j.after,
-		lookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
+	a := &cli.App{
+		Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, Wait: clock.Wait, After: j.after,
+		LookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
 	}
-	code = a.command(t.Context(), args)
+	code = execute(t.Context(), a, args)
 	return out.String(), errs.String(), code
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 )
 
 // TestAnInterruptedRun reports, and keeps what was answered; the next one asks for
@@ -20,8 +22,8 @@ func TestAnInterruptedRun(t *testing.T) {
 		p.cancel = cancel
 		p.mu.Unlock()
 		var out bytes.Buffer
-		a := &app{stdout: &out, stderr: &out, lookupEnv: func(string) (string, bool) { return "", false }, dir: p.folder}
-		code = a.command(ctx, []string{"run"})
+		a := &cli.App{Stdout: &out, Stderr: &out, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder}
+		code = execute(ctx, a, []string{"run"})
 		return out.String(), code
 	}
 	p.patience = 1

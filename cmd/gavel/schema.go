@@ -6,17 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-func (a *app) schemaCommand() *cobra.Command {
+func schemaCommand(a *cli.App) *cobra.Command {
 	var notation string
 	cmd := &cobra.Command{
 		Use:   "schema [FORMAT]",
 		Short: "Print what a definition or configuration may hold, for people or editors",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usageError("one format at a time: %s", strings.Join(args, ", "))
+				return cli.UsageError("one format at a time: %s", strings.Join(args, ", "))
 			}
 			return nil
 		},
@@ -25,18 +26,18 @@ func (a *app) schemaCommand() *cobra.Command {
   gavel schema gavel.yaml --format json-schema
   gavel schema server`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.schema(append(args, schema.FormatConfig)[0], notation)
+			return printSchema(a, append(args, schema.FormatConfig)[0], notation)
 		},
 	}
 	cmd.Flags().StringVar(&notation, "format", "cue", "how to print: cue for people, json-schema for editors")
 	return cmd
 }
 
-func (a *app) schema(format, notation string) error {
+func printSchema(a *cli.App, format, notation string) error {
 	if known := schema.Formats(); !slices.Contains(known, format) {
-		return usageError("unknown format %q; %s known are %s", format, schema.DidYouMean(format, known), strings.Join(known, ", "))
+		return cli.UsageError("unknown format %q; %s known are %s", format, schema.DidYouMean(format, known), strings.Join(known, ", "))
 	}
-	if a.json {
+	if a.JSON {
 		notation = "json-schema"
 	}
 	var text string
@@ -49,11 +50,11 @@ func (a *app) schema(format, notation string) error {
 		raw, err = schema.FormatJSON(format)
 		text = string(raw)
 	default:
-		return usageError("--format %q is not known; write cue or json-schema", notation)
+		return cli.UsageError("--format %q is not known; write cue or json-schema", notation)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = a.stdout.Write([]byte(text))
+	_, err = a.Stdout.Write([]byte(text))
 	return err
 }

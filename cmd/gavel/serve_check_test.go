@@ -169,6 +169,10 @@ func TestServeCheckWhileServing(t *testing.T) {
 	}
 	defer release()
 	stdout, stderr, code := j.call(t, "serve", "--check", "--json", "--config", file)
+	type checked struct {
+		Repository, State, Message string
+		What                       string `json:"check"`
+	}
 	var said struct{ Checks []checked }
 	if err := json.Unmarshal([]byte(stdout), &said); err != nil || code != exitPass {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)

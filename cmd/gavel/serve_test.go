@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -77,13 +78,13 @@ func (j *job) serving(t *testing.T, file string) (base string, log lines, end fu
 	t.Helper()
 	log = make(lines, 1000)
 	clock := &forgetest.Clock{}
-	a := &app{
-		stdout: io.Discard, stderr: log, dir: t.TempDir(), now: clock.Now, wait: clock.Wait,
-		lookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
+	a := &cli.App{
+		Stdout: io.Discard, Stderr: log, Dir: t.TempDir(), Now: clock.Now, Wait: clock.Wait,
+		LookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	code := make(chan int, 1)
-	go func() { code <- a.command(ctx, []string{"serve", "--config", file}) }()
+	go func() { code <- execute(ctx, a, []string{"serve", "--config", file}) }()
 	var line struct{ Listen string }
 	if err := json.Unmarshal([]byte(log.await(t, `"serving"`)), &line); err != nil {
 		t.Fatal(err)
@@ -238,61 +239,6 @@ func TestServeRefuses(t *testing.T) {
 	}
 	if _, stderr, code := j.call(t, "serve", "--config", "nothing.yaml"); code != exitUsage || !strings.Contains(stderr, "name it with --config") {
 		t.Errorf("exit code %d: %s", code, stderr)
-	}
-}
-
-// TestTheOperatorsExample is valid, and serve does all that it asks for.
-func TestTheOperatorsExample(t *testing.T) {
-	file, err := filepath.Abs("../../examples/server/gavel-server.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, problems := config.ParseServer("gavel-server.yaml", data)
-	if server == nil || len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	a := &app{stderr: io.Discard, lookupEnv: func(string) (string, bool) { return "", false }, dir: t.TempDir()}
-	s, err := a.newServing(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Only the secrets are not there.
-	if _, err := s.operator.Repositories(); err == nil || strings.Contains(err.Error(), "gavel serve") {
-		t.Errorf("repositories: %v", err)
-	}
-	if len(server.Repositories) != 4 || server.Webhook == nil || server.Trust.Forks != "approve" || *server.Budget.USD != 50 {
-		t.Errorf("the server file is %+v, want 4 repositories, a webhook, forks that are approved and 50 USD", server)
-	}
-}
-
-// TestAbuse15ALogHoldsNoSecret, whatever is logged.
-func TestAbuse15ALogHoldsNoSecret(t *testing.T) {
-	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	var out bytes.Buffer
-	a := &app{stdout: &out, stderr: &out, dir: t.TempDir(), lookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok }}
-	s, err := a.newServing(operatorsFile(t, j, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.operator.Repositories(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.handler(); err != nil {
-		t.Fatal(err)
-	}
-	const key = "sk-ant-abcdefghijklmnopqrstuvwxyz"
-	s.log.Warn().Err(fmt.Errorf("%s %s %s", forgetest.TokenUser, hookSecret, key)).Msg(key)
-	for _, value := range []string{forgetest.TokenUser, hookSecret, key} {
-		if strings.Contains(out.String(), value) {
-			t.Errorf("%q is in the log: %s", value, &out)
-		}
-	}
-	if !strings.Contains(out.String(), "[redacted]") {
-		t.Errorf("nothing was logged: %s", &out)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -377,18 +378,14 @@ func putOnForge(t *testing.T, j *job) standing {
 func (j *job) serveOnce(t *testing.T, file string) {
 	t.Helper()
 	log, clock := make(lines, 1000), &forgetest.Clock{}
-	a := &app{
-		stdout: io.Discard, stderr: log, dir: t.TempDir(), now: clock.Now, wait: clock.Wait,
-		lookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
+	a := &cli.App{
+		Stdout: io.Discard, Stderr: log, Dir: t.TempDir(), Now: clock.Now, Wait: clock.Wait,
+		LookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
+		Forges:    toFake{strings.TrimPrefix(j.forge.URL, "http://")},
 	}
-	s, err := a.newServing(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.operator.Transport = func(string) http.RoundTripper { return toFake{strings.TrimPrefix(j.forge.URL, "http://")} }
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx) }()
+	ended := make(chan int, 1)
+	go func() { ended <- execute(ctx, a, []string{"serve", "--config", file}) }()
 	for looked := map[string]bool{}; len(looked) < 2; {
 		switch line := log.await(t, `"looked at"`); {
 		case strings.Contains(line, `"level":"error"`), strings.Contains(line, `"err"`):
@@ -398,8 +395,8 @@ func (j *job) serveOnce(t *testing.T, file string) {
 		}
 	}
 	cancel()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
+	if code := <-ended; code != exitPass {
+		t.Fatalf("serve ended with %d, want %d", code, exitPass)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/snapshot"
@@ -17,43 +18,43 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-func (a *app) validateCommand() *cobra.Command {
+func validateCommand(a *cli.App) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check every definition and say what to write instead",
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 		Example: `  gavel validate
   gavel validate --strict
   gavel validate --format sarif > gavel.sarif`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.json {
+			if a.JSON {
 				if cmd.Flags().Changed("format") && format != "json" {
-					return usageError("--json and --format %s contradict each other; leave one of them out", format)
+					return cli.UsageError("--json and --format %s contradict each other; leave one of them out", format)
 				}
 				format = "json"
 			}
-			return a.validate(cmd.Context(), format)
+			return validateDefinitions(cmd.Context(), a, format)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "how to print: text, json, sarif or github, such as sarif")
 	return cmd
 }
 
-func (a *app) validate(ctx context.Context, format string) error {
+func validateDefinitions(ctx context.Context, a *cli.App, format string) error {
 	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) {
-		return usageError("--format %q is not known; write one of text, json, sarif, github", format)
+		return cli.UsageError("--format %q is not known; write one of text, json, sarif, github", format)
 	}
-	w, err := a.workspace()
+	w, err := a.Workspace()
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	cfg, problems, err := a.ownConfig(w)
+	defer w.Close()
+	cfg, problems, err := a.OwnConfig(w)
 	if err != nil {
 		return err
 	}
-	found, err := a.definitions(ctx, w, cfg)
+	found, err := definitions(ctx, a, w, cfg)
 	if err != nil {
 		return err
 	}
@@ -61,51 +62,36 @@ func (a *app) validate(ctx context.Context, format string) error {
 	if schema.HasErrors(problems) { // the folder of definitions is unknown
 		own = slices.DeleteFunc(slices.Clone(own), func(p schema.Problem) bool { return p.Rule == "missing-folder" })
 	}
-	needs := requirement.Of(w.files, a.configFile, cfg, a.lookupEnv)
-	out := document.NewValidation(found.Definitions, a.strictly(slices.Concat(problems, own, needs.Validation(found, problems))))
-	out.Notes = append(out.Notes, requirement.History(w.repo)...)
-	if err := a.render(w.files, format, out); err != nil {
+	needs := requirement.Of(w.Files, a.ConfigFile, cfg, a.LookupEnv)
+	out := document.NewValidation(found.Definitions, a.Strictly(slices.Concat(problems, own, needs.Validation(found, problems))))
+	out.Notes = append(out.Notes, requirement.History(w.Repo)...)
+	if err := render(a, w.Files, format, out); err != nil {
 		return err
 	}
 	if out.Summary.Errors > 0 {
-		return &exitError{code: exitUsage}
+		return &cli.ExitError{Code: cli.ExitUsage}
 	}
 	return nil
 }
 
 // definitions are those of the working tree. Before the first commit nothing is
 // remembered.
-func (a *app) definitions(ctx context.Context, w *workspace, cfg *config.Config) (*load.Snapshot, error) {
-	known, err := a.worktreeSnapshot(ctx, w, cfg, snapshot.Notes{})
+func definitions(ctx context.Context, a *cli.App, w *cli.Workspace, cfg *config.Config) (*load.Snapshot, error) {
+	known, err := a.WorktreeSnapshot(ctx, w, cfg, snapshot.Notes{})
 	if known != nil || err != nil {
 		return known, err
 	}
-	return load.Scan(ctx, w.files, load.Options{Settings: cfg.Settings()})
+	return load.Scan(ctx, w.Files, load.Options{Settings: cfg.Settings()})
 }
 
-// strictly makes errors of warnings and notes under --strict.
-func (a *app) strictly(problems []schema.Problem) []schema.Problem {
-	for i := range problems {
-		if a.strict {
-			problems[i].Severity = schema.Error
-		}
-	}
-	return problems
-}
-
-func (a *app) render(files fs.FS, format string, out document.Validation) error {
+func render(a *cli.App, files fs.FS, format string, out document.Validation) error {
 	switch format {
 	case "json":
-		return a.print(out)
+		return a.Print(out)
 	case "sarif":
-		return sarif.Write(a.stdout, out.Problems)
+		return sarif.Write(a.Stdout, out.Problems)
 	case "github":
-		return terminal.Annotations(a.stdout, out.Problems)
+		return terminal.Annotations(a.Stdout, out.Problems)
 	}
-	return terminal.Validated(a.stdout, out, terminal.Source(files), terminal.For(a.stdout, a.lookupEnv))
-}
-
-// printProblems shows problems before an error that ends the command.
-func (a *app) printProblems(files fs.FS, problems []schema.Problem) error {
-	return terminal.Problems(a.stderr, document.Causes(problems), terminal.Source(files), terminal.For(a.stderr, a.lookupEnv))
+	return terminal.Validated(a.Stdout, out, terminal.Source(files), terminal.For(a.Stdout, a.LookupEnv))
 }

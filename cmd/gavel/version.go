@@ -3,15 +3,16 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/version"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: noArgs,
+		Use: "version", Short: "Print the version", Args: cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := version.This()
-			return a.printOr(v, v.String())
+			return a.PrintOr(v, v.String())
 		},
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package servecmd
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
@@ -26,7 +27,7 @@ func (s *serving) check(ctx context.Context) error {
 	say := func(repository string, f serve.Finding) {
 		c := checked{repository, f.What, f.State, s.redact(f.Message)}
 		all = append(all, c)
-		if s.json {
+		if s.JSON {
 			return
 		}
 		line := fmt.Sprintf("%-8s %s", c.State, c.What)
@@ -36,7 +37,7 @@ func (s *serving) check(ctx context.Context) error {
 		if c.Message != "" {
 			line += ": " + c.Message
 		}
-		fmt.Fprintln(s.stdout, line)
+		fmt.Fprintln(s.Stdout, line)
 	}
 	_, err := s.handler()
 	if s.now.Load().file.Webhook != nil {
@@ -64,8 +65,8 @@ func (s *serving) check(ctx context.Context) error {
 
 // end prints what has to be one document, and fails for what is missing.
 func (s *serving) end(all []checked) error {
-	if s.json {
-		if err := s.print(map[string]any{"checks": all}); err != nil {
+	if s.JSON {
+		if err := s.Print(map[string]any{"checks": all}); err != nil {
 			return err
 		}
 	}
@@ -76,7 +77,7 @@ func (s *serving) end(all []checked) error {
 		}
 	}
 	if missing > 0 {
-		return usageError("%d of these are missing", missing)
+		return cli.UsageError("%d of these are missing", missing)
 	}
 	return nil
 }

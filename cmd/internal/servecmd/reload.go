@@ -1,4 +1,4 @@
-package main
+package servecmd
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func (s *serving) reload(force bool) {
 		return
 	}
 	s.looked = data
-	now, problems := s.setting(s.path, data)
+	now, problems := newSetting(s.App, s.path, data)
 	for _, p := range problems {
 		s.log.Warn().Str("problem", p.String()).Msg("the operator's file")
 	}

@@ -1,9 +1,10 @@
-package main
+package servecmd
 
 import (
 	"net/http"
 	"time"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
@@ -18,7 +19,7 @@ func (s *serving) handler() (http.Handler, error) {
 	}
 	var err error
 	if cfg.Webhook.Secrets, err = s.operator.WebhookSecrets(); err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, cli.UsageError("%w", err)
 	}
 	cfg.Webhook.Take = func(h forge.Hint) error { return s.server.Load().Enqueue(h) }
 	cfg.Webhook.Ignored = func(delivery, event string, why error) {
@@ -26,7 +27,7 @@ func (s *serving) handler() (http.Handler, error) {
 	}
 	handler, err := serve.NewHandler(cfg)
 	if err != nil {
-		return nil, usageError("%w", err)
+		return nil, cli.UsageError("%w", err)
 	}
 	return handler, nil
 }

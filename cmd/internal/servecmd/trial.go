@@ -1,4 +1,4 @@
-package main
+package servecmd
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
@@ -21,28 +22,28 @@ type servingHost struct {
 
 // judgeApart has a child judge a commit as this server would.
 func (s *serving) judgeApart(ctx context.Context, job trial.Job, fetched func()) (outcome trial.Outcome, err error) {
-	if job.Host, err = json.Marshal(servingHost{s.dir, s.path, s.now.Load().data}); err != nil {
+	if job.Host, err = json.Marshal(servingHost{s.Dir, s.path, s.now.Load().data}); err != nil {
 		return trial.Outcome{}, fmt.Errorf("judge %.12s in a child: %w", job.Subject.Head, err)
 	}
 	return trial.Run(ctx, job, fetched)
 }
 
-// judgeApart judges a commit in the child that a server started. Nobody reads what
+// JudgeApart judges a commit in the child that a server started. Nobody reads what
 // it prints.
-func judgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
+func JudgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
 	var host servingHost
 	if err := json.Unmarshal(job.Host, &host); err != nil {
 		return "", fmt.Errorf("read what the server says of itself: %w", err)
 	}
-	a := &app{
-		stdout: io.Discard, stderr: io.Discard, lookupEnv: os.LookupEnv, dir: host.Dir,
-		breakers: &limit.Breakers{}, secrets: &redact.Values{},
+	a := &cli.App{
+		Stdout: io.Discard, Stderr: io.Discard, LookupEnv: os.LookupEnv, Dir: host.Dir,
+		Breakers: &limit.Breakers{}, Secrets: &redact.Values{},
 	}
-	now, problems := a.setting(host.File, host.Data)
+	now, problems := newSetting(a, host.File, host.Data)
 	if now == nil {
 		return "", fmt.Errorf("%s is invalid: %v", host.File, problems)
 	}
-	s := &serving{app: a, path: host.File}
+	s := &serving{App: a, path: host.File}
 	s.now.Store(now)
 	return trial.Examine(ctx, job, s.execute, steps)
 }

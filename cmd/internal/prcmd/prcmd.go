@@ -1,4 +1,6 @@
-package main
+// Package prcmd is the command pr: a CI job that judges a pull request and
+// publishes the verdicts on it.
+package prcmd
 
 import (
 	"context"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/duration"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ci"
@@ -38,23 +41,28 @@ type prFlags struct {
 	bots     string
 }
 
-func (a *app) prCommand() *cobra.Command {
+// A command is pr with what all commands share.
+type command struct{ *cli.App }
+
+// New returns the command pr.
+func New(app *cli.App) *cobra.Command {
+	c := command{app}
 	var f prFlags
 	cmd := &cobra.Command{
 		Use:   "pr",
 		Short: "Judge a pull request and publish the verdicts on it",
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 		Example: `  gavel pr
   gavel pr --ledger own/ledger.db --base-ledger base/ledger.db
   GITHUB_TOKEN=… gavel pr --repo octo/demo --pr 7`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.cacheKeys {
-				return a.cacheKeys(cmd.Context(), f)
+				return c.cacheKeys(cmd.Context(), f)
 			}
-			return a.pullRequest(cmd.Context(), f)
+			return c.pullRequest(cmd.Context(), f)
 		},
 	}
-	a.sandbox.bind(cmd)
+	c.Sandbox.Bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.repo, "repo", "", "repository as owner/name, such as octo/demo (default: that of the event)")
 	flags.IntVar(&f.number, "pr", 0, "number of the pull request, such as 7 (default: that of the event)")
@@ -68,96 +76,96 @@ func (a *app) prCommand() *cobra.Command {
 }
 
 // cacheKeys prints what the next steps of a job need to know.
-func (a *app) cacheKeys(ctx context.Context, f prFlags) error {
-	event, _, err := a.subject("", 0)
+func (c command) cacheKeys(ctx context.Context, f prFlags) error {
+	event, _, err := c.subject("", 0)
 	if err != nil {
 		return err
 	}
-	client, err := a.client()
+	client, err := c.client()
 	if err != nil {
 		return err
 	}
 	var keys ci.Keys
-	err = a.retry(f).Do(ctx, func() (err error) {
-		keys, err = ci.KeysOf(ctx, client, event, a.env("GITHUB_RUN_ID")+"-"+a.env("GITHUB_RUN_ATTEMPT"))
+	err = c.retry(f).Do(ctx, func() (err error) {
+		keys, err = ci.KeysOf(ctx, client, event, c.Env("GITHUB_RUN_ID")+"-"+c.Env("GITHUB_RUN_ATTEMPT"))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.print(keys)
+	if c.JSON {
+		return c.Print(keys)
 	}
-	_, err = fmt.Fprint(a.stdout, keys.Env())
+	_, err = fmt.Fprint(c.Stdout, keys.Env())
 	return err
 }
 
 // inherit adds what base knows to the ledger. That it cannot be read costs
 // only calls.
-func (a *app) inherit(ctx context.Context, path, from string) error {
+func (c command) inherit(ctx context.Context, path, from string) error {
 	if from == "" {
 		return nil
 	}
 	taken, err := importer.From(ctx, path, from)
 	if err != nil {
-		fmt.Fprintf(a.stderr, "gavel: nothing is taken over from base: %v\n", err)
+		fmt.Fprintf(c.Stderr, "gavel: nothing is taken over from base: %v\n", err)
 	} else if taken > 0 {
-		fmt.Fprintf(a.stderr, "gavel: %s taken over from base\n", textfmt.Count(int(taken), "sample"))
+		fmt.Fprintf(c.Stderr, "gavel: %s taken over from base\n", textfmt.Count(int(taken), "sample"))
 	}
 	return nil
 }
 
 // prLedger says where the ledger of a job is, after what base knows was added.
 // A damaged one is put aside first, or nothing could be added to it.
-func (a *app) prLedger(ctx context.Context, w *workspace, base string) (cfg ledger.Config, err error) {
-	if cfg.Path, err = a.ledgerPath(ctx, w); err != nil {
+func (c command) prLedger(ctx context.Context, w *cli.Workspace, base string) (cfg ledger.Config, err error) {
+	if cfg.Path, err = c.LedgerPath(ctx, w); err != nil {
 		return cfg, err
 	}
 	if cfg.Notice, err = recovery.Heal(ctx, cfg); err != nil {
 		return cfg, err
 	}
 	if cfg.Notice != "" {
-		a.note(cfg.Notice)
+		c.Note(cfg.Notice)
 	}
-	return cfg, a.inherit(ctx, cfg.Path, base)
+	return cfg, c.inherit(ctx, cfg.Path, base)
 }
 
 // pullRequest reviews what the flags or the event name.
-func (a *app) pullRequest(ctx context.Context, f prFlags) error {
+func (c command) pullRequest(ctx context.Context, f prFlags) error {
 	bots, err := ci.Writers(f.programs, f.bots)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return cli.UsageError("%w", err)
 	}
-	event, repo, err := a.subject(f.repo, f.number)
+	event, repo, err := c.subject(f.repo, f.number)
 	if err != nil {
 		return err
 	}
 	if why := ci.Idle(event); why != "" {
-		return a.idle(why)
+		return c.idle(why)
 	}
-	here, err := gitrepo.Open(a.dir)
+	here, err := gitrepo.Open(c.Dir)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return cli.UsageError("%w", err)
 	}
 	defer here.Close()
-	w := &workspace{repo: here}
-	client, err := a.client()
+	w := &cli.Workspace{Repo: here}
+	client, err := c.client()
 	if err != nil {
 		return err
 	}
 	event.Number = max(event.Number, f.number)
 	jobOn := func(book *ledger.Ledger) *ci.Job {
-		cfg := a.reviewing(here, book, client, repo)
-		cfg.Retry, cfg.Programs, cfg.Bots = a.retry(f), f.programs, bots
-		return &ci.Job{Review: cfg, Output: a.env("GITHUB_OUTPUT"), Redact: a.secrets.Text}
+		cfg := c.reviewing(here, book, client, repo)
+		cfg.Retry, cfg.Programs, cfg.Bots = c.retry(f), f.programs, bots
+		return &ci.Job{Review: cfg, Output: c.Env("GITHUB_OUTPUT"), Redact: c.Secrets.Text}
 	}
 	// The ledger comes before anything is fetched, since a folder that the
 	// checkout brought along is refused.
-	where, err := a.prLedger(ctx, w, f.baseLedger)
+	where, err := c.prLedger(ctx, w, f.baseLedger)
 	var result ci.Result
 	opened := false
 	if err == nil {
-		err = recovery.Use(ctx, where, a.note, func(book *ledger.Ledger) (err error) {
+		err = recovery.Use(ctx, where, c.Note, func(book *ledger.Ledger) (err error) {
 			opened = true
 			result, err = jobOn(book).Judge(ctx, event)
 			return err
@@ -168,114 +176,106 @@ func (a *app) pullRequest(ctx context.Context, f prFlags) error {
 		return errors.Join(err, jobOn(nil).Refuse(ctx, event, "the ledger cannot be used; see the log of the job"))
 	}
 	if errors.Is(err, review.ErrNoBase) {
-		return usageError("%w: use gavel run", err)
+		return cli.UsageError("%w: use gavel run", err)
 	}
 	if err != nil {
 		return err
 	}
-	if err := a.tell(result); err != nil || ctx.Err() == nil {
+	if err := c.tell(result); err != nil || ctx.Err() == nil {
 		return err
 	}
-	return errInterrupted
+	return cli.ErrInterrupted
 }
 
 // retry says how long a forge that is away is waited for: nobody comes back to
 // what a job leaves undone.
-func (a *app) retry(f prFlags) retry.Config {
-	return retry.Config{For: f.patience, Now: a.now, Wait: a.wait, Tell: func(err error, wait time.Duration) {
-		a.note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
+func (c command) retry(f prFlags) retry.Config {
+	return retry.Config{For: f.patience, Now: c.Now, Wait: c.Wait, Tell: func(err error, wait time.Duration) {
+		c.Note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
 	}}
 }
 
 // subject is what the flags name, else what the job's event is about.
-func (a *app) subject(name string, number int) (forge.Event, forge.Repo, error) {
+func (c command) subject(name string, number int) (forge.Event, forge.Repo, error) {
 	if name != "" && number != 0 {
 		repo, err := forge.ParseRepo(name)
 		if err != nil {
-			return forge.Event{}, repo, usageError("--repo: %w", err)
+			return forge.Event{}, repo, cli.UsageError("--repo: %w", err)
 		}
 		return forge.Event{}, repo, nil
 	}
-	path := a.env("GITHUB_EVENT_PATH")
+	path := c.Env("GITHUB_EVENT_PATH")
 	if path == "" {
-		return forge.Event{}, forge.Repo{}, usageError("no event in the environment; name the pull request with --repo owner/name --pr N")
+		return forge.Event{}, forge.Repo{}, cli.UsageError("no event in the environment; name the pull request with --repo owner/name --pr N")
 	}
-	event, err := forge.ReadEvent(path, a.env("GITHUB_EVENT_NAME"))
+	event, err := forge.ReadEvent(path, c.Env("GITHUB_EVENT_NAME"))
 	if err != nil {
-		return event, event.Repo, usageError("read the event: %w", err)
+		return event, event.Repo, cli.UsageError("read the event: %w", err)
 	}
 	return event, event.Repo, nil
 }
 
 // client speaks to the forge with the credential of the environment.
-func (a *app) client() (*forge.Client, error) {
+func (c command) client() (*forge.Client, error) {
 	client, err := forge.New(forge.Config{
-		BaseURL: a.env("GITHUB_API_URL"), Token: forge.Token(a.env("GITHUB_TOKEN")), Now: a.now, Wait: a.wait,
+		BaseURL: c.Env("GITHUB_API_URL"), Token: forge.Token(c.Env("GITHUB_TOKEN")), Now: c.Now, Wait: c.Wait,
 	})
 	if err != nil {
-		return nil, usageError("GITHUB_API_URL: %w", err)
+		return nil, cli.UsageError("GITHUB_API_URL: %w", err)
 	}
 	return client, nil
 }
 
 // reviewing says how what is in a repository is reviewed.
-func (a *app) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *forge.Client, repo forge.Repo) review.Config {
-	job := ci.Environment(a.env)
+func (c command) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *forge.Client, repo forge.Repo) review.Config {
+	job := ci.Environment(c.Env)
 	return review.Config{
-		Client: client, Repository: repo, Ledger: book, ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
+		Client: client, Repository: repo, Ledger: book, ConfigFile: c.ConfigFile, LookupEnv: c.LookupEnv,
 		// A job's shallow checkout does not have the history of both sides.
 		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 			return here.Fetch(ctx, gitrepo.Source{
-				Refs: refs, Most: most, Token: gitrepo.Constant(a.env("GITHUB_TOKEN")),
+				Refs: refs, Most: most, Token: gitrepo.Constant(c.Env("GITHUB_TOKEN")),
 				Store: filepath.Join(here.Root(), ownfolder.Name, "objects.git"),
 			})
 		},
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
-			return a.execute(ctx, p, "", e)
+			return c.Execute(ctx, p, "", e)
 		},
-		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: a.note, After: a.after,
+		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: c.Note, After: c.After,
 		Hint: "A job that starts for comments follows them. Without such a job, rerun this one: it reads them too.",
 	}
 }
 
-// note writes a line to the standard error stream.
-func (a *app) note(line string) { fmt.Fprintf(a.stderr, "gavel: %s\n", line) }
-
-func (a *app) env(name string) string {
-	v, _ := a.lookupEnv(name)
-	return v
-}
-
 // idle says why there is nothing to do.
-func (a *app) idle(why string) error {
-	fmt.Fprintf(a.stdout, "nothing to do: %s\n", why)
+func (c command) idle(why string) error {
+	fmt.Fprintf(c.Stdout, "nothing to do: %s\n", why)
 	return nil
 }
 
 // tell writes the result to the job's own output, including what the forge did
 // not accept. That changes no verdict, but a job with unpublished results fails.
-func (a *app) tell(r ci.Result) error {
+func (c command) tell(r ci.Result) error {
 	if r.Idle != "" {
-		return a.idle(r.Idle)
+		return c.idle(r.Idle)
 	}
 	if r.Unpublished != nil {
-		a.note(fmt.Sprintf("the report could not be published: %v", r.Unpublished))
+		c.Note(fmt.Sprintf("the report could not be published: %v", r.Unpublished))
 	}
-	text, gate, code := github.Text(func(int) string { return r.Ended }), "undetermined: "+r.Ended, exitGate
+	text, gate, code := github.Text(func(int) string { return r.Ended }), "undetermined: "+r.Ended, cli.ExitGate
 	if r.Report != nil {
 		text, gate, code = r.Review.Text(r.Report), fmt.Sprintf("%s: %s", r.Report.Gate.Result, r.Report.Gate.Reason), r.Report.ExitCode()
 	}
-	if path := a.env("GITHUB_STEP_SUMMARY"); path != "" {
+	if path := c.Env("GITHUB_STEP_SUMMARY"); path != "" {
 		if err := github.JobSummary(path, text); err != nil {
 			return err
 		}
 	} else if r.Unpublished != nil {
-		fmt.Fprintln(a.stdout, text(comment.MaxBytes))
+		fmt.Fprintln(c.Stdout, text(comment.MaxBytes))
 	}
-	fmt.Fprintln(a.stdout, "gate "+gate)
+	fmt.Fprintln(c.Stdout, "gate "+gate)
 	// If a permission is missing, summary and exit code carry the verdict.
-	if code == exitPass && r.Unpublished != nil && !forge.Refused(r.Unpublished) {
-		code = exitInternal
+	if code == cli.ExitPass && r.Unpublished != nil && !forge.Refused(r.Unpublished) {
+		code = cli.ExitInternal
 	}
-	return exitOf(code)
+	return cli.ExitOf(code)
 }

@@ -1,4 +1,6 @@
-package main
+// Package servecmd is the command serve: a server that keeps the pull requests of
+// some repositories judged.
+package servecmd
 
 import (
 	"context"
@@ -13,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/log"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
@@ -25,17 +28,18 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-func (a *app) serveCommand() *cobra.Command {
+// New returns the command serve.
+func New(app *cli.App) *cobra.Command {
 	var file string
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Keep every pull request of some repositories judged",
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 		Example: `  gavel serve --config /etc/gavel/gavel-server.yaml --check
   gavel serve --config /etc/gavel/gavel-server.yaml`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.newServing(file)
+			s, err := newServing(app, file)
 			if err != nil {
 				return err
 			}
@@ -52,7 +56,7 @@ func (a *app) serveCommand() *cobra.Command {
 
 // A serving is a server with what the command brings to it.
 type serving struct {
-	*app
+	*cli.App
 	path string // of the operator's file
 	// now is what is in force of it.
 	now      atomic.Pointer[setting]
@@ -68,59 +72,63 @@ type serving struct {
 // A setting is one state of the operator's file.
 type setting struct {
 	// app has the file's sandbox.
-	app  *app
+	app  *cli.App
 	file *config.Server
 	data []byte
 }
 
 // newServing reads the operator's file and the secrets that it names.
-func (a *app) newServing(file string) (*serving, error) {
-	file = a.path(file)
+func newServing(a *cli.App, file string) (*serving, error) {
+	file = a.Path(file)
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, usageError("read the operator's file: %w; name it with --config", err)
+		return nil, cli.UsageError("read the operator's file: %w; name it with --config", err)
 	}
-	now, problems := a.setting(file, data)
+	now, problems := newSetting(a, file, data)
 	for _, p := range problems {
-		fmt.Fprintln(a.stderr, p)
+		fmt.Fprintln(a.Stderr, p)
 	}
 	if now == nil {
-		return nil, usageError("%s is invalid", file)
+		return nil, cli.UsageError("%s is invalid", file)
 	}
-	s := &serving{app: a, path: file}
+	s := &serving{App: a, path: file}
 	s.now.Store(now)
 	s.looked = data
 	s.metrics = metrics.New(func() (int, int) { return s.server.Load().Depth() })
+	base := a.Forges
+	if base == nil {
+		base = http.DefaultTransport
+	}
 	s.operator = &operator.Operator{
-		File: now.file, LookupEnv: a.lookupEnv, Now: a.now, Wait: a.wait,
+		File: now.file, LookupEnv: a.LookupEnv, Now: a.Now, Wait: a.Wait,
 		Transport: func(credential string) http.RoundTripper {
-			return s.metrics.Transport(credential, http.DefaultTransport)
+			return s.metrics.Transport(credential, base)
 		},
 	}
-	s.log = log.New(a.stderr, s.redact)
+	s.log = log.New(a.Stderr, s.redact)
 	return s, nil
 }
 
-// setting reads an operator's file, nil where it is invalid.
-func (a *app) setting(path string, data []byte) (*setting, []schema.Problem) {
+// newSetting reads an operator's file, nil where it is invalid.
+func newSetting(a *cli.App, path string, data []byte) (*setting, []schema.Problem) {
 	file, problems := config.ParseServer(filepath.Base(path), data)
 	if schema.HasErrors(problems) {
 		return nil, problems
 	}
 	own := *a
 	box := file.Trust.Sandbox
-	own.sandbox = sandboxFlags{accept: box.Accept, read: box.Read, path: box.Path, network: box.Network}
+	own.Sandbox = cli.Sandbox{Accept: box.Accept, Read: box.Read, Path: box.Path, Network: box.Network}
 	return &setting{&own, file, data}, problems
 }
 
 // redact takes secrets out of a text, by their values and their forms.
-func (s *serving) redact(text string) string { return s.secrets.Text(s.operator.Redact(text)) }
+func (s *serving) redact(text string) string { return s.Secrets.Text(s.operator.Redact(text)) }
 
 // run serves until ctx is cancelled.
 func (s *serving) run(ctx context.Context) error {
 	repos, err := s.operator.Repositories()
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return cli.UsageError("%w", err)
 	}
 	file := s.now.Load().file
 	release, err := serve.Lock(file.Ledger)
@@ -150,7 +158,7 @@ func (s *serving) run(ctx context.Context) error {
 func (s *serving) config(repos []*serve.Repository) serve.Config {
 	start := s.operator.File // see config.Server.UntilRestart
 	return serve.Config{
-		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.lookupEnv,
+		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.LookupEnv,
 		Redact: s.redact, Trial: s.judgeApart,
 	}
 }
@@ -183,7 +191,7 @@ func (s *serving) round(ctx context.Context, repos []*serve.Repository, book *le
 	s.hook.Store(&handler)
 	listener, err := net.Listen("tcp", s.operator.File.Listen)
 	if err != nil {
-		return nil, usageError("listen: %w", err)
+		return nil, cli.UsageError("listen: %w", err)
 	}
 	defer s.reloading(ctx)()
 	s.log.Info().Str("listen", listener.Addr().String()).Int("repositories", len(repos)).Msg("serving")
@@ -211,5 +219,5 @@ func (s *serving) execute(ctx context.Context, p *controller.Prepared, e control
 	cfg := *p.Head.Config
 	cfg.Budget.Day = cfg.Budget.Day.Within(now.file.Budget, len(now.file.Repositories))
 	p.Head.Config = &cfg
-	return now.app.execute(ctx, p, "", e)
+	return now.app.Execute(ctx, p, "", e)
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"github.com/spf13/cobra"
@@ -6,23 +6,24 @@ import (
 	picked "github.com/gavel-evals/gavel/controller/selection"
 )
 
-// A selection says which cases a command is about. An empty one means all.
-type selection struct {
+// A Selection says which cases a command is about. An empty one means all.
+type Selection struct {
 	picked.Selection
-	base string
-	// affectedOnly says that the other cases need no row of their own.
-	affectedOnly bool
-	// dueOnly says that only the cases that are judged need to be loaded.
-	dueOnly bool
-	// brief says that the plan is not carried out.
-	brief bool
+	// Base is the ref to compare with.
+	Base string
+	// AffectedOnly says that the other cases need no row of their own.
+	AffectedOnly bool
+	// DueOnly says that only the cases that are judged need to be loaded.
+	DueOnly bool
+	// Brief says that the plan is not carried out.
+	Brief bool
 }
 
-// bind adds the flags of a selection to a command whose arguments are globs of
+// Bind adds the flags of a Selection to a command whose arguments are globs of
 // keys.
-func (s *selection) bind(cmd *cobra.Command) {
+func (s *Selection) Bind(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.base, "base", "", "compare with the merge base of this ref and HEAD, such as main (default: no comparison)")
+	f.StringVar(&s.Base, "base", "", "compare with the merge base of this ref and HEAD, such as main (default: no comparison)")
 	f.BoolVar(&s.All, "all", false, "with --base, take every selected case instead of only the affected ones; stored verdicts are reused (without --base this is the default)")
 	f.BoolVar(&s.Fresh, "fresh", false, "judge cases again although their verdicts are stored; an interrupted run continues")
 	f.IntVar(&s.Repeat, "repeat", 0, "judge every selected case with this many fresh samples instead of its iterations, at base too, such as 10; at most 1000 (default: its iterations, counting stored samples)")

@@ -1,4 +1,4 @@
-package main
+package ledgercmd
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/duration"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -23,7 +24,7 @@ type gcFlags struct {
 	bases []string
 }
 
-func (a *app) gcCommand() *cobra.Command {
+func (c command) gcCommand() *cobra.Command {
 	var f gcFlags
 	cmd := &cobra.Command{
 		Use:   "gc",
@@ -31,10 +32,10 @@ func (a *app) gcCommand() *cobra.Command {
 		Example: `  gavel ledger gc --max-age 90d
   gavel ledger gc --max-bytes 500MB --closed octo/demo#7
   gavel ledger gc --max-age 30d --dry-run`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withStored(cmd.Context(), a.withLedger, func(ctx context.Context, w *workspace, book *ledger.Ledger) error {
-				return a.gc(ctx, w, book, f)
+			return c.WithStored(cmd.Context(), c.WithLedger, func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
+				return c.gc(ctx, w, book, f)
 			})
 		},
 	}
@@ -47,28 +48,28 @@ func (a *app) gcCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) gc(ctx context.Context, w *workspace, book *ledger.Ledger, f gcFlags) error {
-	c, err := f.Collection(time.Now())
+func (c command) gc(ctx context.Context, w *cli.Workspace, book *ledger.Ledger, f gcFlags) error {
+	what, err := f.Collection(time.Now())
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return cli.UsageError("%w", err)
 	}
-	if c.Needed, err = a.needed(ctx, w, book, upkeep.Roots{Bases: f.bases, Closed: c.Closed}); err != nil {
+	if what.Needed, err = c.needed(ctx, w, book, upkeep.Roots{Bases: f.bases, Closed: what.Closed}); err != nil {
 		return err
 	}
-	out, err := upkeep.Collect(ctx, book, c)
+	out, err := upkeep.Collect(ctx, book, what)
 	if err != nil {
 		return err
 	}
-	return a.printOr(out, out.Text())
+	return c.PrintOr(out, out.Text())
 }
 
 // needed are the digests of what bases and open pull requests consist of.
-func (a *app) needed(ctx context.Context, w *workspace, book *ledger.Ledger, roots upkeep.Roots) (_ []plan.Digests, err error) {
-	roots.Repo, roots.Ledger, roots.ConfigFile, roots.LookupEnv = w.repo, book, a.configFile, a.lookupEnv
-	if roots.Head, err = a.worktree(w); err != nil {
+func (c command) needed(ctx context.Context, w *cli.Workspace, book *ledger.Ledger, roots upkeep.Roots) (_ []plan.Digests, err error) {
+	roots.Repo, roots.Ledger, roots.ConfigFile, roots.LookupEnv = w.Repo, book, c.ConfigFile, c.LookupEnv
+	if roots.Head, err = c.Worktree(w); err != nil {
 		return nil, err
 	}
-	store := filepath.Join(w.repo.Root(), ownfolder.Name, "objects.git")
+	store := filepath.Join(w.Repo.Root(), ownfolder.Name, "objects.git")
 	if _, err := os.Stat(store); err == nil {
 		if roots.Fetched, err = gitrepo.Open(store); err != nil {
 			return nil, err
@@ -78,7 +79,7 @@ func (a *app) needed(ctx context.Context, w *workspace, book *ledger.Ledger, roo
 	all, err := roots.Needed(ctx)
 	var missing *upkeep.MissingError
 	if errors.As(err, &missing) {
-		return nil, &exitError{exitUsage, err}
+		return nil, cli.UsageError("%w", err)
 	}
 	return all, err
 }

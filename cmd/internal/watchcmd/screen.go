@@ -1,4 +1,4 @@
-package main
+package watchcmd
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller/live"
 	watchscreen "github.com/gavel-evals/gavel/reporters/screen"
@@ -16,7 +17,7 @@ import (
 
 // watchScreen shows what happens on the whole terminal until the user quits,
 // and then sums it up in a line.
-func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) error {
+func (c command) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var session *live.Session // set once there is a screen
@@ -25,12 +26,12 @@ func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) er
 		Do:     func(c watchstate.Command) { session.Do(c) },
 		Detail: func(key string) (watchstate.Detail, error) { return session.Detail(ctx, key) },
 		Edit: func(file string, line int) (watchscreen.Program, error) {
-			return editor.Open(ctx, a.lookupEnv, filepath.Join(root, filepath.FromSlash(file)), line)
+			return editor.Open(ctx, c.LookupEnv, filepath.Join(root, filepath.FromSlash(file)), line)
 		},
-	}, os.Stdin, terminal.Below(a.stdout))
+	}, os.Stdin, terminal.Below(c.Stdout))
 	var last watchstate.Board
 	var ignore func()
-	session, ignore = a.session(tree, f, func(u watchstate.Update) {
+	session, ignore = c.session(tree, f, func(u watchstate.Update) {
 		last = u.Board
 		view.Tell(u)
 	}, end)
@@ -48,17 +49,17 @@ func (a *app) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) er
 	}()
 	interrupted, err := view.Run(ctx)
 	if interrupted {
-		end(errInterrupted)
+		end(cli.ErrInterrupted)
 	}
 	end(nil) // by q
 	if err := errors.Join(err, <-ended); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(a.stdout, terminal.Sentence(&last)); err != nil {
+	if _, err := fmt.Fprintln(c.Stdout, terminal.Sentence(&last)); err != nil {
 		return err
 	}
-	if errors.Is(context.Cause(ctx), errInterrupted) {
-		return errInterrupted
+	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+		return cli.ErrInterrupted
 	}
 	return nil
 }

@@ -1,4 +1,6 @@
-package main
+// Package watchcmd is the command watch: it judges a working tree while its files
+// are edited.
+package watchcmd
 
 import (
 	"context"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -38,7 +41,12 @@ type watchFlags struct {
 	unpriced bool
 }
 
-func (a *app) watchCommand() *cobra.Command {
+// A command is watch with what all commands share.
+type command struct{ *cli.App }
+
+// New returns the command watch.
+func New(app *cli.App) *cobra.Command {
+	c := command{app}
 	var f watchFlags
 	cmd := &cobra.Command{
 		Use:   "watch [DIR]",
@@ -49,16 +57,16 @@ func (a *app) watchCommand() *cobra.Command {
   gavel watch --json | jq 'select(.event == "result") | .report.gate'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usageError("watch takes one folder, but got %d", len(args))
+				return cli.UsageError("watch takes one folder, but got %d", len(args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.unpriced = cmd.Flags().Changed("max-cost")
-			return a.watch(cmd.Context(), f, args)
+			return c.watch(cmd.Context(), f, args)
 		},
 	}
-	a.sandbox.bind(cmd)
+	c.Sandbox.Bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.base, "base", "HEAD", "compare with the merge base of this ref and HEAD, such as main")
 	flags.BoolVar(&f.plain, "plain", false, "print lines even on a terminal")
@@ -68,17 +76,18 @@ func (a *app) watchCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) watch(ctx context.Context, f watchFlags, args []string) error {
-	_, isTerminal := terminal.Screen(a.stdout)
-	if ci, _ := a.lookupEnv("CI"); ci != "" && ci != "false" && !isTerminal {
-		return usageError("watch waits for files to be saved, which nobody does here (CI is set): write `gavel run --base main`")
+func (c command) watch(ctx context.Context, f watchFlags, args []string) error {
+	_, isTerminal := terminal.Screen(c.Stdout)
+	if ci, _ := c.LookupEnv("CI"); ci != "" && ci != "false" && !isTerminal {
+		return cli.UsageError("watch waits for files to be saved, which nobody does here (CI is set): write `gavel run --base main`")
 	}
 	if f.maxCases < 0 || f.maxCost < 0 {
-		return usageError("--max-cases and --max-cost are the most that is run without asking; write 0 to be asked every time")
+		return cli.UsageError("--max-cases and --max-cost are the most that is run without asking; write 0 to be asked every time")
 	}
-	b := *a
+	own := *c.App
+	b := command{&own}
 	if len(args) == 1 {
-		b.dir = a.path(args[0])
+		b.Dir = c.Path(args[0])
 	}
 	if err := b.checkBase(ctx, f.base); err != nil {
 		return err
@@ -91,7 +100,7 @@ func (a *app) watch(ctx context.Context, f watchFlags, args []string) error {
 		return err
 	}
 	defer tree.Close()
-	if isTerminal && !f.plain && !b.json {
+	if isTerminal && !f.plain && !b.JSON {
 		return b.watchScreen(ctx, tree, f)
 	}
 	return b.watchLines(ctx, tree, f)
@@ -99,78 +108,78 @@ func (a *app) watch(ctx context.Context, f watchFlags, args []string) error {
 
 // checkBase refuses a ref that does not exist. Later it is waited for, since
 // branches come and go.
-func (a *app) checkBase(ctx context.Context, ref string) error {
-	w, err := a.workspace()
+func (c command) checkBase(ctx context.Context, ref string) error {
+	w, err := c.Workspace()
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	_, err = a.baseOf(ctx, w, ref)
+	defer w.Close()
+	_, err = c.baseOf(ctx, w, ref)
 	return err
 }
 
 // baseOf is the commit to compare with: none before the first one.
-func (a *app) baseOf(ctx context.Context, w *workspace, ref string) (string, error) {
-	if ref == "HEAD" && w.repo.Unborn() {
+func (c command) baseOf(ctx context.Context, w *cli.Workspace, ref string) (string, error) {
+	if ref == "HEAD" && w.Repo.Unborn() {
 		return "", nil
 	}
-	return a.mergeBase(ctx, w, ref)
+	return c.MergeBase(ctx, w, ref)
 }
 
 // followed says what is followed and how the commands read it.
-func (a *app) followed(ref string) live.Config {
-	in := func(p live.Place) *workspace { return &workspace{repo: p.Repo} }
+func (c command) followed(ref string) live.Config {
+	in := func(p live.Place) *cli.Workspace { return &cli.Workspace{Repo: p.Repo} }
 	return live.Config{
-		Open: a.openPlace,
+		Open: c.openPlace,
 		Base: func(ctx context.Context, p live.Place) (string, error) {
-			return a.baseOf(ctx, in(p), ref)
+			return c.baseOf(ctx, in(p), ref)
 		},
 		At: func(p live.Place, commit string, otherwise *config.Config) (controller.State, error) {
-			return a.at(in(p), commit, otherwise)
+			return c.At(in(p), commit, otherwise)
 		},
 		Snapshot: func(ctx context.Context, p live.Place, at controller.State) (*load.Snapshot, error) {
-			return a.snapshot(ctx, in(p), at)
+			return c.Snapshot(ctx, in(p), at)
 		},
 		ReadConfig: func(_ live.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
-			cfg, problems, _, err := a.readConfig(files)
+			cfg, problems, _, err := c.ReadConfig(files)
 			return cfg, problems, err
 		},
-		ConfigFile: a.configFile, LookupEnv: a.lookupEnv,
+		ConfigFile: c.ConfigFile, LookupEnv: c.LookupEnv,
 	}
 }
 
 // openPlace opens the repository with its ledger.
-func (a *app) openPlace(ctx context.Context) (live.Place, error) {
-	w, err := a.workspace()
+func (c command) openPlace(ctx context.Context) (live.Place, error) {
+	w, err := c.Workspace()
 	if err != nil {
 		return live.Place{}, err
 	}
-	book, err := a.openLedger(ctx, w)
+	book, err := c.OpenLedger(ctx, w)
 	if err != nil {
-		return live.Place{}, errors.Join(err, w.close())
+		return live.Place{}, errors.Join(err, w.Close())
 	}
-	file, own := a.ledgerAt(w), []string{ownfolder.Name + "/"}
-	if a.ledgerFile != "" {
+	file, own := c.LedgerAt(w), []string{ownfolder.Name + "/"}
+	if c.LedgerFile != "" {
 		if full, err := filepath.Abs(file); err == nil {
-			if rel, err := filepath.Rel(w.repo.Root(), full); err == nil {
+			if rel, err := filepath.Rel(w.Repo.Root(), full); err == nil {
 				own = append(own, filepath.ToSlash(rel))
 			}
 		}
 	}
 	return live.Place{
-		Repo: w.repo, Ledger: book, Files: []string{w.repo.Root(), file}, Own: own,
-		Close: func() error { return errors.Join(book.Close(), w.close()) },
+		Repo: w.Repo, Ledger: book, Files: []string{w.Repo.Root(), file}, Own: own,
+		Close: func() error { return errors.Join(book.Close(), w.Close()) },
 	}, nil
 }
 
 // session runs the cases that the tree's changes affect. Until ignore is called
 // it handles signals: an interrupt stops the current run, or ends the watch if
 // there is none, as SIGTERM does at any time.
-func (a *app) session(tree *live.Tree, f watchFlags, tell func(watchstate.Update), end context.CancelCauseFunc) (session *live.Session, ignore func()) {
+func (c command) session(tree *live.Tree, f watchFlags, tell func(watchstate.Update), end context.CancelCauseFunc) (session *live.Session, ignore func()) {
 	var running atomic.Bool
 	session = live.New(tree, live.Options{
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
-			return a.execute(ctx, p, "", e)
+			return c.Execute(ctx, p, "", e)
 		},
 		Tell: func(u watchstate.Update) {
 			running.Store(u.Board.State == watchstate.Running)
@@ -187,7 +196,7 @@ func (a *app) session(tree *live.Tree, f watchFlags, tell func(watchstate.Update
 				session.Do(watchstate.Command{Do: watchstate.Stop})
 				continue
 			}
-			end(errInterrupted)
+			end(cli.ErrInterrupted)
 		}
 	})
 	return session, func() {
@@ -198,15 +207,15 @@ func (a *app) session(tree *live.Tree, f watchFlags, tell func(watchstate.Update
 }
 
 // watchLines prints what happens until it is interrupted.
-func (a *app) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) error {
+func (c command) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	lines := &terminal.Lines{W: a.stdout, LookupEnv: a.lookupEnv, Open: a.openFiles}
+	lines := &terminal.Lines{W: c.Stdout, LookupEnv: c.LookupEnv, Open: c.openFiles}
 	write := lines.Text
-	if a.json {
+	if c.JSON {
 		write = lines.JSON
 	}
-	session, ignore := a.session(tree, f, func(u watchstate.Update) {
+	session, ignore := c.session(tree, f, func(u watchstate.Update) {
 		if err := write(u); err != nil {
 			end(fmt.Errorf("print what happened: %w", err)) // nobody reads any more
 		}
@@ -222,10 +231,10 @@ func (a *app) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) err
 }
 
 // openFiles opens the working tree, which may have been recreated.
-func (a *app) openFiles() (fs.FS, func() error, error) {
-	w, err := a.workspace()
+func (c command) openFiles() (fs.FS, func() error, error) {
+	w, err := c.Workspace()
 	if err != nil {
 		return nil, nil, err
 	}
-	return w.files, w.close, nil
+	return w.Files, w.Close, nil
 }

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/cmd/internal/ledgercmd"
+	"github.com/gavel-evals/gavel/cmd/internal/prcmd"
+	"github.com/gavel-evals/gavel/cmd/internal/servecmd"
+	"github.com/gavel-evals/gavel/cmd/internal/version"
+	"github.com/gavel-evals/gavel/cmd/internal/watchcmd"
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	picked "github.com/gavel-evals/gavel/controller/selection"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// commandLine runs gavel with the arguments of this process and returns the exit code.
+func commandLine(ctx context.Context, args []string) int {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gavel: find the working directory:", err)
+		return cli.ExitInternal
+	}
+	a := &cli.App{Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Dir: dir, Program: os.Args[0], Breakers: &limit.Breakers{}}
+	return execute(ctx, a, args)
+}
+
+// execute runs one command line and gives its exit code.
+func execute(ctx context.Context, a *cli.App, args []string) int {
+	a.Secrets = &redact.Values{}
+	a.Secrets.Add(a.Env("GITHUB_TOKEN"))
+	a.Stdout, a.Stderr = redact.Writer{W: a.Stdout, Hide: a.Secrets.Text}, redact.Writer{W: a.Stderr, Hide: a.Secrets.Text}
+	root := rootCommand(a)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var exit *cli.ExitError
+	switch {
+	case err == nil:
+		return cli.ExitPass
+	case ctx.Err() != nil:
+		fmt.Fprintln(a.Stderr, "gavel: interrupted")
+		return cli.ExitInterrupted
+	case errors.Is(err, controller.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, listing.ErrTooMany),
+		errors.As(err, new(*picked.Mistake)):
+		fmt.Fprintln(a.Stderr, "gavel:", err)
+		return cli.ExitUsage
+	case errors.As(err, &exit):
+		if exit.Err != nil {
+			fmt.Fprintln(a.Stderr, "gavel:", exit.Err)
+		}
+		return exit.Code
+	}
+	fmt.Fprintln(a.Stderr, "gavel:", err)
+	return cli.ExitInternal
+}
+
+// rootCommand is gavel with all of its commands.
+func rootCommand(a *cli.App) *cobra.Command {
+	var into string
+	root := &cobra.Command{
+		Use:   "gavel",
+		Short: "GitOps for agent evals: rerun the tests that a change can have affected",
+		Example: `  gavel demo                   see a pull request judged, without any setup
+  gavel plan --base main       which cases would run, and why
+  gavel run --base main        run them and compare with main
+  gavel watch                  do so with every file that is saved`,
+		Args: cli.OneOfItsCommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.Dir = a.Path(into)
+			if a.LedgerFile != "" {
+				a.LedgerFile = a.Path(a.LedgerFile)
+			}
+		},
+		Version:       version.This().String(),
+		SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	root.SetFlagErrorFunc(flagError)
+	flags := root.PersistentFlags()
+	flags.StringVarP(&into, "dir", "C", "", "folder to work in as if gavel were started there, such as ../shop (default: here)")
+	flags.BoolVar(&a.JSON, "json", false, "print one JSON document on stdout instead of text")
+	flags.BoolVar(&a.Strict, "strict", false, "treat warnings and notes as errors")
+	flags.StringVar(&a.ConfigFile, "config", cli.DefaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
+	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: .gavel/ledger.db in the repository root)")
+	root.AddCommand(
+		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), ledgercmd.New(a),
+		prcmd.New(a), servecmd.New(a), schemaCommand(a), demoCommand(a), versionCommand(a),
+	)
+	root.SetVersionTemplate("{{.Version}}")
+	root.SetHelpCommand(helpCommand(root))
+	describe(root, "gavel")
+	return root
+}
+
+// help has a file for each command that its one line does not say all about.
+//
+//go:embed help
+var help embed.FS
+
+// describe returns a command and those below it the text of its file, which has
+// the command's name.
+func describe(cmd *cobra.Command, name string) {
+	if text, err := help.ReadFile("help/" + name + ".txt"); err == nil {
+		cmd.Long = string(text)
+	}
+	for _, below := range cmd.Commands() {
+		describe(below, strings.TrimPrefix(name+"_"+below.Name(), "gavel_"))
+	}
+}
+
+// helpCommand prints the same as --help, and refuses unknown commands.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Print the help of a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if len(rest) > 0 || err != nil {
+				return cli.OneOfItsCommands(found, append(rest, args...))
+			}
+			return found.Help()
+		},
+	}
+}
+
+// flagError is a mistake in a flag, with the one that may be meant where there
+// is none of that name.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		if hint := schema.DidYouMean("--"+unknown.GetSpecifiedName(), names); hint != "" {
+			return cli.UsageError("%w; %s", err, hint)
+		}
+	}
+	return cli.UsageError("%w; see %s --help", err, cmd.CommandPath())
+}

@@ -1,0 +1,129 @@
+// Package cli is the frame that the commands share: the outside world, the
+// common flags, the repository with its ledger, exit codes and printing.
+//
+// A command is a constructor that takes an *App and returns the cobra command. Its
+// RunE opens what it needs with Within, WithLedger or WithPlan.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// The exit codes that scripts rely on.
+const (
+	ExitPass        = 0
+	ExitGate        = 1
+	ExitUsage       = 2 // or invalid definitions
+	ExitInternal    = 3
+	ExitInterrupted = 130
+)
+
+// DefaultConfig is where the configuration is unless --config says otherwise.
+const DefaultConfig = "gavel.yaml"
+
+// An App holds what the commands share: the outside world and the flags that
+// every command has.
+type App struct {
+	Stdout, Stderr io.Writer
+	LookupEnv      func(string) (string, bool)
+	// Program is how the command line was called, and Dir where, unless --dir
+	// says otherwise.
+	Program, Dir string
+	// Now and Wait pace the writes to a forge; nil means the real clock.
+	Now  func() time.Time
+	Wait func(ctx context.Context, d time.Duration) error
+	// After returns a channel that fires once a time is over; nil means the real clock.
+	After func(time.Duration) <-chan time.Time
+	// Forges carries the requests of serve to forges; nil means http.DefaultTransport.
+	Forges http.RoundTripper
+
+	// Open opens a target; nil means target.New.
+	Open func(config.Target, target.Env) (target.Target, error)
+	// Breakers remember for the life of the process which endpoints are down.
+	Breakers *limit.Breakers
+
+	// Secrets are those that are known; nothing that is printed has them.
+	Secrets *redact.Values
+
+	JSON, Strict           bool
+	ConfigFile, LedgerFile string
+	// Sandbox is what the commands that run programs are allowed.
+	Sandbox Sandbox
+}
+
+// ExitError ends the command with a code. A nil err says that everything was
+// said already.
+type ExitError struct {
+	Code int
+	Err  error
+}
+
+// Error is the message of Err, empty where everything was said already.
+func (e *ExitError) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+// Unwrap gives Err.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// ErrInterrupted ends a command that somebody stopped.
+var ErrInterrupted = &ExitError{Code: ExitInterrupted}
+
+// UsageError is a mistake in how the command was called or configured.
+func UsageError(format string, args ...any) error {
+	return &ExitError{ExitUsage, fmt.Errorf(format, args...)}
+}
+
+// ExitOf ends the command with a code after everything was said.
+func ExitOf(code int) error {
+	if code == ExitPass {
+		return nil
+	}
+	return &ExitError{Code: code}
+}
+
+// OneOfItsCommands refuses the name of a command that does not exist.
+func OneOfItsCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	path := cmd.CommandPath()
+	return UsageError("unknown command %q; %s", path+" "+args[0], strings.TrimSpace(schema.DidYouMean(args[0], names)+" "+path+" --help lists all"))
+}
+
+// Path is that of a file which is named on the command line.
+func (a *App) Path(file string) string {
+	if filepath.IsAbs(file) {
+		return filepath.Clean(file)
+	}
+	return filepath.Join(a.Dir, file)
+}
+
+// NoArgs refuses arguments with the exit code of a usage error.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return UsageError("%s takes no argument, but got %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}

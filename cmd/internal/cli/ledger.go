@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+)
+
+// A Use is what a command does with a repository and its ledger.
+type Use = func(context.Context, *Workspace, *ledger.Ledger) error
+
+// WithLedger opens the repository with its ledger, which is made where it is
+// missing.
+func (a *App) WithLedger(ctx context.Context, do Use) error {
+	return a.Within(func(w *Workspace) error {
+		path, err := a.LedgerPath(ctx, w)
+		if err != nil {
+			return err
+		}
+		return recovery.Use(ctx, ledger.Config{Path: path}, a.Note, func(book *ledger.Ledger) error { return do(ctx, w, book) })
+	})
+}
+
+// Within opens the repository.
+func (a *App) Within(do func(*Workspace) error) (err error) {
+	w, err := a.Workspace()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	return do(w)
+}
+
+// WithRead is withLedger for what stores nothing: a ledger that cannot be
+// written is only read, and a damaged one stays where it is.
+func (a *App) WithRead(ctx context.Context, do Use) error {
+	return a.Within(func(w *Workspace) error {
+		if _, err := a.LedgerPath(ctx, w); err != nil && !recovery.IsUnwritable(err) {
+			return err
+		}
+		return recovery.Look(ctx, ledger.Config{Path: a.LedgerAt(w)}, a.Note, func(book *ledger.Ledger) error { return do(ctx, w, book) })
+	})
+}
+
+// WithPlan is withRead for what is planned: without a ledger that can be read,
+// nothing is known.
+func (a *App) WithPlan(ctx context.Context, do Use) error {
+	err := a.WithRead(ctx, do)
+	if !recovery.IsBroken(err) {
+		return err
+	}
+	return a.withNothing(ctx, fmt.Sprintf("%v; nothing is known until then", err), do)
+}
+
+// withNothing uses an empty ledger that does not stay, and says why.
+func (a *App) withNothing(ctx context.Context, why string, do Use) error {
+	a.Note(why)
+	return a.Within(func(w *Workspace) error {
+		return recovery.Without(ctx, func(book *ledger.Ledger) error { return do(ctx, w, book) })
+	})
+}
+
+// WithStored opens a ledger in a way where there is one. Else it says so, and
+// looks at an empty one that does not stay.
+func (a *App) WithStored(ctx context.Context, open func(context.Context, Use) error, do Use) error {
+	var file string
+	err := a.Within(func(w *Workspace) error {
+		file = a.LedgerAt(w)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return open(ctx, do)
+	}
+	if a.LedgerFile != "" {
+		return UsageError("ledger %s does not exist; --ledger names the file that gavel run wrote, by default %s", file, UsualLedger)
+	}
+	return a.withNothing(ctx, "no ledger at "+UsualLedger+": nothing was judged here yet", do)
+}

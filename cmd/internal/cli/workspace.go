@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/snapshot"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// A Workspace is the repository that the command was started in.
+type Workspace struct {
+	Repo  *gitrepo.Repository
+	Files *gitrepo.WorkTree // nil where only commits are looked at
+}
+
+// Workspace opens the repository that --dir is in.
+func (a *App) Workspace() (*Workspace, error) {
+	repo, err := gitrepo.Open(a.Dir)
+	if err != nil {
+		return nil, &ExitError{ExitUsage, err}
+	}
+	files, err := repo.WorkFS()
+	if err != nil {
+		return nil, errors.Join(err, repo.Close())
+	}
+	return &Workspace{Repo: repo, Files: files}, nil
+}
+
+// Close closes the repository and its working tree.
+func (w *Workspace) Close() error {
+	var err error
+	if w.Files != nil {
+		err = w.Files.Close()
+	}
+	return errors.Join(err, w.Repo.Close())
+}
+
+// ReadConfig reads the configuration of a commit or the working tree, the default
+// one where found is false.
+func (a *App) ReadConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
+	return controller.ReadConfig(fsys, a.ConfigFile)
+}
+
+// OwnConfig reads the configuration of the working tree. One that was asked for
+// has to be there.
+func (a *App) OwnConfig(w *Workspace) (*config.Config, []schema.Problem, error) {
+	cfg, problems, found, err := a.ReadConfig(w.Files)
+	if err == nil && !found && a.ConfigFile != DefaultConfig {
+		err = UsageError("there is no %s; --config is relative to the repository root, such as ci/gavel.yaml", a.ConfigFile)
+	}
+	return cfg, problems, err
+}
+
+// Worktree is the working tree as a state. A gavel.yaml with errors is printed
+// and ends the command.
+func (a *App) Worktree(w *Workspace) (controller.State, error) {
+	cfg, problems, err := a.OwnConfig(w)
+	if err != nil {
+		return controller.State{}, err
+	}
+	if schema.HasErrors(problems) {
+		if err := a.PrintProblems(w.Files, problems); err != nil {
+			return controller.State{}, err
+		}
+		return controller.State{}, UsageError("%s is invalid", a.ConfigFile)
+	}
+	return controller.State{Commit: controller.Worktree, FS: w.Files, Config: cfg, Dir: w.Repo.Root()}, nil
+}
+
+// snapshots keeps a snapshot of the definitions next to the ledger.
+func (a *App) snapshots(ctx context.Context, w *Workspace) (snapshot.Store, error) {
+	out := snapshot.Store{Program: snapshot.ThisProgram(), Changed: w.Repo.Changed}
+	if a.LedgerFile != "" {
+		out.Path = a.LedgerFile + ".definitions"
+		return out, nil
+	}
+	out.Path = filepath.Join(w.Repo.Root(), ownfolder.Name, "definitions")
+	_, err := ownfolder.Make(ctx, w.Repo)
+	if recovery.IsUnwritable(err) {
+		err = nil // what is not remembered costs only time
+	}
+	return out, err
+}
+
+// WorktreeSnapshot is that of the working tree; nil where nothing is committed
+// yet.
+func (a *App) WorktreeSnapshot(ctx context.Context, w *Workspace, cfg *config.Config, notes snapshot.Notes) (*load.Snapshot, error) {
+	stored, err := a.snapshots(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return stored.Worktree(ctx, w.Repo, snapshot.State{FS: w.Files, Settings: cfg.Settings()}, notes)
+}
+
+// Snapshot is that of the definitions of a state.
+func (a *App) Snapshot(ctx context.Context, w *Workspace, at controller.State) (*load.Snapshot, error) {
+	stored, err := a.snapshots(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return stored.At(ctx, snapshot.State{Commit: at.Commit, FS: at.FS, Settings: at.Config.Settings()}, snapshot.Notes{})
+}
+
+// At loads a commit as a state. If it has no usable configuration, the given
+// one is used.
+func (a *App) At(w *Workspace, commit string, otherwise *config.Config) (controller.State, error) {
+	files, err := w.Repo.FS(commit)
+	if err != nil {
+		return controller.State{}, err
+	}
+	cfg, problems, found, err := a.ReadConfig(files)
+	if err != nil {
+		return controller.State{}, err
+	}
+	if !found || schema.HasErrors(problems) {
+		cfg = otherwise
+	}
+	return controller.State{Commit: commit, FS: files, Config: cfg}, nil
+}
+
+// Local plans the working tree against the merge base of the selection's base and
+// HEAD, or against nothing where it has none.
+func (a *App) Local(ctx context.Context, w *Workspace, book *ledger.Ledger, s Selection) (*controller.Prepared, error) {
+	head, err := a.Worktree(w)
+	if err != nil {
+		return nil, err
+	}
+	req := controller.Request{
+		Head: head, ConfigFile: a.ConfigFile, Ledger: book, LookupEnv: a.LookupEnv,
+		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
+	}
+	choice, err := s.Request(ctx, &req)
+	if err != nil {
+		return nil, err
+	}
+	req.Brief = s.Brief
+	if s.DueOnly {
+		req.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+			return a.WorktreeSnapshot(ctx, w, head.Config, notes)
+		}
+	}
+	if s.Base != "" {
+		base, err := a.MergeBase(ctx, w, s.Base)
+		if err != nil {
+			return nil, err
+		}
+		state, err := a.At(w, base, head.Config)
+		if err != nil {
+			return nil, err
+		}
+		req.Base = &state
+		folders := append(load.Folders(head.Config.Settings()), a.ConfigFile)
+		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
+			return w.Repo.ChangedWork(ctx, base, slices.Concat(folders, outside))
+		}
+		if s.AffectedOnly && !req.All && req.Select == nil && len(s.Statuses)+len(s.Targets) == 0 {
+			if req.Snapshot, err = a.Snapshot(ctx, w, state); err != nil {
+				return nil, err
+			}
+		}
+	}
+	prepared, err := controller.Prepare(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	prepared.Problems = schema.SortProblems(append(prepared.Problems, prepared.Requirements()...))
+	a.Strictly(prepared.Problems)
+	for _, line := range choice.Unmatched() {
+		if a.Strict {
+			return nil, UsageError("%s", line)
+		}
+		fmt.Fprintln(a.Stderr, "gavel:", line)
+	}
+	return prepared, nil
+}
+
+// MergeBase is the commit at which the branch left ref.
+func (a *App) MergeBase(ctx context.Context, w *Workspace, ref string) (string, error) {
+	other, err := w.Repo.Resolve(ctx, ref)
+	if err != nil {
+		return "", &ExitError{ExitUsage, err}
+	}
+	head, err := w.Repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return "", &ExitError{ExitUsage, err}
+	}
+	base, err := w.Repo.MergeBase(ctx, other, head)
+	if errors.Is(err, gitrepo.ErrShallow) {
+		return "", &ExitError{ExitUsage, fmt.Errorf("--base %s: %w", ref, err)}
+	}
+	return base, err
+}
+
+// OpenLedger opens the ledger of the repository. A damaged one is put aside.
+func (a *App) OpenLedger(ctx context.Context, w *Workspace) (*ledger.Ledger, error) {
+	path, err := a.LedgerPath(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	book, err := recovery.Open(ctx, ledger.Config{Path: path})
+	if err == nil && book.Notice() != "" {
+		a.Note(book.Notice())
+	}
+	return book, err
+}
+
+// LedgerPath is where the ledger is: in the repository's own folder, unless
+// another file was named.
+func (a *App) LedgerPath(ctx context.Context, w *Workspace) (string, error) {
+	if a.LedgerFile == "" {
+		if _, err := ownfolder.Make(ctx, w.Repo); err != nil {
+			return "", err
+		}
+	}
+	return a.LedgerAt(w), nil
+}
+
+// UsualLedger is where the ledger of a repository is, unless --ledger says
+// otherwise.
+const UsualLedger = ownfolder.Name + "/ledger.db"
+
+// LedgerAt is the path of the ledger, whether it is there or not.
+func (a *App) LedgerAt(w *Workspace) string {
+	return cmp.Or(a.LedgerFile, filepath.Join(w.Repo.Root(), filepath.FromSlash(UsualLedger)))
+}

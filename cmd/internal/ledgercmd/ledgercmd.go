@@ -1,0 +1,95 @@
+// Package ledgercmd is the command ledger: what was judged before, and how it is
+// kept small.
+package ledgercmd
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/target/secret"
+	"github.com/gavel-evals/gavel/controller/upkeep"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A command is ledger with what all commands share.
+type command struct{ *cli.App }
+
+// New returns the command ledger.
+func New(app *cli.App) *cobra.Command {
+	c := command{app}
+	cmd := &cobra.Command{
+		Use:   "ledger",
+		Short: "Look into what was judged before, and keep it small",
+		Example: `  gavel ledger stats                       how much was reused, and what that saved
+  gavel ledger verify                      whether every verdict follows from its samples
+  gavel ledger gc --max-age 90d          remove what is older and not needed`,
+		Args: cli.OneOfItsCommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	add := func(name, short, example string, do cli.Use) {
+		cmd.AddCommand(&cobra.Command{
+			Use: name, Short: short, Example: example, Args: cli.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return c.WithStored(cmd.Context(), c.WithRead, do) },
+		})
+	}
+	add("verify", "Check the file, and that verdicts follow from their samples", `  gavel ledger verify
+  gavel ledger verify --json | jq '.faults'`, c.verifyLedger)
+	add("export", "Print every entry as one JSON object a line", `  gavel ledger export > ledger.jsonl
+  gavel ledger export | jq 'select(.type == "verdict") | .decision.result.verdict'`, c.exportLedger)
+	add("stats", "Count the entries, what was reused, and what that saved", `  gavel ledger stats
+  gavel ledger stats --json | jq '.reuse_rate'`, c.ledgerStats)
+	cmd.AddCommand(c.gcCommand())
+	return cmd
+}
+
+func (c command) verifyLedger(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
+	// Without a plan, the rest is verified all the same.
+	redecide := ledger.Redecide(func(string, []verdict.Sample) (verdict.Result, bool) { return verdict.Result{}, false })
+	prepared, unplanned := c.Local(ctx, w, book, cli.Selection{})
+	if unplanned == nil {
+		redecide = prepared.Redecide
+	}
+	v, err := book.Verify(ctx, redecide)
+	if err != nil {
+		return err
+	}
+	if unplanned != nil {
+		fmt.Fprintf(c.Stderr, "gavel: no verdict was re-decided: %v\n", unplanned)
+	}
+	if err := c.PrintOr(v, upkeep.Verified(v)); err != nil {
+		return err
+	}
+	if len(v.Faults) > 0 {
+		return &cli.ExitError{Code: cli.ExitGate}
+	}
+	return nil
+}
+
+func (c command) exportLedger(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
+	if cfg, _, err := c.OwnConfig(w); err == nil {
+		c.Secrets.Add(secret.Of(slices.Collect(maps.Values(cfg.Targets)), c.LookupEnv)...)
+	}
+	out := bufio.NewWriter(c.Stdout)
+	err := book.Export(ctx, func(line json.RawMessage) error {
+		_, err := out.WriteString(c.Secrets.Text(string(line)) + "\n")
+		return err
+	})
+	return errors.Join(err, out.Flush())
+}
+
+func (c command) ledgerStats(ctx context.Context, _ *cli.Workspace, book *ledger.Ledger) error {
+	totals, err := upkeep.Total(ctx, book)
+	if err != nil {
+		return err
+	}
+	return c.PrintOr(totals, totals.Text())
+}
