@@ -52,6 +52,16 @@ type step struct {
 
 const actionFile = "../../.github/actions/gavel/action.yml"
 
+// actionFolder is the folder of the action in this tree.
+func actionFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Dir(actionFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func readAction(t *testing.T) composite {
 	t.Helper()
 	data, err := os.ReadFile(actionFile)
@@ -78,6 +88,8 @@ type machine struct {
 	// nothing.
 	scope    string
 	readOnly bool
+	// action is the folder of action.yml.
+	action string
 	env      map[string]string // of the job
 	temp     string
 
@@ -191,13 +203,12 @@ func (m *machine) shell(s step) {
 		m.t.Fatalf("an expression stands in a script, where its value is a part of the program:\n%s", s.Run)
 	}
 	script, output := filepath.Join(m.temp, "script.sh"), filepath.Join(m.temp, "output")
-	action, err := filepath.Abs(filepath.Dir(actionFile))
-	if err := errors.Join(err, os.WriteFile(script, []byte(s.Run), 0o600), os.WriteFile(output, nil, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(script, []byte(s.Run), 0o600), os.WriteFile(output, nil, 0o600)); err != nil {
 		m.t.Fatal(err)
 	}
 	env := map[string]string{
 		"PATH": m.tools() + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME": m.temp, "TMPDIR": m.temp,
-		"GIT_CONFIG_SYSTEM": "/dev/null", "RUNNER_TEMP": m.temp, "GITHUB_OUTPUT": output, "GITHUB_ACTION_PATH": action, "GITHUB_ACTIONS": "true", "CI": "true",
+		"GIT_CONFIG_SYSTEM": "/dev/null", "RUNNER_TEMP": m.temp, "GITHUB_OUTPUT": output, "GITHUB_ACTION_PATH": m.action, "GITHUB_ACTIONS": "true", "CI": "true",
 		"GORACE": raceOptions,
 	}
 	maps.Copy(env, m.env)
@@ -213,7 +224,7 @@ func (m *machine) shell(s step) {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	cmd.Stdout, cmd.Stderr = &m.log, &m.log
-	err = cmd.Run()
+	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		m.failed = exit.ExitCode()
 	} else if err != nil {

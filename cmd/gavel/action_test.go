@@ -39,6 +39,8 @@ type project struct {
 	// lenient says that jobs which anybody can start may write to the cache of
 	// the default branch: by cache-mode, or as on older servers.
 	lenient bool
+	// action is the folder of the action that the jobs use.
+	action string
 	runs    int
 
 	mu    sync.Mutex
@@ -60,7 +62,7 @@ const fault = "inaudibly"
 
 func newProject(t *testing.T) *project {
 	t.Helper()
-	p := &project{t: t, forge: forgetest.New(t), folder: t.TempDir(), token: forgetest.TokenActions, cache: &cache{}}
+	p := &project{t: t, forge: forgetest.New(t), folder: t.TempDir(), token: forgetest.TokenActions, cache: &cache{}, action: actionFolder(t)}
 	model := httptest.NewServer(http.HandlerFunc(p.answer))
 	t.Cleanup(model.Close)
 	p.model = model.URL
@@ -194,7 +196,7 @@ func (p *project) job(event, scope, payload string) *machine {
 	p.cancel = cancel
 	p.mu.Unlock()
 	anybodys := event == "pull_request_target" || event == "issue_comment"
-	m := &machine{t: p.t, ctx: ctx, inputs: p.inputs, cache: p.cache, scope: scope, readOnly: anybodys && !p.lenient, env: map[string]string{
+	m := &machine{t: p.t, ctx: ctx, action: p.action, inputs: p.inputs, cache: p.cache, scope: scope, readOnly: anybodys && !p.lenient, env: map[string]string{
 		"GITHUB_EVENT_NAME": event, "GITHUB_EVENT_PATH": file, "GITHUB_REPOSITORY": "octo/demo", "GITHUB_SERVER_URL": p.server,
 		"GITHUB_API_URL": p.forge.URL, "GITHUB_RUN_ID": fmt.Sprint(100 + p.runs), "GITHUB_RUN_ATTEMPT": "1",
 		"GITHUB_STEP_SUMMARY": filepath.Join(p.t.TempDir(), "summary.md"), "TOKEN": p.token,
@@ -494,7 +496,8 @@ type workflow struct {
 func TestWorkflows(t *testing.T) {
 	pinned := regexp.MustCompile(`^actions/[a-z/-]+@[0-9a-f]{40}$`)
 	granted := map[string]map[string]string{
-		".github/workflows/ci.yml": {"contents": "read"},
+		".github/workflows/ci.yml":      {"contents": "read"},
+		".github/workflows/release.yml": {"contents": "write", "id-token": "write", "attestations": "write"},
 		"examples/workflow/gavel.yml": {
 			"contents": "read", "pull-requests": "write", "statuses": "write", "checks": "write",
 		},
