@@ -90,8 +90,8 @@ type machine struct {
 	readOnly bool
 	// action is the folder of action.yml.
 	action string
-	env      map[string]string // of the job
-	temp     string
+	env    map[string]string // of the job
+	temp   string
 
 	outputs map[string]map[string]string // by step
 	failed  int                          // exit code of the first step that failed

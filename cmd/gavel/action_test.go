@@ -41,7 +41,7 @@ type project struct {
 	lenient bool
 	// action is the folder of the action that the jobs use.
 	action string
-	runs    int
+	runs   int
 
 	mu    sync.Mutex
 	asked []string // guarded by mu

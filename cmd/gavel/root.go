@@ -98,7 +98,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	flags.StringVar(&a.ConfigFile, "config", cli.DefaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
 	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: .gavel/ledger.db in the repository root)")
 	root.AddCommand(
-		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), ledgercmd.New(a),
+		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), ledgercmd.New(a),
 		prcmd.New(a), servecmd.New(a), schemaCommand(a), demoCommand(a), versionCommand(a),
 	)
 	root.SetVersionTemplate("{{.Version}}")

@@ -8,15 +8,17 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/requirement"
+	"github.com/gavel-evals/gavel/controller/upkeep"
 	"github.com/gavel-evals/gavel/reporters/artifact"
 )
 
 // runFlags are the flags of run other than the selection.
 type runFlags struct {
 	cli.Selection
-	record, junit, markdown string
+	record, junit, markdown, html string
 }
 
 func runCommand(a *cli.App) *cobra.Command {
@@ -26,7 +28,7 @@ func runCommand(a *cli.App) *cobra.Command {
 		Short: "Judge what is affected and not yet known, and report",
 		Example: `  gavel run
   gavel run --base main 'support/**'
-  gavel run --base main --junit report.xml --markdown comment.md`,
+  gavel run --base main --html report.html --junit report.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Keys, f.DueOnly = args, f.record == "" // a recording has all of them
 			return a.WithLedger(cmd.Context(), func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
@@ -40,6 +42,7 @@ func runCommand(a *cli.App) *cobra.Command {
 	cmd.Flags().Lookup("record").NoOptDefVal = "recordings"
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file, such as report.xml")
 	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the comment that a pull request would get to this file, such as comment.md")
+	cmd.Flags().StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html")
 	return cmd
 }
 
@@ -54,7 +57,9 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Le
 	if why := requirement.Prevents(prepared.Problems); len(why) > 0 {
 		return cli.UsageError("nothing was judged: %s", why[0].Message)
 	}
-	files := artifact.Files(a.Path, f.junit, f.markdown)
+	files := artifact.Named(a.Path, artifact.JUnit(f.junit), artifact.Markdown(f.markdown), artifact.HTML(f.html, func() (casehistory.History, error) {
+		return upkeep.Histories(context.WithoutCancel(ctx), book, casehistory.UsualRuns, nil)
+	}))
 	if err := artifact.Check(files...); err != nil {
 		return cli.UsageError("%w", err)
 	}

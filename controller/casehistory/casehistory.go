@@ -36,6 +36,9 @@ type Judgement struct {
 // with the target where there are several. The oldest is first.
 type History map[string][]Judgement
 
+// UsualRuns is how many of the newest runs a history is made from.
+const UsualRuns = 50
+
 // Names are those of the cases, in order.
 func (h History) Names() []string {
 	names := make([]string, 0, len(h))

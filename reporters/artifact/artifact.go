@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/junit"
 )
 
@@ -34,15 +36,31 @@ func Markdown(path string) File {
 	}}
 }
 
-// Files are those that are named, at the places that at gives for their names.
-func Files(at func(string) string, junit, markdown string) (files []File) {
-	for _, f := range []File{JUnit(junit), Markdown(markdown)} {
+// HTML is the report as one page that needs nothing else. History reads how the
+// cases were judged before; nil shows none.
+func HTML(path string, history func() (casehistory.History, error)) File {
+	return File{Flag: "--html", Path: path, Render: func(w io.Writer, r *report.Report) error {
+		var o html.Options
+		if history != nil {
+			var err error
+			if o.History, err = history(); err != nil {
+				return err
+			}
+		}
+		return html.Write(w, r, o)
+	}}
+}
+
+// Named are the files whose path is not empty, at the places that at returns for
+// their paths.
+func Named(at func(string) string, files ...File) (named []File) {
+	for _, f := range files {
 		if f.Path != "" {
 			f.Path = at(f.Path)
-			files = append(files, f)
+			named = append(named, f)
 		}
 	}
-	return files
+	return named
 }
 
 // Check makes the folders of the files and opens each file for writing, so that

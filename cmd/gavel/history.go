@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/upkeep"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+func historyCommand(a *cli.App) *cobra.Command {
+	runs := casehistory.UsualRuns
+	cmd := &cobra.Command{
+		Use:   "history [CASE]",
+		Short: "Show how cases were judged in earlier runs",
+		Example: `  gavel history
+  gavel history support/level_1/test_refund_window`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return cli.UsageError("history takes the key of one case, such as math/level_1/test_sum, or none for all cases")
+			}
+			if runs < 1 {
+				return cli.UsageError("--runs %d: write 1 or more", runs)
+			}
+			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, _ *cli.Workspace, book *ledger.Ledger) error {
+				h, err := upkeep.Histories(ctx, book, runs, nil)
+				if err != nil {
+					return err
+				}
+				if len(args) == 0 {
+					return printHistories(a, h)
+				}
+				return printHistory(a, h, args[0])
+			})
+		},
+	}
+	cmd.Flags().IntVar(&runs, "runs", runs, "how many of the newest runs to read, such as 200")
+	return cmd
+}
+
+// A historyDocument is what --json prints.
+type historyDocument struct {
+	Cases []historyCase `json:"cases"`
+}
+
+type historyCase struct {
+	// Name is the key of the case, with the target where there are several.
+	Name       string                  `json:"name"`
+	Judgements []casehistory.Judgement `json:"judgements"`
+}
+
+func printHistories(a *cli.App, h casehistory.History) error {
+	if !a.JSON {
+		return terminal.Histories(a.Stdout, h, terminal.For(a.Stdout, a.LookupEnv))
+	}
+	out := historyDocument{Cases: []historyCase{}}
+	for _, name := range h.Names() {
+		out.Cases = append(out.Cases, historyCase{name, h[name]})
+	}
+	return a.Print(out)
+}
+
+func printHistory(a *cli.App, h casehistory.History, name string) error {
+	found, ok := h[name]
+	if !ok {
+		hint := schema.DidYouMean(name, h.Names())
+		if hint == "" {
+			hint = "gavel history lists the cases that were"
+		}
+		return cli.UsageError("case %q was not judged in these runs; %s", name, hint)
+	}
+	if a.JSON {
+		return a.Print(historyDocument{Cases: []historyCase{{name, found}}})
+	}
+	return terminal.History(a.Stdout, name, found, terminal.For(a.Stdout, a.LookupEnv))
+}
