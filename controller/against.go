@@ -11,11 +11,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// against plans the cases against the targets that were asked for instead of
+// planTargets plans the cases against the targets that were asked for instead of
 // their own. Both sides are loaded once for each: what a definition compiles to
 // depends on its target.
-func (p *Prepared) against(ctx context.Context) error {
-	head, snapshot, problems, err := p.sideAgainst(ctx, p.Head)
+func (p *Prepared) planTargets(ctx context.Context) error {
+	head, snapshot, problems, err := p.targetsSide(ctx, p.Head)
 	if err != nil {
 		return err
 	}
@@ -26,20 +26,20 @@ func (p *Prepared) against(ctx context.Context) error {
 		if changed, err = p.changes(ctx, snapshot); err != nil {
 			return err
 		}
-		was, _, _, err := p.sideAgainst(ctx, *p.Base)
+		was, _, _, err := p.targetsSide(ctx, *p.Base)
 		if err != nil {
 			return err
 		}
 		base = &was
 	}
-	p.compare(base, head, changed)
+	p.comparePlan(base, head, changed)
 	p.Plan.Targets = p.Targets
 	return nil
 }
 
-// sideAgainst is one side with every case for each of the targets that it has.
+// targetsSide is one side with every case for each of the targets that it has.
 // The problems are those of all of them.
-func (p *Prepared) sideAgainst(ctx context.Context, s State) (plan.Side, *load.Snapshot, []schema.Problem, error) {
+func (p *Prepared) targetsSide(ctx context.Context, s Checkout) (plan.Side, *load.Snapshot, []schema.Problem, error) {
 	side := plan.NewSide(s.Commit, s.Config.DefaultTarget, nil)
 	env, err := p.environment(s)
 	if err != nil {

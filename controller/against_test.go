@@ -38,11 +38,11 @@ func models() *config.Config {
 func (b bench) withOther(t *testing.T, base, head fstest.MapFS, changed []string, other *forgetful, targets ...string) *report.Report {
 	t.Helper()
 	req := controller.Request{
-		Head: controller.State{Commit: controller.Worktree, FS: head, Config: models()}, Targets: targets,
+		Head: controller.Checkout{Commit: controller.Worktree, FS: head, Config: models()}, Targets: targets,
 		ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: operator, BaseTrust: operator,
 	}
 	if base != nil {
-		req.Base = &controller.State{Commit: "4b07d1a4b07d1a4b07d1a4b07d1a4b07d1a4b07d", FS: base, Config: models()}
+		req.Base = &controller.Checkout{Commit: "4b07d1a4b07d1a4b07d1a4b07d1a4b07d1a4b07d", FS: base, Config: models()}
 		delete(req.Base.Config.Targets, "unsure")
 		req.Changed = func(context.Context, []string) ([]string, error) { return changed, nil }
 	}
@@ -50,7 +50,7 @@ func (b bench) withOther(t *testing.T, base, head fstest.MapFS, changed []string
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := p.Execute(t.Context(), controller.Execution{ID: "run", Open: func(c config.Target, _ controller.State) (target.Target, error) {
+	report, err := p.Execute(t.Context(), controller.RunOptions{ID: "run", Open: func(c config.Target, _ controller.Checkout) (target.Target, error) {
 		switch c.Name {
 		case "sure":
 			return b.calculator, nil

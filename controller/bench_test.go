@@ -140,13 +140,13 @@ func openBench(b testing.TB, dir string) benchRepo {
 	return r
 }
 
-func (r benchRepo) at(b *testing.B, commit string) controller.State {
+func (r benchRepo) at(b *testing.B, commit string) controller.Checkout {
 	b.Helper()
 	files, err := r.repo.FS(commit)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return controller.State{Commit: commit, FS: files, Config: r.config}
+	return controller.Checkout{Commit: commit, FS: files, Config: r.config}
 }
 
 func (r benchRepo) defined(b *testing.B, commit string) snapshot.State {

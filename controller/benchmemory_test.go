@@ -36,7 +36,7 @@ func BenchmarkUnchanged(b *testing.B) {
 	defer book.Close()
 	store := r.snapshots(filepath.Join(b.TempDir(), "definitions"))
 	req := controller.Request{
-		Head:   controller.State{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
+		Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
 		Ledger: book, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
 	}
 	remembered := req
@@ -48,8 +48,8 @@ func BenchmarkUnchanged(b *testing.B) {
 		if err != nil || len(prepared.Plan.Rows) != n {
 			b.Fatal(err, len(prepared.Plan.Rows))
 		}
-		e := controller.Execution{ID: fmt.Sprint(time.Now().UnixNano()), Scrub: func(s string) string { return s }}
-		e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+		e := controller.RunOptions{ID: fmt.Sprint(time.Now().UnixNano()), Scrub: func(s string) string { return s }}
+		e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
 			return target.New(t, target.Env{Files: s.FS})
 		}
 		if _, err := prepared.Execute(b.Context(), e); err != nil {

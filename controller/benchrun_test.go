@@ -59,7 +59,7 @@ func (r benchRun) execute(b *testing.B) *report.Report {
 	}
 	defer book.Close()
 	prepared, err := controller.Prepare(b.Context(), controller.Request{
-		Head:   controller.State{Commit: controller.Worktree, FS: os.DirFS(r.dir), Config: r.config, Dir: r.dir},
+		Head:   controller.Checkout{Commit: controller.Worktree, FS: os.DirFS(r.dir), Config: r.config, Dir: r.dir},
 		Ledger: book, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, ConfigFile: "gavel.yaml",
 		LookupEnv: nowhere,
 	})
@@ -68,8 +68,8 @@ func (r benchRun) execute(b *testing.B) *report.Report {
 	}
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
-	e := controller.Execution{ID: fmt.Sprint(time.Now().UnixNano()), Scrub: func(s string) string { return s }}
-	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+	e := controller.RunOptions{ID: fmt.Sprint(time.Now().UnixNano()), Scrub: func(s string) string { return s }}
+	e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
 		return target.New(t, target.Env{Files: s.FS, Transport: transport})
 	}
 	report, err := prepared.Execute(b.Context(), e)

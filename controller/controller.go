@@ -22,9 +22,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// A State is the repository at one moment, with the configuration that
+// A Checkout is the repository at one moment, with the configuration that
 // decides there.
-type State struct {
+type Checkout struct {
 	// Commit is 40 hex digits or worktree.
 	Commit string
 	FS     fs.FS
@@ -32,16 +32,16 @@ type State struct {
 	// Dir is the folder on disk that holds the files, in which programs run;
 	// empty where there is none.
 	Dir string
-	// Programs is the state whose files programs see, where that is not this
+	// Programs is the checkout whose files programs see, where that is not this
 	// one: base, whose programs are run when the head's may not be.
-	Programs *State
+	Programs *Checkout
 }
 
 // A Request says what to plan.
 type Request struct {
-	Head State
+	Head Checkout
 	// Base is nil when head is compared with nothing.
-	Base *State
+	Base *Checkout
 	// Changed gives the files that differ between base and head. Where only
 	// some folders are compared, outside are the other files that matter.
 	Changed func(ctx context.Context, outside []string) ([]string, error)
@@ -55,9 +55,9 @@ type Request struct {
 	// Brief keeps no case that is loaded for the plan alone, so that it cannot be
 	// carried out.
 	Brief bool
-	// Also are definitions whose cases get a row where only the affected ones
+	// Pinned are definitions whose cases get a row where only the affected ones
 	// do, so that what is stored of them is in the report.
-	Also []string
+	Pinned []string
 	// MaxNew bounds the cases that head has in changed files; 0 means without bound.
 	MaxNew int64
 	// ConfigFile is the path of gavel.yaml, for reasons.
@@ -73,14 +73,14 @@ type Request struct {
 	Targets []string
 	// All makes every case count as affected.
 	All bool
-	// Anew returns the time before which stored results of a case are ignored, and
+	// IgnoreBefore returns the time before which stored results of a case are ignored, and
 	// why; such a case counts as affected. A zero time, or a nil func, ignores
 	// nothing.
-	Anew func(key string) (since time.Time, why plan.Reason)
-	// Looked says of a case whose agent's version nobody knows since when it
+	IgnoreBefore func(key string) (since time.Time, why plan.Reason)
+	// ReuseSince says of a case whose agent's version nobody knows since when it
 	// counts what is stored, unless the team has set reuse at the target; the zero
 	// time is forever. nil counts nothing that was stored before.
-	Looked func(plan.Row) time.Time
+	ReuseSince func(plan.Row) time.Time
 	// Invocation replaces Looked if a person runs the working tree: results stored
 	// before it began do not count.
 	Invocation *Invocation
@@ -114,11 +114,11 @@ type Prepared struct {
 	// Stored are the decisions that the ledger has, by decision digest, for
 	// both sides.
 	headStored, baseStored map[string]*ledger.Decision
-	// looked says by the ID at head since when it counts what is stored of the
+	// reuseSince says by the ID at head since when it counts what is stored of the
 	// cases that are asked again.
-	looked map[string]time.Time
+	reuseSince map[string]time.Time
 	// sources are what targets are built from.
-	sources map[stateTarget]source.Source
+	sources map[checkoutTarget]source.Source
 	// env is what head's cases run in.
 	env *plan.Environment
 	// left is what a brief plan counts of the cases that it does not keep.
@@ -142,25 +142,25 @@ func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 }
 
 func prepare(ctx context.Context, req Request) (*Prepared, error) {
-	p := &Prepared{Request: req, sources: map[stateTarget]source.Source{}}
+	p := &Prepared{Request: req, sources: map[checkoutTarget]source.Source{}}
 	var err error
 	switch {
 	case !req.Before.IsZero():
-		err = p.itself(ctx)
+		err = p.planDrift(ctx)
 	case len(req.Targets) > 0:
-		err = p.against(ctx)
+		err = p.planTargets(ctx)
 	case req.Base == nil:
-		err = p.alone(ctx)
-	case p.narrow():
-		err = p.affected(ctx)
+		err = p.planHead(ctx)
+	case p.canPlanAffected():
+		err = p.planAffected(ctx)
 	default:
-		err = p.whole(ctx)
+		err = p.planFull(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.look()
-	return p, p.ask(ctx)
+	p.setReuseSince()
+	return p, p.addStored(ctx)
 }
 
 // always says which cases are judged although base has them unchanged.
@@ -179,16 +179,16 @@ func (p *Prepared) always(key string) (plan.Reason, bool) {
 	return plan.Reason{}, false
 }
 
-// ask takes into account what the ledger knows.
-func (p *Prepared) ask(ctx context.Context) error {
+// addStored takes into account what the ledger knows.
+func (p *Prepared) addStored(ctx context.Context) error {
 	known := make([]plan.Known, len(p.Plan.Rows))
 	p.headStored, p.baseStored = map[string]*ledger.Decision{}, map[string]*ledger.Decision{}
 	if p.Ledger == nil {
 		return p.settle(ctx, known)
 	}
-	for g, rows := range p.byServed() {
+	for g, rows := range p.rowsByScope() {
 		scope := p.headScope(g)
-		found, err := p.known(ctx, scope, rows)
+		found, err := p.storedAtHead(ctx, scope, rows)
 		if err != nil {
 			return err
 		}
@@ -198,22 +198,22 @@ func (p *Prepared) ask(ctx context.Context) error {
 				known[r].Unread = p.reuseOff(g.target)
 			}
 		}
-		if err := p.passed(ctx, g, rows, known); err != nil {
+		if err := p.addPassed(ctx, g, rows, known); err != nil {
 			return err
 		}
-		if err := p.last(ctx, scope, rows, known); err != nil {
+		if err := p.addLastParts(ctx, scope, rows, known); err != nil {
 			return err
 		}
-		if err := p.knownAtBase(ctx, g, rows); err != nil {
+		if err := p.addStoredAtBase(ctx, g, rows); err != nil {
 			return err
 		}
 	}
 	return p.settle(ctx, known)
 }
 
-// known says what the ledger has for head of the rows. A brief plan is not
+// storedAtHead says what the ledger has for head of the rows. A brief plan is not
 // carried out, so that it needs no decisions.
-func (p *Prepared) known(ctx context.Context, scope ledger.Scope, rows []int) ([]plan.Known, error) {
+func (p *Prepared) storedAtHead(ctx context.Context, scope ledger.Scope, rows []int) ([]plan.Known, error) {
 	digests, list := make([]plan.Digests, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
 		digests[i] = p.Plan.Rows[r].HeadDigests
@@ -239,9 +239,9 @@ func joined(to, more map[string]*ledger.Decision) map[string]*ledger.Decision {
 	return to
 }
 
-// last adds what the cases consisted of when they were decided last, where no
+// addLastParts adds what the cases consisted of when they were decided last, where no
 // base says what changed.
-func (p *Prepared) last(ctx context.Context, scope ledger.Scope, rows []int, known []plan.Known) error {
+func (p *Prepared) addLastParts(ctx context.Context, scope ledger.Scope, rows []int, known []plan.Known) error {
 	var ids []string
 	var open []int
 	for _, r := range rows {
@@ -256,8 +256,8 @@ func (p *Prepared) last(ctx context.Context, scope ledger.Scope, rows []int, kno
 	return err
 }
 
-// knownAtBase adds the stored decisions of the rows at base.
-func (p *Prepared) knownAtBase(ctx context.Context, g served, rows []int) error {
+// addStoredAtBase adds the stored decisions of the rows at base.
+func (p *Prepared) addStoredAtBase(ctx context.Context, g scopeKey, rows []int) error {
 	if p.Base == nil {
 		return nil
 	}
@@ -272,28 +272,28 @@ func (p *Prepared) knownAtBase(ctx context.Context, g served, rows []int) error 
 	return err
 }
 
-// A served says which entries of the ledger serve a row.
-type served struct {
+// A scopeKey says which entries of the ledger serve a row.
+type scopeKey struct {
 	target string
 	since  time.Time
-	// looked says that since is when the case was looked at.
-	looked bool
+	// again says that since is when the case was looked at.
+	again bool
 }
 
-func (p *Prepared) servedBy(r plan.Row) served {
+func (p *Prepared) scopeKeyOf(r plan.Row) scopeKey {
 	since, _ := p.since(r.Key)
 	if r.Head != nil {
-		if looked, again := p.looked[r.Head.ID()]; again && looked.After(since) {
-			return served{r.Target, looked, true}
+		if looked, again := p.reuseSince[r.Head.ID()]; again && looked.After(since) {
+			return scopeKey{r.Target, looked, true}
 		}
 	}
-	return served{r.Target, since, false}
+	return scopeKey{r.Target, since, false}
 }
 
-func (p *Prepared) byServed() map[served][]int {
-	out := map[served][]int{}
+func (p *Prepared) rowsByScope() map[scopeKey][]int {
+	out := map[scopeKey][]int{}
 	for i, r := range p.Plan.Rows {
-		out[p.servedBy(r)] = append(out[p.servedBy(r)], i)
+		out[p.scopeKeyOf(r)] = append(out[p.scopeKeyOf(r)], i)
 	}
 	return out
 }
@@ -309,14 +309,14 @@ func (p *Prepared) reuseOff(target string) *plan.Reason {
 
 // since is what Anew says.
 func (p *Prepared) since(key string) (time.Time, plan.Reason) {
-	if p.Anew == nil {
+	if p.IgnoreBefore == nil {
 		return time.Time{}, plan.Reason{}
 	}
-	return p.Anew(key)
+	return p.IgnoreBefore(key)
 }
 
 // headScope says which entries of the ledger serve rows at head.
-func (p *Prepared) headScope(g served) ledger.Scope {
+func (p *Prepared) headScope(g scopeKey) ledger.Scope {
 	scope := p.readScope(p.HeadTrust, p.Head.Config, g.target)
 	if g.since.After(scope.NotBefore) {
 		scope.NotBefore = g.since
@@ -354,10 +354,10 @@ func setOf(files []string) map[string]bool {
 	return set
 }
 
-// Again is the plan to rerun some of the cases regardless of stored results: as
+// Rerun is the plan to rerun some of the cases regardless of stored results: as
 // new samples, which the ledger keeps next to the old ones. Cases that
 // are not active, or not at head, are left out.
-func (p *Prepared) Again(wanted func(key string) bool) *Prepared {
+func (p *Prepared) Rerun(wanted func(key string) bool) *Prepared {
 	out := *p
 	cfg := *p.Head.Config
 	cfg.Reuse.On = false

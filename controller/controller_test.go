@@ -94,21 +94,21 @@ func settings() *config.Config {
 func (b bench) run(t *testing.T, base, head fstest.MapFS, changed []string) (*controller.Prepared, *report.Report) {
 	t.Helper()
 	req := controller.Request{
-		Head:       controller.State{Commit: controller.Worktree, FS: head, Config: settings()},
+		Head:       controller.Checkout{Commit: controller.Worktree, FS: head, Config: settings()},
 		ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: b.trust, BaseTrust: operator,
 		LookupEnv: nowhere,
 	}
 	if base != nil {
-		req.Base = &controller.State{Commit: "4b07d1a4b07d1a4b07d1a4b07d1a4b07d1a4b07d", FS: base, Config: settings()}
+		req.Base = &controller.Checkout{Commit: "4b07d1a4b07d1a4b07d1a4b07d1a4b07d1a4b07d", FS: base, Config: settings()}
 		req.Changed = func(context.Context, []string) ([]string, error) { return changed, nil }
 	}
 	p, err := controller.Prepare(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := p.Execute(t.Context(), controller.Execution{
+	report, err := p.Execute(t.Context(), controller.RunOptions{
 		ID:   "run",
-		Open: func(config.Target, controller.State) (target.Target, error) { return b.calculator, nil },
+		Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ type tap struct {
 	log   strings.Builder
 }
 
-func (p *tap) open(c config.Target, s controller.State) (target.Target, error) {
+func (p *tap) open(c config.Target, s controller.Checkout) (target.Target, error) {
 	t, err := target.New(c, target.Env{Files: s.FS})
 	return tapped{t, c.Name, p}, err
 }
@@ -90,14 +90,14 @@ func judgeAll(t *testing.T, book *ledger.Ledger, texts map[string]string, p *tap
 		t.Fatal(problems)
 	}
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
-		Head:       controller.State{Commit: controller.Worktree, FS: repo, Config: cfg},
+		Head:       controller.Checkout{Commit: controller.Worktree, FS: repo, Config: cfg},
 		ConfigFile: "gavel.yaml", Ledger: book, HeadTrust: operator, BaseTrust: operator,
 		LookupEnv: nowhere,
 	})
 	if err != nil || schema.HasErrors(prepared.Problems) {
 		t.Fatal(err, prepared.Problems)
 	}
-	report, err := prepared.Execute(t.Context(), controller.Execution{ID: "run", Open: p.open})
+	report, err := prepared.Execute(t.Context(), controller.RunOptions{ID: "run", Open: p.open})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// look works out which cases are asked again whatever is stored, and since when
+// setReuseSince works out which cases are asked again whatever is stored, and since when
 // it counts what is. Cases that nothing affects are not among them: their
 // verdicts are those that base has.
-func (p *Prepared) look() {
-	p.looked = map[string]time.Time{}
+func (p *Prepared) setReuseSince() {
+	p.reuseSince = map[string]time.Time{}
 	began := p.Now()
 	if p.Invocation != nil {
 		began = p.Invocation.began
@@ -30,38 +30,38 @@ func (p *Prepared) look() {
 			continue
 		}
 		since := began
-		if p.Looked != nil {
-			since = p.Looked(*row)
+		if p.ReuseSince != nil {
+			since = p.ReuseSince(*row)
 		}
-		p.looked[row.Head.ID()] = since
+		p.reuseSince[row.Head.ID()] = since
 	}
 }
 
-// passed notes on rows that what is stored of them is too old to count, where
+// addPassed notes on rows that what is stored of them is too old to count, where
 // there is anything.
-func (p *Prepared) passed(ctx context.Context, g served, rows []int, known []plan.Known) error {
-	if !g.looked {
+func (p *Prepared) addPassed(ctx context.Context, g scopeKey, rows []int, known []plan.Known) error {
+	if !g.again {
 		return nil
 	}
 	digests := make([]plan.Digests, len(rows))
 	for i, r := range rows {
 		digests[i] = p.Plan.Rows[r].HeadDigests
 	}
-	found, err := p.Ledger.Known(ctx, p.headScope(served{target: g.target}), digests)
+	found, err := p.Ledger.Known(ctx, p.headScope(scopeKey{target: g.target}), digests)
 	if err != nil {
 		return err
 	}
 	for i, r := range rows {
 		isStored := found[i].Decided != nil || found[i].Executed > 0
 		if isStored && known[r].Decided == nil && known[r].Executed == 0 {
-			known[r].Passed = p.again(p.Plan.Rows[r])
+			known[r].Passed = p.whyPassed(p.Plan.Rows[r])
 		}
 	}
 	return nil
 }
 
-// again is why a case is asked again although it is stored.
-func (p *Prepared) again(row plan.Row) *plan.Reason {
+// whyPassed is why a case is asked again although it is stored.
+func (p *Prepared) whyPassed(row plan.Row) *plan.Reason {
 	if p.Fresh != nil {
 		reason := *p.Fresh
 		return &reason
@@ -82,11 +82,11 @@ type deployment struct {
 	oldest time.Time
 }
 
-// deployed warns of agents that do not say what they run: of those that are
+// revisionNotices warns of agents that do not say what they run: of those that are
 // called, of files that such an agent is built from and that are changed here,
 // since it may answer as before the change, and of verdicts that are reused
 // whatever is deployed by now.
-func (p *Prepared) deployed(in *report.Input) []report.Notice {
+func (p *Prepared) revisionNotices(in *report.Input) []report.Notice {
 	agents := map[string]*deployment{}
 	for _, r := range p.Plan.Rows {
 		if !r.Unversioned || r.Head == nil {
@@ -96,7 +96,7 @@ func (p *Prepared) deployed(in *report.Input) []report.Notice {
 		if d == nil {
 			d = &deployment{}
 		}
-		switch reused, known := stale(r, in); {
+		switch reused, known := reusedOutcome(r, in); {
 		case r.Action == plan.Run:
 			if d.changed == "" {
 				d.changed = input(p.Head.Config.Targets[r.Target], r.Reasons)
@@ -115,9 +115,9 @@ func (p *Prepared) deployed(in *report.Input) []report.Notice {
 	return notices
 }
 
-// stale gives the stored verdict that serves a row, of either side where it is
+// reusedOutcome gives the stored verdict that serves a row, of either side where it is
 // the same.
-func stale(r plan.Row, in *report.Input) (report.Outcome, bool) {
+func reusedOutcome(r plan.Row, in *report.Input) (report.Outcome, bool) {
 	if r.Action != plan.Reuse {
 		return report.Outcome{}, false
 	}

@@ -29,14 +29,14 @@ func TestAbuse32ADownTargetLeavesTheGateOpen(t *testing.T) {
 	var rep *report.Report
 	for n, calls := range []int64{4, 8, 10, 11, 12} {
 		p, err := controller.Prepare(t.Context(), controller.Request{
-			Head: controller.State{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
+			Head: controller.Checkout{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
 			Ledger: b.book, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err = p.Execute(t.Context(), controller.Execution{
-			ID: "run", Breakers: &breakers, Open: func(config.Target, controller.State) (target.Target, error) { return down, nil },
+		rep, err = p.Execute(t.Context(), controller.RunOptions{
+			ID: "run", Breakers: &breakers, Open: func(config.Target, controller.Checkout) (target.Target, error) { return down, nil },
 		})
 		if err != nil {
 			t.Fatal(err)

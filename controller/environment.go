@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// environment gathers what the digests need to know of the targets of a state.
-func (p *Prepared) environment(s State) (plan.Environment, error) {
+// environment gathers what the digests need to know of the targets of a checkout.
+func (p *Prepared) environment(s Checkout) (plan.Environment, error) {
 	env := plan.Environment{
 		Config: p.ConfigFile, DefaultTarget: s.Config.DefaultTarget,
 		Targets: make(map[string]plan.Target, len(s.Config.Targets)),
@@ -31,7 +31,7 @@ func (p *Prepared) environment(s State) (plan.Environment, error) {
 		if err != nil {
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}
-		files, err := p.built(s, t)
+		files, err := p.inputFacts(s, t)
 		if err != nil {
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}
@@ -41,9 +41,9 @@ func (p *Prepared) environment(s State) (plan.Environment, error) {
 	return env, nil
 }
 
-// built gives what counts of the files that a target is built from. Head's name
+// inputFacts gives what counts of the files that a target is built from. Head's name
 // one that is not as base has it.
-func (p *Prepared) built(s State, t config.Target) ([]plan.Fact, error) {
+func (p *Prepared) inputFacts(s Checkout, t config.Target) ([]plan.Fact, error) {
 	own, err := p.source(s, t)
 	if err != nil || p.Base == nil || s.Commit == p.Base.Commit {
 		return own.Facts(nil), err
@@ -56,9 +56,9 @@ func (p *Prepared) built(s State, t config.Target) ([]plan.Fact, error) {
 	return own.Facts(&was), err
 }
 
-// source reads what a target is built from, once in each state.
-func (p *Prepared) source(s State, t config.Target) (source.Source, error) {
-	at := stateTarget{s.Commit, t.Name}
+// source reads what a target is built from, once in each checkout.
+func (p *Prepared) source(s Checkout, t config.Target) (source.Source, error) {
+	at := checkoutTarget{s.Commit, t.Name}
 	if known, ok := p.sources[at]; ok {
 		return known, nil
 	}
@@ -69,8 +69,8 @@ func (p *Prepared) source(s State, t config.Target) (source.Source, error) {
 	return read, err
 }
 
-// A stateTarget names a target in one state.
-type stateTarget struct{ commit, target string }
+// A checkoutTarget names a target in one checkout.
+type checkoutTarget struct{ commit, target string }
 
 func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
 	out := plan.Target{Agent: !t.RunsTools(), Images: t.TakesImages(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}

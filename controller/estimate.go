@@ -58,8 +58,8 @@ func (p *Prepared) estimateHead(r *plan.Row, job run.Job) estimate.Case {
 	return c
 }
 
-// need gives every job what has to be left of a budget for it.
-func (p *Prepared) need(head, base []run.Job) {
+// setNeeds gives every job what has to be left of a budget for it.
+func (p *Prepared) setNeeds(head, base []run.Job) {
 	rows := p.rowsByHead()
 	for i := range head {
 		c := p.estimateHead(rows[head[i].Case.ID()], head[i])

@@ -56,7 +56,7 @@ func TestEstimate(t *testing.T) {
 			case got.USD == nil || *got.USD < tt.usd*0.999 || *got.USD > tt.usd*1.001:
 				t.Errorf("costs %v, want %g", got.USD, tt.usd)
 			}
-			again := p.Again(func(key string) bool { return strings.HasSuffix(key, "/two") || strings.HasSuffix(key, "/asleep") })
+			again := p.Rerun(func(key string) bool { return strings.HasSuffix(key, "/two") || strings.HasSuffix(key, "/asleep") })
 			if e := again.Estimate(); e.Cases != 1 || len(again.Plan.Rows) != 1 || len(p.Plan.Rows) != 3 {
 				t.Errorf("again: %d cases, %d rows of %d", e.Cases, len(again.Plan.Rows), len(p.Plan.Rows))
 			}

@@ -24,8 +24,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// An Execution says how a plan is carried out.
-type Execution struct {
+// An RunOptions says how a plan is carried out.
+type RunOptions struct {
 	// ID names the run in the ledger and in reports.
 	ID string
 	// Scrub removes secrets from what is kept.
@@ -34,7 +34,7 @@ type Execution struct {
 	// records nothing. Untold is told the keys of the cases of which a stored
 	// reply is no longer there; nil hears nothing.
 	Record func(name, requestDigest string, req target.Request, reply target.Reply)
-	Untold func(key string)
+	Unrecorded func(key string)
 	// Observe is told how the run goes on; nil hears nothing. Calls do not
 	// overlap.
 	Observe func(Progress)
@@ -45,10 +45,10 @@ type Execution struct {
 	Breakers *limit.Breakers
 	// Open opens a target. Defaults to target.New with the process's
 	// environment.
-	Open func(t config.Target, s State) (target.Target, error)
-	// Programs runs the programs that cases of a state are judged by; nil runs
+	Open func(t config.Target, s Checkout) (target.Target, error)
+	// Programs runs the programs that cases of a checkout are judged by; nil runs
 	// none.
-	Programs func(s State) evalcase.Programs
+	Programs func(s Checkout) evalcase.Programs
 	// Withhold says why a case is not judged although it should be; empty
 	// judges it. nil judges all.
 	Withhold func(plan.Row) string
@@ -129,7 +129,7 @@ func (p *Prepared) redact() func(string) string {
 // compared with and is not known, and returns the report. When ctx ends, what
 // is done is kept and in the report; the rest is an error there. Neither the
 // report nor what is observed has a secret in it.
-func (p *Prepared) Execute(ctx context.Context, e Execution) (*report.Report, error) {
+func (p *Prepared) Execute(ctx context.Context, e RunOptions) (*report.Report, error) {
 	start := p.Now()
 	in, err := p.reportInput(ctx, e)
 	if err != nil {
@@ -151,36 +151,36 @@ func (p *Prepared) Execute(ctx context.Context, e Execution) (*report.Report, er
 				return nil, fmt.Errorf("judge %s: %w", b.side(), err)
 			}
 		}
-		if err := p.retell(ctx, e, in); err != nil {
+		if err := p.recordStored(ctx, e, in); err != nil {
 			return nil, err
 		}
 	}
-	in.Notices = append(in.Notices, p.vanished()...)
+	in.Notices = append(in.Notices, p.lossNotices()...)
 	in.Duration = p.Now().Sub(start)
 	return Redacted(p, report.Compare(*in)), nil
 }
 
 // reportInput is what the report says before anything is judged.
-func (p *Prepared) reportInput(ctx context.Context, e Execution) (*report.Input, error) {
+func (p *Prepared) reportInput(ctx context.Context, e RunOptions) (*report.Input, error) {
 	in := &report.Input{
 		Run: e.ID, Plan: p.Plan, Problems: p.Problems,
 		Gate: GateSettings(p.Head.Config.Gate), GroupGates: p.Head.Config.GroupStatuses, ConfigDigest: p.Head.Config.Digest,
 		Config: e.ConfigDiff, NotRun: e.NotRun, Commands: e.Commands,
 		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
 	}
-	if err := p.recall(ctx, in); err != nil {
+	if err := p.addStoredOutcomes(ctx, in); err != nil {
 		return nil, err
 	}
-	in.Notices = slices.Concat(e.Notices, p.opened(), p.deployed(in))
+	in.Notices = slices.Concat(e.Notices, p.ledgerNotices(), p.revisionNotices(in))
 	return in, nil
 }
 
-// recall fills in what the ledger knows of both sides, with the transcripts of
+// addStoredOutcomes fills in what the ledger knows of both sides, with the transcripts of
 // the cases that people will look into.
-func (p *Prepared) recall(ctx context.Context, in *report.Input) error {
+func (p *Prepared) addStoredOutcomes(ctx context.Context, in *report.Input) error {
 	for _, r := range p.Plan.Rows {
 		if d, ok := p.headStored[r.HeadDigests.D]; ok && r.Head != nil && r.Action == plan.Reuse {
-			out, err := p.stored(ctx, d, r)
+			out, err := p.storedOutcome(ctx, d, r)
 			if err != nil {
 				return err
 			}
@@ -190,7 +190,7 @@ func (p *Prepared) recall(ctx context.Context, in *report.Input) error {
 			continue
 		}
 		if d, ok := p.baseStored[r.BaseDigests.D]; ok {
-			out, err := p.stored(ctx, d, r)
+			out, err := p.storedOutcome(ctx, d, r)
 			if err != nil {
 				return err
 			}
@@ -200,7 +200,7 @@ func (p *Prepared) recall(ctx context.Context, in *report.Input) error {
 	return nil
 }
 
-func (p *Prepared) stored(ctx context.Context, d *ledger.Decision, r plan.Row) (report.Outcome, error) {
+func (p *Prepared) storedOutcome(ctx context.Context, d *ledger.Decision, r plan.Row) (report.Outcome, error) {
 	out := report.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Judged: d.Oldest}
 	if len(r.Reasons) == 0 {
 		return out, nil
@@ -219,7 +219,7 @@ func GateSettings(g config.Gate) report.GateSettings {
 }
 
 // Store writes the run with its report to the ledger.
-func (p *Prepared) Store(ctx context.Context, e Execution, report *report.Report, started time.Time) error {
+func (p *Prepared) Store(ctx context.Context, e RunOptions, report *report.Report, started time.Time) error {
 	body, err := json.Marshal(report)
 	if err != nil {
 		return fmt.Errorf("store the report: %w", err)
@@ -240,17 +240,17 @@ func (p *Prepared) Store(ctx context.Context, e Execution, report *report.Report
 	return p.Invocation.end(ctx)
 }
 
-// opened is what the report says of the file of the ledger, such as that the
+// ledgerNotices is what the report says of the file of the ledger, such as that the
 // one before it was damaged.
-func (p *Prepared) opened() []report.Notice {
+func (p *Prepared) ledgerNotices() []report.Notice {
 	if p.Ledger == nil || p.Ledger.Notice() == "" {
 		return nil
 	}
 	return []report.Notice{{Message: p.Ledger.Notice()}}
 }
 
-// vanished says that what was judged is not kept.
-func (p *Prepared) vanished() []report.Notice {
+// lossNotices says that what was judged is not kept.
+func (p *Prepared) lossNotices() []report.Notice {
 	if p.Ledger == nil || p.Ledger.Vanished() == nil {
 		return nil
 	}

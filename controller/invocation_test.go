@@ -26,14 +26,14 @@ func TestAnInvocationIsContinuedForADay(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, err := controller.Prepare(t.Context(), controller.Request{
-			Head:       controller.State{Commit: controller.Worktree, FS: files(), Config: cfg},
+			Head:       controller.Checkout{Commit: controller.Worktree, FS: files(), Config: cfg},
 			ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: operator, LookupEnv: nowhere,
 			Invocation: invocation, Now: func() time.Time { return now },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := controller.Execution{ID: controller.NewID(), Open: func(config.Target, controller.State) (target.Target, error) { return b.calculator, nil }}
+		e := controller.RunOptions{ID: controller.NewID(), Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil }}
 		b.calls.Store(0)
 		report, err := p.Execute(t.Context(), e)
 		if err == nil && !isKilled {

@@ -30,7 +30,7 @@ func split(base, head []run.Job) (alike, others []run.Job) {
 }
 
 // withhold notes the cases that are not judged.
-func (p *Prepared) withhold(e Execution, in *report.Input) {
+func (p *Prepared) withhold(e RunOptions, in *report.Input) {
 	lacking := p.lacking()
 	for _, r := range p.Plan.Rows {
 		if !judged(r) {
@@ -46,10 +46,10 @@ func (p *Prepared) withhold(e Execution, in *report.Input) {
 	}
 }
 
-// without tells which jobs, of either side, are of cases that have no verdict
+// lacksVerdict tells which jobs, of either side, are of cases that have no verdict
 // at head although they were tried or withheld: there is nothing to compare
 // base with.
-func (p *Prepared) without(head map[string]report.Outcome) func(run.Job) bool {
+func (p *Prepared) lacksVerdict(head map[string]report.Outcome) func(run.Job) bool {
 	lacking := map[*schema.Case]bool{}
 	for _, r := range p.Plan.Rows {
 		if r.Head == nil {
@@ -73,7 +73,7 @@ func (p *Prepared) headJobs() []run.Job {
 }
 
 func (p *Prepared) headJob(r plan.Row) run.Job {
-	return run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.servedBy(r))}
+	return run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r))}
 }
 
 // baseJobs are the cases of base that head's are compared with and whose

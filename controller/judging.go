@@ -19,7 +19,7 @@ import (
 // base may not read what a stranger's head has stored.
 type judging struct {
 	p  *Prepared
-	e  Execution
+	e  RunOptions
 	in *report.Input
 	// budget is that of both sides: both are judged because of head. The
 	// configuration that decides for head says what it is.
@@ -38,16 +38,16 @@ type jobBatch struct {
 // side is what a batch is of in messages.
 func (b jobBatch) side() string { return Progress{Base: b.base}.Side() }
 
-func (p *Prepared) newJudging(ctx context.Context, e Execution, in *report.Input) (*judging, error) {
-	if p.Invocation != nil && len(p.looked) > 0 {
+func (p *Prepared) newJudging(ctx context.Context, e RunOptions, in *report.Input) (*judging, error) {
+	if p.Invocation != nil && len(p.reuseSince) > 0 {
 		if err := p.Invocation.begin(ctx); err != nil {
 			return nil, err
 		}
 	}
 	p.withhold(e, in)
-	head := slices.DeleteFunc(p.headJobs(), p.without(in.Head))
-	base := slices.DeleteFunc(p.baseJobs(in.Base), p.without(in.Head))
-	p.need(head, base)
+	head := slices.DeleteFunc(p.headJobs(), p.lacksVerdict(in.Head))
+	base := slices.DeleteFunc(p.baseJobs(in.Base), p.lacksVerdict(in.Head))
+	p.setNeeds(head, base)
 	if e.Breakers == nil {
 		e.Breakers = &limit.Breakers{}
 	}
@@ -72,7 +72,7 @@ func (j *judging) next() (jobBatch, bool) {
 	for len(j.left) > 0 {
 		b := j.left[0]
 		if j.left = j.left[1:]; len(j.left) == 0 {
-			jobs := slices.DeleteFunc(b.jobs, j.p.without(j.in.Head))
+			jobs := slices.DeleteFunc(b.jobs, j.p.lacksVerdict(j.in.Head))
 			j.progress.Total -= len(b.jobs) - len(jobs)
 			b.jobs = jobs
 		}
@@ -86,7 +86,7 @@ func (j *judging) next() (jobBatch, bool) {
 // config is that of the run of a batch, with its targets opened.
 func (j *judging) config(b jobBatch) (run.Config, error) {
 	side := j.p.Head
-	keep := j.p.explained(j.in.Base)
+	keep := j.p.keepTranscript(j.in.Base)
 	if b.base {
 		side = *j.p.Base
 		keep = func(run.Job, verdict.Result) bool { return false } // a report shows head's
@@ -136,16 +136,16 @@ func (j *judging) collect(b jobBatch, outcomes []run.Outcome) {
 			out.Transcript = &o.Transcripts[0]
 		}
 		into[b.jobs[i].Case.ID()] = out
-		if o.Untold {
-			j.e.untold(o.Key)
+		if o.Unrecorded {
+			j.e.unrecorded(o.Key)
 		}
 	}
 }
 
-// explained reports whether the report may show how the verdict on a job of head
+// keepTranscript reports whether the report may show how the verdict on a job of head
 // came about. It shows no case that passes, except one that base has under the
 // same digests with another verdict: such a case of base is known by now.
-func (p *Prepared) explained(base map[string]report.Outcome) func(run.Job, verdict.Result) bool {
+func (p *Prepared) keepTranscript(base map[string]report.Outcome) func(run.Job, verdict.Result) bool {
 	other := map[string]bool{}
 	for _, r := range p.Plan.Rows {
 		if r.Base == nil || r.BaseDigests.D != r.HeadDigests.D {

@@ -46,15 +46,15 @@ func TestARunDoesNotKeepWhatWasSaid(t *testing.T) {
 		}
 	}
 	p, err := controller.Prepare(t.Context(), controller.Request{
-		Head: controller.State{Commit: controller.Worktree, FS: all, Config: settings()}, ConfigFile: "gavel.yaml",
+		Head: controller.Checkout{Commit: controller.Worktree, FS: all, Config: settings()}, ConfigFile: "gavel.yaml",
 		Ledger: b.book, HeadTrust: operator, LookupEnv: nowhere,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var first, last int64
-	report, err := p.Execute(t.Context(), controller.Execution{
-		ID: "run", Open: func(config.Target, controller.State) (target.Target, error) { return talk, nil },
+	report, err := p.Execute(t.Context(), controller.RunOptions{
+		ID: "run", Open: func(config.Target, controller.Checkout) (target.Target, error) { return talk, nil },
 		Observe: func(p controller.Progress) {
 			switch p.Done {
 			case 1:
@@ -79,18 +79,18 @@ func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
 	b := bench{&calculator{}, ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }}), operator}
 	judge := func(before time.Time, answer target.Target) map[string]*report.Class {
 		req := controller.Request{
-			Head: controller.State{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
+			Head: controller.Checkout{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
 			Ledger: b.book, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere, Before: before,
 		}
 		if !before.IsZero() {
-			req.Anew = func(string) (time.Time, plan.Reason) { return before, plan.Reason{Part: "rerun"} }
+			req.IgnoreBefore = func(string) (time.Time, plan.Reason) { return before, plan.Reason{Part: "rerun"} }
 		}
 		p, err := controller.Prepare(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := p.Execute(t.Context(), controller.Execution{
-			ID: "run", Open: func(config.Target, controller.State) (target.Target, error) { return answer, nil },
+		rep, err := p.Execute(t.Context(), controller.RunOptions{
+			ID: "run", Open: func(config.Target, controller.Checkout) (target.Target, error) { return answer, nil },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 	store := r.snapshots(filepath.Join(t.TempDir(), "definitions"))
 	run := func() *controller.Prepared {
 		p, err := controller.Prepare(t.Context(), controller.Request{
-			Head:   controller.State{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
+			Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
 			Ledger: b.book, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
 			Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
 				return store.Worktree(ctx, r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, notes)
@@ -173,8 +173,8 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := p.Execute(t.Context(), controller.Execution{
-			ID: "run", Open: func(config.Target, controller.State) (target.Target, error) { return talkative{6}, nil },
+		report, err := p.Execute(t.Context(), controller.RunOptions{
+			ID: "run", Open: func(config.Target, controller.Checkout) (target.Target, error) { return talkative{6}, nil },
 		})
 		if err != nil || report.Summary.Cases != n || report.Summary.Error > 0 {
 			t.Fatal(err, report.Summary)

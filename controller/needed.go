@@ -7,24 +7,24 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Needed are the digests of everything that the ledger keeps for the cases of
+// LiveDigests are the digests of everything that the ledger keeps for the cases of
 // both sides, attempts and rivals among it.
-func (p *Prepared) Needed() []plan.Digests {
+func (p *Prepared) LiveDigests() []plan.Digests {
 	var all []plan.Digests
 	for _, r := range p.Plan.Rows {
 		if r.Head != nil {
-			all = append(all, parts(r.HeadCase, r.HeadDigests, p.headStored)...)
+			all = append(all, liveDigests(r.HeadCase, r.HeadDigests, p.headStored)...)
 		}
 		if r.Base != nil {
-			all = append(all, parts(r.BaseCase, r.BaseDigests, p.baseStored)...)
+			all = append(all, liveDigests(r.BaseCase, r.BaseDigests, p.baseStored)...)
 		}
 	}
 	return all
 }
 
-// parts are the digests of one case. Which prompts its attempts had is told by
+// liveDigests are the digests of one case. Which prompts its attempts had is told by
 // the decision over them.
-func parts(c *schema.Case, d plan.Digests, stored map[string]*ledger.Decision) []plan.Digests {
+func liveDigests(c *schema.Case, d plan.Digests, stored map[string]*ledger.Decision) []plan.Digests {
 	all := []plan.Digests{d}
 	if c.Rival != nil {
 		all = append(all, d.Rival(), d.Comparison())

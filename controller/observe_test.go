@@ -37,7 +37,7 @@ type performance struct {
 func nowhere(string) (string, bool) { return "", false }
 
 // prepare plans a valid repository, to be run on a fresh ledger.
-func prepare(t *testing.T, state controller.State) *controller.Prepared {
+func prepare(t *testing.T, state controller.Checkout) *controller.Prepared {
 	t.Helper()
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
 		Head: state, ConfigFile: "gavel.yaml", Ledger: ledgertest.Open(t, ledger.Config{}), HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
@@ -52,20 +52,20 @@ func prepare(t *testing.T, state controller.State) *controller.Prepared {
 }
 
 // perform runs a repository on a fresh ledger.
-func (s *stage) perform(t *testing.T, state controller.State) performance {
+func (s *stage) perform(t *testing.T, state controller.Checkout) performance {
 	t.Helper()
 	prepared := prepare(t, state)
 	run := t.Name()
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
 	var w witness
-	_, err := prepared.Execute(t.Context(), controller.Execution{
+	_, err := prepared.Execute(t.Context(), controller.RunOptions{
 		ID: "run", Observe: w.outcome,
-		Open: func(c config.Target, state controller.State) (target.Target, error) {
+		Open: func(c config.Target, state controller.Checkout) (target.Target, error) {
 			opened, err := target.New(c, target.Env{Lookup: nowhere, Files: state.FS, Transport: tagging{transport}})
 			return tagged{opened, run}, err
 		},
-		Programs: func(controller.State) evalcase.Programs { return w.program },
+		Programs: func(controller.Checkout) evalcase.Programs { return w.program },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func (s *stage) perform(t *testing.T, state controller.State) performance {
 
 // readBy is the bytes of what a target is built from and, of an agent, which is
 // told their paths alone, of what its messages name.
-func readBy(state controller.State, row plan.Row) string {
+func readBy(state controller.Checkout, row plan.Row) string {
 	files, _ := state.FS.(fstest.MapFS)
 	t := state.Config.Targets[row.Target]
 	text := ""

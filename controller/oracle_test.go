@@ -129,15 +129,15 @@ type seen struct{ executed, judged, decided string }
 
 // observe runs a repository on a fresh ledger and gives per case what was seen
 // and the three digests.
-func observe(t *testing.T, p *provider, state controller.State) (map[string]seen, map[string][3]string) {
+func observe(t *testing.T, p *provider, state controller.Checkout) (map[string]seen, map[string][3]string) {
 	t.Helper()
 	prepared := prepare(t, state)
 	p.mu.Lock()
 	clear(p.bodies)
 	p.mu.Unlock()
-	_, err := prepared.Execute(t.Context(), controller.Execution{
+	_, err := prepared.Execute(t.Context(), controller.RunOptions{
 		ID: "run",
-		Open: func(c config.Target, s controller.State) (target.Target, error) {
+		Open: func(c config.Target, s controller.Checkout) (target.Target, error) {
 			return target.New(c, target.Env{Lookup: nowhere, Files: s.FS})
 		},
 	})

@@ -51,11 +51,11 @@ func (p *Prepared) Starts(r plan.Row) (Start, bool) {
 	}
 	out := Start{Files: []string{r.Head.Origin.File}}
 	starts := false
-	for name := range p.asks(r) {
+	for name := range p.targetsOf(r) {
 		if t := p.Head.Config.Targets[name]; t.Provider == config.Command {
 			starts = true
 			out.Inputs = append(out.Inputs, t.Inputs...)
-			out.Sources = append(out.Sources, p.builtOf(name)...)
+			out.Sources = append(out.Sources, p.sourcesOf(name)...)
 		}
 	}
 	for _, c := range []*schema.Case{r.HeadCase, r.BaseCase} {
@@ -83,15 +83,15 @@ func (p *Prepared) Starts(r plan.Row) (Start, bool) {
 	return out, starts
 }
 
-// builtOf gives what a target is built from on each side.
-func (p *Prepared) builtOf(name string) []source.Source {
+// sourcesOf gives what a target is built from on each side.
+func (p *Prepared) sourcesOf(name string) []source.Source {
 	commits := []string{p.Head.Commit}
 	if p.Base != nil {
 		commits = append(commits, p.Base.Commit)
 	}
 	var out []source.Source
 	for _, commit := range commits {
-		if s, ok := p.sources[stateTarget{commit, name}]; ok {
+		if s, ok := p.sources[checkoutTarget{commit, name}]; ok {
 			out = append(out, s)
 		}
 	}
@@ -109,8 +109,8 @@ func (s *Start) addPrograms(ev schema.Evaluator, programs []evaluator.Program) {
 	}
 }
 
-// asks names the targets that judging a row asks.
-func (p *Prepared) asks(r plan.Row) map[string]bool {
+// targetsOf names the targets that judging a row asks.
+func (p *Prepared) targetsOf(r plan.Row) map[string]bool {
 	roles := p.Head.Config.Roles.Targets()
 	names := map[string]bool{}
 	if r.Action == plan.Run {

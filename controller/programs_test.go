@@ -27,8 +27,8 @@ func (b bench) built(t *testing.T, agent config.Target, change map[string]string
 	base["agent/main.py"] = &fstest.MapFile{Data: []byte("1")}
 	head, changed := clone(base, change)
 	p, err := controller.Prepare(t.Context(), controller.Request{
-		Head:       controller.State{Commit: controller.Worktree, FS: head, Config: cfg},
-		Base:       &controller.State{Commit: strings.Repeat("4b07d1a4", 5), FS: base, Config: cfg},
+		Head:       controller.Checkout{Commit: controller.Worktree, FS: head, Config: cfg},
+		Base:       &controller.Checkout{Commit: strings.Repeat("4b07d1a4", 5), FS: base, Config: cfg},
 		ConfigFile: "gavel.yaml", Ledger: b.book,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 		LookupEnv: nowhere,
@@ -86,9 +86,9 @@ func TestStarts(t *testing.T) {
 func TestWithheldCasesAreNotRun(t *testing.T) {
 	b := newBench(t)
 	p := b.built(t, config.Target{Provider: config.Mock}, map[string]string{"agent/main.py": "2"})
-	rep, err := p.Execute(t.Context(), controller.Execution{
+	rep, err := p.Execute(t.Context(), controller.RunOptions{
 		ID:   "run",
-		Open: func(config.Target, controller.State) (target.Target, error) { return b.calculator, nil },
+		Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil },
 		Withhold: func(r plan.Row) string {
 			if strings.HasPrefix(r.Key, "talk/") {
 				return "it talks"
@@ -128,9 +128,9 @@ func TestDeployedAgents(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			p := b.built(t, config.Target{Provider: config.HTTP, URL: "https://h", Revision: tt.revision}, tt.change)
-			rep, err := p.Execute(t.Context(), controller.Execution{
+			rep, err := p.Execute(t.Context(), controller.RunOptions{
 				ID:   "run",
-				Open: func(config.Target, controller.State) (target.Target, error) { return b.calculator, nil },
+				Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil },
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -9,21 +9,21 @@ import (
 	"github.com/gavel-evals/gavel/controller/run"
 )
 
-// retell hands the stored replies of cases that are not judged in this run to
+// recordStored hands the stored replies of cases that are not judged in this run to
 // Record, so that a recording has what the whole report rests on. Those that
 // are judged tell of theirs themselves.
-func (p *Prepared) retell(ctx context.Context, e Execution, in *report.Input) error {
+func (p *Prepared) recordStored(ctx context.Context, e RunOptions, in *report.Input) error {
 	if e.Record == nil {
 		return nil
 	}
-	err := p.retellSide(ctx, e, p.Head, p.storedJobs())
+	err := p.recordStoredSide(ctx, e, p.Head, p.storedJobs())
 	if err != nil || p.Base == nil {
 		return err
 	}
-	return p.retellSide(ctx, e, *p.Base, p.comparedJobs(in.Base))
+	return p.recordStoredSide(ctx, e, *p.Base, p.comparedJobs(in.Base))
 }
 
-func (p *Prepared) retellSide(ctx context.Context, e Execution, s State, jobs []run.Job) error {
+func (p *Prepared) recordStoredSide(ctx context.Context, e RunOptions, s Checkout, jobs []run.Job) error {
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -31,21 +31,21 @@ func (p *Prepared) retellSide(ctx context.Context, e Execution, s State, jobs []
 	for name, cfg := range s.Config.Targets {
 		targets[name] = run.Target{Config: cfg}
 	}
-	untold, err := run.Retell(ctx, run.Config{
+	untold, err := run.RecordStored(ctx, run.Config{
 		Ledger: p.Ledger, Trust: p.trust(s), Targets: targets, Roles: s.Config.Roles.Targets(), Record: e.Record, Now: p.Now,
 	}, jobs)
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("record what is stored: %w", err)
 	}
-	e.untold(untold...)
+	e.unrecorded(untold...)
 	return nil
 }
 
-// untold says of which cases a stored reply could not be recorded.
-func (e *Execution) untold(keys ...string) {
+// unrecorded says of which cases a stored reply could not be recorded.
+func (e *RunOptions) unrecorded(keys ...string) {
 	for _, key := range keys {
-		if e.Untold != nil {
-			e.Untold(key)
+		if e.Unrecorded != nil {
+			e.Unrecorded(key)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func (p *Prepared) storedJobs() []run.Job {
 		if _, stored := p.headStored[r.HeadDigests.D]; !stored || r.Action != plan.Reuse || r.HeadCase == nil || r.Head.Skip != "" {
 			continue
 		}
-		jobs = append(jobs, run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.servedBy(r))})
+		jobs = append(jobs, run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r))})
 	}
 	return jobs
 }

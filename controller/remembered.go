@@ -20,9 +20,9 @@ import (
 // errChanged means that a definition is not what was remembered of it.
 var errChanged = errors.New("a definition changed while it was planned")
 
-// remembers reports whether head can be planned from what is remembered.
-func (p *Prepared) remembers() bool {
-	return p.Remembered != nil && !p.All && p.Anew == nil && p.Fresh == nil && p.Before.IsZero() &&
+// canUseRemembered reports whether head can be planned from what is remembered.
+func (p *Prepared) canUseRemembered() bool {
+	return p.Remembered != nil && !p.All && p.IgnoreBefore == nil && p.Fresh == nil && p.Before.IsZero() &&
 		len(p.Statuses)+len(p.Targets) == 0 && (p.Base == nil || p.sameSettings())
 }
 
@@ -44,8 +44,8 @@ func (p *Prepared) loadHead(ctx context.Context) (*loadedSide, error) {
 		return nil, err
 	}
 	p.env = &env
-	if p.remembers() {
-		head, err := p.recalled(ctx, &env)
+	if p.canUseRemembered() {
+		head, err := p.rememberedHead(ctx, &env)
 		if head != nil || err != nil {
 			return head, err
 		}
@@ -57,8 +57,8 @@ func (p *Prepared) loadHead(ctx context.Context) (*loadedSide, error) {
 	return &loadedSide{Side: p.side(p.Head, loaded, &env), env: &env, snapshot: loaded.Snapshot(), problems: loaded.Problems}, nil
 }
 
-// recalled returns head as it is remembered; nil where it is not.
-func (p *Prepared) recalled(ctx context.Context, env *plan.Environment) (*loadedSide, error) {
+// rememberedHead returns head as it is remembered; nil where it is not.
+func (p *Prepared) rememberedHead(ctx context.Context, env *plan.Environment) (*loadedSide, error) {
 	notes, err := notesIn(env)
 	if err != nil {
 		return nil, err
@@ -83,9 +83,9 @@ func (p *Prepared) recalled(ctx context.Context, env *plan.Environment) (*loaded
 	return head, nil
 }
 
-// scanned has head planned from the notes that are taken of its cases in one go.
+// scanHead has head planned from the notes that are taken of its cases in one go.
 // Then the cases that are not judged take little memory.
-func (r *Request) scanned() {
+func (r *Request) scanHead() {
 	head := *r
 	r.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
 		opts, err := head.options(ctx, head.Head)

@@ -55,30 +55,30 @@ type Commits struct {
 	LookupEnv  func(name string) (string, bool)
 	// HeadConfig lets head's configuration decide where base has none.
 	HeadConfig bool
-	// Anew and Before are those of the [Request].
-	Anew   func(key string) (since time.Time, why plan.Reason)
+	// IgnoreBefore and Before are those of the [Request].
+	IgnoreBefore   func(key string) (since time.Time, why plan.Reason)
 	Before time.Time
 	// MaxNew is that of the [Request].
 	MaxNew int64
-	// Seen is when head was seen first: a case whose agent's version nobody knows
+	// FirstSeen is when head was seen first: a case whose agent's version nobody knows
 	// is asked once for each head. The zero time asks again.
-	Seen time.Time
+	FirstSeen time.Time
 }
 
 // PrepareCommits plans one commit against another. The configuration of base
 // decides for both sides, unless head's is accepted. The error wraps an
 // excess.Error where head is larger than what is looked at.
 func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
-	head, err := c.state(c.Head)
+	head, err := c.checkout(c.Head)
 	if err != nil {
 		return nil, err
 	}
 	req := Request{
-		Head: head, MaxNew: c.MaxNew, Anew: c.Anew, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
+		Head: head, MaxNew: c.MaxNew, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
 	}
-	if !c.Seen.IsZero() {
-		req.Looked = func(plan.Row) time.Time { return c.Seen }
+	if !c.FirstSeen.IsZero() {
+		req.ReuseSince = func(plan.Row) time.Time { return c.FirstSeen }
 	}
 	if c.Trust == (ledger.Trust{}) {
 		req.HeadTrust = ledger.Trust{Level: ledger.LevelOperator}
@@ -88,7 +88,7 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		if err := c.Repo.Within(ctx, "", c.Head); err != nil {
 			return nil, err
 		}
-		req.scanned()
+		req.scanHead()
 		return Prepare(ctx, req)
 	}
 	base, err := c.base(ctx)
@@ -111,7 +111,7 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		changed, err := c.Repo.Changed(ctx, base.Commit, c.Head)
 		return slices.Clip(changed), err
 	}
-	req.scanned()
+	req.scanHead()
 	return Prepare(ctx, req)
 }
 
@@ -120,26 +120,26 @@ func hasFile(fsys fs.FS, file string) bool {
 	return err == nil
 }
 
-// base is the state that head is compared with.
-func (c Commits) base(ctx context.Context) (State, error) {
+// base is the checkout that head is compared with.
+func (c Commits) base(ctx context.Context) (Checkout, error) {
 	tip, err := c.Repo.Resolve(ctx, c.Base)
 	if err != nil {
-		return State{}, err
+		return Checkout{}, err
 	}
 	mergeBase, err := c.Repo.MergeBase(ctx, tip, c.Head)
 	if err != nil {
-		return State{}, err
+		return Checkout{}, err
 	}
-	return c.state(mergeBase)
+	return c.checkout(mergeBase)
 }
 
-func (c Commits) state(commit string) (State, error) {
+func (c Commits) checkout(commit string) (Checkout, error) {
 	files, err := c.Repo.FS(commit)
 	if err != nil {
-		return State{}, err
+		return Checkout{}, err
 	}
 	cfg, _, _, err := ReadConfig(files, c.ConfigFile)
-	return State{Commit: commit, FS: files, Config: cfg}, err
+	return Checkout{Commit: commit, FS: files, Config: cfg}, err
 }
 
 // ConfigChange says what became of gavel.yaml between base and head, where

@@ -12,31 +12,31 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// alone plans head with nothing to compare it with.
-func (p *Prepared) alone(ctx context.Context) error {
+// planHead plans head with nothing to compare it with.
+func (p *Prepared) planHead(ctx context.Context) error {
 	head, err := p.loadHead(ctx)
 	if err != nil {
 		return err
 	}
 	p.Problems, head.snapshot = head.problems, nil // its memory is for the rows
-	p.compare(nil, head.Side, nil)
+	p.comparePlan(nil, head.Side, nil)
 	return nil
 }
 
-// itself plans every case of head against itself.
-func (p *Prepared) itself(ctx context.Context) error {
+// planDrift plans every case of head against itself.
+func (p *Prepared) planDrift(ctx context.Context) error {
 	head, err := p.loadHead(ctx)
 	if err != nil {
 		return err
 	}
 	p.Base, p.Problems = &p.Head, head.problems
-	p.compare(&head.Side, head.Side, nil)
+	p.comparePlan(&head.Side, head.Side, nil)
 	return nil
 }
 
-// whole plans every case of head. Of base only those are loaded that the
+// planFull plans every case of head. Of base only those are loaded that the
 // change can affect, if both sides are read by the same settings.
-func (p *Prepared) whole(ctx context.Context) error {
+func (p *Prepared) planFull(ctx context.Context) error {
 	head, err := p.loadHead(ctx)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (p *Prepared) whole(ctx context.Context) error {
 			return err
 		}
 		base := p.side(*p.Base, was, &baseEnv)
-		p.compare(&base, head.Side, changed)
+		p.comparePlan(&base, head.Side, changed)
 		return nil
 	}
 	change, err := head.snapshot.Update(ctx, p.Base.FS, load.Options{Settings: p.Base.Config.Settings()}, changed)
@@ -79,7 +79,7 @@ func (p *Prepared) whole(ctx context.Context) error {
 		share(&base, head.Side, change.Files, &baseEnv)
 	}
 	head.snapshot = nil // its memory is for the rows
-	p.compare(&base, head.Side, changed)
+	p.comparePlan(&base, head.Side, changed)
 	return nil
 }
 
@@ -97,15 +97,15 @@ func share(base *plan.Side, head plan.Side, affected []string, env *plan.Environ
 	}
 }
 
-// narrow reports whether planning the affected cases is enough: base is known,
+// canPlanAffected reports whether planning the affected cases is enough: base is known,
 // and nothing but a changed file makes a case count as affected.
-func (p *Prepared) narrow() bool {
-	return p.Snapshot != nil && p.Anew == nil && p.Select == nil && len(p.Statuses) == 0 && !p.All && len(p.Head.Config.Gate.Required) == 0 && p.sameSettings()
+func (p *Prepared) canPlanAffected() bool {
+	return p.Snapshot != nil && p.IgnoreBefore == nil && p.Select == nil && len(p.Statuses) == 0 && !p.All && len(p.Head.Config.Gate.Required) == 0 && p.sameSettings()
 }
 
-// affected plans the cases that the changed files can affect and counts the
+// planAffected plans the cases that the changed files can affect and counts the
 // rest. Its cost follows the change and not the size of the repository.
-func (p *Prepared) affected(ctx context.Context) error {
+func (p *Prepared) planAffected(ctx context.Context) error {
 	headEnv, err := p.environment(p.Head)
 	if err != nil {
 		return err
@@ -115,13 +115,13 @@ func (p *Prepared) affected(ctx context.Context) error {
 		return err
 	}
 	if !headEnv.Equal(baseEnv) {
-		return p.whole(ctx)
+		return p.planFull(ctx)
 	}
 	changed, err := p.changes(ctx, p.Snapshot)
 	if err != nil {
 		return err
 	}
-	change, err := p.Snapshot.Update(ctx, p.Head.FS, load.Options{Settings: p.Head.Config.Settings()}, slices.Concat(changed, p.Also))
+	change, err := p.Snapshot.Update(ctx, p.Head.FS, load.Options{Settings: p.Head.Config.Settings()}, slices.Concat(changed, p.Pinned))
 	if err != nil {
 		return fmt.Errorf("load the definitions of %s: %w", p.Head.Commit, err)
 	}
@@ -134,7 +134,7 @@ func (p *Prepared) affected(ctx context.Context) error {
 	head := p.side(p.Head, change.Result, &headEnv)
 	p.Problems = change.Problems()
 	invalidate(&head, p.Problems) // of half a file nobody can tell what it is of
-	p.compare(&base, head, changed)
+	p.comparePlan(&base, head, changed)
 	total, before := p.Snapshot.Totals(), change.Before()
 	p.Plan.Rest = plan.Rest{Cases: total.Cases - before.Cases, Skipped: total.Skipped - before.Skipped}
 	return nil
@@ -155,7 +155,7 @@ func (p *Prepared) sameSettings() bool {
 		reflect.DeepEqual(p.Base.Config.Settings(), p.Head.Config.Settings())
 }
 
-func (p *Prepared) compare(base *plan.Side, head plan.Side, changed []string) {
+func (p *Prepared) comparePlan(base *plan.Side, head plan.Side, changed []string) {
 	opts := plan.Options{Always: p.always}
 	if base != nil {
 		set := setOf(changed)
@@ -164,8 +164,8 @@ func (p *Prepared) compare(base *plan.Side, head plan.Side, changed []string) {
 	p.Plan = plan.Compare(base, head, opts)
 }
 
-// loadFiles reads the definitions of one state; nil reads all.
-func (p *Prepared) loadFiles(ctx context.Context, s State, files []string) (*load.Result, error) {
+// loadFiles reads the definitions of one checkout; nil reads all.
+func (p *Prepared) loadFiles(ctx context.Context, s Checkout, files []string) (*load.Result, error) {
 	opts, err := p.options(ctx, s)
 	if err != nil {
 		return nil, err
@@ -178,9 +178,9 @@ func (p *Prepared) loadFiles(ctx context.Context, s State, files []string) (*loa
 	return loaded, nil
 }
 
-// options are what the definitions of a state are read with: its settings and,
+// options are what the definitions of a checkout are read with: its settings and,
 // for head, the bound on what is new.
-func (r *Request) options(ctx context.Context, s State) (load.Options, error) {
+func (r *Request) options(ctx context.Context, s Checkout) (load.Options, error) {
 	opts := load.Options{Settings: s.Config.Settings()}
 	if r.MaxNew > 0 && r.Changed != nil && s.Commit == r.Head.Commit {
 		changed, err := r.changes(ctx, &load.Snapshot{})
@@ -196,10 +196,10 @@ func (r *Request) options(ctx context.Context, s State) (load.Options, error) {
 // statusActive is the status of the cases that run.
 const statusActive = "active"
 
-// ofStatus keeps the cases with one of the statuses and makes them active. A
+// withStatus keeps the cases with one of the statuses and makes them active. A
 // dialect that knows no status has cases that run and others that are disabled,
 // which nothing wakes.
-func ofStatus(cases []*schema.Case, statuses []string) []*schema.Case {
+func withStatus(cases []*schema.Case, statuses []string) []*schema.Case {
 	var kept []*schema.Case
 	for _, c := range cases {
 		status := c.Labels.Status
@@ -219,8 +219,8 @@ func ofStatus(cases []*schema.Case, statuses []string) []*schema.Case {
 	return kept
 }
 
-// repeated are the cases with another number of samples.
-func repeated(cases []*schema.Case, samples int) []*schema.Case {
+// withSamples are the cases with another number of samples.
+func withSamples(cases []*schema.Case, samples int) []*schema.Case {
 	out := make([]*schema.Case, len(cases))
 	for i, c := range cases {
 		one := *c
@@ -231,16 +231,16 @@ func repeated(cases []*schema.Case, samples int) []*schema.Case {
 }
 
 // side computes the digests of the cases that were asked for.
-func (p *Prepared) side(s State, loaded *load.Result, env *plan.Environment) plan.Side {
+func (p *Prepared) side(s Checkout, loaded *load.Result, env *plan.Environment) plan.Side {
 	cases := loaded.Cases
 	if p.Select != nil {
 		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.Select(&c.CaseInfo) })
 	}
 	if len(p.Statuses) > 0 {
-		cases = ofStatus(cases, p.Statuses)
+		cases = withStatus(cases, p.Statuses)
 	}
 	if p.Repeat > 0 {
-		cases = repeated(cases, p.Repeat)
+		cases = withSamples(cases, p.Repeat)
 	}
 	entries := make([]*plan.Entry, len(cases))
 	for i, c := range cases {

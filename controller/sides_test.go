@@ -20,7 +20,7 @@ import (
 )
 
 // stateOf is a repository of these texts.
-func stateOf(t *testing.T, commit string, texts map[string]string) controller.State {
+func stateOf(t *testing.T, commit string, texts map[string]string) controller.Checkout {
 	t.Helper()
 	files := fstest.MapFS{}
 	for name, text := range texts {
@@ -30,12 +30,12 @@ func stateOf(t *testing.T, commit string, texts map[string]string) controller.St
 	if schema.HasErrors(problems) {
 		t.Fatal(problems)
 	}
-	return controller.State{Commit: commit, FS: files, Config: cfg}
+	return controller.Checkout{Commit: commit, FS: files, Config: cfg}
 }
 
 // A scanned state is one that others are compared with.
 type scanned struct {
-	controller.State
+	controller.Checkout
 	snapshot *load.Snapshot
 }
 
@@ -51,14 +51,14 @@ func scan(t *testing.T, texts map[string]string) scanned {
 
 // between is the plan of one repository against another, made of all cases or,
 // where base's snapshot is given, of those that the change can affect.
-func between(t *testing.T, was, is controller.State, snapshot *load.Snapshot) *controller.Prepared {
+func between(t *testing.T, was, is controller.Checkout, snapshot *load.Snapshot) *controller.Prepared {
 	t.Helper()
 	return planOf(t, was, controller.Request{Head: is, Snapshot: snapshot})
 }
 
 // remembered is the plan of one repository against another, made of what is
 // remembered of the cases that nothing affects.
-func remembered(t *testing.T, was, is controller.State) *controller.Prepared {
+func remembered(t *testing.T, was, is controller.Checkout) *controller.Prepared {
 	t.Helper()
 	return planOf(t, was, controller.Request{Head: is, Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
 		s, err := load.Scan(ctx, is.FS, load.Options{Settings: is.Config.Settings(), Note: notes.Take})
@@ -74,7 +74,7 @@ func remembered(t *testing.T, was, is controller.State) *controller.Prepared {
 }
 
 // planOf is the plan of a request against base.
-func planOf(t *testing.T, was controller.State, req controller.Request) *controller.Prepared {
+func planOf(t *testing.T, was controller.Checkout, req controller.Request) *controller.Prepared {
 	t.Helper()
 	base, _ := was.FS.(fstest.MapFS)
 	head, _ := req.Head.FS.(fstest.MapFS)
@@ -98,9 +98,9 @@ func planOf(t *testing.T, was controller.State, req controller.Request) *control
 // samePlans holds that planning only what a change can affect is planning all,
 // with the rest as a number, and that both affect the cases whose digests say
 // so.
-func samePlans(t *testing.T, base scanned, head controller.State, affected func(key string) bool) {
+func samePlans(t *testing.T, base scanned, head controller.Checkout, affected func(key string) bool) {
 	t.Helper()
-	all, some := between(t, base.State, head, nil), between(t, base.State, head, base.snapshot)
+	all, some := between(t, base.Checkout, head, nil), between(t, base.Checkout, head, base.snapshot)
 	for _, row := range all.Plan.Rows {
 		if is := row.Action != plan.Reuse; is != affected(row.Key) {
 			t.Errorf("%s: planned to %s, its digest differs: %v", row.Key, row.Action, affected(row.Key))
@@ -112,7 +112,7 @@ func samePlans(t *testing.T, base scanned, head controller.State, affected func(
 	if diff := cmp.Diff(all.Problems, some.Problems); diff != "" {
 		t.Errorf("problems (-all +affected):\n%s", diff)
 	}
-	known := remembered(t, base.State, head)
+	known := remembered(t, base.Checkout, head)
 	if diff := cmp.Diff(listed(all.Plan), listed(known.Plan)); diff != "" {
 		t.Errorf("of all cases, of what is remembered (-all +remembered):\n%s", diff)
 	}
@@ -190,7 +190,7 @@ func TestPlansOfRemovedMovedAndBroken(t *testing.T) {
 				}
 			}
 			was, is := scan(t, base), stateOf(t, controller.Worktree, head)
-			all, some := between(t, was.State, is, nil), between(t, was.State, is, was.snapshot)
+			all, some := between(t, was.Checkout, is, nil), between(t, was.Checkout, is, was.snapshot)
 			if diff := cmp.Diff(rows(all.Plan), rows(some.Plan)); diff != "" {
 				t.Errorf("of all cases, of the affected ones (-all +affected):\n%s", diff)
 			}

@@ -15,7 +15,7 @@ import (
 )
 
 // openTargets opens the targets of the jobs and those that have a role in them.
-func openTargets(e Execution, s State, jobs []run.Job) (map[string]run.Target, error) {
+func openTargets(e RunOptions, s Checkout, jobs []run.Job) (map[string]run.Target, error) {
 	roles := s.Config.Roles.Targets()
 	names := map[string]bool{}
 	for _, j := range jobs {
@@ -53,8 +53,8 @@ func unconfigured(name string, cfg *config.Config) error {
 	return fmt.Errorf("target %q %w; %s", name, ErrUnconfigured, hint)
 }
 
-// trust is what is written into the entries of a state.
-func (p *Prepared) trust(s State) ledger.Trust {
+// trust is what is written into the entries of a checkout.
+func (p *Prepared) trust(s Checkout) ledger.Trust {
 	if p.Base != nil && s.Commit == p.Base.Commit {
 		return p.BaseTrust
 	}
@@ -69,5 +69,5 @@ func revision(commit string) string {
 	return commit
 }
 
-// Worktree is the commit of a state that is not committed.
+// Worktree is the commit of a checkout that is not committed.
 const Worktree = "worktree"

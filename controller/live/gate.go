@@ -44,7 +44,7 @@ func (s *Session) decide(ctx context.Context) error {
 	}
 	s.look.Prepared, s.fresh = prepared, true
 	left := due(prepared.Plan)
-	e := controller.Execution{}
+	e := controller.RunOptions{}
 	if left > 0 || prepared.Estimate().Calls > 0 {
 		e.NotRun = "not yet"
 	}

@@ -125,18 +125,18 @@ func (r *repo) config() live.Config {
 			}
 			return p.Repo.Resolve(ctx, "HEAD")
 		},
-		At: func(p live.Place, commit string, otherwise *config.Config) (controller.State, error) {
+		At: func(p live.Place, commit string, otherwise *config.Config) (controller.Checkout, error) {
 			files, err := p.Repo.FS(commit)
 			if err != nil {
-				return controller.State{}, err
+				return controller.Checkout{}, err
 			}
 			cfg, problems, err := readConfig(files)
 			if schema.HasErrors(problems) {
 				cfg = otherwise
 			}
-			return controller.State{Commit: commit, FS: files, Config: cfg}, err
+			return controller.Checkout{Commit: commit, FS: files, Config: cfg}, err
 		},
-		Snapshot: func(ctx context.Context, _ live.Place, at controller.State) (*load.Snapshot, error) {
+		Snapshot: func(ctx context.Context, _ live.Place, at controller.Checkout) (*load.Snapshot, error) {
 			return load.Scan(ctx, at.FS, load.Options{Settings: at.Config.Settings()})
 		},
 		ReadConfig: func(_ live.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
@@ -180,7 +180,7 @@ func (r *repo) fresh() []string {
 		return lines(nil, problems)
 	}
 	req := controller.Request{
-		Head:       controller.State{Commit: controller.Worktree, FS: files, Config: cfg, Dir: r.dir},
+		Head:       controller.Checkout{Commit: controller.Worktree, FS: files, Config: cfg, Dir: r.dir},
 		ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
 	}
 	if r.committed() {

@@ -188,13 +188,13 @@ func (s *seeing) plan(ctx context.Context) (*Look, error) {
 	place := s.Place()
 	differ := s.differ
 	req := controller.Request{
-		Head:       controller.State{Commit: controller.Worktree, FS: s.files, Config: s.config, Dir: place.Repo.Root()},
+		Head:       controller.Checkout{Commit: controller.Worktree, FS: s.files, Config: s.config, Dir: place.Repo.Root()},
 		Base:       s.base,
 		Snapshot:   s.snapshot,
-		Also:       s.pinned(),
+		Pinned:       s.pinned(),
 		ConfigFile: s.cfg.ConfigFile, LookupEnv: s.cfg.LookupEnv, Now: s.cfg.Now,
 		Ledger: place.Ledger, HeadTrust: operator, BaseTrust: operator,
-		Looked: s.looked(),
+		ReuseSince: s.looked(),
 	}
 	folders := append(load.Folders(s.config.Settings()), s.cfg.ConfigFile)
 	req.Changed = func(_ context.Context, outside []string) ([]string, error) {

@@ -22,7 +22,7 @@ import (
 // Options say how a Session runs what changes affect.
 type Options struct {
 	// Execute carries a plan out and stores the run.
-	Execute func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error)
+	Execute func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error)
 	// Tell is told everything that happens, by one goroutine.
 	Tell func(watchstate.Update)
 	// Ref is what the user calls base.
@@ -276,7 +276,7 @@ func decisions(p *plan.Plan) map[string]bool {
 // plan brings the board up to what is stored of the look's cases.
 func (s *Session) plan(ctx context.Context) error {
 	s.remember()
-	report, err := s.look.Prepared.Execute(ctx, controller.Execution{NotRun: "not yet"})
+	report, err := s.look.Prepared.Execute(ctx, controller.RunOptions{NotRun: "not yet"})
 	if err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 	if s.board.Due = due(p.Plan); s.board.Due > 0 {
 		s.tell(watchstate.Started, nil)
 	}
-	execution := controller.Execution{Control: s.current.control, Observe: func(p controller.Progress) { s.progress <- p }}
+	execution := controller.RunOptions{Control: s.current.control, Observe: func(p controller.Progress) { s.progress <- p }}
 	go func() {
 		defer cancel()
 		defer func() {
@@ -445,7 +445,7 @@ func (s *Session) obey(ctx context.Context, c watchstate.Command) {
 		s.tell(watchstate.StateChanged, nil)
 	case watchstate.Rerun:
 		if s.idle() {
-			s.ask(ctx, s.look.Prepared.Again(func(key string) bool { return slices.Contains(c.Keys, key) }), true)
+			s.ask(ctx, s.look.Prepared.Rerun(func(key string) bool { return slices.Contains(c.Keys, key) }), true)
 		}
 	case watchstate.All:
 		s.all(ctx)
@@ -477,7 +477,7 @@ func (s *Session) all(ctx context.Context) {
 	req := s.look.Prepared.Request
 	req.All = true
 	now := s.opts.Now()
-	req.Looked = func(plan.Row) time.Time { return now }
+	req.ReuseSince = func(plan.Row) time.Time { return now }
 	prepared, err := controller.Prepare(ctx, req)
 	if err != nil {
 		s.fault(err)

@@ -90,10 +90,10 @@ func newStage(t *testing.T, opts live.Options) *stage {
 	if opts.MaxCases == 0 {
 		opts.MaxCases = 100
 	}
-	opts.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+	opts.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 		s.runs++
 		e.ID = fmt.Sprint("run", s.runs)
-		e.Open = func(config.Target, controller.State) (target.Target, error) { return s.bot, nil }
+		e.Open = func(config.Target, controller.Checkout) (target.Target, error) { return s.bot, nil }
 		return p.Execute(ctx, e)
 	}
 	s.session = live.New(tree, opts)

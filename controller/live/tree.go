@@ -49,9 +49,9 @@ type Config struct {
 	Base func(ctx context.Context, p Place) (string, error)
 	// At gives a commit as a state, with the other configuration where it has
 	// none that can be used.
-	At func(p Place, commit string, otherwise *config.Config) (controller.State, error)
+	At func(p Place, commit string, otherwise *config.Config) (controller.Checkout, error)
 	// Snapshot gives what a commit has for definitions.
-	Snapshot func(ctx context.Context, p Place, at controller.State) (*load.Snapshot, error)
+	Snapshot func(ctx context.Context, p Place, at controller.Checkout) (*load.Snapshot, error)
 	// ReadConfig reads the configuration of a state; found is false where there
 	// is none and the defaults stand in.
 	ReadConfig func(p Place, files *gitrepo.WorkTree) (cfg *config.Config, problems []schema.Problem, err error)
@@ -113,7 +113,7 @@ type Tree struct {
 	commit   string
 	config   *config.Config   // the last that had no errors
 	problems []schema.Problem // of the configuration
-	base     *controller.State
+	base     *controller.Checkout
 	snapshot *load.Snapshot
 	differ   map[string]string // path → hash, for what differs from base
 	extra    []string          // files that planned cases were built from

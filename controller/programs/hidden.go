@@ -15,7 +15,7 @@ import (
 )
 
 // hiddenIn is what programs do not see of a working tree.
-func (r *Runner) hiddenIn(s controller.State) (sandbox.Hidden, error) {
+func (r *Runner) hiddenIn(s controller.Checkout) (sandbox.Hidden, error) {
 	work, ok := s.FS.(listing.WorkTree)
 	if !ok {
 		return sandbox.Hidden{}, nil

@@ -2,7 +2,7 @@
 // plan: agents that are commands, and programs that judge.
 //
 // Most callers make a [Runner] with [New], hand its methods to the
-// [controller.Execution] and close it at the end. There is one sandbox for all
+// [controller.RunOptions] and close it at the end. There is one sandbox for all
 // of them, opened when the first is needed, and one exported tree a commit.
 package programs
 
@@ -84,10 +84,10 @@ func (r *Runner) Withhold(p *controller.Prepared, otherwise func(plan.Row) strin
 	})
 }
 
-// In gives the sandbox for the programs of a state, and the folder with the
+// In gives the sandbox for the programs of a checkout, and the folder with the
 // files that they see. Of a working tree those are the files that git has or would
 // take, and what the operator named; what they are is found out once.
-func (r *Runner) In(ctx context.Context, s controller.State) (*sandbox.Box, string, error) {
+func (r *Runner) In(ctx context.Context, s controller.Checkout) (*sandbox.Box, string, error) {
 	box, err := r.open()
 	if err != nil {
 		return nil, "", err
@@ -109,7 +109,7 @@ func (r *Runner) In(ctx context.Context, s controller.State) (*sandbox.Box, stri
 	return box.Hiding(hidden), s.Dir, nil
 }
 
-func (r *Runner) tree(ctx context.Context, s controller.State) (string, error) {
+func (r *Runner) tree(ctx context.Context, s controller.Checkout) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if folder, ok := r.trees[s.Commit]; ok {
@@ -128,8 +128,8 @@ func (r *Runner) tree(ctx context.Context, s controller.State) (string, error) {
 	return folder.Path, nil
 }
 
-// Judges runs the programs that cases of a state are judged by.
-func (r *Runner) Judges(s controller.State) evalcase.Programs {
+// Judges runs the programs that cases of a checkout are judged by.
+func (r *Runner) Judges(s controller.Checkout) evalcase.Programs {
 	return func(ctx context.Context, program evaluator.Program, stdin []byte) ([]byte, error) {
 		box, dir, err := r.In(ctx, s)
 		if err != nil {

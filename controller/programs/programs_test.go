@@ -22,12 +22,12 @@ import (
 // not see the head's, and removes what it made.
 func TestTrees(t *testing.T) {
 	r := New(t.Context(), Config{Policy: sandbox.Policy{Accept: sandbox.Off}})
-	base := controller.State{Commit: "b", FS: fstest.MapFS{"judges/say.sh": {Data: []byte("cat ../word"), Mode: 0o644}, "word": {Data: []byte("base")}}}
-	head := controller.State{Commit: "h", FS: fstest.MapFS{"judges/say.sh": base.FS.(fstest.MapFS)["judges/say.sh"], "word": {Data: []byte("head")}}}
+	base := controller.Checkout{Commit: "b", FS: fstest.MapFS{"judges/say.sh": {Data: []byte("cat ../word"), Mode: 0o644}, "word": {Data: []byte("base")}}}
+	head := controller.Checkout{Commit: "h", FS: fstest.MapFS{"judges/say.sh": base.FS.(fstest.MapFS)["judges/say.sh"], "word": {Data: []byte("head")}}}
 	careful := head
 	careful.Programs = &base
 	for _, tt := range []struct {
-		state controller.State
+		state controller.Checkout
 		want  string
 	}{{base, "base"}, {head, "head"}, {careful, "base"}} {
 		out, err := r.Judges(tt.state)(t.Context(), evaluator.Program{Argv: []string{"sh", "say.sh"}, Dir: "judges"}, nil)
@@ -39,7 +39,7 @@ func TestTrees(t *testing.T) {
 		t.Errorf("%d trees, want 2", len(r.trees))
 	}
 	here := t.TempDir()
-	if _, dir, err := r.In(t.Context(), controller.State{Commit: controller.Worktree, Dir: here}); err != nil || dir != here {
+	if _, dir, err := r.In(t.Context(), controller.Checkout{Commit: controller.Worktree, Dir: here}); err != nil || dir != here {
 		t.Errorf("the working tree is %s, %v, want it where it is", dir, err)
 	}
 	if err := r.Close(); err != nil {
@@ -59,7 +59,7 @@ func TestWithhold(t *testing.T) {
 		"agent": {Name: "agent", Provider: config.Command, Argv: []string{"sh"}},
 		"bot":   {Name: "bot", Provider: config.Mock},
 	}
-	p := &controller.Prepared{Request: controller.Request{Head: controller.State{Config: cfg}}}
+	p := &controller.Prepared{Request: controller.Request{Head: controller.Checkout{Config: cfg}}}
 	row := func(target string) plan.Row {
 		return plan.Row{Key: "k", Target: target, Action: plan.Run, Head: &schema.CaseInfo{Key: "k"}, HeadCase: &schema.Case{}}
 	}
@@ -107,7 +107,7 @@ func TestHiddenInWorkTrees(t *testing.T) {
 	r := New(t.Context(), Config{
 		Policy: sandbox.Policy{Read: []string{at("a.env"), at("link"), elsewhere, filepath.Dir(dir)}}, Own: []string{at("book.db")}, Give: "give",
 	})
-	state := controller.State{Commit: controller.Worktree, Dir: dir, FS: work}
+	state := controller.Checkout{Commit: controller.Worktree, Dir: dir, FS: work}
 	hidden, err := r.hiddenIn(state)
 	want := sandbox.Hidden{
 		Names: []string{".git", "b.env", "book.db", "book.db-wal", "book.db.definitions", "c.env", "d.env", "e.env"},

@@ -92,7 +92,7 @@ func (r *Review) announced() []github.Status {
 }
 
 // works reports whether carrying out a plan makes a call.
-func works(p *controller.Prepared, e controller.Execution) bool {
+func works(p *controller.Prepared, e controller.RunOptions) bool {
 	if e.NotRun != "" {
 		return false
 	}

@@ -52,7 +52,7 @@ func (d *desk) history() (all []string) {
 // slow has every run wait until something is true of the forge.
 func (d *desk) slow(until func() bool) {
 	d.cfg.After = over
-	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 		for !until() && ctx.Err() == nil {
 			time.Sleep(time.Millisecond) // nothing tells what the forge has
 		}

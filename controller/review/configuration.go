@@ -15,7 +15,7 @@ import (
 
 // configuration says what happens to gavel.yaml in the pull request. Without
 // one at base nothing is run. What a base branch has decides for itself.
-func (r *Review) configuration(p *controller.Prepared, e *controller.Execution) error {
+func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions) error {
 	_, problems, found, err := r.decides(
 		func() (fs.FS, error) { return p.Base.FS, nil }, func() (fs.FS, error) { return p.Head.FS, nil })
 	if err != nil {

@@ -47,7 +47,7 @@ func TestAReviewThatBreaks(t *testing.T) {
 	const broken = "error: gavel could not judge this head; see the log of its run"
 	for statuses, groups := range map[string][]string{"groups": {"gavel/verdict/talk_1", "gavel/verdict/talk_2"}, "total": nil} {
 		d := groupDesk(t, statuses, 2)
-		d.cfg.Execute = func(context.Context, *controller.Prepared, controller.Execution) (*report.Report, error) {
+		d.cfg.Execute = func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error) {
 			return nil, errors.New("the disk is full")
 		}
 		r, err := review.New(d.cfg).Pull(t.Context(), 1, "")

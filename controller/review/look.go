@@ -30,7 +30,7 @@ type look struct {
 	repo *gitrepo.Repository
 	// prepared is nil where what is stored of the head says all there is to say.
 	prepared  *controller.Prepared
-	execution controller.Execution
+	execution controller.RunOptions
 }
 
 // look fetches both sides and plans, within the deadline. The error wraps an
@@ -98,7 +98,7 @@ func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
 	}
 	prepared, err := controller.PrepareCommits(inner, controller.Commits{
 		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
-		Trust: r.writes(), HeadConfig: r.approved, Anew: r.asked(), Before: r.due(), Seen: seen, MaxNew: r.maxNew(),
+		Trust: r.writes(), HeadConfig: r.approved, IgnoreBefore: r.asked(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {
 		return found, err
@@ -137,8 +137,8 @@ func (r *Review) writes() ledger.Trust {
 
 // execution says under which name a plan of head is carried out, and what has to
 // be published with its report.
-func (r *Review) execution(ctx context.Context) controller.Execution {
-	return controller.Execution{
+func (r *Review) execution(ctx context.Context) controller.RunOptions {
+	return controller.RunOptions{
 		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Obeyed,
 		Outbox: func(report *report.Report) ([]ledger.OutboxItem, error) {
 			// What was broken off in the middle must not stand for the commit.
@@ -155,7 +155,7 @@ func (r *Review) execution(ctx context.Context) controller.Execution {
 func (r *Review) refuse(ctx context.Context, over *excess.Error) (*report.Report, error) {
 	prepared := &controller.Prepared{
 		Request: controller.Request{
-			Head:       controller.State{Commit: r.head, FS: nothing{}, Config: config.Default()},
+			Head:       controller.Checkout{Commit: r.head, FS: nothing{}, Config: config.Default()},
 			ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv, HeadTrust: r.writes(), Now: time.Now,
 		},
 		Plan: &plan.Plan{Head: r.head},

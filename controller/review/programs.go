@@ -15,7 +15,7 @@ import (
 // pushed. A case is withheld where its programs, the definition that names them or
 // a file that they are to read is not what base has. As a program may load more
 // than it declares, even the others see base's files only.
-func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *controller.Execution) error {
+func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *controller.RunOptions) error {
 	if r.Programs == ProgramsNever {
 		e.Withhold = p.WithholdPrograms(e.Withhold, func() string { return "it starts a program, and the operator allows none" })
 		return nil

@@ -83,10 +83,10 @@ func (d *desk) fetch(ctx context.Context, refs []string, _ gitrepo.Bounds) (*git
 	return repo, commits, nil
 }
 
-func (d *desk) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+func (d *desk) execute(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 	d.runs++
 	e.ID, e.Scrub = fmt.Sprint("run-", d.runs), func(s string) string { return s }
-	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+	e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
 		return target.New(t, target.Env{Files: s.FS})
 	}
 	report, err := p.Execute(ctx, e)

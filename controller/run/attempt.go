@@ -153,7 +153,7 @@ func (a *attempt) failed() int {
 // save writes what is new in one transaction, with the decision if there is
 // one.
 func (a *attempt) save(ctx context.Context, decision *ledger.Decision) error {
-	if a.c.run.retelling {
+	if a.c.run.recording {
 		return nil
 	}
 	o := ledger.Outcome{Trust: a.c.run.cfg.Trust, Digests: a.digests, Case: a.c.job.Case.ID(), Decision: decision, Lease: a.c.hold.lease, Chosen: a.c.job.Chosen}

@@ -113,7 +113,7 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 		l.record(name, digest, req, reply)
 		return reply, nil
 	}
-	if l.c.run.retelling {
+	if l.c.run.recording {
 		l.c.costs.missReply()
 		return target.Reply{}, errUntold
 	}
@@ -158,7 +158,7 @@ func (l *callLog) forget(ctx context.Context, key ledger.CallKey) error {
 // in the same error forever. Otherwise it returns err.
 func (l *callLog) startOver(ctx context.Context, err error) (again bool, _ error) {
 	_, fault := errors.AsType[*evaluate.Fault](err)
-	if err == nil || l.live || l.c.run.retelling || l.seq == 0 || ctx.Err() != nil || fault {
+	if err == nil || l.live || l.c.run.recording || l.seq == 0 || ctx.Err() != nil || fault {
 		return false, err
 	}
 	key := ledger.CallKey{Digest: l.digest, Ordinal: l.ordinal}

@@ -223,7 +223,7 @@ func (c *caseRun) outcome() Outcome {
 	last := c.last()
 	out := Outcome{
 		Key: c.job.Case.Key, Result: last.result, Spent: c.costs.spent, Made: c.costs.made, GivenUp: c.costs.givenUp,
-		Stopped: c.stopped(), Untold: c.costs.untold,
+		Stopped: c.stopped(), Unrecorded: c.costs.unrecorded,
 	}
 	for _, a := range c.all() {
 		spent, made, took := a.usage()

@@ -26,8 +26,8 @@ type costs struct {
 	unrun string
 	// givenUp counts the calls that were sent and have no reply.
 	givenUp int
-	// untold is set where a reply that was to be recorded is not stored.
-	untold bool
+	// unrecorded is set where a reply that was to be recorded is not stored.
+	unrecorded bool
 }
 
 // add counts calls that belong to no sample.
@@ -48,7 +48,7 @@ func (c *costs) giveUp() {
 func (c *costs) missReply() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.untold = true
+	c.unrecorded = true
 }
 
 // refused notes that the case, or a call of it, was not allowed.

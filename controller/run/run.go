@@ -119,9 +119,9 @@ type Outcome struct {
 	Transcripts []verdict.Transcript
 	// Stopped is true when the run was cancelled before the case ended.
 	Stopped bool
-	// Untold is true where stored replies were to be recorded and are no longer
+	// Unrecorded is true where stored replies were to be recorded and are no longer
 	// there.
-	Untold bool
+	Unrecorded bool
 	// Unrun says which budget was too small to judge the case, or which target
 	// is down; empty where it was judged.
 	Unrun string
@@ -157,8 +157,8 @@ type runner struct {
 	// room is how many samples of one attempt are taken at once: twice the calls
 	// that all targets together take.
 	room int
-	// retelling is set where nothing is called or stored, see Retell.
-	retelling bool
+	// recording is set where nothing is called or stored, see [RecordStored].
+	recording bool
 	// handle is the run in the ledger; nil where nothing is called or stored.
 	handle *ledger.RunHandle
 	began  time.Time

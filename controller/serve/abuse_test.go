@@ -201,7 +201,7 @@ func TestAbuse25TheDiskIsFull(t *testing.T) {
 	var full atomic.Bool
 	w.configure = func(cfg *serve.Config) {
 		inner := cfg.Execute
-		cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+		cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 			if full.Load() {
 				return nil, errors.New("store the report: database or disk is full")
 			}

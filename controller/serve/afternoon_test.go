@@ -138,7 +138,7 @@ func (a afternoon) serve(t *testing.T, dir string, repo *serve.Repository, do fu
 	server, err := serve.New(t.Context(), serve.Config{
 		Repositories: []*serve.Repository{repo}, Ledger: book, Dir: dir,
 		LookupEnv: func(string) (string, bool) { return "", false }, Random: func() float64 { return 0.5 },
-		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+		Execute: func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 			select {
 			case <-time.After(a.takes):
 			case <-ctx.Done():

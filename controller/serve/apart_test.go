@@ -43,10 +43,10 @@ func (d deadly) Respond(ctx context.Context, req target.Request) (target.Reply, 
 
 // judgeApart judges in a child. The host of its job is a question that ends it.
 func judgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
-	return trial.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+	return trial.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 		started := p.Now()
 		e.ID, e.Scrub = controller.NewID(), func(s string) string { return s }
-		e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+		e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
 			inner, err := target.New(t, target.Env{Files: s.FS})
 			return deadly{inner, string(job.Host)}, err
 		}

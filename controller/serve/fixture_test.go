@@ -278,10 +278,10 @@ func (w *fixture) start() {
 }
 
 // execute is what the command does, with the agent in between.
-func (w *fixture) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+func (w *fixture) execute(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 	started := p.Now()
 	e.ID, e.Scrub = fmt.Sprintf("run-%d", started.UnixNano()), func(s string) string { return s }
-	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+	e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
 		inner, err := target.New(t, target.Env{Files: s.FS})
 		return w.agent.wrap(inner), err
 	}

@@ -27,7 +27,7 @@ func TestAbuse26StrangersTakeTurns(t *testing.T) {
 	}
 	w.configure = func(cfg *serve.Config) {
 		inner := cfg.Execute
-		cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+		cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 			if e.PullRequest > 1 {
 				count(1)
 				defer count(-1)

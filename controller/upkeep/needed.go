@@ -23,7 +23,7 @@ import (
 type Roots struct {
 	// Head is the working tree. States without a usable configuration are read
 	// with its one.
-	Head controller.State
+	Head controller.Checkout
 	Repo *gitrepo.Repository
 	// Fetched is what was fetched for pull requests; nil where nothing was.
 	Fetched *gitrepo.Repository
@@ -64,37 +64,37 @@ func (r Roots) Needed(ctx context.Context) ([]plan.Digests, error) {
 		return nil, err
 	}
 	var all []plan.Digests
-	for _, s := range slices.Concat([]controller.State{r.Head}, bases, pulls) {
+	for _, s := range slices.Concat([]controller.Checkout{r.Head}, bases, pulls) {
 		prepared, err := controller.Prepare(ctx, controller.Request{
 			Head: s, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
 			HeadTrust: ledger.Trust{Level: ledger.LevelOperator},
-			Looked:    func(plan.Row) time.Time { return time.Time{} }, // whatever its age
+			ReuseSince:    func(plan.Row) time.Time { return time.Time{} }, // whatever its age
 		})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, prepared.Needed()...)
+		all = append(all, prepared.LiveDigests()...)
 	}
 	return all, nil
 }
 
 // at is a commit as a state.
-func (r Roots) at(repo *gitrepo.Repository, commit string) (controller.State, error) {
+func (r Roots) at(repo *gitrepo.Repository, commit string) (controller.Checkout, error) {
 	files, err := repo.FS(commit)
 	if err != nil {
-		return controller.State{}, err
+		return controller.Checkout{}, err
 	}
 	cfg, problems, found, err := controller.ReadConfig(files, r.ConfigFile)
 	if !found || schema.HasErrors(problems) {
 		cfg = r.Head.Config
 	}
-	return controller.State{Commit: commit, FS: files, Config: cfg}, err
+	return controller.Checkout{Commit: commit, FS: files, Config: cfg}, err
 }
 
 // bases are the commits that changes are compared with.
-func (r Roots) bases(ctx context.Context) ([]controller.State, error) {
+func (r Roots) bases(ctx context.Context) ([]controller.Checkout, error) {
 	usual := []string{"HEAD", "refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"}
-	var states []controller.State
+	var states []controller.Checkout
 	known := map[string]bool{}
 	for i, ref := range slices.Concat(usual, r.Bases) {
 		commit, err := r.Repo.Resolve(ctx, ref)
@@ -115,7 +115,7 @@ func (r Roots) bases(ctx context.Context) ([]controller.State, error) {
 }
 
 // pulls are both sides of the last run of each pull request that may be open.
-func (r Roots) pulls(ctx context.Context) ([]controller.State, error) {
+func (r Roots) pulls(ctx context.Context) ([]controller.Checkout, error) {
 	runs, err := r.Ledger.Runs(ctx, math.MaxInt32)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (r Roots) pulls(ctx context.Context) ([]controller.State, error) {
 	for _, t := range r.Closed {
 		over[t] = true
 	}
-	var states []controller.State
+	var states []controller.Checkout
 	for _, last := range runs { // the newest first
 		t := ledger.Trust{Level: ledger.LevelPull, Repository: last.Repository, PullRequest: last.PullRequest}
 		if last.PullRequest == 0 || over[t] {
@@ -143,7 +143,7 @@ func (r Roots) pulls(ctx context.Context) ([]controller.State, error) {
 }
 
 // sides are base and head of a run, read with base's configuration.
-func (r Roots) sides(of ledger.Run) ([]controller.State, error) {
+func (r Roots) sides(of ledger.Run) ([]controller.Checkout, error) {
 	var failed error
 	for _, repo := range []*gitrepo.Repository{r.Repo, r.Fetched} {
 		if repo == nil {
@@ -160,7 +160,7 @@ func (r Roots) sides(of ledger.Run) ([]controller.State, error) {
 			continue
 		}
 		head.Config = base.Config
-		return []controller.State{base, head}, nil
+		return []controller.Checkout{base, head}, nil
 	}
 	return nil, failed
 }

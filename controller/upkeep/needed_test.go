@@ -110,7 +110,7 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-func state(t *testing.T, repo *gitrepo.Repository, commit string) controller.State {
+func state(t *testing.T, repo *gitrepo.Repository, commit string) controller.Checkout {
 	t.Helper()
 	fsys, err := repo.FS(commit)
 	if err != nil {
@@ -120,7 +120,7 @@ func state(t *testing.T, repo *gitrepo.Repository, commit string) controller.Sta
 	if err != nil || len(problems) > 0 {
 		t.Fatal(problems, err)
 	}
-	return controller.State{Commit: commit, FS: fsys, Config: cfg}
+	return controller.Checkout{Commit: commit, FS: fsys, Config: cfg}
 }
 
 func told(prompts map[string]string, needed []plan.Digests) []string {

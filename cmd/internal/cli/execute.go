@@ -17,7 +17,7 @@ import (
 // Execute carries a plan out with a progress line on stderr, and stores the
 // report, which it gives even where that, or what was recorded, could not be
 // written.
-func (a *App) Execute(ctx context.Context, p *controller.Prepared, record string, e controller.Execution) (report *report.Report, unwritten error) {
+func (a *App) Execute(ctx context.Context, p *controller.Prepared, record string, e controller.RunOptions) (report *report.Report, unwritten error) {
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
 	programs, err := a.Programs(ctx)
@@ -28,7 +28,7 @@ func (a *App) Execute(ctx context.Context, p *controller.Prepared, record string
 	a.Secrets.Add(p.Secrets()...)
 	e.ID, e.Scrub, e.Breakers = controller.NewID(), p.Scrub(), a.Breakers
 	e.Programs, e.Withhold = programs.Judges, programs.Withhold(p, e.Withhold)
-	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+	e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
 		env := target.Env{Lookup: a.LookupEnv, Files: s.FS, Transport: transport}
 		if t.Provider == config.Command {
 			var err error

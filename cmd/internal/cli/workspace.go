@@ -66,18 +66,18 @@ func (a *App) OwnConfig(w *Workspace) (*config.Config, []schema.Problem, error) 
 
 // Worktree is the working tree as a state. A gavel.yaml with errors is printed
 // and ends the command.
-func (a *App) Worktree(w *Workspace) (controller.State, error) {
+func (a *App) Worktree(w *Workspace) (controller.Checkout, error) {
 	cfg, problems, err := a.OwnConfig(w)
 	if err != nil {
-		return controller.State{}, err
+		return controller.Checkout{}, err
 	}
 	if schema.HasErrors(problems) {
 		if err := a.PrintProblems(w.Files, problems); err != nil {
-			return controller.State{}, err
+			return controller.Checkout{}, err
 		}
-		return controller.State{}, UsageError("%s is invalid", a.ConfigFile)
+		return controller.Checkout{}, UsageError("%s is invalid", a.ConfigFile)
 	}
-	return controller.State{Commit: controller.Worktree, FS: w.Files, Config: cfg, Dir: w.Repo.Root()}, nil
+	return controller.Checkout{Commit: controller.Worktree, FS: w.Files, Config: cfg, Dir: w.Repo.Root()}, nil
 }
 
 // snapshots keeps a snapshot of the definitions next to the ledger.
@@ -106,7 +106,7 @@ func (a *App) WorktreeSnapshot(ctx context.Context, w *Workspace, cfg *config.Co
 }
 
 // Snapshot is that of the definitions of a state.
-func (a *App) Snapshot(ctx context.Context, w *Workspace, at controller.State) (*load.Snapshot, error) {
+func (a *App) Snapshot(ctx context.Context, w *Workspace, at controller.Checkout) (*load.Snapshot, error) {
 	stored, err := a.snapshots(ctx, w)
 	if err != nil {
 		return nil, err
@@ -116,19 +116,19 @@ func (a *App) Snapshot(ctx context.Context, w *Workspace, at controller.State) (
 
 // At loads a commit as a state. If it has no usable configuration, the given
 // one is used.
-func (a *App) At(w *Workspace, commit string, otherwise *config.Config) (controller.State, error) {
+func (a *App) At(w *Workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
 	files, err := w.Repo.FS(commit)
 	if err != nil {
-		return controller.State{}, err
+		return controller.Checkout{}, err
 	}
 	cfg, problems, found, err := a.ReadConfig(files)
 	if err != nil {
-		return controller.State{}, err
+		return controller.Checkout{}, err
 	}
 	if !found || schema.HasErrors(problems) {
 		cfg = otherwise
 	}
-	return controller.State{Commit: commit, FS: files, Config: cfg}, nil
+	return controller.Checkout{Commit: commit, FS: files, Config: cfg}, nil
 }
 
 // Local plans the working tree against the merge base of the selection's base and

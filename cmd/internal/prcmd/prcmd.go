@@ -238,7 +238,7 @@ func (c command) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client
 				Store: filepath.Join(here.Root(), ownfolder.Name, "objects.git"),
 			})
 		},
-		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+		Execute: func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 			return c.Execute(ctx, p, "", e)
 		},
 		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: c.Note, After: c.After,

@@ -16,19 +16,19 @@ import (
 // own in a folder, which it makes. It refuses what cannot be written or read
 // before the first call. close writes the files; its error also names the cases
 // that they lack.
-func Of(e *controller.Execution, p *controller.Prepared, folder string) (close func() error, err error) {
+func Of(e *controller.RunOptions, p *controller.Prepared, folder string) (close func() error, err error) {
 	targets := slices.Collect(maps.Keys(p.Head.Config.Targets))
 	recorders, err := target.OpenRecorders(folder, targets, e.Scrub)
 	if err != nil {
 		return nil, err
 	}
-	var untold []string
-	e.Record, e.Untold = recorders.Record, func(key string) { untold = append(untold, key) }
+	var unrecorded []string
+	e.Record, e.Unrecorded = recorders.Record, func(key string) { unrecorded = append(unrecorded, key) }
 	return func() error {
 		err := recorders.Close()
-		if n := len(untold); n > 0 {
+		if n := len(unrecorded); n > 0 {
 			err = errors.Join(err, fmt.Errorf("the recordings lack %s whose stored calls are gone, such as %s; judge %s without what is stored, as with --ledger new.db",
-				textfmt.Count(n, "case"), untold[0], textfmt.Verb(n, "it", "them")))
+				textfmt.Count(n, "case"), unrecorded[0], textfmt.Verb(n, "it", "them")))
 		}
 		return err
 	}, nil

@@ -211,7 +211,7 @@ func policyOf(file *config.Server) serve.Policy {
 }
 
 // execute carries a plan out within what the operator allows.
-func (s *serving) execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+func (s *serving) execute(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 	now := s.now.Load()
 	e.Observe = func(controller.Progress) {} // several runs would draw over one another
 	// The accounts of a day are by repository: each gets an equal share, so that

@@ -134,10 +134,10 @@ func (c command) followed(ref string) live.Config {
 		Base: func(ctx context.Context, p live.Place) (string, error) {
 			return c.baseOf(ctx, in(p), ref)
 		},
-		At: func(p live.Place, commit string, otherwise *config.Config) (controller.State, error) {
+		At: func(p live.Place, commit string, otherwise *config.Config) (controller.Checkout, error) {
 			return c.At(in(p), commit, otherwise)
 		},
-		Snapshot: func(ctx context.Context, p live.Place, at controller.State) (*load.Snapshot, error) {
+		Snapshot: func(ctx context.Context, p live.Place, at controller.Checkout) (*load.Snapshot, error) {
 			return c.Snapshot(ctx, in(p), at)
 		},
 		ReadConfig: func(_ live.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
@@ -178,7 +178,7 @@ func (c command) openPlace(ctx context.Context) (live.Place, error) {
 func (c command) session(tree *live.Tree, f watchFlags, tell func(watchstate.Update), end context.CancelCauseFunc) (session *live.Session, ignore func()) {
 	var running atomic.Bool
 	session = live.New(tree, live.Options{
-		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+		Execute: func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 			return c.Execute(ctx, p, "", e)
 		},
 		Tell: func(u watchstate.Update) {

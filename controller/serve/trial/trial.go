@@ -208,7 +208,7 @@ func ServeChild(judge func(ctx context.Context, job Job, steps Steps) (run strin
 }
 
 // An Executor carries a plan out and stores its report.
-type Executor func(context.Context, *controller.Prepared, controller.Execution) (*report.Report, error)
+type Executor func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error)
 
 // Examine judges the commit of a job, and returns the run that it stored; empty
 // where nothing is looked at.
@@ -239,7 +239,7 @@ func Examine(ctx context.Context, job Job, execute Executor, steps Steps) (run s
 			}
 			return repo, commits, err
 		},
-		Execute: func(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+		Execute: func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 			steps.Judging()
 			return execute(ctx, p, e)
 		},

@@ -66,7 +66,7 @@ func behave(ctx context.Context, job Job, steps Steps) (run string, err error) {
 		select {}
 	}
 	if string(job.Host) == killedJudging {
-		return Examine(ctx, job, func(context.Context, *controller.Prepared, controller.Execution) (*report.Report, error) {
+		return Examine(ctx, job, func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error) {
 			return nil, killSelf()
 		}, steps)
 	}
@@ -77,10 +77,10 @@ func behave(ctx context.Context, job Job, steps Steps) (run string, err error) {
 const killedJudging = "killed while it judges"
 
 // execute is what a command does.
-func execute(ctx context.Context, p *controller.Prepared, e controller.Execution) (*report.Report, error) {
+func execute(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 	started := p.Now()
 	e.ID, e.Scrub = controller.NewID(), func(s string) string { return s }
-	e.Open = func(t config.Target, s controller.State) (target.Target, error) {
+	e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
 		return target.New(t, target.Env{Files: s.FS})
 	}
 	report, err := p.Execute(ctx, e)

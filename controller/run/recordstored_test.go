@@ -79,9 +79,9 @@ func TestRetell(t *testing.T) {
 				t.Fatalf("the live run tells of %q", live)
 			}
 			cfg, job := tr.job(c)
-			untold, err := run.Retell(t.Context(), cfg, []run.Job{job})
-			if err != nil || len(untold) > 0 {
-				t.Fatalf("untold %v, %v", untold, err)
+			unrecorded, err := run.RecordStored(t.Context(), cfg, []run.Job{job})
+			if err != nil || len(unrecorded) > 0 {
+				t.Fatalf("unrecorded %v, %v", unrecorded, err)
 			}
 			if diff := cmp.Diff(live, l.take()); diff != "" {
 				t.Errorf("(-live +stored):\n%s", diff)
@@ -107,11 +107,11 @@ func TestRetellWithoutCalls(t *testing.T) {
 	if err := tr.book.DropCalls(t.Context(), cfg.Trust, key, nil); err != nil {
 		t.Fatal(err)
 	}
-	untold, err := run.Retell(t.Context(), cfg, []run.Job{job})
-	if err != nil || !slices.Equal(untold, []string{c.Key}) || tr.calls() != "1 1 0" {
-		t.Errorf("untold %v, %v, calls %s", untold, err, tr.calls())
+	unrecorded, err := run.RecordStored(t.Context(), cfg, []run.Job{job})
+	if err != nil || !slices.Equal(unrecorded, []string{c.Key}) || tr.calls() != "1 1 0" {
+		t.Errorf("unrecorded %v, %v, calls %s", unrecorded, err, tr.calls())
 	}
-	if out := tr.hold(t, c); !out.Untold || out.Spent.Calls != 0 {
+	if out := tr.hold(t, c); !out.Unrecorded || out.Spent.Calls != 0 {
 		t.Errorf("a run that reuses it: %+v", out)
 	}
 }

@@ -13,26 +13,26 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Retell hands the stored replies of jobs that are decided to Record. It makes
+// RecordStored hands the stored replies of jobs that are decided to Record. It makes
 // no call and changes nothing in the ledger. It returns the keys of the jobs of
 // which a reply is no longer stored; the error is the ledger's, or that of ctx.
-func Retell(ctx context.Context, cfg Config, jobs []Job) (untold []string, err error) {
+func RecordStored(ctx context.Context, cfg Config, jobs []Job) (unrecorded []string, err error) {
 	cfg.Observe, cfg.Control = nil, nil
 	r := newRunner(cfg, jobs)
-	r.retelling = true
+	r.recording = true
 	for _, job := range jobs {
 		if err := ctx.Err(); err != nil {
-			return untold, err
+			return unrecorded, err
 		}
 		c := newCaseRun(r, job)
 		if err := c.makeAttempts(ctx); err != nil {
-			return untold, err
+			return unrecorded, err
 		}
-		if c.costs.untold {
-			untold = append(untold, job.Case.Key)
+		if c.costs.unrecorded {
+			unrecorded = append(unrecorded, job.Case.Key)
 		}
 	}
-	return untold, nil
+	return unrecorded, nil
 }
 
 // errUntold ends a sample that would need a call to be recorded.
