@@ -50,7 +50,7 @@ func (b bench) withOther(t *testing.T, base, head fstest.MapFS, changed []string
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := p.Execute(t.Context(), controller.RunOptions{ID: "run", Open: func(c config.Target, _ controller.Checkout) (target.Target, error) {
+	report, err := p.Execute(t.Context(), controller.Host{Open: func(c config.Target, _ controller.Checkout) (target.Target, error) {
 		switch c.Name {
 		case "sure":
 			return b.calculator, nil
@@ -58,7 +58,7 @@ func (b bench) withOther(t *testing.T, base, head fstest.MapFS, changed []string
 			return other, nil
 		}
 		return nil, fmt.Errorf("%s was not asked for", c.Name)
-	}})
+	}}, controller.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

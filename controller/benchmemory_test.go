@@ -2,11 +2,9 @@ package controller_test
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
@@ -48,11 +46,11 @@ func BenchmarkUnchanged(b *testing.B) {
 		if err != nil || len(prepared.Plan.Rows) != n {
 			b.Fatal(err, len(prepared.Plan.Rows))
 		}
-		e := controller.RunOptions{ID: fmt.Sprint(time.Now().UnixNano()), Scrub: func(s string) string { return s }}
-		e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
+		var host controller.Host
+		host.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
 			return target.New(t, target.Env{Files: s.FS})
 		}
-		if _, err := prepared.Execute(b.Context(), e); err != nil {
+		if _, err := prepared.Execute(b.Context(), host, controller.RunOptions{}); err != nil {
 			b.Fatal(err)
 		}
 		return prepared

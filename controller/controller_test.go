@@ -106,10 +106,9 @@ func (b bench) run(t *testing.T, base, head fstest.MapFS, changed []string) (*co
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := p.Execute(t.Context(), controller.RunOptions{
-		ID:   "run",
+	report, err := p.Execute(t.Context(), controller.Host{
 		Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil },
-	})
+	}, controller.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

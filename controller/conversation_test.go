@@ -97,7 +97,7 @@ func judgeAll(t *testing.T, book *ledger.Ledger, texts map[string]string, p *tap
 	if err != nil || schema.HasErrors(prepared.Problems) {
 		t.Fatal(err, prepared.Problems)
 	}
-	report, err := prepared.Execute(t.Context(), controller.RunOptions{ID: "run", Open: p.open})
+	report, err := prepared.Execute(t.Context(), controller.Host{Open: p.open}, controller.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

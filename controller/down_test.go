@@ -35,9 +35,9 @@ func TestAbuse32ADownTargetLeavesTheGateOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err = p.Execute(t.Context(), controller.RunOptions{
-			ID: "run", Breakers: &breakers, Open: func(config.Target, controller.Checkout) (target.Target, error) { return down, nil },
-		})
+		rep, err = p.Execute(t.Context(), controller.Host{
+			Breakers: &breakers, Open: func(config.Target, controller.Checkout) (target.Target, error) { return down, nil },
+		}, controller.RunOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,19 +15,19 @@ import (
 )
 
 // environment gathers what the digests need to know of the targets of a checkout.
-func (p *Prepared) environment(s Checkout) (plan.Environment, error) {
+func (p *planner) environment(s Checkout) (plan.Environment, error) {
 	env := plan.Environment{
-		Config: p.ConfigFile, DefaultTarget: s.Config.DefaultTarget,
+		Config: p.req.ConfigFile, DefaultTarget: s.Config.DefaultTarget,
 		Targets: make(map[string]plan.Target, len(s.Config.Targets)),
 		Roles:   s.Config.Roles.Targets(),
 		Roots:   firstRequests,
 	}
 	var salt []byte
-	if p.Ledger != nil {
-		salt = p.Ledger.Secret()
+	if p.req.Ledger != nil {
+		salt = p.req.Ledger.Secret()
 	}
 	for name, t := range s.Config.Targets {
-		facts, err := targetFacts(s.FS, t, p.LookupEnv, salt)
+		facts, err := targetFacts(s.FS, t, p.req.LookupEnv, salt)
 		if err != nil {
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}
@@ -43,28 +43,28 @@ func (p *Prepared) environment(s Checkout) (plan.Environment, error) {
 
 // inputFacts gives what counts of the files that a target is built from. Head's name
 // one that is not as base has it.
-func (p *Prepared) inputFacts(s Checkout, t config.Target) ([]plan.Fact, error) {
+func (p *planner) inputFacts(s Checkout, t config.Target) ([]plan.Fact, error) {
 	own, err := p.source(s, t)
-	if err != nil || p.Base == nil || s.Commit == p.Base.Commit {
+	if err != nil || p.req.Base == nil || s.Commit == p.req.Base.Commit {
 		return own.Facts(nil), err
 	}
-	other, configured := p.Base.Config.Targets[t.Name]
+	other, configured := p.req.Base.Config.Targets[t.Name]
 	if !configured {
 		return own.Facts(nil), nil
 	}
-	was, err := p.source(*p.Base, other)
+	was, err := p.source(*p.req.Base, other)
 	return own.Facts(&was), err
 }
 
 // source reads what a target is built from, once in each checkout.
-func (p *Prepared) source(s Checkout, t config.Target) (source.Source, error) {
+func (p *planner) source(s Checkout, t config.Target) (source.Source, error) {
 	at := checkoutTarget{s.Commit, t.Name}
-	if known, ok := p.sources[at]; ok {
+	if known, ok := p.out.sources[at]; ok {
 		return known, nil
 	}
-	read, err := source.Read(source.State{FS: s.FS, Config: s.Config, ConfigFile: p.ConfigFile}, t)
+	read, err := source.Read(source.State{FS: s.FS, Config: s.Config, ConfigFile: p.req.ConfigFile}, t)
 	if err == nil {
-		p.sources[at] = read
+		p.out.sources[at] = read
 	}
 	return read, err
 }

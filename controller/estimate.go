@@ -29,7 +29,7 @@ func (p *Prepared) Estimate() Estimate {
 		sum.AddHead(p.estimateHead(rows[job.Case.ID()], job))
 	}
 	for _, job := range p.baseJobs(judged) {
-		sum.Add(estimate.New(p.Base.Config, job, plan.Known{}))
+		sum.Add(estimate.New(p.req.Base.Config, job, plan.Known{}))
 	}
 	out := Estimate{Estimate: report.Estimate{Calls: sum.Calls, RetryCalls: sum.RetryCalls}, Cases: sum.Cases}
 	if !sum.Unpriced {
@@ -51,7 +51,7 @@ func (p *Prepared) rowsByHead() map[string]*plan.Row {
 // estimateHead says what a case of head will take. What it took at base is the
 // best guess.
 func (p *Prepared) estimateHead(r *plan.Row, job run.Job) estimate.Case {
-	c := estimate.New(p.Head.Config, job, r.Known)
+	c := estimate.New(p.req.Head.Config, job, r.Known)
 	if d, ok := p.baseStored[r.BaseDigests.D]; ok {
 		c.Learn(*d, job.Case)
 	}
@@ -66,7 +66,7 @@ func (p *Prepared) setNeeds(head, base []run.Job) {
 		head[i].Need = c.Need()
 	}
 	for i := range base {
-		c := estimate.New(p.Base.Config, base[i], plan.Known{})
+		c := estimate.New(p.req.Base.Config, base[i], plan.Known{})
 		base[i].Need = c.Need()
 	}
 }

@@ -1,13 +1,16 @@
 package controller_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/invocation"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
 )
 
@@ -21,25 +24,28 @@ func TestAnInvocationIsContinuedForADay(t *testing.T) {
 	cfg.Targets = map[string]config.Target{"bot": {Name: "bot", Provider: config.HTTP, Kind: config.Agent, URL: "https://h", Revision: config.RevisionNone}}
 	run := func(isKilled bool) int64 {
 		t.Helper()
-		invocation, err := controller.Invoke(t.Context(), b.book, now)
+		continued, err := invocation.Continue(t.Context(), b.book, invocation.Tree, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p, err := controller.Prepare(t.Context(), controller.Request{
 			Head:       controller.Checkout{Commit: controller.Worktree, FS: files(), Config: cfg},
 			ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: operator, LookupEnv: nowhere,
-			Invocation: invocation, Now: func() time.Time { return now },
+			Invocation: continued, Now: func() time.Time { return now },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := controller.RunOptions{ID: controller.NewID(), Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil }}
-		b.calls.Store(0)
-		report, err := p.Execute(t.Context(), e)
-		if err == nil && !isKilled {
-			err = p.Store(t.Context(), e, report, now)
+		host := controller.Host{Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil }}
+		killed := errors.New("killed before the report was stored")
+		outbox := func(*report.Report) ([]ledger.OutboxItem, error) {
+			if isKilled {
+				return nil, killed
+			}
+			return nil, nil
 		}
-		if err != nil {
+		b.calls.Store(0)
+		if _, err := p.Execute(t.Context(), host, controller.RunOptions{Outbox: outbox}); err != nil && !errors.Is(err, killed) {
 			t.Fatal(err)
 		}
 		return b.calls.Load()

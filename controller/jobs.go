@@ -30,18 +30,18 @@ func split(base, head []run.Job) (alike, others []run.Job) {
 }
 
 // withhold notes the cases that are not judged.
-func (p *Prepared) withhold(e RunOptions, in *report.Input) {
-	lacking := p.lacking()
-	for _, r := range p.Plan.Rows {
+func (e *execution) withhold() {
+	lacking := e.p.lacking()
+	for _, r := range e.p.Plan.Rows {
 		if !judged(r) {
 			continue
 		}
 		reason := lacking(r)
-		if reason == "" && e.Withhold != nil && r.Action != plan.Redecide {
-			reason = e.Withhold(r)
+		if reason == "" && e.opts.Withhold != nil && r.Action != plan.Redecide {
+			reason = e.opts.Withhold(r)
 		}
 		if reason != "" {
-			in.Head[r.Head.ID()] = report.Outcome{Unrun: reason}
+			e.in.Head[r.Head.ID()] = report.Outcome{Unrun: reason}
 		}
 	}
 }
@@ -80,10 +80,10 @@ func (p *Prepared) headJob(r plan.Row) run.Job {
 // verdict is not known. An agent that cannot be had in base's revision is not
 // measured: what is stored of it is all there is.
 func (p *Prepared) baseJobs(known map[string]report.Outcome) []run.Job {
-	if p.Base == nil || !p.Before.IsZero() {
+	if p.req.Base == nil || !p.req.Before.IsZero() {
 		return nil // what was known before is all there is
 	}
-	base := requirement.Of(p.Base.FS, p.ConfigFile, p.Base.Config, p.LookupEnv)
+	base := requirement.Of(p.req.Base.FS, p.req.ConfigFile, p.req.Base.Config, p.req.LookupEnv)
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
 		name := p.compared(r)
@@ -95,7 +95,7 @@ func (p *Prepared) baseJobs(known map[string]report.Outcome) []run.Job {
 		}
 		jobs = append(jobs, run.Job{
 			Case: r.BaseCase, Digests: r.BaseDigests, Target: name,
-			Scope: p.readScope(p.BaseTrust, p.Base.Config, name),
+			Scope: p.readScope(p.req.BaseTrust, p.req.Base.Config, name),
 		})
 	}
 	return jobs
@@ -104,11 +104,11 @@ func (p *Prepared) baseJobs(known map[string]report.Outcome) []run.Job {
 // compared is the target that base of a row is measured against; "" where it is
 // not measured.
 func (p *Prepared) compared(r plan.Row) string {
-	if p.Base == nil || r.Head == nil || r.Head.Skip != "" || r.Base == nil || r.Base.Skip != "" || len(r.Reasons) == 0 || r.MovedFrom != "" {
+	if p.req.Base == nil || r.Head == nil || r.Head.Skip != "" || r.Base == nil || r.Base.Skip != "" || len(r.Reasons) == 0 || r.MovedFrom != "" {
 		return ""
 	}
 	name := p.baseTarget(r)
-	if !measurable(p.Base.Config.Targets[name]) {
+	if !measurable(p.req.Base.Config.Targets[name]) {
 		return ""
 	}
 	return name

@@ -13,22 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A judging is what a plan leaves to be judged, in batches: head's cases, whose
-// verdicts decide, and then those of base that they are compared with. What both
-// sides ask alike goes first at base, whose samples head may always read, while
-// base may not read what a stranger's head has stored.
-type judging struct {
-	p  *Prepared
-	e  RunOptions
-	in *report.Input
-	// budget is that of both sides: both are judged because of head. The
-	// configuration that decides for head says what it is.
-	budget *budget.Budget
-	// left are the batches that are still to be judged.
-	left     []jobBatch
-	progress Progress
-}
-
 // A jobBatch is cases of one side.
 type jobBatch struct {
 	base bool
@@ -38,42 +22,49 @@ type jobBatch struct {
 // side is what a batch is of in messages.
 func (b jobBatch) side() string { return Progress{Base: b.base}.Side() }
 
-func (p *Prepared) newJudging(ctx context.Context, e RunOptions, in *report.Input) (*judging, error) {
-	if p.Invocation != nil && len(p.reuseSince) > 0 {
-		if err := p.Invocation.begin(ctx); err != nil {
-			return nil, err
+// schedule puts what the plan leaves to be judged into batches: head's cases,
+// whose verdicts decide, and then those of base that they are compared with.
+// What both sides ask alike goes first at base, whose samples head may always
+// read, while base may not read what a stranger's head has stored. Where nothing
+// may be run there is no batch.
+func (e *execution) schedule(ctx context.Context) error {
+	if e.opts.NotRun != "" {
+		return nil
+	}
+	p := e.p
+	if p.req.Invocation != nil && len(p.reuseSince) > 0 {
+		if err := p.req.Invocation.Begin(ctx); err != nil {
+			return err
 		}
 	}
-	p.withhold(e, in)
-	head := slices.DeleteFunc(p.headJobs(), p.lacksVerdict(in.Head))
-	base := slices.DeleteFunc(p.baseJobs(in.Base), p.lacksVerdict(in.Head))
+	e.withhold()
+	head := slices.DeleteFunc(p.headJobs(), p.lacksVerdict(e.in.Head))
+	base := slices.DeleteFunc(p.baseJobs(e.in.Base), p.lacksVerdict(e.in.Head))
 	p.setNeeds(head, base)
-	if e.Breakers == nil {
-		e.Breakers = &limit.Breakers{}
+	if e.host.Breakers == nil {
+		e.host.Breakers = &limit.Breakers{}
 	}
 	alike, others := split(base, head)
-	j := &judging{
-		p: p, e: e, in: in, left: []jobBatch{{true, alike}, {false, head}, {true, others}},
-		progress: Progress{Total: len(head) + len(base)},
-		budget: budget.New(budget.Config{
-			Budget: p.Head.Config.Budget, Now: p.Now,
-			Repository: p.HeadTrust.Repository, PullRequest: p.HeadTrust.PullRequest,
-		}),
+	e.left = []jobBatch{{true, alike}, {false, head}, {true, others}}
+	e.progress = Progress{Total: len(head) + len(base)}
+	e.budget = budget.New(budget.Config{
+		Budget: p.req.Head.Config.Budget, Now: p.req.Now,
+		Repository: p.req.HeadTrust.Repository, PullRequest: p.req.HeadTrust.PullRequest,
+	})
+	if e.opts.Observe != nil && e.progress.Total > 0 {
+		e.opts.Observe(e.progress)
 	}
-	if e.Observe != nil && j.progress.Total > 0 {
-		e.Observe(j.progress)
-	}
-	return j, nil
+	return nil
 }
 
 // next returns the batch that is due, and false where none is left. A case of
 // base that head has no verdict for is left out.
-func (j *judging) next() (jobBatch, bool) {
-	for len(j.left) > 0 {
-		b := j.left[0]
-		if j.left = j.left[1:]; len(j.left) == 0 {
-			jobs := slices.DeleteFunc(b.jobs, j.p.lacksVerdict(j.in.Head))
-			j.progress.Total -= len(b.jobs) - len(jobs)
+func (e *execution) next() (jobBatch, bool) {
+	for len(e.left) > 0 {
+		b := e.left[0]
+		if e.left = e.left[1:]; len(e.left) == 0 {
+			jobs := slices.DeleteFunc(b.jobs, e.p.lacksVerdict(e.in.Head))
+			e.progress.Total -= len(b.jobs) - len(jobs)
 			b.jobs = jobs
 		}
 		if len(b.jobs) > 0 {
@@ -84,48 +75,48 @@ func (j *judging) next() (jobBatch, bool) {
 }
 
 // config is that of the run of a batch, with its targets opened.
-func (j *judging) config(b jobBatch) (run.Config, error) {
-	side := j.p.Head
-	keep := j.p.keepTranscript(j.in.Base)
+func (e *execution) config(b jobBatch) (run.Config, error) {
+	side := e.p.req.Head
+	keep := e.p.keepTranscript(e.in.Base)
 	if b.base {
-		side = *j.p.Base
+		side = *e.p.req.Base
 		keep = func(run.Job, verdict.Result) bool { return false } // a report shows head's
 	}
-	targets, err := openTargets(j.e, side, b.jobs)
+	targets, err := openTargets(e.host, side, b.jobs)
 	if err != nil {
 		return run.Config{}, err
 	}
 	var programs evalcase.Programs
-	if j.e.Programs != nil {
-		programs = j.e.Programs(side)
+	if e.host.Programs != nil {
+		programs = e.host.Programs(side)
 	}
 	return run.Config{
-		Ledger: j.p.Ledger, Trust: j.p.trust(side), Programs: programs, Targets: targets, Roles: side.Config.Roles.Targets(),
-		Budget: j.budget, Revision: revision(side.Commit), Scrub: j.e.Scrub, Record: j.e.Record, Observe: j.observe(b.base),
-		Keep: keep, Control: j.e.Control, Breakers: j.e.Breakers, Now: j.p.Now,
+		Ledger: e.p.req.Ledger, Trust: e.p.trust(side), Programs: programs, Targets: targets, Roles: side.Config.Roles.Targets(),
+		Budget: e.budget, Revision: revision(side.Commit), Scrub: e.p.Scrub(), Record: e.host.Record, Observe: e.observe(b.base),
+		Keep: keep, Control: e.opts.Control, Breakers: e.host.Breakers, Now: e.p.req.Now,
 	}, nil
 }
 
 // observe returns what reports the cases of one side that have ended.
-func (j *judging) observe(base bool) func(run.Event) {
-	hide := j.p.redact()
+func (e *execution) observe(base bool) func(run.Event) {
+	hide := e.p.redact()
 	return func(ev run.Event) {
-		if j.e.Observe == nil || ev.Outcome == nil {
+		if e.opts.Observe == nil || ev.Outcome == nil {
 			return
 		}
-		j.progress.Done++
-		j.progress.Outcome, j.progress.Base = redact.In(ev.Outcome, hide), base
-		j.e.Observe(j.progress)
+		e.progress.Done++
+		e.progress.Outcome, e.progress.Base = redact.In(ev.Outcome, hide), base
+		e.opts.Observe(e.progress)
 	}
 }
 
 // collect keeps the outcomes of a batch, which are in the order of its jobs.
-func (j *judging) collect(b jobBatch, outcomes []run.Outcome) {
-	into := j.in.Head
+func (e *execution) collect(b jobBatch, outcomes []run.Outcome) {
+	into := e.in.Head
 	if b.base {
-		into = j.in.Base
+		into = e.in.Base
 	} else {
-		j.p.unfinished = slices.ContainsFunc(outcomes, func(o run.Outcome) bool { return o.Stopped || o.Unrun != "" })
+		e.unfinished = slices.ContainsFunc(outcomes, func(o run.Outcome) bool { return o.Stopped || o.Unrun != "" })
 	}
 	for i, o := range outcomes {
 		out := report.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}
@@ -137,7 +128,7 @@ func (j *judging) collect(b jobBatch, outcomes []run.Outcome) {
 		}
 		into[b.jobs[i].Case.ID()] = out
 		if o.Unrecorded {
-			j.e.unrecorded(o.Key)
+			e.unrecorded(o.Key)
 		}
 	}
 }

@@ -53,8 +53,9 @@ func TestARunDoesNotKeepWhatWasSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	var first, last int64
-	report, err := p.Execute(t.Context(), controller.RunOptions{
-		ID: "run", Open: func(config.Target, controller.Checkout) (target.Target, error) { return talk, nil },
+	report, err := p.Execute(t.Context(), controller.Host{
+		Open: func(config.Target, controller.Checkout) (target.Target, error) { return talk, nil },
+	}, controller.RunOptions{
 		Observe: func(p controller.Progress) {
 			switch p.Done {
 			case 1:
@@ -89,9 +90,9 @@ func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := p.Execute(t.Context(), controller.RunOptions{
-			ID: "run", Open: func(config.Target, controller.Checkout) (target.Target, error) { return answer, nil },
-		})
+		rep, err := p.Execute(t.Context(), controller.Host{
+			Open: func(config.Target, controller.Checkout) (target.Target, error) { return answer, nil },
+		}, controller.RunOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,9 +174,9 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := p.Execute(t.Context(), controller.RunOptions{
-			ID: "run", Open: func(config.Target, controller.Checkout) (target.Target, error) { return talkative{6}, nil },
-		})
+		report, err := p.Execute(t.Context(), controller.Host{
+			Open: func(config.Target, controller.Checkout) (target.Target, error) { return talkative{6}, nil },
+		}, controller.RunOptions{})
 		if err != nil || report.Summary.Cases != n || report.Summary.Error > 0 {
 			t.Fatal(err, report.Summary)
 		}

@@ -59,14 +59,13 @@ func (s *stage) perform(t *testing.T, state controller.Checkout) performance {
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
 	var w witness
-	_, err := prepared.Execute(t.Context(), controller.RunOptions{
-		ID: "run", Observe: w.outcome,
+	_, err := prepared.Execute(t.Context(), controller.Host{
 		Open: func(c config.Target, state controller.Checkout) (target.Target, error) {
 			opened, err := target.New(c, target.Env{Lookup: nowhere, Files: state.FS, Transport: tagging{transport}})
 			return tagged{opened, run}, err
 		},
 		Programs: func(controller.Checkout) evalcase.Programs { return w.program },
-	})
+	}, controller.RunOptions{Observe: w.outcome})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (p *Prepared) Starts(r plan.Row) (Start, bool) {
 	out := Start{Files: []string{r.Head.Origin.File}}
 	starts := false
 	for name := range p.targetsOf(r) {
-		if t := p.Head.Config.Targets[name]; t.Provider == config.Command {
+		if t := p.req.Head.Config.Targets[name]; t.Provider == config.Command {
 			starts = true
 			out.Inputs = append(out.Inputs, t.Inputs...)
 			out.Sources = append(out.Sources, p.sourcesOf(name)...)
@@ -85,9 +85,9 @@ func (p *Prepared) Starts(r plan.Row) (Start, bool) {
 
 // sourcesOf gives what a target is built from on each side.
 func (p *Prepared) sourcesOf(name string) []source.Source {
-	commits := []string{p.Head.Commit}
-	if p.Base != nil {
-		commits = append(commits, p.Base.Commit)
+	commits := []string{p.req.Head.Commit}
+	if p.req.Base != nil {
+		commits = append(commits, p.req.Base.Commit)
 	}
 	var out []source.Source
 	for _, commit := range commits {
@@ -111,7 +111,7 @@ func (s *Start) addPrograms(ev schema.Evaluator, programs []evaluator.Program) {
 
 // targetsOf names the targets that judging a row asks.
 func (p *Prepared) targetsOf(r plan.Row) map[string]bool {
-	roles := p.Head.Config.Roles.Targets()
+	roles := p.req.Head.Config.Roles.Targets()
 	names := map[string]bool{}
 	if r.Action == plan.Run {
 		names[r.Target] = true

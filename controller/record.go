@@ -11,41 +11,41 @@ import (
 
 // recordStored hands the stored replies of cases that are not judged in this run to
 // Record, so that a recording has what the whole report rests on. Those that
-// are judged tell of theirs themselves.
-func (p *Prepared) recordStored(ctx context.Context, e RunOptions, in *report.Input) error {
-	if e.Record == nil {
+// are judged record theirs themselves.
+func (e *execution) recordStored(ctx context.Context) error {
+	if e.host.Record == nil || e.opts.NotRun != "" {
 		return nil
 	}
-	err := p.recordStoredSide(ctx, e, p.Head, p.storedJobs())
-	if err != nil || p.Base == nil {
+	err := e.recordJobs(ctx, e.p.req.Head, e.p.storedJobs())
+	if err != nil || e.p.req.Base == nil {
 		return err
 	}
-	return p.recordStoredSide(ctx, e, *p.Base, p.comparedJobs(in.Base))
+	return e.recordJobs(ctx, *e.p.req.Base, e.p.comparedJobs(e.in.Base))
 }
 
-func (p *Prepared) recordStoredSide(ctx context.Context, e RunOptions, s Checkout, jobs []run.Job) error {
+func (e *execution) recordJobs(ctx context.Context, c Checkout, jobs []run.Job) error {
 	if len(jobs) == 0 {
 		return nil
 	}
 	targets := map[string]run.Target{} // nobody is called
-	for name, cfg := range s.Config.Targets {
+	for name, cfg := range c.Config.Targets {
 		targets[name] = run.Target{Config: cfg}
 	}
-	untold, err := run.RecordStored(ctx, run.Config{
-		Ledger: p.Ledger, Trust: p.trust(s), Targets: targets, Roles: s.Config.Roles.Targets(), Record: e.Record, Now: p.Now,
+	unrecorded, err := run.RecordStored(ctx, run.Config{
+		Ledger: e.p.req.Ledger, Trust: e.p.trust(c), Targets: targets, Roles: c.Config.Roles.Targets(), Record: e.host.Record, Now: e.p.req.Now,
 	}, jobs)
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("record what is stored: %w", err)
 	}
-	e.unrecorded(untold...)
+	e.unrecorded(unrecorded...)
 	return nil
 }
 
-// unrecorded says of which cases a stored reply could not be recorded.
-func (e *RunOptions) unrecorded(keys ...string) {
+// unrecorded passes on of which cases a stored reply could not be recorded.
+func (e *execution) unrecorded(keys ...string) {
 	for _, key := range keys {
-		if e.Unrecorded != nil {
-			e.Unrecorded(key)
+		if e.host.Unrecorded != nil {
+			e.host.Unrecorded(key)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func (p *Prepared) comparedJobs(known map[string]report.Outcome) []run.Job {
 			continue
 		}
 		name := p.baseTarget(r)
-		jobs = append(jobs, run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: p.readScope(p.BaseTrust, p.Base.Config, name)})
+		jobs = append(jobs, run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: p.readScope(p.req.BaseTrust, p.req.Base.Config, name)})
 	}
 	return jobs
 }
@@ -82,7 +82,7 @@ func (p *Prepared) comparedJobs(known map[string]report.Outcome) []run.Job {
 // baseTarget is the target of a case at base.
 func (p *Prepared) baseTarget(r plan.Row) string {
 	if r.Base.Target == "" {
-		return p.Base.Config.DefaultTarget
+		return p.req.Base.Config.DefaultTarget
 	}
 	return r.Base.Target
 }

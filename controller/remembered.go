@@ -21,9 +21,9 @@ import (
 var errChanged = errors.New("a definition changed while it was planned")
 
 // canUseRemembered reports whether head can be planned from what is remembered.
-func (p *Prepared) canUseRemembered() bool {
-	return p.Remembered != nil && !p.All && p.IgnoreBefore == nil && p.Fresh == nil && p.Before.IsZero() &&
-		len(p.Statuses)+len(p.Targets) == 0 && (p.Base == nil || p.sameSettings())
+func (p *planner) canUseRemembered() bool {
+	return p.req.Remembered != nil && !p.req.All && p.req.IgnoreBefore == nil && p.req.Fresh == nil && p.req.Before.IsZero() &&
+		len(p.req.Statuses)+len(p.req.Targets) == 0 && (p.req.Base == nil || p.sameSettings())
 }
 
 // A loadedSide is one side of a plan with what it was made from.
@@ -38,8 +38,8 @@ type loadedSide struct {
 
 // loadHead returns head from what is remembered, where that is enough, and else
 // with all of its cases.
-func (p *Prepared) loadHead(ctx context.Context) (*loadedSide, error) {
-	env, err := p.environment(p.Head)
+func (p *planner) loadHead(ctx context.Context) (*loadedSide, error) {
+	env, err := p.environment(p.req.Head)
 	if err != nil {
 		return nil, err
 	}
@@ -50,27 +50,27 @@ func (p *Prepared) loadHead(ctx context.Context) (*loadedSide, error) {
 			return head, err
 		}
 	}
-	loaded, err := p.loadFiles(ctx, p.Head, nil)
+	loaded, err := p.loadFiles(ctx, p.req.Head, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &loadedSide{Side: p.side(p.Head, loaded, &env), env: &env, snapshot: loaded.Snapshot(), problems: loaded.Problems}, nil
+	return &loadedSide{Side: p.side(p.req.Head, loaded, &env), env: &env, snapshot: loaded.Snapshot(), problems: loaded.Problems}, nil
 }
 
 // rememberedHead returns head as it is remembered; nil where it is not.
-func (p *Prepared) rememberedHead(ctx context.Context, env *plan.Environment) (*loadedSide, error) {
+func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*loadedSide, error) {
 	notes, err := notesIn(env)
 	if err != nil {
 		return nil, err
 	}
-	known, err := p.Remembered(ctx, notes)
+	known, err := p.req.Remembered(ctx, notes)
 	if known == nil || err != nil {
 		return nil, err
 	}
 	entries := make([]*plan.Entry, 0, known.Totals().Cases)
 	complete := known.Cases(func(c load.Remembered) {
 		entry := &plan.Entry{CaseInfo: &c.Info}
-		if entry.ReadNote(c.Note) && (p.Select == nil || p.Select(entry.CaseInfo)) {
+		if entry.ReadNote(c.Note) && (p.req.Select == nil || p.req.Select(entry.CaseInfo)) {
 			entries = append(entries, entry)
 		}
 	})
@@ -78,7 +78,7 @@ func (p *Prepared) rememberedHead(ctx context.Context, env *plan.Environment) (*
 		return nil, nil
 	}
 	head := &loadedSide{env: env, snapshot: known, problems: known.Problems(), brief: true}
-	head.Side = plan.NewSide(p.Head.Commit, env.DefaultTarget, entries)
+	head.Side = plan.NewSide(p.req.Head.Commit, env.DefaultTarget, entries)
 	invalidate(&head.Side, head.problems)
 	return head, nil
 }
@@ -104,11 +104,11 @@ func notesIn(env *plan.Environment) (snapshot.Notes, error) {
 }
 
 // complete puts the cases of the files into the entries of a side.
-func (p *Prepared) complete(ctx context.Context, side *loadedSide, files []string) error {
+func (p *planner) complete(ctx context.Context, side *loadedSide, files []string) error {
 	if !side.brief || len(files) == 0 {
 		return nil
 	}
-	loaded, err := p.loadFiles(ctx, p.Head, files)
+	loaded, err := p.loadFiles(ctx, p.req.Head, files)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (p *Prepared) complete(ctx context.Context, side *loadedSide, files []strin
 			delete(side.Cases, id)
 		}
 	}
-	for id, e := range p.side(p.Head, loaded, side.env).Cases {
+	for id, e := range p.side(p.req.Head, loaded, side.env).Cases {
 		side.Cases[id] = e
 	}
 	return nil
@@ -129,10 +129,10 @@ const batch = 512
 
 // settle decides what is done with each row. The cases that are judged are loaded
 // for it, and kept unless the plan is brief.
-func (p *Prepared) settle(ctx context.Context, known []plan.Known) error {
+func (p *planner) settle(ctx context.Context, known []plan.Known) error {
 	due := map[string][]int{}
-	for i := range p.Plan.Rows {
-		row := &p.Plan.Rows[i]
+	for i := range p.out.Plan.Rows {
+		row := &p.out.Plan.Rows[i]
 		if row.Head != nil && row.HeadCase == nil && row.Action == plan.Run && known[i].Decided == nil {
 			due[row.Head.Origin.File] = append(due[row.Head.Origin.File], i)
 			continue
@@ -141,7 +141,7 @@ func (p *Prepared) settle(ctx context.Context, known []plan.Known) error {
 	}
 	files := slices.Sorted(maps.Keys(due))
 	size := max(len(files), 1)
-	if p.Brief {
+	if p.req.Brief {
 		size = batch
 	}
 	for some := range slices.Chunk(files, size) {
@@ -150,19 +150,19 @@ func (p *Prepared) settle(ctx context.Context, known []plan.Known) error {
 		}
 		for _, file := range some {
 			for _, i := range due[file] {
-				p.Plan.Rows[i].Settle(known[i])
+				p.out.Plan.Rows[i].Settle(known[i])
 			}
 		}
-		if p.Brief {
-			p.left.take(p, some, due)
+		if p.req.Brief {
+			p.out.left.take(p.out, some, due)
 		}
 	}
 	return nil
 }
 
 // loadDue puts the cases of the files into their rows.
-func (p *Prepared) loadDue(ctx context.Context, files []string, due map[string][]int) error {
-	loaded, err := p.loadFiles(ctx, p.Head, files)
+func (p *planner) loadDue(ctx context.Context, files []string, due map[string][]int) error {
+	loaded, err := p.loadFiles(ctx, p.req.Head, files)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (p *Prepared) loadDue(ctx context.Context, files []string, due map[string][
 	}
 	for _, file := range files {
 		for _, i := range due[file] {
-			row := &p.Plan.Rows[i]
+			row := &p.out.Plan.Rows[i]
 			c := cases[row.Head.ID()]
 			if c == nil {
 				return errChanged

@@ -18,10 +18,10 @@ func (p *Prepared) Requirements() []schema.Problem {
 		}
 	}
 	needs := load.MergeNeeds(p.left.needs, load.NeedsOf(cases))
-	cfg := p.Head.Config
-	found := append(requirement.Configuration(p.Head.FS, p.ConfigFile, cfg, needs),
-		requirement.Of(p.Head.FS, p.ConfigFile, cfg, p.LookupEnv).Problems(needs)...)
-	if p.Base == nil || p.Base.Config == cfg {
+	cfg := p.req.Head.Config
+	found := append(requirement.Configuration(p.req.Head.FS, p.req.ConfigFile, cfg, needs),
+		requirement.Of(p.req.Head.FS, p.req.ConfigFile, cfg, p.req.LookupEnv).Problems(needs)...)
+	if p.req.Base == nil || p.req.Base.Config == cfg {
 		return found
 	}
 	cases = nil
@@ -30,7 +30,7 @@ func (p *Prepared) Requirements() []schema.Problem {
 			cases = append(cases, r.BaseCase)
 		}
 	}
-	return append(found, requirement.Of(p.Base.FS, p.ConfigFile, p.Base.Config, p.LookupEnv).Problems(load.NeedsOf(cases))...)
+	return append(found, requirement.Of(p.req.Base.FS, p.req.ConfigFile, p.req.Base.Config, p.req.LookupEnv).Problems(load.NeedsOf(cases))...)
 }
 
 // unmeasured reports whether base of a row is to be compared with and not known.
@@ -47,11 +47,11 @@ func judged(r plan.Row) bool {
 // lacking says of a row what judging it takes that is not there; "" where all
 // is. What base lacks counts, too: a case that cannot be compared is not judged.
 func (p *Prepared) lacking() func(plan.Row) string {
-	head := requirement.Of(p.Head.FS, p.ConfigFile, p.Head.Config, p.LookupEnv)
-	if p.Base == nil || !p.Before.IsZero() {
+	head := requirement.Of(p.req.Head.FS, p.req.ConfigFile, p.req.Head.Config, p.req.LookupEnv)
+	if p.req.Base == nil || !p.req.Before.IsZero() {
 		return func(r plan.Row) string { return head.Missing(r.HeadCase, r.Target) }
 	}
-	base := requirement.Of(p.Base.FS, p.ConfigFile, p.Base.Config, p.LookupEnv)
+	base := requirement.Of(p.req.Base.FS, p.req.ConfigFile, p.req.Base.Config, p.req.LookupEnv)
 	return func(r plan.Row) string {
 		why := head.Missing(r.HeadCase, r.Target)
 		if why == "" && p.unmeasured(r) {

@@ -56,8 +56,8 @@ type Commits struct {
 	// HeadConfig lets head's configuration decide where base has none.
 	HeadConfig bool
 	// IgnoreBefore and Before are those of the [Request].
-	IgnoreBefore   func(key string) (since time.Time, why plan.Reason)
-	Before time.Time
+	IgnoreBefore func(key string) (since time.Time, why plan.Reason)
+	Before       time.Time
 	// MaxNew is that of the [Request].
 	MaxNew int64
 	// FirstSeen is when head was seen first: a case whose agent's version nobody knows
@@ -145,12 +145,12 @@ func (c Commits) checkout(commit string) (Checkout, error) {
 // ConfigChange says what became of gavel.yaml between base and head, where
 // head's decides.
 func (p *Prepared) ConfigChange() report.ConfigChange {
-	if p.Base == nil || p.Base.Config.Digest == p.Head.Config.Digest {
+	if p.req.Base == nil || p.req.Base.Config.Digest == p.req.Head.Config.Digest {
 		return report.ConfigChange{}
 	}
-	base, head := GateSettings(p.Base.Config.Gate), GateSettings(p.Head.Config.Gate)
+	base, head := GateSettings(p.req.Base.Config.Gate), GateSettings(p.req.Head.Config.Gate)
 	return report.ConfigChange{
-		File: p.ConfigFile, Files: []string{p.ConfigFile}, Base: &base, Head: &head, DecidedBy: "head",
-		Looser: p.Base.Config.Noise.Looser(p.Head.Config.Noise),
+		File: p.req.ConfigFile, Files: []string{p.req.ConfigFile}, Base: &base, Head: &head, DecidedBy: "head",
+		Looser: p.req.Base.Config.Noise.Looser(p.req.Head.Config.Noise),
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // openTargets opens the targets of the jobs and those that have a role in them.
-func openTargets(e RunOptions, s Checkout, jobs []run.Job) (map[string]run.Target, error) {
+func openTargets(host Host, s Checkout, jobs []run.Job) (map[string]run.Target, error) {
 	roles := s.Config.Roles.Targets()
 	names := map[string]bool{}
 	for _, j := range jobs {
@@ -35,7 +35,7 @@ func openTargets(e RunOptions, s Checkout, jobs []run.Job) (map[string]run.Targe
 		if !ok {
 			return nil, unconfigured(name, s.Config)
 		}
-		t, err := e.Open(cfg, s)
+		t, err := host.Open(cfg, s)
 		if err != nil {
 			return nil, fmt.Errorf("open target %s: %w", name, err)
 		}
@@ -55,10 +55,10 @@ func unconfigured(name string, cfg *config.Config) error {
 
 // trust is what is written into the entries of a checkout.
 func (p *Prepared) trust(s Checkout) ledger.Trust {
-	if p.Base != nil && s.Commit == p.Base.Commit {
-		return p.BaseTrust
+	if p.req.Base != nil && s.Commit == p.req.Base.Commit {
+		return p.req.BaseTrust
 	}
-	return p.HeadTrust
+	return p.req.HeadTrust
 }
 
 // revision is what a deployed agent has to run; a working tree has none.

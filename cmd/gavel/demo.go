@@ -56,7 +56,7 @@ func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Le
 	if err != nil {
 		return err
 	}
-	before, err := a.Execute(ctx, merged, "", controller.RunOptions{Repository: demo.Repository})
+	before, err := a.Execute(ctx, merged, controller.RunOptions{Repository: demo.Repository})
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Le
 			return err
 		}
 	}
-	report, err := a.Execute(ctx, prepared, "", controller.RunOptions{Repository: demo.Repository, PullRequest: 1})
+	report, err := a.Execute(ctx, prepared, controller.RunOptions{Repository: demo.Repository, PullRequest: 1})
 	if err != nil {
 		return err
 	}

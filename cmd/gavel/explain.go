@@ -53,7 +53,7 @@ func explainCase(ctx context.Context, a *cli.App, e explained) error {
 		return err
 	}
 	if row.Head != nil && row.Head.Dialect == schema.DialectTestcase {
-		if out.Identity, err = explain.IdentityAt(ctx, e.Repo, row.HeadCase, prepared.Head.Config.Settings()); err != nil {
+		if out.Identity, err = explain.IdentityAt(ctx, e.Repo, row.HeadCase, prepared.Head().Config.Settings()); err != nil {
 			return err
 		}
 	}

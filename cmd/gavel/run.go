@@ -63,7 +63,7 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Le
 	if err := artifact.Check(files...); err != nil {
 		return cli.UsageError("%w", err)
 	}
-	report, err := a.Execute(ctx, prepared, f.record, controller.RunOptions{ConfigDiff: prepared.ConfigChange()})
+	report, err := a.ExecuteRecording(ctx, prepared, f.record, controller.RunOptions{ConfigDiff: prepared.ConfigChange()})
 	if report == nil {
 		return err
 	}

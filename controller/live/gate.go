@@ -38,21 +38,21 @@ func awaiting(rule string, due int) report.Gate {
 // decide brings the gate up to what is stored, after some cases were judged
 // again by name.
 func (s *Session) decide(ctx context.Context) error {
-	prepared, err := controller.Prepare(ctx, s.look.Prepared.Request)
+	prepared, err := controller.Prepare(ctx, s.look.Prepared.Request())
 	if err != nil {
 		return err
 	}
 	s.look.Prepared, s.fresh = prepared, true
 	left := due(prepared.Plan)
-	e := controller.RunOptions{}
+	notRun := ""
 	if left > 0 || prepared.Estimate().Calls > 0 {
-		e.NotRun = "not yet"
+		notRun = notYet
 	}
-	report, err := prepared.Execute(ctx, e)
+	report, err := prepared.Preview(ctx, notRun)
 	if err != nil {
 		return err
 	}
-	if s.board.Gate = s.gate(report); e.NotRun != "" {
+	if s.board.Gate = s.gate(report); notRun != "" {
 		s.board.Gate = awaiting(report.Gate.FailOn, left)
 	}
 	return nil
@@ -62,7 +62,7 @@ func (s *Session) decide(ctx context.Context) error {
 // rule about all cases needs the others too.
 func (s *Session) gate(r *report.Report) report.Gate {
 	p := s.look.Prepared
-	g := p.Head.Config.Gate
+	g := p.Head().Config.Gate
 	about := g.MinScore != nil || g.MaxDrop != nil || g.FailOn == report.FailOnAny || g.FailOn == report.FailOnThreshold
 	if about && p.Plan.Rest.Cases > 0 {
 		return report.Gate{}

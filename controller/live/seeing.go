@@ -191,7 +191,7 @@ func (s *seeing) plan(ctx context.Context) (*Look, error) {
 		Head:       controller.Checkout{Commit: controller.Worktree, FS: s.files, Config: s.config, Dir: place.Repo.Root()},
 		Base:       s.base,
 		Snapshot:   s.snapshot,
-		Pinned:       s.pinned(),
+		Pinned:     s.pinned(),
 		ConfigFile: s.cfg.ConfigFile, LookupEnv: s.cfg.LookupEnv, Now: s.cfg.Now,
 		Ledger: place.Ledger, HeadTrust: operator, BaseTrust: operator,
 		ReuseSince: s.looked(),

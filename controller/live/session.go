@@ -21,8 +21,7 @@ import (
 
 // Options say how a Session runs what changes affect.
 type Options struct {
-	// Execute carries a plan out and stores the run.
-	Execute func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error)
+	Execute controller.Executor
 	// Tell is told everything that happens, by one goroutine.
 	Tell func(watchstate.Update)
 	// Ref is what the user calls base.
@@ -248,7 +247,7 @@ func (s *Session) remember() {
 	p := s.look.Prepared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ledger, s.planned = p.Ledger, p
+	s.ledger, s.planned = p.Ledger(), p
 	for _, r := range p.Plan.Rows {
 		if r.Head != nil {
 			s.digests[r.Key] = pair{r.HeadDigests, r.BaseDigests}
@@ -273,10 +272,13 @@ func decisions(p *plan.Plan) map[string]bool {
 	return digests
 }
 
+// notYet is why the report of a plan has no verdict on what is to be judged.
+const notYet = "not yet"
+
 // plan brings the board up to what is stored of the look's cases.
 func (s *Session) plan(ctx context.Context) error {
 	s.remember()
-	report, err := s.look.Prepared.Execute(ctx, controller.RunOptions{NotRun: "not yet"})
+	report, err := s.look.Prepared.Preview(ctx, notYet)
 	if err != nil {
 		return err
 	}
@@ -304,7 +306,7 @@ func (s *Session) begin(ctx context.Context) {
 		return
 	}
 	if !s.fresh {
-		prepared, err := controller.Prepare(ctx, s.look.Prepared.Request)
+		prepared, err := controller.Prepare(ctx, s.look.Prepared.Request())
 		if err != nil {
 			s.fault(err)
 			return
@@ -419,7 +421,7 @@ func (s *Session) finish(ctx context.Context, e ending) {
 
 // replan asks the ledger again about the files as they are.
 func (s *Session) replan(ctx context.Context) error {
-	prepared, err := controller.Prepare(ctx, s.look.Prepared.Request)
+	prepared, err := controller.Prepare(ctx, s.look.Prepared.Request())
 	if err != nil {
 		return err
 	}
@@ -474,7 +476,7 @@ func (s *Session) all(ctx context.Context) {
 	if !s.idle() {
 		return
 	}
-	req := s.look.Prepared.Request
+	req := s.look.Prepared.Request()
 	req.All = true
 	now := s.opts.Now()
 	req.ReuseSince = func(plan.Row) time.Time { return now }

@@ -90,11 +90,11 @@ func newStage(t *testing.T, opts live.Options) *stage {
 	if opts.MaxCases == 0 {
 		opts.MaxCases = 100
 	}
-	opts.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
+	opts.Execute = func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 		s.runs++
-		e.ID = fmt.Sprint("run", s.runs)
-		e.Open = func(config.Target, controller.Checkout) (target.Target, error) { return s.bot, nil }
-		return p.Execute(ctx, e)
+		o.ID = fmt.Sprint("run", s.runs)
+		host := controller.Host{Open: func(config.Target, controller.Checkout) (target.Target, error) { return s.bot, nil }}
+		return p.Execute(ctx, host, o)
 	}
 	s.session = live.New(tree, opts)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -41,7 +41,7 @@ func (s *seeing) touch(p *controller.Prepared) {
 	for i := range p.Plan.Rows {
 		row := &p.Plan.Rows[i]
 		if row.Head != nil && !row.Unaffected() {
-			touched[row.Head.ID()] = touch{row.HeadDigests.D, p.ReuseSince(*row)}
+			touched[row.Head.ID()] = touch{row.HeadDigests.D, p.Request().ReuseSince(*row)}
 		}
 	}
 	s.touched = touched

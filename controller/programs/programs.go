@@ -2,7 +2,7 @@
 // plan: agents that are commands, and programs that judge.
 //
 // Most callers make a [Runner] with [New], hand its methods to the
-// [controller.RunOptions] and close it at the end. There is one sandbox for all
+// [controller.Host] and close it at the end. There is one sandbox for all
 // of them, opened when the first is needed, and one exported tree a commit.
 package programs
 

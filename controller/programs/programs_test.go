@@ -59,7 +59,7 @@ func TestWithhold(t *testing.T) {
 		"agent": {Name: "agent", Provider: config.Command, Argv: []string{"sh"}},
 		"bot":   {Name: "bot", Provider: config.Mock},
 	}
-	p := &controller.Prepared{Request: controller.Request{Head: controller.Checkout{Config: cfg}}}
+	p := controller.Unplanned(controller.Request{Head: controller.Checkout{Config: cfg}})
 	row := func(target string) plan.Row {
 		return plan.Row{Key: "k", Target: target, Action: plan.Run, Head: &schema.CaseInfo{Key: "k"}, HeadCase: &schema.Case{}}
 	}

@@ -136,7 +136,7 @@ func TestAbuse06ProgramsOfTheHead(t *testing.T) {
 			var runs, own bool
 			d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 				row := p.Plan.Rows[0]
-				runs, own = e.NotRun == "" && (e.Withhold == nil || e.Withhold(row) == ""), p.Head.Programs == nil
+				runs, own = e.NotRun == "" && (e.Withhold == nil || e.Withhold(row) == ""), p.Head().Programs == nil
 				said := e.NotRun
 				if e.Withhold != nil {
 					said += e.Withhold(row)

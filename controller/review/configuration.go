@@ -17,7 +17,7 @@ import (
 // one at base nothing is run. What a base branch has decides for itself.
 func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions) error {
 	_, problems, found, err := r.decides(
-		func() (fs.FS, error) { return p.Base.FS, nil }, func() (fs.FS, error) { return p.Head.FS, nil })
+		func() (fs.FS, error) { return p.Base().FS, nil }, func() (fs.FS, error) { return p.Head().FS, nil })
 	if err != nil {
 		return err
 	}
@@ -27,11 +27,11 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions)
 		p.Problems = slices.Concat(problems, p.Problems)
 		return nil
 	}
-	baseCfg, _, baseFound, err := controller.ReadConfig(p.Base.FS, r.ConfigFile)
+	baseCfg, _, baseFound, err := controller.ReadConfig(p.Base().FS, r.ConfigFile)
 	if err != nil {
 		return err
 	}
-	headCfg, headProblems, headFound, err := controller.ReadConfig(p.Head.FS, r.ConfigFile)
+	headCfg, headProblems, headFound, err := controller.ReadConfig(p.Head().FS, r.ConfigFile)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -103,7 +102,7 @@ func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
 	if err != nil {
 		return found, err
 	}
-	r.fresh = prepared.Head.Config.Comment == "new"
+	r.fresh = prepared.Head().Config.Comment == "new"
 	if err := r.plannedGroups(prepared); err != nil {
 		return found, err
 	}
@@ -153,17 +152,13 @@ func (r *Review) execution(ctx context.Context) controller.RunOptions {
 // refuse reports that a head is not looked at any further, and why: a problem of
 // the commit, like those of its definitions.
 func (r *Review) refuse(ctx context.Context, over *excess.Error) (*report.Report, error) {
-	prepared := &controller.Prepared{
-		Request: controller.Request{
-			Head:       controller.Checkout{Commit: r.head, FS: nothing{}, Config: config.Default()},
-			ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv, HeadTrust: r.writes(), Now: time.Now,
-		},
-		Plan: &plan.Plan{Head: r.head},
-		Problems: []schema.Problem{{
-			Position: schema.Position{File: over.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: schema.RuleOutOfBounds,
-			Message: over.Message, Hint: over.Hint,
-		}},
-	}
+	prepared := controller.Unplanned(controller.Request{
+		Head:       controller.Checkout{Commit: r.head, FS: nothing{}, Config: config.Default()},
+		ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv, HeadTrust: r.writes(),
+	}, schema.Problem{
+		Position: schema.Position{File: over.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: schema.RuleOutOfBounds,
+		Message: over.Message, Hint: over.Hint,
+	})
 	e := r.execution(ctx)
 	e.NotRun = "not looked at: " + over.Error()
 	return r.Execute(ctx, prepared, e)

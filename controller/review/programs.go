@@ -35,11 +35,11 @@ func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *contro
 		}
 		until += ", since " + stranger
 	}
-	changed, err := p.Changed(ctx, nil)
+	changed, err := p.Changed(ctx)
 	if err != nil {
-		return fmt.Errorf("compare %s with %s: %w", p.Base.Commit, p.Head.Commit, err)
+		return fmt.Errorf("compare %s with %s: %w", p.Base().Commit, p.Head().Commit, err)
 	}
-	p.Head.Programs = p.Base
+	p.UseProgramsOfBase()
 	e.Withhold = func(row plan.Row) string {
 		start, starts := p.Starts(row)
 		if !starts {

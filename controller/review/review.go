@@ -43,7 +43,7 @@ type Config struct {
 	// in the same order. The review closes the repository.
 	Fetch func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error)
 	// Execute carries a plan out and stores its report.
-	Execute func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error)
+	Execute controller.Executor
 	// ConfigFile is the path of gavel.yaml.
 	ConfigFile string
 	LookupEnv  func(name string) (string, bool)

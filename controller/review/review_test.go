@@ -83,17 +83,12 @@ func (d *desk) fetch(ctx context.Context, refs []string, _ gitrepo.Bounds) (*git
 	return repo, commits, nil
 }
 
-func (d *desk) execute(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
+func (d *desk) execute(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 	d.runs++
-	e.ID, e.Scrub = fmt.Sprint("run-", d.runs), func(s string) string { return s }
-	e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
-		return target.New(t, target.Env{Files: s.FS})
-	}
-	report, err := p.Execute(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	return report, p.Store(ctx, e, report, p.Now())
+	o.ID = fmt.Sprint("run-", d.runs)
+	return p.Execute(ctx, controller.Host{Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
+		return target.New(t, target.Env{Files: c.FS})
+	}}, o)
 }
 
 // pull makes a pull request of topic.

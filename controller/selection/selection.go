@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/choice"
+	"github.com/gavel-evals/gavel/controller/invocation"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -67,13 +68,13 @@ func (s *Selection) Request(ctx context.Context, req *controller.Request) (chose
 		named := req.Select
 		req.Select = func(c *schema.CaseInfo) bool { return (named == nil || named(c)) && last(c) }
 	}
-	invoke := controller.Invoke
+	kind := invocation.Tree
 	switch {
 	case s.Repeat > 0:
-		req.Fresh, invoke = &plan.Reason{Part: "repeat", Message: fmt.Sprintf("--repeat asks for %d fresh samples", s.Repeat)}, controller.InvokeFresh
+		req.Fresh, kind = &plan.Reason{Part: "repeat", Message: fmt.Sprintf("--repeat asks for %d fresh samples", s.Repeat)}, invocation.Fresh
 	case s.Fresh:
-		req.Fresh, invoke = &plan.Reason{Part: "fresh", Message: "--fresh judges again"}, controller.InvokeFresh
+		req.Fresh, kind = &plan.Reason{Part: "fresh", Message: "--fresh judges again"}, invocation.Fresh
 	}
-	req.Invocation, err = invoke(ctx, req.Ledger, time.Now())
+	req.Invocation, err = invocation.Continue(ctx, req.Ledger, kind, time.Now())
 	return chosen, err
 }

@@ -43,18 +43,11 @@ func (d deadly) Respond(ctx context.Context, req target.Request) (target.Reply, 
 
 // judgeApart judges in a child. The host of its job is a question that ends it.
 func judgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
-	return trial.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
-		started := p.Now()
-		e.ID, e.Scrub = controller.NewID(), func(s string) string { return s }
-		e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
-			inner, err := target.New(t, target.Env{Files: s.FS})
+	return trial.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
+		return p.Execute(ctx, controller.Host{Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
+			inner, err := target.New(t, target.Env{Files: c.FS})
 			return deadly{inner, string(job.Host)}, err
-		}
-		report, err := p.Execute(ctx, e)
-		if err != nil {
-			return nil, err
-		}
-		return report, p.Store(ctx, e, report, started)
+		}}, o)
 	}, steps)
 }
 

@@ -278,18 +278,12 @@ func (w *fixture) start() {
 }
 
 // execute is what the command does, with the agent in between.
-func (w *fixture) execute(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
-	started := p.Now()
-	e.ID, e.Scrub = fmt.Sprintf("run-%d", started.UnixNano()), func(s string) string { return s }
-	e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
-		inner, err := target.New(t, target.Env{Files: s.FS})
+func (w *fixture) execute(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
+	o.ID = fmt.Sprintf("run-%d", time.Now().UnixNano())
+	return p.Execute(ctx, controller.Host{Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
+		inner, err := target.New(t, target.Env{Files: c.FS})
 		return w.agent.wrap(inner), err
-	}
-	report, err := p.Execute(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	return report, p.Store(context.WithoutCancel(ctx), e, report, started)
+	}}, o)
 }
 
 func (w *fixture) note(line string) {

@@ -115,7 +115,7 @@ type Config struct {
 	// Dir is the folder for clones.
 	Dir string
 	// Execute carries a plan out and stores its report.
-	Execute   func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error)
+	Execute   controller.Executor
 	LookupEnv func(name string) (string, bool)
 	// Redact is applied to answers to people. Defaults to redact.Text.
 	Redact func(string) string

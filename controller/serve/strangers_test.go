@@ -31,7 +31,7 @@ func TestAbuse26StrangersTakeTurns(t *testing.T) {
 			if e.PullRequest > 1 {
 				count(1)
 				defer count(-1)
-				begun <- p.Head.Commit
+				begun <- p.Head().Commit
 				<-hold
 			}
 			return inner(ctx, p, e)

@@ -67,8 +67,8 @@ func (r Roots) Needed(ctx context.Context) ([]plan.Digests, error) {
 	for _, s := range slices.Concat([]controller.Checkout{r.Head}, bases, pulls) {
 		prepared, err := controller.Prepare(ctx, controller.Request{
 			Head: s, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
-			HeadTrust: ledger.Trust{Level: ledger.LevelOperator},
-			ReuseSince:    func(plan.Row) time.Time { return time.Time{} }, // whatever its age
+			HeadTrust:  ledger.Trust{Level: ledger.LevelOperator},
+			ReuseSince: func(plan.Row) time.Time { return time.Time{} }, // whatever its age
 		})
 		if err != nil {
 			return nil, err

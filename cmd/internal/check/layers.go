@@ -70,9 +70,13 @@ var rooms = []room{
 		"schema", "controller/plan", "controller/config", "controller/ledger", "controller/run",
 	}, reason: "it counts calls before they are made, and makes none"},
 	{dir: "controller/ownfolder", sees: []string{"controller/gitrepo"}, reason: "it makes one folder, and knows nothing of what is kept there"},
+	{dir: "controller/invocation", sees: []string{"controller/ledger"}, reason: "it knows when somebody began to ask, and nothing of the answers"},
+	{dir: "controller/deployment", sees: []string{
+		"schema", "controller/plan", "controller/config", "controller/report", "reporters/textfmt",
+	}, reason: "its notices follow from rows and stored outcomes; it asks no agent"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/requirement", "controller/gitrepo",
-		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/report", "reporters/textfmt",
+		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/report", "controller/invocation", "controller/deployment",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/live", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
@@ -91,7 +95,7 @@ var rooms = []room{
 	{dir: "controller/ci", sees: []string{
 		"controller/forge", "controller/ledger", "controller/command", "controller/review", "controller/report",
 	}, reason: "it decides what a CI job is about; what is found is the review's"},
-	{dir: "controller/selection", sees: []string{"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/ledger", "controller", "controller/report"}, reason: "it says which cases are meant, and judges none"},
+	{dir: "controller/selection", sees: []string{"schema", "controller/choice", "controller/invocation", "controller/verdict", "controller/plan", "controller/ledger", "controller", "controller/report"}, reason: "it says which cases are meant, and judges none"},
 	{dir: "controller/upkeep", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "controller/report", "controller/casehistory", "reporters/textfmt",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},

@@ -14,10 +14,16 @@ import (
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-// Execute carries a plan out with a progress line on stderr, and stores the
-// report, which it gives even where that, or what was recorded, could not be
-// written.
-func (a *App) Execute(ctx context.Context, p *controller.Prepared, record string, e controller.RunOptions) (report *report.Report, unwritten error) {
+// Execute carries a plan out with a progress line on stderr. It is the
+// [controller.Executor] of every command.
+func (a *App) Execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
+	return a.ExecuteRecording(ctx, p, "", opts)
+}
+
+// ExecuteRecording is [App.Execute] that also records the replies of each target
+// into a folder; empty records nothing. It returns the report even where what was
+// recorded could not be written.
+func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, folder string, opts controller.RunOptions) (report *report.Report, unwritten error) {
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
 	programs, err := a.Programs(ctx)
@@ -26,21 +32,21 @@ func (a *App) Execute(ctx context.Context, p *controller.Prepared, record string
 	}
 	defer func() { unwritten = errors.Join(unwritten, programs.Close()) }()
 	a.Secrets.Add(p.Secrets()...)
-	e.ID, e.Scrub, e.Breakers = controller.NewID(), p.Scrub(), a.Breakers
-	e.Programs, e.Withhold = programs.Judges, programs.Withhold(p, e.Withhold)
-	e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
-		env := target.Env{Lookup: a.LookupEnv, Files: s.FS, Transport: transport}
+	opts.Withhold = programs.Withhold(p, opts.Withhold)
+	host := controller.Host{Programs: programs.Judges, Breakers: a.Breakers}
+	host.Open = func(t config.Target, c controller.Checkout) (target.Target, error) {
+		env := target.Env{Lookup: a.LookupEnv, Files: c.FS, Transport: transport}
 		if t.Provider == config.Command {
 			var err error
-			if env.Programs, env.Dir, err = programs.In(ctx, s); err != nil {
+			if env.Programs, env.Dir, err = programs.In(ctx, c); err != nil {
 				return nil, err
 			}
 		}
-		if s.Commit != controller.Worktree {
-			env.Commit = s.Commit
+		if c.Commit != controller.Worktree {
+			env.Commit = c.Commit
 		}
-		if e.PullRequest != 0 {
-			env.PullRequest = strconv.Itoa(e.PullRequest)
+		if opts.PullRequest != 0 {
+			env.PullRequest = strconv.Itoa(opts.PullRequest)
 		}
 		if a.Open != nil {
 			return a.Open(t, env)
@@ -48,27 +54,22 @@ func (a *App) Execute(ctx context.Context, p *controller.Prepared, record string
 		return target.New(t, env)
 	}
 	bar := terminal.NewBar(a.Stderr)
-	if e.Observe == nil {
-		e.Observe = func(p controller.Progress) {
+	if opts.Observe == nil {
+		opts.Observe = func(p controller.Progress) {
 			bar.Show(terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Verdict: p.Verdict()})
 		}
 	}
-	if record != "" {
-		done, err := recording.Of(&e, p, a.Path(record))
+	if folder != "" {
+		done, err := recording.Start(&host, p, a.Path(folder))
 		if err != nil {
-			return nil, UsageError("--record %s: %w", record, err)
+			return nil, UsageError("--record %s: %w", folder, err)
 		}
 		defer func() { unwritten = errors.Join(unwritten, done()) }()
 	}
-	started := p.Now()
-	report, err = p.Execute(ctx, e)
+	report, err = p.Execute(ctx, host, opts)
 	bar.Clear()
-	if err != nil {
-		return nil, err
-	}
-	if p.Ledger.Vanished() != nil {
+	if report != nil && p.Ledger().Vanished() != nil {
 		a.Note(recovery.Gone)
 	}
-	// What is known is stored and shown even when the run was interrupted.
-	return report, p.Store(context.WithoutCancel(ctx), e, report, started)
+	return report, err
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/duration"
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ci"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/retry"
@@ -22,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/importer"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
-	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
@@ -238,10 +236,8 @@ func (c command) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client
 				Store: filepath.Join(here.Root(), ownfolder.Name, "objects.git"),
 			})
 		},
-		Execute: func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
-			return c.Execute(ctx, p, "", e)
-		},
-		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: c.Note, After: c.After,
+		Execute: c.Execute,
+		Login:   job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: c.Note, After: c.After,
 		Hint: "A job that starts for comments follows them. Without such a job, rerun this one: it reads them too.",
 	}
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// Of has the replies of every target of an execution written to a file of its
+// Start has the replies of every target of a run written to a file of its
 // own in a folder, which it makes. It refuses what cannot be written or read
 // before the first call. close writes the files; its error also names the cases
 // that they lack.
-func Of(e *controller.RunOptions, p *controller.Prepared, folder string) (close func() error, err error) {
-	targets := slices.Collect(maps.Keys(p.Head.Config.Targets))
-	recorders, err := target.OpenRecorders(folder, targets, e.Scrub)
+func Start(host *controller.Host, p *controller.Prepared, folder string) (close func() error, err error) {
+	targets := slices.Collect(maps.Keys(p.Head().Config.Targets))
+	recorders, err := target.OpenRecorders(folder, targets, p.Scrub())
 	if err != nil {
 		return nil, err
 	}
 	var unrecorded []string
-	e.Record, e.Unrecorded = recorders.Record, func(key string) { unrecorded = append(unrecorded, key) }
+	host.Record, host.Unrecorded = recorders.Record, func(key string) { unrecorded = append(unrecorded, key) }
 	return func() error {
 		err := recorders.Close()
 		if n := len(unrecorded); n > 0 {

@@ -211,13 +211,13 @@ func policyOf(file *config.Server) serve.Policy {
 }
 
 // execute carries a plan out within what the operator allows.
-func (s *serving) execute(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
+func (s *serving) execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
 	now := s.now.Load()
-	e.Observe = func(controller.Progress) {} // several runs would draw over one another
+	opts.Observe = func(controller.Progress) {} // several runs would draw over one another
 	// The accounts of a day are by repository: each gets an equal share, so that
 	// all together stay within the operator's budget.
-	cfg := *p.Head.Config
-	cfg.Budget.Day = cfg.Budget.Day.Within(now.file.Budget, len(now.file.Repositories))
-	p.Head.Config = &cfg
-	return now.app.Execute(ctx, p, "", e)
+	budget := p.Head().Config.Budget
+	budget.Day = budget.Day.Within(now.file.Budget, len(now.file.Repositories))
+	p.SetBudget(budget)
+	return now.app.Execute(ctx, p, opts)
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
-	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
@@ -178,9 +177,7 @@ func (c command) openPlace(ctx context.Context) (live.Place, error) {
 func (c command) session(tree *live.Tree, f watchFlags, tell func(watchstate.Update), end context.CancelCauseFunc) (session *live.Session, ignore func()) {
 	var running atomic.Bool
 	session = live.New(tree, live.Options{
-		Execute: func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
-			return c.Execute(ctx, p, "", e)
-		},
+		Execute: c.Execute,
 		Tell: func(u watchstate.Update) {
 			running.Store(u.Board.State == watchstate.Running)
 			tell(u)

@@ -207,12 +207,9 @@ func ServeChild(judge func(ctx context.Context, job Job, steps Steps) (run strin
 	return true
 }
 
-// An Executor carries a plan out and stores its report.
-type Executor func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error)
-
 // Examine judges the commit of a job, and returns the run that it stored; empty
 // where nothing is looked at.
-func Examine(ctx context.Context, job Job, execute Executor, steps Steps) (run string, err error) {
+func Examine(ctx context.Context, job Job, execute controller.Executor, steps Steps) (run string, err error) {
 	from := gitrepo.MirrorConfig{Dir: job.Clone, URL: job.URL}
 	if job.Token != "" {
 		from.Token = gitrepo.Constant(job.Token)

@@ -77,17 +77,10 @@ func behave(ctx context.Context, job Job, steps Steps) (run string, err error) {
 const killedJudging = "killed while it judges"
 
 // execute is what a command does.
-func execute(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
-	started := p.Now()
-	e.ID, e.Scrub = controller.NewID(), func(s string) string { return s }
-	e.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
-		return target.New(t, target.Env{Files: s.FS})
-	}
-	report, err := p.Execute(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	return report, p.Store(ctx, e, report, started)
+func execute(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
+	return p.Execute(ctx, controller.Host{Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
+		return target.New(t, target.Env{Files: c.FS})
+	}}, o)
 }
 
 // TestAbuse28AHeadThatEndsTheProcess ends a child and no more.

@@ -14,32 +14,32 @@ import (
 // planTargets plans the cases against the targets that were asked for instead of
 // their own. Both sides are loaded once for each: what a definition compiles to
 // depends on its target.
-func (p *Prepared) planTargets(ctx context.Context) error {
-	head, snapshot, problems, err := p.targetsSide(ctx, p.Head)
+func (p *planner) planTargets(ctx context.Context) error {
+	head, snapshot, problems, err := p.targetsSide(ctx, p.req.Head)
 	if err != nil {
 		return err
 	}
-	p.Problems = problems
+	p.out.Problems = problems
 	var base *plan.Side
 	var changed []string
-	if p.Base != nil {
-		if changed, err = p.changes(ctx, snapshot); err != nil {
+	if p.req.Base != nil {
+		if changed, err = p.req.changes(ctx, snapshot); err != nil {
 			return err
 		}
-		was, _, _, err := p.targetsSide(ctx, *p.Base)
+		was, _, _, err := p.targetsSide(ctx, *p.req.Base)
 		if err != nil {
 			return err
 		}
 		base = &was
 	}
 	p.comparePlan(base, head, changed)
-	p.Plan.Targets = p.Targets
+	p.out.Plan.Targets = p.req.Targets
 	return nil
 }
 
 // targetsSide is one side with every case for each of the targets that it has.
 // The problems are those of all of them.
-func (p *Prepared) targetsSide(ctx context.Context, s Checkout) (plan.Side, *load.Snapshot, []schema.Problem, error) {
+func (p *planner) targetsSide(ctx context.Context, s Checkout) (plan.Side, *load.Snapshot, []schema.Problem, error) {
 	side := plan.NewSide(s.Commit, s.Config.DefaultTarget, nil)
 	env, err := p.environment(s)
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *Prepared) targetsSide(ctx context.Context, s Checkout) (plan.Side, *loa
 	}
 	var snapshot *load.Snapshot
 	var problems []schema.Problem
-	for _, target := range p.Targets {
+	for _, target := range p.req.Targets {
 		if _, configured := s.Config.Targets[target]; !configured {
 			continue // base may not have it yet
 		}
@@ -57,7 +57,7 @@ func (p *Prepared) targetsSide(ctx context.Context, s Checkout) (plan.Side, *loa
 		}
 		for i, c := range loaded.Cases {
 			one := *c
-			one.Target, one.PerTarget = target, len(p.Targets) > 1
+			one.Target, one.PerTarget = target, len(p.req.Targets) > 1
 			loaded.Cases[i] = &one
 		}
 		one := p.side(s, loaded, &env)

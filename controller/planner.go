@@ -10,58 +10,84 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
+// A planner makes a plan.
+type planner struct {
+	// out is what it makes, and req is the request in it.
+	out *Prepared
+	req *Request
+	// env is what head's cases run in.
+	env *plan.Environment
+}
+
+// always says which cases are judged although base has them unchanged.
+func (p *planner) always(key string) (plan.Reason, bool) {
+	if p.req.All {
+		return plan.Reason{Part: "all", Message: "all cases were asked for"}, true
+	}
+	if since, why := p.out.since(key); !since.IsZero() {
+		return why, true
+	}
+	for _, glob := range p.req.Head.Config.Gate.Required {
+		if wildcard.Match(glob, key) {
+			return plan.Reason{Part: "required", File: p.req.ConfigFile, Message: "the gate requires " + glob}, true
+		}
+	}
+	return plan.Reason{}, false
+}
+
 // planHead plans head with nothing to compare it with.
-func (p *Prepared) planHead(ctx context.Context) error {
+func (p *planner) planHead(ctx context.Context) error {
 	head, err := p.loadHead(ctx)
 	if err != nil {
 		return err
 	}
-	p.Problems, head.snapshot = head.problems, nil // its memory is for the rows
+	p.out.Problems, head.snapshot = head.problems, nil // its memory is for the rows
 	p.comparePlan(nil, head.Side, nil)
 	return nil
 }
 
 // planDrift plans every case of head against itself.
-func (p *Prepared) planDrift(ctx context.Context) error {
+func (p *planner) planDrift(ctx context.Context) error {
 	head, err := p.loadHead(ctx)
 	if err != nil {
 		return err
 	}
-	p.Base, p.Problems = &p.Head, head.problems
+	p.req.Base, p.out.Problems = &p.req.Head, head.problems
 	p.comparePlan(&head.Side, head.Side, nil)
 	return nil
 }
 
 // planFull plans every case of head. Of base only those are loaded that the
 // change can affect, if both sides are read by the same settings.
-func (p *Prepared) planFull(ctx context.Context) error {
+func (p *planner) planFull(ctx context.Context) error {
 	head, err := p.loadHead(ctx)
 	if err != nil {
 		return err
 	}
-	p.Problems = head.problems
-	changed, err := p.changes(ctx, head.snapshot)
+	p.out.Problems = head.problems
+	changed, err := p.req.changes(ctx, head.snapshot)
 	if err != nil {
 		return err
 	}
-	baseEnv, err := p.environment(*p.Base)
+	baseEnv, err := p.environment(*p.req.Base)
 	if err != nil {
 		return err
 	}
 	if !p.sameSettings() {
-		was, err := p.loadFiles(ctx, *p.Base, nil)
+		was, err := p.loadFiles(ctx, *p.req.Base, nil)
 		if err != nil {
 			return err
 		}
-		base := p.side(*p.Base, was, &baseEnv)
+		base := p.side(*p.req.Base, was, &baseEnv)
 		p.comparePlan(&base, head.Side, changed)
 		return nil
 	}
-	change, err := head.snapshot.Update(ctx, p.Base.FS, load.Options{Settings: p.Base.Config.Settings()}, changed)
+	change, err := head.snapshot.Update(ctx, p.req.Base.FS, load.Options{Settings: p.req.Base.Config.Settings()}, changed)
 	if err != nil {
-		return fmt.Errorf("load the definitions of %s: %w", p.Base.Commit, err)
+		return fmt.Errorf("load the definitions of %s: %w", p.req.Base.Commit, err)
 	}
 	alike := head.env.Equal(baseEnv)
 	if head.brief && (change.Files == nil || !alike) {
@@ -70,7 +96,7 @@ func (p *Prepared) planFull(ctx context.Context) error {
 	if err := p.complete(ctx, head, change.Files); err != nil {
 		return err
 	}
-	base := p.side(*p.Base, change.Result, &baseEnv)
+	base := p.side(*p.req.Base, change.Result, &baseEnv)
 	switch {
 	case change.Files == nil:
 	case alike:
@@ -99,44 +125,44 @@ func share(base *plan.Side, head plan.Side, affected []string, env *plan.Environ
 
 // canPlanAffected reports whether planning the affected cases is enough: base is known,
 // and nothing but a changed file makes a case count as affected.
-func (p *Prepared) canPlanAffected() bool {
-	return p.Snapshot != nil && p.IgnoreBefore == nil && p.Select == nil && len(p.Statuses) == 0 && !p.All && len(p.Head.Config.Gate.Required) == 0 && p.sameSettings()
+func (p *planner) canPlanAffected() bool {
+	return p.req.Snapshot != nil && p.req.IgnoreBefore == nil && p.req.Select == nil && len(p.req.Statuses) == 0 && !p.req.All && len(p.req.Head.Config.Gate.Required) == 0 && p.sameSettings()
 }
 
 // planAffected plans the cases that the changed files can affect and counts the
 // rest. Its cost follows the change and not the size of the repository.
-func (p *Prepared) planAffected(ctx context.Context) error {
-	headEnv, err := p.environment(p.Head)
+func (p *planner) planAffected(ctx context.Context) error {
+	headEnv, err := p.environment(p.req.Head)
 	if err != nil {
 		return err
 	}
-	baseEnv, err := p.environment(*p.Base)
+	baseEnv, err := p.environment(*p.req.Base)
 	if err != nil {
 		return err
 	}
 	if !headEnv.Equal(baseEnv) {
 		return p.planFull(ctx)
 	}
-	changed, err := p.changes(ctx, p.Snapshot)
+	changed, err := p.req.changes(ctx, p.req.Snapshot)
 	if err != nil {
 		return err
 	}
-	change, err := p.Snapshot.Update(ctx, p.Head.FS, load.Options{Settings: p.Head.Config.Settings()}, slices.Concat(changed, p.Pinned))
+	change, err := p.req.Snapshot.Update(ctx, p.req.Head.FS, load.Options{Settings: p.req.Head.Config.Settings()}, slices.Concat(changed, p.req.Pinned))
 	if err != nil {
-		return fmt.Errorf("load the definitions of %s: %w", p.Head.Commit, err)
+		return fmt.Errorf("load the definitions of %s: %w", p.req.Head.Commit, err)
 	}
-	was, err := load.Load(ctx, p.Base.FS, load.Options{Settings: p.Base.Config.Settings(), Files: change.Files})
+	was, err := load.Load(ctx, p.req.Base.FS, load.Options{Settings: p.req.Base.Config.Settings(), Files: change.Files})
 	if err != nil {
-		return fmt.Errorf("load the definitions of %s: %w", p.Base.Commit, err)
+		return fmt.Errorf("load the definitions of %s: %w", p.req.Base.Commit, err)
 	}
 	p.env = &headEnv
-	base := p.side(*p.Base, was, &baseEnv)
-	head := p.side(p.Head, change.Result, &headEnv)
-	p.Problems = change.Problems()
-	invalidate(&head, p.Problems) // of half a file nobody can tell what it is of
+	base := p.side(*p.req.Base, was, &baseEnv)
+	head := p.side(p.req.Head, change.Result, &headEnv)
+	p.out.Problems = change.Problems()
+	invalidate(&head, p.out.Problems) // of half a file nobody can tell what it is of
 	p.comparePlan(&base, head, changed)
-	total, before := p.Snapshot.Totals(), change.Before()
-	p.Plan.Rest = plan.Rest{Cases: total.Cases - before.Cases, Skipped: total.Skipped - before.Skipped}
+	total, before := p.req.Snapshot.Totals(), change.Before()
+	p.out.Plan.Rest = plan.Rest{Cases: total.Cases - before.Cases, Skipped: total.Skipped - before.Skipped}
 	return nil
 }
 
@@ -150,23 +176,23 @@ func (r *Request) changes(ctx context.Context, s *load.Snapshot) ([]string, erro
 }
 
 // sameSettings reports whether the definitions of both sides are read alike.
-func (p *Prepared) sameSettings() bool {
-	return p.Base.Config.Digest == p.Head.Config.Digest ||
-		reflect.DeepEqual(p.Base.Config.Settings(), p.Head.Config.Settings())
+func (p *planner) sameSettings() bool {
+	return p.req.Base.Config.Digest == p.req.Head.Config.Digest ||
+		reflect.DeepEqual(p.req.Base.Config.Settings(), p.req.Head.Config.Settings())
 }
 
-func (p *Prepared) comparePlan(base *plan.Side, head plan.Side, changed []string) {
+func (p *planner) comparePlan(base *plan.Side, head plan.Side, changed []string) {
 	opts := plan.Options{Always: p.always}
 	if base != nil {
 		set := setOf(changed)
 		opts.Changed = func(file string) bool { return set[file] }
 	}
-	p.Plan = plan.Compare(base, head, opts)
+	p.out.Plan = plan.Compare(base, head, opts)
 }
 
 // loadFiles reads the definitions of one checkout; nil reads all.
-func (p *Prepared) loadFiles(ctx context.Context, s Checkout, files []string) (*load.Result, error) {
-	opts, err := p.options(ctx, s)
+func (p *planner) loadFiles(ctx context.Context, s Checkout, files []string) (*load.Result, error) {
+	opts, err := p.req.options(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -231,16 +257,16 @@ func withSamples(cases []*schema.Case, samples int) []*schema.Case {
 }
 
 // side computes the digests of the cases that were asked for.
-func (p *Prepared) side(s Checkout, loaded *load.Result, env *plan.Environment) plan.Side {
+func (p *planner) side(s Checkout, loaded *load.Result, env *plan.Environment) plan.Side {
 	cases := loaded.Cases
-	if p.Select != nil {
-		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.Select(&c.CaseInfo) })
+	if p.req.Select != nil {
+		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.req.Select(&c.CaseInfo) })
 	}
-	if len(p.Statuses) > 0 {
-		cases = withStatus(cases, p.Statuses)
+	if len(p.req.Statuses) > 0 {
+		cases = withStatus(cases, p.req.Statuses)
 	}
-	if p.Repeat > 0 {
-		cases = withSamples(cases, p.Repeat)
+	if p.req.Repeat > 0 {
+		cases = withSamples(cases, p.req.Repeat)
 	}
 	entries := make([]*plan.Entry, len(cases))
 	for i, c := range cases {
@@ -262,4 +288,11 @@ func invalidate(side *plan.Side, problems []schema.Problem) {
 			side.Invalid[problem.File] = true
 		}
 	}
+}
+func setOf(files []string) map[string]bool {
+	set := make(map[string]bool, len(files))
+	for _, f := range files {
+		set[f] = true
+	}
+	return set
 }

@@ -1,0 +1,118 @@
+// Package deployment warns of agents that do not say which version they run.
+//
+// Most callers want [Notices].
+package deployment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema/wildcard"
+)
+
+// A Run is what the notices are about.
+type Run struct {
+	// Input is the plan, with the outcomes that are known before anything is
+	// judged.
+	Input *report.Input
+	// Config is what decides for head, and ConfigFile is where it was read.
+	Config     *config.Config
+	ConfigFile string
+	Now        time.Time
+}
+
+// An agent is what is known of one that does not say what it runs.
+type agent struct {
+	// changed is a file that the agent is built from and that is changed here.
+	changed string
+	// reused counts the verdicts that were stored before, oldest is when the
+	// first of them was made.
+	reused int
+	oldest time.Time
+}
+
+// Notices warn of agents that do not say what they run: of those that are
+// called, of changed files that such an agent is built from, since it may answer
+// as before the change, and of verdicts that are reused whatever is deployed by
+// now.
+func Notices(r Run) []report.Notice {
+	agents := map[string]*agent{}
+	for _, row := range r.Input.Plan.Rows {
+		if !row.Unversioned || row.Head == nil {
+			continue
+		}
+		a := agents[row.Target]
+		if a == nil {
+			a = &agent{}
+		}
+		switch reused, known := reusedOutcome(row, r.Input); {
+		case row.Action == plan.Run:
+			if a.changed == "" {
+				a.changed = changedInput(r.Config.Targets[row.Target], row.Reasons)
+			}
+		case known:
+			a.add(reused)
+		default:
+			continue
+		}
+		agents[row.Target] = a
+	}
+	var notices []report.Notice
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		notices = append(notices, report.Notice{File: r.ConfigFile, Message: agents[name].text(name, r.Now)})
+	}
+	return notices
+}
+
+// reusedOutcome returns the stored verdict that serves a row, of either side where
+// it is the same.
+func reusedOutcome(r plan.Row, in *report.Input) (report.Outcome, bool) {
+	if r.Action != plan.Reuse {
+		return report.Outcome{}, false
+	}
+	if o, ok := in.Head[r.Head.ID()]; ok {
+		return o, o.Reused
+	}
+	if r.Base == nil {
+		return report.Outcome{}, false
+	}
+	o, ok := in.Base[r.Base.ID()]
+	return o, ok && o.Reused
+}
+
+func (a *agent) add(o report.Outcome) {
+	if a.reused == 0 || o.Judged.Before(a.oldest) {
+		a.oldest = o.Judged
+	}
+	a.reused++
+}
+
+func (a *agent) text(name string, now time.Time) string {
+	message := fmt.Sprintf("target %s has no revision: the deployed version is unknown", name)
+	if a.changed != "" {
+		message += fmt.Sprintf(", and need not have the change of %s", a.changed)
+	}
+	if a.reused > 0 {
+		message += fmt.Sprintf("; %s reused, the oldest of %s (%s ago)", textfmt.Count(a.reused, "verdict"),
+			a.oldest.UTC().Format("2006-01-02 15:04 UTC"), textfmt.Age(now.Sub(a.oldest)))
+	}
+	return message
+}
+
+// changedInput is the first file among reasons that a target is built from.
+func changedInput(t config.Target, reasons []plan.Reason) string {
+	for _, r := range reasons {
+		for _, glob := range t.Inputs {
+			if wildcard.Match(glob, r.File) {
+				return r.File
+			}
+		}
+	}
+	return ""
+}

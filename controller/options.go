@@ -1,0 +1,96 @@
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// An Executor carries a plan out, stores its report and returns it. The report is
+// nil where there is none; with an error next to it, it could not be stored. Each
+// process has one, which adds its [Host] to [Prepared.Execute].
+type Executor func(context.Context, *Prepared, RunOptions) (*report.Report, error)
+
+// A Host is what carrying out a plan needs of the process.
+type Host struct {
+	// Open opens a target.
+	Open func(t config.Target, c Checkout) (target.Target, error)
+	// Programs runs the programs that cases of a checkout are judged by; nil runs
+	// none.
+	Programs func(c Checkout) evalcase.Programs
+	// Breakers remember which endpoints are down; nil remembers nothing beyond
+	// this run.
+	Breakers *limit.Breakers
+	// Record receives every reply that the report rests on, live or stored; nil
+	// records nothing. Unrecorded receives the keys of the cases of which a stored
+	// reply is no longer there; nil ignores them.
+	Record     func(name, requestDigest string, req target.Request, reply target.Reply)
+	Unrecorded func(key string)
+}
+
+// RunOptions say how a plan is carried out, and what its report says besides.
+type RunOptions struct {
+	// ID names the run in the ledger and in reports. Defaults to a new one.
+	ID string
+	// Repository is the name under which the run is stored.
+	Repository  string
+	PullRequest int
+	Notices     []report.Notice
+	ConfigDiff  report.ConfigChange
+	// Commands are what people asked for and get.
+	Commands []report.Command
+	// NotRun, when set, says why nothing may be run: the report is a plan.
+	NotRun string
+	// Withhold returns why a case is not judged although it should be; empty
+	// judges it. nil judges all.
+	Withhold func(plan.Row) string
+	// Control, when set, can end the run early.
+	Control *run.Control
+	// Observe receives how the run goes on; nil ignores it. Calls do not overlap.
+	Observe func(Progress)
+	// Outbox returns what has to be published with the report; nil publishes
+	// nothing. Its error keeps the report from being stored.
+	Outbox func(*report.Report) ([]ledger.OutboxItem, error)
+}
+
+// Progress says how many cases are done.
+type Progress struct {
+	Done, Total int
+	// Outcome is that of the case that ended; nil at the start.
+	Outcome *run.Outcome
+	// Base is true while base is measured.
+	Base bool
+}
+
+// Side is the one in progress: head or base.
+func (p Progress) Side() string {
+	if p.Base {
+		return "base"
+	}
+	return "head"
+}
+
+// Verdict is that of the case that ended; empty at the start.
+func (p Progress) Verdict() verdict.Verdict {
+	if p.Outcome == nil {
+		return ""
+	}
+	return p.Outcome.Result.Verdict
+}
+
+// newID names a run.
+func newID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

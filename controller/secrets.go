@@ -1,0 +1,37 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/target/secret"
+)
+
+// Scrub takes the credentials of both sides' targets out of what is kept.
+func (p *Prepared) Scrub() func(string) string {
+	return secret.Scrub(p.targets(), p.req.LookupEnv)
+}
+
+// Secrets are those credentials.
+func (p *Prepared) Secrets() []string { return secret.Of(p.targets(), p.req.LookupEnv) }
+
+func (p *Prepared) targets() []config.Target {
+	targets := slices.Collect(maps.Values(p.req.Head.Config.Targets))
+	if p.req.Base != nil {
+		targets = slices.AppendSeq(targets, maps.Values(p.req.Base.Config.Targets))
+	}
+	return targets
+}
+
+// Redacted returns a value that leaves, such as a report, without secrets: those
+// of the plan's targets, and what looks like one. What is stored for evaluators
+// has the latter.
+func Redacted[T any](p *Prepared, v T) T { return redact.In(v, p.redact()) }
+
+func (p *Prepared) redact() func(string) string {
+	var known redact.Values
+	known.Add(p.Secrets()...)
+	return known.Text
+}
