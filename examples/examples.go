@@ -13,6 +13,12 @@ import (
 //go:embed all:mixed
 var mixed embed.FS
 
+//go:embed workflow/gavel.yml
+var workflow string
+
+// Workflow returns the text of the workflow for GitHub Actions.
+func Workflow() string { return workflow }
+
 // Mixed gives the files of the repository with all dialects by their paths, and
 // those that the pull request to it writes; those that it deletes are nil.
 func Mixed() (base, change map[string][]byte, err error) {

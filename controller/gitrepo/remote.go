@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // fileScheme is that of a folder on this machine.
@@ -130,4 +131,26 @@ func cutLast(s, sep string) (before, after string) {
 		return s[:i], s[i+len(sep):]
 	}
 	return "", s
+}
+
+// Host is that of the remote origin, without a port, such as github.com; empty
+// without an origin and for one on this machine.
+func (r *Repository) Host() string {
+	at, err := r.origin()
+	if err != nil {
+		return ""
+	}
+	return at.host
+}
+
+// Branch is the name of the branch that is checked out, also before its first
+// commit; empty where HEAD is a commit.
+func (r *Repository) Branch() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head, err := r.git.Reference(plumbing.HEAD, false)
+	if err != nil || head.Type() != plumbing.SymbolicReference {
+		return ""
+	}
+	return head.Target().Short()
 }

@@ -56,6 +56,15 @@ func Create(ctx context.Context, dir string, changes []Change) error {
 	return nil
 }
 
+// Init makes a repository without a commit in a folder, on the branch main.
+func Init(dir string) error {
+	_, err := git.PlainInitWithOptions(dir, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: plumbing.Main}})
+	if err != nil {
+		return fmt.Errorf("create a repository in %s: %w", dir, err)
+	}
+	return nil
+}
+
 func commitAll(ctx context.Context, repo *git.Repository, changes []Change) error {
 	tree, err := repo.Worktree()
 	if err != nil {

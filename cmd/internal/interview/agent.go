@@ -1,0 +1,240 @@
+package interview
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/cmd/internal/survey"
+	"github.com/gavel-evals/gavel/controller/config"
+)
+
+// A candidate is a way to reach the agent that was found.
+type candidate struct {
+	agent scaffold.Agent
+	// label is for people, flags say the same on the command line.
+	label, flags string
+	// unfinished says that the model is not known.
+	unfinished bool
+}
+
+// mostModels bounds the models of a server that are offered.
+const mostModels = 4
+
+// candidates are the ways that were found, the likeliest first.
+func candidates(found *survey.Survey) []candidate {
+	apis := slices.Clone(found.APIs)
+	for _, s := range found.Servers {
+		apis = append(apis, s.APIs...)
+	}
+	var out []candidate
+	for _, api := range apis {
+		if api.URL == "" {
+			out = append(out, candidate{
+				agent: scaffold.Agent{Provider: config.OpenAI, BaseURL: api.BaseURL}, unfinished: true,
+				label: "OpenAI's protocol at " + api.BaseURL + " (" + api.Source + ")", flags: "--base-url " + api.BaseURL + " --model …",
+			})
+			continue
+		}
+		out = append(out, candidate{
+			agent: scaffold.Agent{Provider: config.HTTP, URL: api.URL},
+			label: "POST " + api.URL + " (" + api.Source + ")", flags: "--url " + api.URL,
+		})
+	}
+	for _, s := range found.Servers {
+		for _, name := range s.Models[:min(len(s.Models), mostModels)] {
+			out = append(out, candidate{
+				agent: scaffold.Agent{Provider: config.OpenAI, Model: name, BaseURL: s.BaseURL},
+				label: "model " + name + " at " + s.BaseURL, flags: "--base-url " + s.BaseURL + " --model " + name,
+			})
+		}
+	}
+	for _, p := range found.Packages {
+		if p.Provider == "" || slices.ContainsFunc(out, func(c candidate) bool { return c.agent.Provider == p.Provider && c.agent.BaseURL == "" }) {
+			continue
+		}
+		out = append(out, candidate{
+			agent: scaffold.Agent{Provider: p.Provider, KeyEnv: keys[p.Provider]}, unfinished: true,
+			label: "a model of " + p.Provider + ", whose SDK is in " + p.File, flags: "--provider " + p.Provider + " --model …",
+		})
+	}
+	return out
+}
+
+// otherwise finds the agent where no flag names it.
+func otherwise(ctx context.Context, found *survey.Survey, console *Console) (scaffold.Agent, error) {
+	ways := candidates(found)
+	if console != nil {
+		return askAgent(ctx, console, ways)
+	}
+	if len(ways) == 1 && !ways[0].unfinished {
+		return ways[0].agent, nil
+	}
+	said := make([]string, 0, len(ways)+4)
+	for _, way := range ways {
+		said = append(said, "  "+way.flags+"    "+way.label)
+	}
+	said = append(said,
+		"  --url http://127.0.0.1:8000/respond    an agent over HTTP",
+		`  --command "python agent.py"            a program`,
+		"  --provider openai --model …            a model",
+		"  --provider mock                        none yet")
+	return scaffold.Agent{}, mistake("it is not known how your agent is reached; add one of\n%s", strings.Join(said, "\n"))
+}
+
+// askAgent asks how the agent is reached.
+func askAgent(ctx context.Context, console *Console, ways []candidate) (scaffold.Agent, error) {
+	var options []string
+	for _, way := range ways {
+		options = append(options, way.label)
+	}
+	n, err := console.Choose(ctx, "How is your agent reached?", append(options,
+		"over HTTP, at a URL",
+		"as a program that reads the conversation on stdin",
+		"it is a model of OpenAI, Anthropic or Gemini, or of a server that speaks OpenAI's protocol",
+		"not at all yet: begin with a mock"))
+	switch {
+	case err != nil:
+		return scaffold.Agent{}, err
+	case n < len(ways) && ways[n].unfinished:
+		agent := ways[n].agent
+		agent.Model, err = console.Needed(ctx, "Model", "the name that the provider gives it")
+		return agent, err
+	case n < len(ways):
+		return ways[n].agent, nil
+	}
+	switch n - len(ways) {
+	case 0:
+		return askURL(ctx, console)
+	case 1:
+		return askCommand(ctx, console)
+	case 2:
+		return askModel(ctx, console, "")
+	}
+	return scaffold.Agent{Provider: config.Mock}, nil
+}
+
+func askURL(ctx context.Context, console *Console) (scaffold.Agent, error) {
+	for {
+		text, err := console.Line(ctx, "URL", "http://127.0.0.1:8000/respond")
+		if err != nil {
+			return scaffold.Agent{}, err
+		}
+		if err := checkURL("The URL", text); err != nil {
+			fmt.Fprintln(console.Out, "  "+err.Error())
+			continue
+		}
+		return scaffold.Agent{Provider: config.HTTP, URL: text}, nil
+	}
+}
+
+func askCommand(ctx context.Context, console *Console) (scaffold.Agent, error) {
+	for {
+		text, err := console.Needed(ctx, "Command", "python agent.py")
+		if err != nil {
+			return scaffold.Agent{}, err
+		}
+		argv, err := words(text)
+		if err != nil {
+			fmt.Fprintln(console.Out, "  "+err.Error())
+			continue
+		}
+		return scaffold.Agent{Provider: config.Command, Argv: argv}, nil
+	}
+}
+
+// askModel asks for a provider, unless it is given, and one of its models.
+func askModel(ctx context.Context, console *Console, provider string) (agent scaffold.Agent, err error) {
+	own := provider == ""
+	if own {
+		n, err := console.Choose(ctx, "Whose model?", append(slices.Clone(providers), "of a server that speaks OpenAI's protocol"))
+		if err != nil {
+			return agent, err
+		}
+		if n == len(providers) {
+			return askServer(ctx, console)
+		}
+		provider = providers[n]
+	}
+	agent.Provider = provider
+	if agent.Model, err = console.Needed(ctx, "Model", "the name that the provider gives it"); err != nil {
+		return agent, err
+	}
+	agent.KeyEnv, err = console.Line(ctx, "Environment variable with the key", keys[provider])
+	return agent, err
+}
+
+// askServer asks for a model of a server that speaks OpenAI's protocol.
+func askServer(ctx context.Context, console *Console) (scaffold.Agent, error) {
+	agent := scaffold.Agent{Provider: config.OpenAI}
+	var err error
+	if agent.BaseURL, err = console.Line(ctx, "Base URL, before /chat/completions", "http://127.0.0.1:11434/v1"); err != nil {
+		return agent, err
+	}
+	if agent.Model, err = console.Needed(ctx, "Model", "the name that the server gives it"); err != nil {
+		return agent, err
+	}
+	agent.KeyEnv, err = console.Line(ctx, "Environment variable with the key, empty for none", "")
+	return agent, err
+}
+
+func askFormat(ctx context.Context, console *Console) (string, error) {
+	var options []string
+	for _, f := range formats {
+		options = append(options, fmt.Sprintf("%-10s %s", f.name, f.about))
+	}
+	n, err := console.Choose(ctx, "In which format do you want to write tests? Others can be mixed in later.", options)
+	return formats[n].name, err
+}
+
+// checkURL refuses what is not an address of a server.
+func checkURL(name, text string) error {
+	at, err := url.Parse(text)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
+		return mistake("%s %q is not an address; write http:// or https://, a host and a path", name, text)
+	}
+	if at.User != nil {
+		return mistake("%s has a password, which would get into the repository; leave it out", name)
+	}
+	return nil
+}
+
+// words splits a command line at spaces; quotes keep words together.
+func words(text string) ([]string, error) {
+	var out []string
+	var word strings.Builder
+	var quote rune
+	open := false
+	for _, r := range text {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, open = r, true
+		case r == ' ' || r == '\t':
+			if open {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			open = false
+		default:
+			word.WriteRune(r)
+			open = true
+		}
+	}
+	if quote != 0 {
+		return nil, mistake("the command %q has a quote that is not closed", text)
+	}
+	if open {
+		out = append(out, word.String())
+	}
+	if len(out) == 0 {
+		return nil, mistake("the command is empty; write a program, such as python agent.py")
+	}
+	return out, nil
+}

@@ -1,0 +1,158 @@
+// Package interview finds out how a repository's agent is reached and how its tests
+// are written: from flags, from what a survey found, and from a person.
+//
+// [Hear] does so for gavel init.
+package interview
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/cmd/internal/survey"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Flags are what was said on the command line; what is empty was not.
+type Flags struct {
+	URL, Command, Provider, Model, BaseURL, KeyEnv string
+	JudgeProvider, JudgeModel, JudgeKeyEnv         string
+	Format                                         string
+}
+
+// A Mistake is an answer on the command line that means nothing, or one that is
+// missing. It says what to write.
+type Mistake struct{ text string }
+
+// Error is the text.
+func (m *Mistake) Error() string { return m.text }
+
+func mistake(format string, args ...any) error { return &Mistake{fmt.Sprintf(format, args...)} }
+
+// formats are the choices, with what each is for.
+var formats = []struct{ name, about string }{
+	{schema.DialectEvalcase, "a question and what its answer must have (AgentV)"},
+	{schema.DialectDomain, "folders of questions with keywords, numbers, SQL or tool calls (Evonic)"},
+	{schema.DialectTestcase, "a simulated user talks to the agent, and a judge scores it (Connexity)"},
+	{schema.DialectPromptval, "a rubric from 0 to 10, retries, two prompts side by side (Aurite)"},
+}
+
+// Format returns the format that a name means, evalcase for none. The error is a
+// *Mistake.
+func Format(name string) (string, error) {
+	var known []string
+	for _, f := range formats {
+		known = append(known, f.name)
+	}
+	if name == "" {
+		return known[0], nil
+	}
+	if slices.Contains(known, name) {
+		return name, nil
+	}
+	return "", mistake("--format %q is not known; %s", name, cmp.Or(schema.DidYouMean(name, known), "write one of "+strings.Join(known, ", ")))
+}
+
+// Hear returns the agent, the judge and the format. A nil console asks nobody: what
+// the flags leave open is what the survey found, if that is one thing. The error is
+// a *Mistake, or the console's.
+func Hear(ctx context.Context, flags Flags, found *survey.Survey, console *Console) (scaffold.Answers, error) {
+	var out scaffold.Answers
+	agent, said, err := flags.agent()
+	if err == nil && !said {
+		agent, err = otherwise(ctx, found, console)
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Agent = agent
+	switch {
+	case flags.Format != "" || console == nil || len(found.Definitions) > 0 || agent.Provider == config.Mock:
+		out.Format, err = Format(flags.Format)
+	default:
+		out.Format, err = askFormat(ctx, console)
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Judge, err = judge(ctx, flags, out, console)
+	return out, err
+}
+
+// agent is what the flags say; said is false where they say nothing.
+func (f Flags) agent() (agent scaffold.Agent, said bool, err error) {
+	provider := cmp.Or(f.Provider, config.OpenAI)
+	switch {
+	case f.contradictory():
+		return agent, false, mistake("--url, --command and --provider or --model are different ways to reach an agent: give one of them")
+	case f.URL != "":
+		return scaffold.Agent{Provider: config.HTTP, URL: f.URL}, true, checkURL("--url", f.URL)
+	case f.Command != "":
+		argv, err := words(f.Command)
+		return scaffold.Agent{Provider: config.Command, Argv: argv}, true, err
+	case f.Provider+f.BaseURL+f.Model == "":
+		return agent, false, nil
+	case provider == config.Mock:
+		return scaffold.Agent{Provider: config.Mock}, true, nil
+	case provider == config.HTTP:
+		return agent, false, mistake("--provider http needs the address of the agent; add --url, such as --url http://127.0.0.1:8000/respond")
+	case provider == config.Command:
+		return agent, false, mistake(`--provider command needs the program; add --command, such as --command "python agent.py"`)
+	}
+	agent, err = model("--", provider, f.Model, f.KeyEnv)
+	if err == nil && f.BaseURL != "" {
+		agent.BaseURL, agent.KeyEnv = f.BaseURL, f.KeyEnv
+		err = checkURL("--base-url", f.BaseURL)
+	}
+	return agent, true, err
+}
+
+// contradictory reports whether the flags name more than one agent.
+func (f Flags) contradictory() bool {
+	is := func(provider string) bool {
+		return f.Model+f.BaseURL == "" && (f.Provider == "" || f.Provider == provider)
+	}
+	return f.URL != "" && (f.Command != "" || !is(config.HTTP)) || f.Command != "" && !is(config.Command)
+}
+
+// keys are the usual variables with the keys of providers.
+var keys = map[string]string{config.OpenAI: "OPENAI_API_KEY", config.Anthropic: "ANTHROPIC_API_KEY", config.Gemini: "GEMINI_API_KEY"}
+
+// providers are those with models, in the order in which they are named.
+var providers = []string{config.OpenAI, config.Anthropic, config.Gemini}
+
+// model is a model target by flags that begin with prefix.
+func model(prefix, provider, name, key string) (scaffold.Agent, error) {
+	if keys[provider] == "" {
+		known := slices.Concat(providers, []string{config.HTTP, config.Command, config.Mock})
+		hint := cmp.Or(schema.DidYouMean(provider, known), "write one of "+strings.Join(known, ", ")+"; a server that speaks OpenAI's protocol is openai with --base-url")
+		return scaffold.Agent{}, mistake("%sprovider %q is not known; %s", prefix, provider, hint)
+	}
+	if name == "" {
+		return scaffold.Agent{}, mistake("%sprovider %s needs a model; add %smodel with the name that the provider gives it", prefix, provider, prefix)
+	}
+	return scaffold.Agent{Provider: provider, Model: name, KeyEnv: cmp.Or(key, keys[provider])}, nil
+}
+
+// judge is the model that judges, where the format needs one and the agent is none.
+func judge(ctx context.Context, flags Flags, a scaffold.Answers, console *Console) (*scaffold.Agent, error) {
+	needed := !a.Agent.IsModel() && a.Agent.Provider != config.Mock && (a.Format == schema.DialectTestcase || a.Format == schema.DialectPromptval)
+	var out scaffold.Agent
+	var err error
+	switch {
+	case flags.JudgeModel+flags.JudgeProvider != "":
+		out, err = model("--judge-", cmp.Or(flags.JudgeProvider, config.OpenAI), flags.JudgeModel, flags.JudgeKeyEnv)
+	case !needed:
+		return nil, nil
+	case console == nil:
+		return nil, mistake("the %s format needs a model that judges; add --judge-model, and --judge-provider if it is not OpenAI's", a.Format)
+	default:
+		fmt.Fprintf(console.Out, "The %s format needs a model that judges.\n", a.Format)
+		out, err = askModel(ctx, console, config.OpenAI)
+	}
+	return &out, err
+}

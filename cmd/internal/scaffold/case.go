@@ -1,0 +1,193 @@
+package scaffold
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Case is a new test.
+type Case struct {
+	Format string
+	// Key is the path below the definitions folder without an extension.
+	Key string
+	// Input is the user's first message, Contains what the answer has to contain.
+	Input, Contains string
+	// Outcome says in words what a good answer is.
+	Outcome string
+	// Target is the one that the test names; empty for the default one.
+	Target string
+	// Agent is the target that a format asks for that needs one.
+	Agent string
+	// Editor says that the schemas for editors exist.
+	Editor bool
+
+	definitions string
+}
+
+// levelKey is the key of a test of the domain format.
+var levelKey = regexp.MustCompile(`^([^/]+)/level_[1-9][0-9]*/[^/]+$`)
+
+// keyed is a key that is a path of plain names.
+var keyed = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
+
+// Mistake says what is wrong with the key or the format, and what to write instead;
+// empty if nothing is.
+func (c Case) Mistake() string {
+	switch {
+	case !keyed.MatchString(c.Key):
+		return fmt.Sprintf("%q is not a name of a case; write a path without an extension, such as refunds/window", c.Key)
+	case c.Format == schema.DialectDomain && !levelKey.MatchString(c.Key):
+		return fmt.Sprintf("a test of the domain format is in a level of a domain; write support/level_1/%s", path.Base(c.Key))
+	case c.Format != schema.DialectDomain && levelKey.MatchString(c.Key):
+		return fmt.Sprintf("%s is the place of a test of the domain format; write --format domain, or another name", c.Key)
+	}
+	return ""
+}
+
+// Files returns the definition and what it needs next to it.
+func (c Case) Files(definitions string) []File {
+	c.definitions = definitions
+	c.Input = cmp.Or(c.Input, "How long do I have to return a helmet?")
+	c.Outcome = cmp.Or(c.Outcome, "The answer is friendly and to the point.")
+	file := path.Join(definitions, c.Key)
+	id := path.Base(c.Key)
+	about := "a test of your agent"
+	switch c.Format {
+	case schema.DialectDomain:
+		domain := path.Dir(path.Dir(c.Key))
+		return []File{
+			{path.Join(definitions, domain, "domain.json"), domainText(domain), "the domain that the test is in"},
+			{file + ".json", c.testText(id), about},
+		}
+	case schema.DialectTestcase:
+		return []File{{file + ".yaml", c.head(file) + c.testcaseText(id), about}}
+	case schema.DialectPromptval:
+		return []File{{file + ".yaml", c.head(file) + c.promptvalText(), about}}
+	}
+	return []File{
+		{file + ".yaml", c.head(file) + c.evalcaseText(id), about},
+		{file + ".checks.yaml", c.checksText(id), "what its answer must have"},
+	}
+}
+
+// head is the modeline.
+func (c Case) head(file string) string {
+	if !c.Editor {
+		return ""
+	}
+	return modeline(c.Format, path.Dir(file)) + "\n"
+}
+
+// checksText are the checks of the answer, which are next to the definition.
+func (c Case) checksText(id string) string {
+	head := ""
+	if c.Editor {
+		head = modeline(schema.FormatChecks, path.Dir(path.Join(c.definitions, c.Key))) + "\n"
+	}
+	check := `regex: '\S' # any answer; write what yours must say, such as contains: 30 days`
+	if c.Contains != "" {
+		check = "contains: " + quoted(c.Contains)
+	}
+	return head + "# All of these must hold. They are cheap: no model is asked.\n" + quoted(id) + ":\n  - " + check + "\n"
+}
+
+func (c Case) evalcaseText(id string) string {
+	target := ""
+	if c.Target != "" {
+		target = "    execution: {target: " + quoted(c.Target) + "}\n"
+	}
+	return fmt.Sprintf(`# gavel run %s
+evalcases:
+  - id: %s
+    # What a good answer is, in words.
+    expected_outcome: %s
+    input: %s
+%s    # A judge is not needed for this one. With a judge in gavel.yaml you can write
+    # rubrics: [Names the deadline, Is polite]
+    evaluators:
+      - {type: latency, max_ms: 60000}
+`, c.Key, quoted(id), quoted(c.Outcome), quoted(c.Input), target)
+}
+
+// mockCase passes by what the mock of gavel.yaml answers.
+func mockCase(a Answers) []File {
+	c := Case{
+		Format: schema.DialectEvalcase, Key: "mock", Input: "How long do I have to return a helmet?", Contains: "30 days",
+		Outcome: "The answer names the 30 days.", Target: mockName, Editor: a.Editor,
+	}
+	files := c.Files(a.Definitions)
+	files[0].About = "a test that passes without a network; delete it when you like"
+	return files
+}
+
+func (c Case) testcaseText(id string) string {
+	return fmt.Sprintf(`# gavel run %s
+name: %s
+# The simulator plays this user.
+persona:
+  type: customer
+  description: A customer of the shop
+  instructions: Ask until you have a clear answer, then say goodbye.
+initial_message: %s
+max_turns: 3
+# What the judge must find at the end.
+expected_outcomes:
+  answered: %s
+`, c.Key, quoted(id), quoted(c.Input), quoted(c.Outcome))
+}
+
+func (c Case) promptvalText() string {
+	return fmt.Sprintf(`# gavel run %s
+test_type: agent
+# The target of gavel.yaml that is tested.
+name: %s
+user_input: %s
+testing_prompt: %s
+evaluation_type: numeric
+threshold: 7
+rubric:
+  criteria:
+    - name: helpful
+      description: The answer helps the user on.
+      weight: 1
+`, c.Key, quoted(cmp.Or(c.Target, c.Agent)), quoted(c.Input), quoted(c.Outcome))
+}
+
+// ordered writes fields as a JSON object in the order given.
+func ordered(fields ...[2]any) string {
+	var b strings.Builder
+	b.WriteString("{\n")
+	for i, f := range fields {
+		raw, err := json.Marshal(f[1])
+		if err != nil {
+			continue // texts and lists of texts can always be encoded
+		}
+		comma := ","
+		if i == len(fields)-1 {
+			comma = ""
+		}
+		fmt.Fprintf(&b, "  %q: %s%s\n", f[0], raw, comma)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+func domainText(domain string) string {
+	return ordered([2]any{"id", domain}, [2]any{"name", domain}, [2]any{"evaluator_id", "keyword"})
+}
+
+// testText is a test of the domain format, whose answer has a keyword.
+func (c Case) testText(id string) string {
+	fields := [][2]any{{"id", strings.ReplaceAll(c.Key, "/", "_")}, {"name", id}, {"prompt", c.Input}}
+	expected := map[string]any{"keywords": []string{cmp.Or(c.Contains, "help")}}
+	if c.Contains == "" {
+		expected = map[string]any{"keywords": []string{"help", "can", "you", "I"}, "match": "any"}
+	}
+	return ordered(append(fields, [2]any{"expected", expected})...)
+}

@@ -1,0 +1,155 @@
+package scaffold
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/examples"
+)
+
+// agentName and judgeName are what gavel.yaml calls the targets.
+const (
+	agentName = "agent"
+	judgeName = "judge"
+	mockName  = "mock"
+)
+
+// configText is gavel.yaml.
+func configText(a Answers) string {
+	var b strings.Builder
+	if a.Editor {
+		b.WriteString(modeline("gavel.yaml", ".") + "\n")
+	}
+	b.WriteString("# How Gavel runs the tests of this repository. `gavel schema` prints all keys.\nversion: 1\n\n")
+	fmt.Fprintf(&b, "# The folder with the tests.\ndefinitions: %s\n\n", quoted(a.Definitions))
+	name := agentName
+	if a.Agent.Provider == config.Mock {
+		name = mockName
+	}
+	fmt.Fprintf(&b, "# The target of tests that name none.\ndefault_target: %s\n\ntargets:\n", name)
+	if name == agentName {
+		b.WriteString(agentText(a.Agent))
+	}
+	b.WriteString(`  # It answers from this file, so that a test needs no network and no key.
+  mock:
+    provider: mock
+    replies:
+      # The first reply whose match is found in the message is given.
+      - match: (?i)return
+        reply: You can return it within 30 days, with the receipt.
+      - reply: I do not know that.
+`)
+	b.WriteString(judgeText(a))
+	return b.String()
+}
+
+// agentText is the target under test, with what can be set next.
+func agentText(a Agent) string {
+	switch a.Provider {
+	case config.HTTP:
+		return fmt.Sprintf(`  # Your agent. Each turn it is sent
+  #   POST {"messages": [{"role": "user", "content": "…"}], "metadata": {…}}
+  # and answers
+  #   {"messages": [{"role": "assistant", "content": "…"}]}
+  agent:
+    provider: http
+    url: %s
+    # The environment variable with its bearer token:
+    # api_key_env: AGENT_TOKEN
+    # How Gavel knows which version is deployed; with reply, the agent's answers
+    # name it in metadata.revision. Stored verdicts are then reused.
+    # revision: reply
+    timeout: 60s
+
+`, quoted(a.URL))
+	case config.Command:
+		return fmt.Sprintf(`  # Your agent, started for each turn. It reads
+  #   {"messages": [{"role": "user", "content": "…"}], "metadata": {…}}
+  # on stdin and prints its answer, as plain text or as
+  #   {"messages": [{"role": "assistant", "content": "…"}]}
+  agent:
+    provider: command
+    argv: %s
+    # The files that it is built from: a change of one reruns its tests, and of any
+    # other file it does not. Name all that it reads, such as prompts.
+    inputs: %s
+    # The environment variables that it sees:
+    # env: [OPENAI_API_KEY]
+    timeout: 60s
+
+`, list(a.Argv), list(inputs(a.Argv)))
+	}
+	return "  # The model under test.\n  agent:\n" + modelText(a) + `    temperature: 0
+    # USD per million tokens, for reports and budgets:
+    # price: {input: 0.15, output: 0.60}
+
+`
+}
+
+// inputs are globs of the files that a program is likely built from: its folder,
+// or, where that is the whole repository, the files of its language and prompts.
+func inputs(argv []string) []string {
+	for _, arg := range argv {
+		file := path.Clean(filepath.ToSlash(arg))
+		folder, _, inFolder := strings.Cut(file, "/")
+		switch ext := path.Ext(file); {
+		case strings.HasPrefix(arg, "-") || path.IsAbs(file) || folder == "..":
+		case inFolder:
+			return []string{folder + "/**"}
+		case slices.Contains(languages, ext):
+			return []string{"**/*" + ext, "prompts/**"}
+		}
+	}
+	return []string{"src/**", "prompts/**"}
+}
+
+// languages are extensions of programs.
+var languages = []string{".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".go", ".rb", ".php", ".sh", ".java", ".kt", ".cs", ".pl", ".lua", ".exs"}
+
+// modelText are the lines of a model target.
+func modelText(a Agent) string {
+	out := fmt.Sprintf("    provider: %s\n    model: %s\n", a.Provider, quoted(a.Model))
+	if a.BaseURL != "" {
+		out += "    base_url: " + quoted(a.BaseURL) + "\n"
+	}
+	if a.KeyEnv != "" {
+		out += "    # The key is read from this environment variable; it is never in a file.\n    api_key_env: " + a.KeyEnv + "\n"
+	}
+	return out
+}
+
+// judgeText says who judges what checks cannot.
+func judgeText(a Answers) string {
+	const why = "\n# The judge scores what checks cannot, such as rubrics."
+	switch {
+	case a.Judge != nil:
+		return "\n  # It judges, and is not tested.\n  judge:\n" + modelText(*a.Judge) + "    temperature: 0\n" + why + "\nroles: {judge: judge}\n"
+	case a.Agent.IsModel():
+		return why + " A stronger model than\n# the one under test judges better.\nroles: {judge: agent}\n"
+	}
+	return why + " It is a further target with a model:\n# roles: {judge: judge}\n"
+}
+
+// The parts of the ready workflow that are different in each repository.
+const (
+	readyBranch = "    branches: [main]\n"
+	readyKey    = "      OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
+	readyEnv    = "    env:\n"
+)
+
+// workflowText is the ready workflow with the branch and the keys of the answers.
+func workflowText(a Answers) string {
+	out := strings.Replace(examples.Workflow(), readyBranch, "    branches: ["+quoted(a.Branch)+"]\n", 1)
+	var keys strings.Builder
+	for _, name := range a.KeyVariables() {
+		fmt.Fprintf(&keys, "      %s: ${{ secrets.%[1]s }}\n", name)
+	}
+	if keys.Len() == 0 {
+		return strings.Replace(strings.Replace(out, readyKey, "      # "+strings.TrimSpace(readyKey)+"\n", 1), readyEnv, "    env: {}\n", 1)
+	}
+	return strings.Replace(out, readyKey, keys.String(), 1)
+}

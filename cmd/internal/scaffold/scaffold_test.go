@@ -1,0 +1,175 @@
+package scaffold_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/requirement"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+var agents = map[string]scaffold.Agent{
+	"http":    {Provider: config.HTTP, URL: "http://127.0.0.1:8000/respond?a=1&b"},
+	"command": {Provider: config.Command, Argv: []string{"python3", "agent.py", "--say", "it: #yes", "on"}},
+	"model":   {Provider: config.OpenAI, Model: "llama3.2:3b", BaseURL: "http://127.0.0.1:11434/v1"},
+	"key":     {Provider: config.Anthropic, Model: "some-model", KeyEnv: "ANTHROPIC_API_KEY"},
+	"mock":    {Provider: config.Mock},
+}
+
+// TestFilesAreStrictlyValid loads what is written, for every way of reaching an
+// agent and every format: there is not even a note.
+func TestFilesAreStrictlyValid(t *testing.T) {
+	for name, agent := range agents {
+		for _, format := range []string{schema.DialectEvalcase, schema.DialectDomain, schema.DialectTestcase, schema.DialectPromptval} {
+			t.Run(name+"/"+format, func(t *testing.T) {
+				answers := scaffold.Answers{Agent: agent, Format: format, Definitions: "tests/agent", Branch: "main", Workflow: true, Editor: true}
+				if !agent.IsModel() {
+					answers.Judge = &scaffold.Agent{Provider: config.OpenAI, Model: "judge-1", KeyEnv: "OPENAI_API_KEY"}
+				}
+				fsys := filesOf(t, answers)
+				cfg, problems := config.Parse("gavel.yaml", fsys["gavel.yaml"].Data)
+				found, err := load.Scan(t.Context(), fsys, load.Options{Settings: cfg.Settings()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				needs := requirement.Of(fsys, "gavel.yaml", cfg, func(string) (string, bool) { return "set", true })
+				for _, p := range slices.Concat(problems, found.Problems(), needs.Validation(found, problems)) {
+					t.Errorf("%s:%d:%d: %s: %s", p.File, p.Line, p.Column, p.Message, p.Hint)
+				}
+				want := 2
+				if agent.Provider == config.Mock {
+					want = 1
+				}
+				if got := found.Totals().Cases; got != want {
+					t.Errorf("%d cases, want %d", got, want)
+				}
+			})
+		}
+	}
+}
+
+func filesOf(t *testing.T, a scaffold.Answers) fstest.MapFS {
+	t.Helper()
+	files, err := scaffold.Files(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := fstest.MapFS{}
+	for _, f := range files {
+		if f.About == "" || out[f.Path] != nil {
+			t.Errorf("%s is there twice, or without a word about it", f.Path)
+		}
+		out[f.Path] = &fstest.MapFile{Data: []byte(f.Text)}
+	}
+	return out
+}
+
+// TestTheWorkflowIsTheReadyOne replaces the branch and the keys and nothing else.
+func TestTheWorkflowIsTheReadyOne(t *testing.T) {
+	ready, err := os.ReadFile("../../../examples/workflow/gavel.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, a := range map[string]scaffold.Answers{
+		"      A_KEY: ${{ secrets.A_KEY }}\n      B_KEY: ${{ secrets.B_KEY }}\n": {
+			Agent: scaffold.Agent{Provider: config.OpenAI, KeyEnv: "A_KEY"}, Judge: &scaffold.Agent{KeyEnv: "B_KEY"},
+		},
+		"    env: {}\n": {Agent: scaffold.Agent{Provider: config.HTTP}},
+	} {
+		a.Workflow, a.Branch, a.Definitions, a.Format = true, "trunk", "test_definitions", schema.DialectEvalcase
+		text := string(filesOf(t, a)[".github/workflows/gavel.yml"].Data)
+		if !strings.Contains(text, want) || !strings.Contains(text, "branches: [trunk]") {
+			t.Errorf("the workflow lacks %q or the branch:\n%s", want, text)
+		}
+		changed := 0
+		lines := strings.Split(string(ready), "\n")
+		for line := range strings.SplitSeq(text, "\n") {
+			if !slices.Contains(lines, line) {
+				changed++
+			}
+		}
+		if changed == 0 || changed > 3 {
+			t.Errorf("%d lines are not the ready workflow's", changed)
+		}
+	}
+}
+
+// TestEditorsFindTheSchemas follows each reference of the settings and each
+// modeline to a schema that is written.
+func TestEditorsFindTheSchemas(t *testing.T) {
+	for _, existing := range [][]load.Listed{nil, {
+		{File: "test_definitions/a.yaml", Dialect: schema.DialectPromptval},
+		{File: "test_definitions/b.json", Dialect: schema.DialectTestcase},
+		{File: "test_definitions/x/level_1/c.json", Dialect: schema.DialectDomain},
+	}} {
+		fsys := filesOf(t, scaffold.Answers{
+			Agent: agents["http"], Format: schema.DialectEvalcase, Definitions: "test_definitions", Editor: true, Existing: existing,
+		})
+		var settings struct {
+			YAML map[string][]string `json:"yaml.schemas"`
+			JSON []struct {
+				FileMatch []string
+				URL       string
+			} `json:"json.schemas"`
+		}
+		if err := json.Unmarshal(fsys[".vscode/settings.json"].Data, &settings); err != nil {
+			t.Fatal(err)
+		}
+		var named []string
+		for file := range settings.YAML {
+			named = append(named, file)
+		}
+		for _, m := range settings.JSON {
+			named = append(named, m.URL)
+		}
+		for name, f := range fsys {
+			if line, _, _ := strings.Cut(string(f.Data), "\n"); strings.HasPrefix(line, "# yaml-language-server: $schema=") {
+				_, to, _ := strings.Cut(line, "=")
+				named = append(named, "./"+filepath.ToSlash(filepath.Join(filepath.Dir(name), to)))
+			}
+		}
+		if len(named) < 4 {
+			t.Errorf("only %v are named", named)
+		}
+		for _, file := range named {
+			if f := fsys[strings.TrimPrefix(file, "./")]; f == nil || !json.Valid(f.Data) {
+				t.Errorf("%s is named and is not a schema", file)
+			}
+		}
+	}
+}
+
+// TestWriteNeverOverwrites keeps what there is, and follows no link out of the
+// folder.
+func TestWriteNeverOverwrites(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := scaffold.Write(dir, []scaffold.File{{Path: "a.yaml", Text: "new"}, {Path: "b/c.yaml", Text: "new"}})
+	if err != nil || len(out.Kept) != 1 || len(out.Written) != 1 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	for file, want := range map[string]string{"a.yaml": "mine", "b/c.yaml": "new"} {
+		if got, err := os.ReadFile(filepath.Join(dir, file)); string(got) != want {
+			t.Errorf("%s is %q, %v", file, got, err)
+		}
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
+	if _, err := scaffold.Write(dir, []scaffold.File{{Path: "link/x.yaml", Text: "new"}}); err == nil || !strings.Contains(err.Error(), "link/x.yaml") {
+		t.Errorf("writing through a link: %v", err)
+	}
+	if entries, _ := os.ReadDir(outside); len(entries) != 0 {
+		t.Error("a file was written outside of the folder")
+	}
+}

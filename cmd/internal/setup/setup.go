@@ -1,0 +1,190 @@
+// Package setup is gavel init: it looks around in a repository, hears what is
+// missing, and writes the first files.
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/interview"
+	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/cmd/internal/survey"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+)
+
+// A Setup says where gavel init works and what it was told.
+type Setup struct {
+	// Dir is in the repository, or becomes one.
+	Dir string
+	// Console asks a person; nil where there is none.
+	Console *interview.Console
+	// Out is where people read what happens; io.Discard for nobody.
+	Out       io.Writer
+	LookupEnv func(string) (string, bool)
+
+	interview.Flags
+	// Definitions is the folder for definitions.
+	Definitions string
+	// Git makes a repository where there is none.
+	Git bool
+	// NoWorkflow and NoEditor leave files out.
+	NoWorkflow, NoEditor bool
+	// Ports are asked on loopback.
+	Ports []int
+}
+
+// A Result is what was done.
+type Result struct {
+	scaffold.Written
+	// Root is the repository's.
+	Root string `json:"-"`
+	// Notes are facts that the person should know, Next the commands that follow.
+	Notes []string `json:"notes"`
+	Next  []Step   `json:"next"`
+}
+
+// A Step is a command with what it does.
+type Step struct {
+	Command string `json:"command"`
+	About   string `json:"about"`
+}
+
+// Run does all of it. The error is an [*interview.Mistake] where something was said
+// that means nothing or not said at all, or wraps [gitrepo.ErrNoRepository].
+func (s Setup) Run(ctx context.Context) (*Result, error) {
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer repo.Close()
+	files, err := repo.WorkFS()
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	found, err := survey.Look(ctx, files, survey.Options{Definitions: []string{s.Definitions}, Ports: s.Ports})
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprint(s.Out, observed(found))
+	if found.Misspelt != "" && found.Config == "" {
+		return nil, &NearMissError{found.Misspelt}
+	}
+	answers, err := s.hear(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	answers.Definitions, answers.Existing, answers.Configured = s.Definitions, found.Definitions, found.Config != ""
+	answers.Editor = !s.NoEditor
+	out := &Result{Root: repo.Root(), Notes: []string{}}
+	if err := s.workflow(ctx, repo, &answers, out); err != nil {
+		return nil, err
+	}
+	texts, err := scaffold.Files(answers)
+	if err != nil {
+		return nil, err
+	}
+	if out.Written, err = scaffold.Write(repo.Root(), texts); err != nil {
+		return nil, err
+	}
+	s.conclude(found, answers, out)
+	return out, nil
+}
+
+// A NearMissError is a configuration under a name that is not read.
+type NearMissError struct{ file string }
+
+// Error says how to rename it.
+func (e *NearMissError) Error() string {
+	return fmt.Sprintf("%s is not read, since the configuration is gavel.yaml; rename it: git mv %[1]s gavel.yaml", e.file)
+}
+
+// repository opens the one that the folder is in, or makes it.
+func (s Setup) repository(ctx context.Context) (*gitrepo.Repository, error) {
+	repo, err := gitrepo.Open(s.Dir)
+	if !errors.Is(err, gitrepo.ErrNoRepository) {
+		return repo, err
+	}
+	make := s.Git
+	if !make && s.Console != nil {
+		if make, err = s.Console.Agree(ctx, s.Dir+" is not in a git repository. Make it one?"); err != nil {
+			return nil, err
+		}
+	}
+	if !make {
+		return nil, fmt.Errorf("%w; run git init there, or add --git", gitrepo.ErrNoRepository)
+	}
+	if err := history.Init(s.Dir); err != nil {
+		return nil, err
+	}
+	return gitrepo.Open(s.Dir)
+}
+
+// hear asks only for what is to be written.
+func (s Setup) hear(ctx context.Context, found *survey.Survey) (scaffold.Answers, error) {
+	if found.Config == "" {
+		return interview.Hear(ctx, s.Flags, found, s.Console)
+	}
+	// The agent is that of the configuration.
+	format, err := interview.Format(s.Format)
+	return scaffold.Answers{Format: format}, err
+}
+
+// foreigners are forges whose pull requests gavel cannot comment on.
+var foreigners = []string{"gitlab", "bitbucket", "azure", "visualstudio", "sr.ht", "codecommit"}
+
+// workflow decides about the workflow by the forge of the remote.
+func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *scaffold.Answers, out *Result) error {
+	host := repo.Host()
+	if branch := repo.Branch(); branch != "" {
+		answers.Branch = branch
+	} else {
+		answers.Branch = "main"
+	}
+	isForeign := slices.ContainsFunc(foreigners, func(name string) bool { return strings.Contains(strings.ToLower(host), name) })
+	switch {
+	case s.NoWorkflow:
+	case isForeign:
+		out.Notes = append(out.Notes, fmt.Sprintf("the remote is on %s, where gavel does not comment: in CI, run gavel run --base %s --junit report.xml", host, answers.Branch))
+	case s.Console == nil:
+		answers.Workflow = true
+	default:
+		var err error
+		answers.Workflow, err = s.Console.Agree(ctx, "Add a workflow for GitHub Actions, which comments on pull requests?")
+		return err
+	}
+	return nil
+}
+
+// conclude adds what the person should know, and the next commands.
+func (s Setup) conclude(found *survey.Survey, a scaffold.Answers, out *Result) {
+	if a.Agent.Provider == config.HTTP {
+		if a.Workflow && onLoopback(a.Agent.URL) {
+			out.Notes = append(out.Notes, "a CI job does not reach "+a.Agent.URL+": before you push, write the URL of a deployed agent into gavel.yaml")
+		}
+		for _, api := range found.APIs {
+			if api.URL == a.Agent.URL && len(api.Fields) > 0 && !api.Speaks() {
+				out.Notes = append(out.Notes, fmt.Sprintf("%s takes %s, not messages: gavel sends {messages, metadata}, see the comments in gavel.yaml", api.URL, strings.Join(api.Fields, ", ")))
+			}
+		}
+	}
+	for _, name := range a.KeyVariables() {
+		if value, _ := s.LookupEnv(name); value == "" {
+			out.Next = append(out.Next, Step{"export " + name + "=…", "the key, which is in no file"})
+		}
+	}
+	if s.Dir != out.Root {
+		out.Notes = append(out.Notes, "the files are in the root of the repository, "+out.Root)
+	}
+	out.Next = append(out.Next, Step{"gavel run", "judge the tests"}, Step{"gavel new NAME", "write another test"})
+}
+
+func onLoopback(address string) bool {
+	return strings.Contains(address, "://127.") || strings.Contains(address, "://localhost") || strings.Contains(address, "://[::1]")
+}

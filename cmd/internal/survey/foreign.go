@@ -1,0 +1,91 @@
+package survey
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/dialect"
+)
+
+// A Foreign file is one of another tool.
+type Foreign struct {
+	File string
+	// Tool is promptfoo or AgentV.
+	Tool string
+	// Tests counts those that are in the file itself; −1 where it names other
+	// files.
+	Tests int
+	// Dialect is the format that this version of Gavel reads the file as; empty if
+	// it does not.
+	Dialect string
+	// Configures says that the file has settings of the tool and no tests.
+	Configures bool
+}
+
+// Says is what can be done with the file today, in one sentence.
+func (f Foreign) Says() string {
+	tests := ""
+	if f.Tests > 0 {
+		tests = fmt.Sprintf(" with %d test%s", f.Tests, map[bool]string{false: "s"}[f.Tests == 1])
+	}
+	switch {
+	case f.Configures:
+		return fmt.Sprintf("%s has targets of %s: add those that you need to gavel.yaml under targets", f.File, f.Tool)
+	case f.Dialect != "":
+		return fmt.Sprintf("%s is a file of %s%s, which gavel reads as it is (%s): add its folder to definitions in gavel.yaml", f.File, f.Tool, tests, f.Dialect)
+	}
+	return fmt.Sprintf("%s is a file of %s%s, which this version does not read: keep it there, and write its tests with gavel new", f.File, f.Tool, tests)
+}
+
+// foreign recognises a file of another tool by its name, and then by its content.
+func foreign(fsys fs.FS, name string) (Foreign, bool) {
+	base := strings.ToLower(path.Base(name))
+	ext := path.Ext(base)
+	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl"}, ext) {
+		return Foreign{}, false
+	}
+	stem := strings.TrimSuffix(base, ext)
+	switch {
+	case path.Base(path.Dir(name)) == ".agentv":
+		return Foreign{File: name, Tool: "AgentV", Configures: true}, stem == "targets" || stem == "providers"
+	case strings.HasPrefix(stem, "promptfooconfig"):
+		return described(fsys, Foreign{File: name, Tool: "promptfoo"})
+	case strings.HasSuffix(stem, ".eval"), stem == "eval", stem == "suite" && strings.Contains("/"+path.Dir(name)+"/", "/evals/"):
+		return described(fsys, Foreign{File: name, Tool: "AgentV"})
+	case strings.Contains("/"+path.Dir(name)+"/", "/evals/"):
+		f, ok := described(fsys, Foreign{File: name, Tool: "AgentV"})
+		return f, ok && (f.Tests != 0 || f.Dialect != "")
+	}
+	return Foreign{}, false
+}
+
+// described adds what the content says. ok is false for a file that has neither
+// tests nor prompts.
+func described(fsys fs.FS, f Foreign) (Foreign, bool) {
+	doc, problems := schema.Open(fsys, f.File)
+	if doc == nil || schema.HasErrors(problems) {
+		return f, false
+	}
+	f.Dialect = dialect.Detect(doc)
+	if f.Dialect == schema.DialectTestcase {
+		f.Dialect = "" // a name and a description are in files of every kind
+	}
+	keys := doc.Keys()
+	if doc.IsList() {
+		f.Tests = doc.Items()
+	}
+	for _, key := range []string{"tests", "evalcases", "eval_cases", "cases", "scenarios"} {
+		if !slices.Contains(keys, key) {
+			continue
+		}
+		if f.Tests = doc.Items(key); f.Tests == 0 {
+			f.Tests = -1
+		}
+		break
+	}
+	return f, f.Dialect != "" || f.Tests != 0 || slices.Contains(keys, "prompts")
+}

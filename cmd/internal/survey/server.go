@@ -1,0 +1,104 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A Server answers HTTP on loopback.
+type Server struct {
+	Port int
+	// Models are those that an OpenAI-compatible server lists under BaseURL.
+	Models  []string
+	BaseURL string
+	// APIs are what its OpenAPI document says can be asked.
+	APIs []API
+}
+
+// Ports are those that model servers and frameworks listen on unless they are
+// told otherwise: Ollama, LM Studio, vLLM and FastAPI, Node, Flask, llama.cpp.
+var Ports = []int{11434, 1234, 8000, 8080, 3000, 5000, 4000}
+
+const (
+	// patience is how long a server on loopback may take.
+	patience = 700 * time.Millisecond
+	maxReply = 4 << 20
+)
+
+// probe asks the ports of loopback what is there, all at the same time.
+func probe(ctx context.Context, ports []int) []Server {
+	found := make([]*Server, len(ports))
+	var all sync.WaitGroup
+	for i, port := range ports {
+		all.Go(func() { found[i] = ask(ctx, port) })
+	}
+	all.Wait()
+	var out []Server
+	for _, s := range found {
+		if s != nil {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+// ask asks one port; nil where nothing answers.
+func ask(ctx context.Context, port int) *Server {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	root := fmt.Sprintf("http://127.0.0.1:%d", port)
+	out := &Server{Port: port}
+	body, answers := get(ctx, root+"/v1/models")
+	if !answers {
+		return nil
+	}
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(body, &list) == nil && len(list.Data) > 0 {
+		out.BaseURL = root + "/v1"
+		for _, m := range list.Data {
+			out.Models = append(out.Models, m.ID)
+		}
+		return out
+	}
+	source := root + "/openapi.json"
+	if body, _ = get(ctx, source); body != nil {
+		out.APIs = apisOf(source, parse(body))
+	}
+	return out
+}
+
+// get returns the body of a reply with status 200, and whether there was any reply.
+// Redirects are not followed: they may leave loopback.
+func get(ctx context.Context, address string) (body []byte, answers bool) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, false
+	}
+	transport := &http.Transport{DisableKeepAlives: true} // no proxy
+	client := http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, false
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, true
+	}
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	if err != nil {
+		return nil, true
+	}
+	return body, true
+}

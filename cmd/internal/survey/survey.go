@@ -1,0 +1,161 @@
+// Package survey finds out what a repository and this machine have that bears on
+// the first configuration: definitions, files of other tools, descriptions of
+// APIs, packages, and servers on loopback.
+//
+// Everything that it reads is data: nothing is run, and only loopback is asked.
+package survey
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// ConfigName is the configuration's usual name.
+const ConfigName = "gavel.yaml"
+
+// A Survey is what was found. Empty fields were not.
+type Survey struct {
+	// Config is gavel.yaml where it exists. Misspelt is a file that looks meant as
+	// one, such as gavel.yml.
+	Config, Misspelt string
+	// Definitions are the files that are read as definitions, sorted by path.
+	Definitions []load.Listed
+	Foreign     []Foreign
+	APIs        []API
+	Packages    []Package
+	Servers     []Server
+}
+
+// Options say where to look.
+type Options struct {
+	// Definitions are the folders with definitions.
+	Definitions []string
+	// Ports are asked on loopback; none means that nothing is asked.
+	Ports []int
+}
+
+// The bounds of a search: more than this is not looked at.
+const (
+	maxFolders = 2000
+	maxDepth   = 5
+	maxFile    = 4 << 20
+)
+
+// Look looks around in a repository. The error is that of ctx, or of a file system
+// whose root cannot be read.
+func Look(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
+	out := &Survey{}
+	if err := out.root(fsys); err != nil {
+		return nil, err
+	}
+	found, err := load.Scan(ctx, fsys, load.Options{Settings: schema.Settings{Definitions: opts.Definitions}})
+	if err != nil {
+		return nil, err
+	}
+	for d := range found.Definitions {
+		if d.Dialect != "" {
+			out.Definitions = append(out.Definitions, d)
+		}
+	}
+	if err := out.walk(ctx, fsys, opts.Definitions); err != nil {
+		return nil, err
+	}
+	out.Servers = probe(ctx, opts.Ports)
+	return out, ctx.Err()
+}
+
+// root looks for the configuration.
+func (s *Survey) root(fsys fs.FS) error {
+	entries, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		switch name := strings.ToLower(e.Name()); {
+		case e.Name() == ConfigName:
+			s.Config = e.Name()
+		case name == ConfigName, name == "gavel.yml", name == ".gavel.yaml", name == ".gavel.yml", name == "gavel.json":
+			s.Misspelt = e.Name()
+		}
+	}
+	return nil
+}
+
+// walk visits the files of the repository that may tell something.
+func (s *Survey) walk(ctx context.Context, fsys fs.FS, definitions []string) error {
+	folders := 0
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && d != nil && d.IsDir():
+			return fs.SkipDir
+		case err != nil:
+			return nil
+		case d.IsDir():
+			folders++
+			if folders > maxFolders || name != "." && skipped(name) || slices.Contains(definitions, name) {
+				return fs.SkipDir
+			}
+			return nil
+		case d.Type().IsRegular():
+			s.file(fsys, name)
+		}
+		return nil
+	})
+	return err
+}
+
+// skipped are folders in which nothing of the repository's own is.
+func skipped(name string) bool {
+	base := path.Base(name)
+	dependencies := []string{"node_modules", "vendor", "venv", "__pycache__", "dist", "build", "target"}
+	return strings.Count(name, "/") >= maxDepth || slices.Contains(dependencies, base) ||
+		strings.HasPrefix(base, ".") && base != ".agentv"
+}
+
+// file looks at one file by its name.
+func (s *Survey) file(fsys fs.FS, name string) {
+	base := strings.ToLower(path.Base(name))
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	switch {
+	case base == "package.json" || base == "pyproject.toml" || base == "requirements.txt":
+		if p, ok := readPackage(fsys, name); ok {
+			s.Packages = append(s.Packages, p)
+		}
+	case stem == "openapi" || stem == "swagger":
+		if doc := read(fsys, name); doc != nil {
+			s.APIs = append(s.APIs, apisOf(name, doc)...)
+		}
+	default:
+		if f, ok := foreign(fsys, name); ok {
+			s.Foreign = append(s.Foreign, f)
+		}
+	}
+}
+
+// read parses a JSON or YAML file into maps and lists; nil if it is neither.
+func read(fsys fs.FS, name string) map[string]any {
+	data, err := schema.ReadFile(fsys, name, maxFile)
+	if err != nil {
+		return nil
+	}
+	return parse(data)
+}
+
+// parse reads a text as YAML, which JSON is a part of.
+func parse(data []byte) map[string]any {
+	var doc map[string]any
+	if yaml.Unmarshal(data, &doc) != nil {
+		return nil
+	}
+	return doc
+}

@@ -1,0 +1,156 @@
+package survey_test
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/gavel-evals/gavel/cmd/internal/survey"
+)
+
+func look(t *testing.T, files map[string]string, ports ...int) *survey.Survey {
+	t.Helper()
+	fsys := fstest.MapFS{"empty": {Mode: fs.ModeDir}}
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	out, err := survey.Look(t.Context(), fsys, survey.Options{Definitions: []string{"test_definitions"}, Ports: ports})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestDefinitionsAndConfiguration(t *testing.T) {
+	got := look(t, map[string]string{
+		"gavel.yml":                   "version: 1",
+		"test_definitions/a.yaml":     "evalcases:\n  - {id: a, expected_outcome: x, input: y}",
+		"test_definitions/notes.json": `{"oranges": 7}`,
+	})
+	if got.Config != "" || got.Misspelt != "gavel.yml" || len(got.Definitions) != 1 || got.Definitions[0].Dialect != "evalcase" {
+		t.Errorf("%+v", got)
+	}
+	if got := look(t, map[string]string{"gavel.yaml": "version: 1", ".gavel.yml": "x"}); got.Config != "gavel.yaml" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestForeignFilesAreToldTruthfully names what this version reads, and what it
+// does not.
+func TestForeignFilesAreToldTruthfully(t *testing.T) {
+	got := look(t, map[string]string{
+		"promptfooconfig.yaml":                "prompts: [\"Say {{x}}\"]\nproviders: [openai:x]\ntests: [{vars: {x: 1}}, {vars: {x: 2}}]",
+		"evals/old/suite.yaml":                "evalcases:\n  - {id: a, expected_outcome: x, input: y}",
+		"evals/new/suite.yaml":                "tests:\n  - {id: a, criteria: x, input: y}",
+		"evals/shop/settings.yaml":            "oranges: 7",
+		".agentv/targets.yaml":                "targets: []",
+		"node_modules/x/promptfooconfig.yaml": "prompts: [x]\ntests: [{}]",
+		"other/config.yaml":                   "tests: [1]",
+	})
+	var said []string
+	for _, f := range got.Foreign {
+		said = append(said, f.Says())
+	}
+	slices.Sort(said)
+	want := []string{
+		".agentv/targets.yaml has targets of AgentV: add those that you need to gavel.yaml under targets",
+		"evals/new/suite.yaml is a file of AgentV with 1 test, which this version does not read: keep it there, and write its tests with gavel new",
+		"evals/old/suite.yaml is a file of AgentV with 1 test, which gavel reads as it is (evalcase): add its folder to definitions in gavel.yaml",
+		"promptfooconfig.yaml is a file of promptfoo with 2 tests, which this version does not read: keep it there, and write its tests with gavel new",
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("%s", strings.Join(said, "\n"))
+	}
+}
+
+const described = `
+openapi: 3.1.0
+info: {title: Shop}
+servers: [{url: /api/}]
+paths:
+  /health: {get: {}}
+  /orders/{id}/chat: {post: {}}
+  /feedback: {post: {}}
+  /v1/chat/completions: {post: {}}
+  /respond:
+    post:
+      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Turn"}}}}
+components:
+  schemas:
+    Turn: {properties: {messages: {}, metadata: {}}}
+    Loop: {$ref: "#/components/schemas/Loop"}
+`
+
+func TestAPIs(t *testing.T) {
+	got := look(t, map[string]string{"docs/openapi.yaml": described}).APIs
+	if len(got) != 2 || got[0].URL != "http://127.0.0.1:8000/api/respond" || !got[0].Speaks() ||
+		got[1].URL != "" || got[1].BaseURL != "http://127.0.0.1:8000/api/v1" || got[1].Speaks() {
+		t.Errorf("%+v", got)
+	}
+	old := `{"swagger": "2.0", "host": "agent.example.com", "basePath": "/v2", "paths": {"/ask": {"post": {}}}}`
+	if got := look(t, map[string]string{"swagger.json": old}).APIs; len(got) != 1 || got[0].URL != "https://agent.example.com/v2/ask" {
+		t.Errorf("%+v", got)
+	}
+	for _, broken := range []string{"", "{", "openapi: [", "paths: 7", strings.Replace(described, "schemas/Turn", "schemas/Loop", 1)} {
+		look(t, map[string]string{"openapi.yaml": broken})
+	}
+}
+
+func TestPackages(t *testing.T) {
+	for text, want := range map[string]survey.Package{
+		`package.json {"name": "shop", "dependencies": {"@anthropic-ai/sdk": "1", "left-pad": "1"}}`:                                                            {Name: "shop", Provider: "anthropic"},
+		"package.json {\"name\": \"openai\"}":                                                                                                                   {Name: "openai"},
+		"pyproject.toml [project]\nname = \"shop\"\ndependencies = [\"fastapi\", \"openai>=1\"]\n":                                                              {Name: "shop", Provider: "openai"},
+		"pyproject.toml [build-system]\nrequires = [\"x\"]\n[tool.poetry]\nversion = \"1\"\nname = 'shop'\n[tool.poetry.dependencies]\ngoogle-genai = \"^1\"\n": {Name: "shop", Provider: "gemini"},
+		"requirements.txt flask\nlangchain-openai==1\n":                                                                                                         {Provider: "openai"},
+		"requirements.txt flask\nmy-openai-fork==1\n":                                                                                                           {},
+	} {
+		file, text, _ := strings.Cut(text, " ")
+		want.File = file
+		if got := look(t, map[string]string{file: text}).Packages; len(got) != 1 || got[0] != want {
+			t.Errorf("%s %q: %+v", file, text, got)
+		}
+	}
+}
+
+// TestServers asks loopback: a server of models, one that describes itself, one that
+// says nothing, and a port where nobody listens.
+func TestServers(t *testing.T) {
+	port := func(h http.HandlerFunc) int {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		return server.Listener.Addr().(*net.TCPAddr).Port
+	}
+	models := port(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"data": [{"id": "llama"}, {"id": "qwen"}]}`)
+	})
+	agent := port(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/openapi.json" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, `{"paths": {"/chat": {"post": {}}}}`)
+	})
+	leaves := port(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, fmt.Sprintf("http://127.0.0.1:%d/v1/models", models), http.StatusFound)
+	})
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := closed.Addr().(*net.TCPAddr).Port
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := look(t, nil, models, agent, leaves, nobody).Servers
+	if len(got) != 3 || !slices.Equal(got[0].Models, []string{"llama", "qwen"}) || got[0].BaseURL != fmt.Sprintf("http://127.0.0.1:%d/v1", models) ||
+		len(got[1].APIs) != 1 || got[1].APIs[0].URL != fmt.Sprintf("http://127.0.0.1:%d/chat", agent) || got[2].Models != nil || got[2].APIs != nil {
+		t.Errorf("%+v", got)
+	}
+}
