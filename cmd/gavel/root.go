@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/cmd/internal/initcmd"
 	"github.com/gavel-evals/gavel/cmd/internal/ledgercmd"
 	"github.com/gavel-evals/gavel/cmd/internal/prcmd"
 	"github.com/gavel-evals/gavel/cmd/internal/servecmd"
@@ -33,7 +34,7 @@ func commandLine(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "gavel: find the working directory:", err)
 		return cli.ExitInternal
 	}
-	a := &cli.App{Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Dir: dir, Program: os.Args[0], Breakers: &limit.Breakers{}}
+	a := &cli.App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Dir: dir, Program: os.Args[0], Breakers: &limit.Breakers{}}
 	return execute(ctx, a, args)
 }
 
@@ -73,6 +74,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 		Use:   "gavel",
 		Short: "GitOps for agent evals: rerun the tests that a change can have affected",
 		Example: `  gavel demo                   see a pull request judged, without any setup
+  gavel init                   write gavel.yaml and the first tests
   gavel plan --base main       which cases would run, and why
   gavel run --base main        run them and compare with main
   gavel watch                  do so with every file that is saved`,
@@ -98,6 +100,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	flags.StringVar(&a.ConfigFile, "config", cli.DefaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
 	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: .gavel/ledger.db in the repository root)")
 	root.AddCommand(
+		initcmd.New(a), initcmd.NewCase(a),
 		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), ledgercmd.New(a),
 		prcmd.New(a), servecmd.New(a), schemaCommand(a), demoCommand(a), versionCommand(a),
 	)

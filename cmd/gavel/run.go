@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/upkeep"
 	"github.com/gavel-evals/gavel/reporters/artifact"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // runFlags are the flags of run other than the selection.
@@ -69,6 +70,9 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Le
 	}
 	// The verdict is paid for: it is printed even if the files fail.
 	err = errors.Join(err, a.PrintReport(report), artifact.Write(report, files...))
+	if len(report.Cases) == 0 && len(f.Keys) == 0 && !schema.HasErrors(prepared.Problems) {
+		a.Note(noCases)
+	}
 	switch {
 	case ctx.Err() != nil:
 		if err != nil {

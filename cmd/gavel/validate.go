@@ -41,6 +41,9 @@ func validateCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
+// noCases says what to do where there is nothing to judge.
+const noCases = "no definition was found: gavel init writes the first tests, and gavel new NAME another one"
+
 func validateDefinitions(ctx context.Context, a *cli.App, format string) error {
 	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) {
 		return cli.UsageError("--format %q is not known; write one of text, json, sarif, github", format)
@@ -65,6 +68,9 @@ func validateDefinitions(ctx context.Context, a *cli.App, format string) error {
 	needs := requirement.Of(w.Files, a.ConfigFile, cfg, a.LookupEnv)
 	out := document.NewValidation(found.Definitions, a.Strictly(slices.Concat(problems, own, needs.Validation(found, problems))))
 	out.Notes = append(out.Notes, requirement.History(w.Repo)...)
+	if found.Totals().Definitions == 0 && out.Summary.Errors == 0 {
+		out.Notes = append(out.Notes, noCases)
+	}
 	if err := render(a, w.Files, format, out); err != nil {
 		return err
 	}

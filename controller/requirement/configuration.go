@@ -32,7 +32,7 @@ func Configuration(fsys fs.FS, file string, cfg *config.Config, needs []load.Nee
 			return []schema.Problem{p}
 		}
 		p.Message = "no targets are configured in " + file + ": the file does not exist, so that gavel run cannot judge anything and the names of targets in definitions are not checked"
-		p.Hint = "write it, with version: 1 and targets: {bot: {provider: openai, model: …}}"
+		p.Hint = "run gavel init, which writes it, or write version: 1 and targets: {bot: {provider: openai, model: …}}"
 	}
 	if len(needs) == 0 {
 		return nil // nothing is to be judged

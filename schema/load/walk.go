@@ -34,7 +34,7 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 			l.problem(at, "too-many-entries", fmt.Sprintf("the definitions folders have more than %d files and folders", l.fsys.most.entries), "split the repository")
 			return fs.SkipAll
 		case errors.Is(err, fs.ErrNotExist) && name == root:
-			l.problem(at, "missing-folder", "the definitions folder does not exist", "create it, or set definitions: in gavel.yaml")
+			l.problem(at, "missing-folder", "the definitions folder does not exist", "run gavel init, which writes the first test, or set definitions: in gavel.yaml")
 			return nil
 		case err != nil:
 			l.problem(at, "unreadable-folder", "the folder cannot be read", "check its permissions")

@@ -38,6 +38,8 @@ const DefaultConfig = "gavel.yaml"
 // An App holds what the commands share: the outside world and the flags that
 // every command has.
 type App struct {
+	// Stdin is read by commands that ask; nil where nobody is there.
+	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool)
 	// Program is how the command line was called, and Dir where, unless --dir

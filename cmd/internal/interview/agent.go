@@ -94,7 +94,7 @@ func askAgent(ctx context.Context, console *Console, ways []candidate) (scaffold
 	n, err := console.Choose(ctx, "How is your agent reached?", append(options,
 		"over HTTP, at a URL",
 		"as a program that reads the conversation on stdin",
-		"it is a model of OpenAI, Anthropic or Gemini, or of a server that speaks OpenAI's protocol",
+		"as a model of OpenAI, Anthropic or Gemini, or of a server with OpenAI's protocol",
 		"not at all yet: begin with a mock"))
 	switch {
 	case err != nil:
@@ -150,7 +150,7 @@ func askCommand(ctx context.Context, console *Console) (scaffold.Agent, error) {
 func askModel(ctx context.Context, console *Console, provider string) (agent scaffold.Agent, err error) {
 	own := provider == ""
 	if own {
-		n, err := console.Choose(ctx, "Whose model?", append(slices.Clone(providers), "of a server that speaks OpenAI's protocol"))
+		n, err := console.Choose(ctx, "Whose model?", append(slices.Clone(providers), "of a server with OpenAI's protocol"))
 		if err != nil {
 			return agent, err
 		}

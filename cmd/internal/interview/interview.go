@@ -111,6 +111,12 @@ func (f Flags) agent() (agent scaffold.Agent, said bool, err error) {
 	return agent, true, err
 }
 
+// Agent reports whether the flags say anything about the agent or the judge.
+func (f Flags) Agent() bool {
+	f.Format = ""
+	return f != Flags{}
+}
+
 // contradictory reports whether the flags name more than one agent.
 func (f Flags) contradictory() bool {
 	is := func(provider string) bool {

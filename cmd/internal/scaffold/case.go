@@ -27,7 +27,8 @@ type Case struct {
 	// Editor says that the schemas for editors exist.
 	Editor bool
 
-	definitions string
+	// definitions is the folder, bound the evaluator of a case of the evalcase format.
+	definitions, bound string
 }
 
 // levelKey is the key of a test of the domain format.
@@ -111,8 +112,8 @@ evalcases:
 %s    # A judge is not needed for this one. With a judge in gavel.yaml you can write
     # rubrics: [Names the deadline, Is polite]
     evaluators:
-      - {type: latency, max_ms: 60000}
-`, c.Key, quoted(id), quoted(c.Outcome), quoted(c.Input), target)
+      - %s
+`, c.Key, quoted(id), quoted(c.Outcome), quoted(c.Input), target, cmp.Or(c.bound, "{type: latency, max_ms: 60000}"))
 }
 
 // mockCase passes by what the mock of gavel.yaml answers.
@@ -120,6 +121,7 @@ func mockCase(a Answers) []File {
 	c := Case{
 		Format: schema.DialectEvalcase, Key: "mock", Input: "How long do I have to return a helmet?", Contains: "30 days",
 		Outcome: "The answer names the 30 days.", Target: mockName, Editor: a.Editor,
+		bound: "{type: execution_metrics, max_tool_calls: 0}",
 	}
 	files := c.Files(a.Definitions)
 	files[0].About = "a test that passes without a network; delete it when you like"

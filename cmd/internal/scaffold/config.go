@@ -131,7 +131,7 @@ func judgeText(a Answers) string {
 	case a.Agent.IsModel():
 		return why + " A stronger model than\n# the one under test judges better.\nroles: {judge: agent}\n"
 	}
-	return why + " It is a further target with a model:\n# roles: {judge: judge}\n"
+	return why + " It is a\n# further target with a model:\n# roles: {judge: judge}\n"
 }
 
 // The parts of the ready workflow that are different in each repository.

@@ -15,6 +15,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
+// WorkflowFile is the path of the workflow.
+const WorkflowFile = ".github/workflows/gavel.yml"
+
 // A File is written unless it exists.
 type File struct {
 	// Path is relative to the repository root, with slashes.
@@ -74,7 +77,7 @@ func Files(a Answers) ([]File, error) {
 		out = append(out, firstCases(a)...)
 	}
 	if a.Workflow {
-		out = append(out, File{".github/workflows/gavel.yml", workflowText(a), "judges pull requests in GitHub Actions"})
+		out = append(out, File{WorkflowFile, workflowText(a), "judges pull requests in GitHub Actions"})
 	}
 	if a.Editor {
 		files, err := editorFiles(a)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -111,13 +113,14 @@ func (s Setup) repository(ctx context.Context) (*gitrepo.Repository, error) {
 	if !errors.Is(err, gitrepo.ErrNoRepository) {
 		return repo, err
 	}
-	make := s.Git
-	if !make && s.Console != nil {
-		if make, err = s.Console.Agree(ctx, s.Dir+" is not in a git repository. Make it one?"); err != nil {
+	create := s.Git
+	if !create && s.Console != nil {
+		if create, err = s.Console.Agree(ctx, s.Dir+" is not in a git repository. Make it one?"); err != nil {
 			return nil, err
 		}
+		fmt.Fprintln(s.Out)
 	}
-	if !make {
+	if !create {
 		return nil, fmt.Errorf("%w; run git init there, or add --git", gitrepo.ErrNoRepository)
 	}
 	if err := history.Init(s.Dir); err != nil {
@@ -126,12 +129,17 @@ func (s Setup) repository(ctx context.Context) (*gitrepo.Repository, error) {
 	return gitrepo.Open(s.Dir)
 }
 
+// ErrConfigured says that an agent was named although gavel.yaml names one.
+var ErrConfigured = errors.New("gavel.yaml exists and is not changed: add the agent there under targets, or leave its flags out")
+
 // hear asks only for what is to be written.
 func (s Setup) hear(ctx context.Context, found *survey.Survey) (scaffold.Answers, error) {
 	if found.Config == "" {
 		return interview.Hear(ctx, s.Flags, found, s.Console)
 	}
-	// The agent is that of the configuration.
+	if s.Flags.Agent() {
+		return scaffold.Answers{}, ErrConfigured
+	}
 	format, err := interview.Format(s.Format)
 	return scaffold.Answers{Format: format}, err
 }
@@ -142,6 +150,7 @@ var foreigners = []string{"gitlab", "bitbucket", "azure", "visualstudio", "sr.ht
 // workflow decides about the workflow by the forge of the remote.
 func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *scaffold.Answers, out *Result) error {
 	host := repo.Host()
+	_, missing := os.Stat(filepath.Join(repo.Root(), scaffold.WorkflowFile))
 	if branch := repo.Branch(); branch != "" {
 		answers.Branch = branch
 	} else {
@@ -152,7 +161,7 @@ func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *
 	case s.NoWorkflow:
 	case isForeign:
 		out.Notes = append(out.Notes, fmt.Sprintf("the remote is on %s, where gavel does not comment: in CI, run gavel run --base %s --junit report.xml", host, answers.Branch))
-	case s.Console == nil:
+	case s.Console == nil || missing == nil:
 		answers.Workflow = true
 	default:
 		var err error
@@ -166,7 +175,7 @@ func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *
 func (s Setup) conclude(found *survey.Survey, a scaffold.Answers, out *Result) {
 	if a.Agent.Provider == config.HTTP {
 		if a.Workflow && onLoopback(a.Agent.URL) {
-			out.Notes = append(out.Notes, "a CI job does not reach "+a.Agent.URL+": before you push, write the URL of a deployed agent into gavel.yaml")
+			out.Notes = append(out.Notes, "a CI job does not reach "+a.Agent.URL+": write the URL of a deployed agent into gavel.yaml before you push")
 		}
 		for _, api := range found.APIs {
 			if api.URL == a.Agent.URL && len(api.Fields) > 0 && !api.Speaks() {
@@ -182,7 +191,8 @@ func (s Setup) conclude(found *survey.Survey, a scaffold.Answers, out *Result) {
 	if s.Dir != out.Root {
 		out.Notes = append(out.Notes, "the files are in the root of the repository, "+out.Root)
 	}
-	out.Next = append(out.Next, Step{"gavel run", "judge the tests"}, Step{"gavel new NAME", "write another test"})
+	out.Next = append(out.Next, Step{"gavel run", "judge the tests"},
+		Step{"gavel watch", "judge them again whenever a file is saved"}, Step{"gavel new NAME", "write another test"})
 }
 
 func onLoopback(address string) bool {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/survey"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // observed is what was found, as lines for people; empty if nothing was.
@@ -57,7 +58,12 @@ func observed(found *survey.Survey) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "Found:\n  " + strings.Join(lines, "\n  ") + "\n\n"
+	var b strings.Builder
+	b.WriteString("Found:\n")
+	for _, line := range lines {
+		b.WriteString(folded("  ", line))
+	}
+	return b.String() + "\n"
 }
 
 // counted is a number with its noun.
@@ -66,6 +72,15 @@ func counted(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// column is where lines for people are folded.
+const column = 80
+
+// folded writes a line, and what does not fit below it, indented further.
+func folded(indent, line string) string {
+	parts := textfmt.Wrap(line, column-len(indent)-4)
+	return indent + strings.Join(parts, "\n    "+indent) + "\n"
 }
 
 // Text is the result for people.
@@ -97,7 +112,7 @@ func (r *Result) Text() string {
 		}
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "\nNote: %s\n", note)
+		b.WriteString("\n" + folded("", "Note: "+note))
 	}
 	width = 0
 	for _, step := range r.Next {

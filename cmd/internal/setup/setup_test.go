@@ -1,0 +1,228 @@
+package setup_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/cmd/internal/interview"
+	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/cmd/internal/setup"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+func unset(string) (string, bool) { return "", false }
+
+func newSetup(t *testing.T, files map[string]string) setup.Setup {
+	t.Helper()
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q", "-b", "trunk")
+	for name, text := range files {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return setup.Setup{Dir: dir, Out: io.Discard, LookupEnv: unset, Definitions: "test_definitions"}
+}
+
+func failure(t *testing.T, s setup.Setup) error {
+	t.Helper()
+	_, err := s.Run(t.Context())
+	if err == nil {
+		t.Fatal("no error")
+	}
+	return err
+}
+
+func read(t *testing.T, s setup.Setup, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.Dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestAPersonAnswers gives the answers of a person line by line, wrong ones among
+// them, and looks at what is asked and written.
+func TestAPersonAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		files   map[string]string
+		answers []string
+		asked   []string
+		config  []string // what gavel.yaml holds
+		not     []string // files that are not written
+	}{
+		"an agent over HTTP": {
+			answers: []string{"9", "1", "nonsense", "https://agent.example.com/chat", "2", "n"},
+			asked:   []string{`"9" is not one of the numbers 1 to 4`, `"nonsense" is not an address`, "Add a workflow"},
+			config:  []string{`url: "https://agent.example.com/chat"`},
+			not:     []string{".github/workflows/gavel.yml"},
+		},
+		"the API that was found": {
+			files:   map[string]string{"openapi.yaml": "paths: {/ask: {post: {requestBody: {content: {application/json: {schema: {properties: {question: {}}}}}}}}}"},
+			answers: []string{"", "", "y"},
+			asked:   []string{"1  POST http://127.0.0.1:8000/ask (openapi.yaml)"},
+			config:  []string{`url: "http://127.0.0.1:8000/ask"`},
+		},
+		"a model whose SDK is there, and a rubric": {
+			files:   map[string]string{"requirements.txt": "anthropic\n"},
+			answers: []string{"1", "", "some-model", "4", ""},
+			asked:   []string{"An answer is needed"},
+			config:  []string{"provider: anthropic\n    model: some-model", "api_key_env: ANTHROPIC_API_KEY", "roles: {judge: agent}"},
+		},
+		"a program with a judge": {
+			answers: []string{"2", `python "my agent.py`, `python agent/main.py`, "3", "judge-1", "JUDGE_KEY", ""},
+			asked:   []string{"has a quote that is not closed", "needs a model that judges"},
+			config:  []string{"argv: [python, agent/main.py]", `inputs: ["agent/**"]`, "judge:\n    provider: openai\n    model: judge-1", "api_key_env: JUDGE_KEY"},
+		},
+		"nothing yet": {
+			answers: []string{"4", ""},
+			config:  []string{"default_target: mock"},
+			not:     []string{"test_definitions/first.yaml"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(t, c.files)
+			var out bytes.Buffer
+			s.Out = &out
+			s.Console = &interview.Console{In: strings.NewReader(strings.Join(c.answers, "\n") + "\n"), Out: &out}
+			if _, err := s.Run(t.Context()); err != nil {
+				t.Fatalf("%v\n%s", err, out.String())
+			}
+			for _, want := range c.asked {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q was not asked:\n%s", want, out.String())
+				}
+			}
+			text := read(t, s, "gavel.yaml")
+			for _, want := range c.config {
+				if !strings.Contains(text, want) {
+					t.Errorf("gavel.yaml lacks %q:\n%s", want, text)
+				}
+			}
+			for _, file := range c.not {
+				if _, err := os.Stat(filepath.Join(s.Dir, file)); err == nil {
+					t.Errorf("%s was written", file)
+				}
+			}
+		})
+	}
+}
+
+func TestThePersonLeaves(t *testing.T) {
+	s := newSetup(t, nil)
+	s.Console = &interview.Console{In: strings.NewReader("1\n"), Out: io.Discard}
+	if err := failure(t, s); !errors.Is(err, interview.ErrUnanswered) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(s.Dir, "gavel.yaml")); err == nil {
+		t.Error("something was written before all was answered")
+	}
+}
+
+// TestFlagsInsteadOfAPerson has every mistake in what is said without a terminal.
+func TestFlagsInsteadOfAPerson(t *testing.T) {
+	for want, flags := range map[string]interview.Flags{
+		"it is not known how your agent is reached; add one of":            {},
+		`--url "agent:8000" is not an address`:                             {URL: "agent:8000"},
+		"--url has a password":                                             {URL: "http://me:secret@example.com/"},
+		"different ways to reach an agent":                                 {URL: "http://a/", Command: "b"},
+		"different ways to reach an agent: give":                           {Command: "b", Model: "m"},
+		"the command is empty":                                             {Command: "  "},
+		"--provider http needs the address of the agent":                   {Provider: "http"},
+		"--provider command needs the program":                             {Provider: "command"},
+		"--provider \"opnai\" is not known; did you mean `openai`":         {Provider: "opnai"},
+		`--provider "watsonx" is not known; write one of openai`:           {Provider: "watsonx"},
+		"--provider openai needs a model; add --model":                     {Provider: "openai"},
+		`--base-url "localhost" is not an address`:                         {BaseURL: "localhost", Model: "m"},
+		"--format \"testcases\" is not known; did you mean `testcase`":     {URL: "http://a/", Format: "testcases"},
+		"the testcase format needs a model that judges; add --judge-model": {URL: "http://a/", Format: "testcase"},
+		"--judge-provider openai needs a model; add --judge-model":         {URL: "http://a/", JudgeProvider: "openai"},
+	} {
+		s := newSetup(t, nil)
+		s.Flags = flags
+		if err := failure(t, s); !errors.As(err, new(*interview.Mistake)) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", flags, err)
+		}
+	}
+	s := newSetup(t, map[string]string{"gavel.yaml": "version: 1"})
+	s.Model = "m"
+	if err := failure(t, s); !errors.Is(err, setup.ErrConfigured) {
+		t.Error(err)
+	}
+}
+
+// TestTheForgeOfTheRemote writes the workflow where Gavel can comment, for the
+// branch that is checked out, and says what to do elsewhere.
+func TestTheForgeOfTheRemote(t *testing.T) {
+	for remote, want := range map[string]bool{
+		"":                                  true,
+		"https://github.com/octo/shop.git":  true,
+		"git@git.example.com:octo/shop.git": true,
+		"https://gitlab.com/octo/shop.git":  false,
+		"git@bitbucket.org:octo/shop.git":   false,
+	} {
+		s := newSetup(t, nil)
+		if remote != "" {
+			gittest.Run(t, s.Dir, "remote", "add", "origin", remote)
+		}
+		s.Provider = "mock"
+		out, err := s.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		written := slices.ContainsFunc(out.Written.Written, func(f scaffold.File) bool { return f.Path == ".github/workflows/gavel.yml" })
+		if written != want || written && !strings.Contains(read(t, s, ".github/workflows/gavel.yml"), "branches: [trunk]") {
+			t.Errorf("%q: the workflow is written: %v", remote, written)
+		}
+		if !want && !strings.Contains(strings.Join(out.Notes, "\n"), "gavel run --base trunk --junit report.xml") {
+			t.Errorf("%q: %v", remote, out.Notes)
+		}
+	}
+}
+
+func TestNoRepository(t *testing.T) {
+	s := newSetup(t, nil)
+	s.Dir, s.Provider = t.TempDir(), "mock"
+	if err := failure(t, s); !errors.Is(err, gitrepo.ErrNoRepository) || !strings.Contains(err.Error(), "--git") {
+		t.Error(err)
+	}
+	s.Git = true
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := gittest.Run(t, s.Dir, "symbolic-ref", "--short", "HEAD"); got != "main" {
+		t.Errorf("the branch is %q", got)
+	}
+}
+
+// TestASecondTimeChangesNothing keeps every file as it is.
+func TestASecondTimeChangesNothing(t *testing.T) {
+	s := newSetup(t, nil)
+	s.URL = "http://127.0.0.1:8000/respond"
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Dir, ".vscode/settings.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.URL = ""
+	out, err := s.Run(t.Context())
+	if err != nil || len(out.Written.Written) != 0 || !strings.Contains(out.Text(), "Kept .vscode/settings.json, which existed") {
+		t.Errorf("%v\n%s", err, out.Text())
+	}
+	if got := read(t, s, ".vscode/settings.json"); got != "{}" {
+		t.Errorf("settings.json is %q", got)
+	}
+}
