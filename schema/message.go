@@ -26,6 +26,9 @@ type Message struct {
 	// Opaque is what a provider wants back with the message that it gave, such
 	// as signed thoughts. Nothing else reads it; nil if there is nothing.
 	Opaque json.RawMessage `json:"opaque,omitempty"`
+	// Reasoning is what the model thought before it answered, where its provider
+	// sends that. It is kept and shown, and nobody judges by it.
+	Reasoning string `json:"reasoning,omitempty"`
 }
 
 // A Block is a part of the content of a message.

@@ -133,8 +133,12 @@ func writeTranscript(b *strings.Builder, t verdict.Transcript, remarks map[int][
 		fmt.Fprintf(b, "     tools      %s\n", strings.Join(names, ", "))
 	}
 	for i, m := range t.Messages {
-		if m.Content != "" || len(m.ToolCalls) == 0 {
-			fmt.Fprintf(b, "%4d %-10s %s\n", i+1, m.Role, textfmt.Line(m.Content))
+		thinking, said := verdict.Thought(m)
+		if thinking != "" {
+			fmt.Fprintf(b, "%4d %-10s thought first: %s (--json has all of it)\n", i+1, m.Role, textfmt.Fit(textfmt.Line(thinking), 60))
+		}
+		if said != "" || thinking == "" && len(m.ToolCalls) == 0 {
+			fmt.Fprintf(b, "%4d %-10s %s\n", i+1, m.Role, textfmt.Line(said))
 		}
 		for _, call := range m.ToolCalls {
 			fmt.Fprintf(b, "%4d %-10s calls %s(%s)\n", i+1, m.Role, textfmt.Line(call.Function.Name), textfmt.Line(call.Function.Arguments))

@@ -110,8 +110,10 @@ func simulatorRequest(sim schema.Simulation, messages []schema.Message) target.R
 				listen()
 			}
 			req.Messages = append(req.Messages, schema.Message{Role: schema.RoleAssistant, Content: lineJSON(m.Content)})
-		case m.Role == schema.RoleAssistant && strings.TrimSpace(m.Content) != "":
-			heard = append(heard, strings.ReplaceAll(m.Content, target.Mark, ""))
+		case m.Role == schema.RoleAssistant:
+			if _, said := verdict.Thought(m); strings.TrimSpace(said) != "" {
+				heard = append(heard, strings.ReplaceAll(said, target.Mark, ""))
+			}
 		}
 	}
 	if len(messages) > 0 {

@@ -90,15 +90,18 @@ func isThought(b provider.ReplyBlock) bool {
 func readContent(res *provider.MessagesReply, blocks []provider.ReplyBlock) answer {
 	var a answer
 	var said strings.Builder
+	var thought []string
 	for _, block := range blocks {
 		switch block.Type {
 		case "text":
 			said.WriteString(string(block.Text))
+		case "thinking":
+			thought = append(thought, string(block.Thinking))
 		case "tool_use":
 			a.calls = append(a.calls, functionCall(string(block.ID), string(block.Name), string(block.Input)))
 		}
 	}
-	a.text = said.String()
+	a.text, a.thinking = said.String(), strings.Join(thought, "\n\n")
 	if res.StopReason == "refusal" {
 		// A refusal may come without a word, or in the middle of a sentence.
 		a.refusal = cmp.Or(a.text, string(res.StopDetails.Explanation))

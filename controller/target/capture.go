@@ -45,6 +45,7 @@ func (r Reply) Scrubbed(scrub func(string) string) Reply {
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		m.Content, m.Name, m.ToolCallID = scrub(m.Content), scrub(m.Name), scrub(m.ToolCallID)
+		m.Reasoning = scrub(m.Reasoning)
 		m.Opaque = scrubJSON(m.Opaque, scrub)
 		for j := range m.ToolCalls {
 			c := &m.ToolCalls[j]

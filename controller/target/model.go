@@ -206,7 +206,9 @@ func (m *model) unsendable(err error) error {
 // An answer is the common part of what all APIs give.
 type answer struct {
 	text, refusal string
-	calls         []schema.ToolCall
+	// thinking is what the model thought first, where the provider sends it.
+	thinking string
+	calls    []schema.ToolCall
 	// cut names what stopped the model before its end, such as content_filter.
 	cut string
 }
@@ -232,7 +234,7 @@ func (m *model) message(req Request, a answer) ([]schema.Message, error) {
 	for i := range a.calls {
 		a.calls[i].ID = cmp.Or(a.calls[i].ID, callID(req, i))
 	}
-	return []schema.Message{{Role: schema.RoleAssistant, Content: content, ToolCalls: a.calls}}, nil
+	return []schema.Message{{Role: schema.RoleAssistant, Content: content, ToolCalls: a.calls, Reasoning: a.thinking}}, nil
 }
 
 // callID names a tool call that came without an id, unique in the conversation

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,6 +28,7 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 	}
 	choice := res.Choices[0]
 	a := answer{text: string(choice.Message.Content), refusal: string(choice.Message.Refusal), cut: string(choice.FinishReason)}
+	a.thinking = string(cmp.Or(choice.Message.ReasoningContent, choice.Message.Reasoning))
 	for _, c := range choice.Message.ToolCalls {
 		a.calls = append(a.calls, functionCall(c.ID, c.Function.Name, c.Function.Arguments))
 	}

@@ -54,6 +54,7 @@ func (o *openAI) responseFault(res *provider.ResponsesReply, body []byte) error 
 func readOutput(res *provider.ResponsesReply) answer {
 	a := answer{cut: string(res.Incomplete.Reason)}
 	var said, refused strings.Builder
+	var thought []string
 	for _, item := range res.Output {
 		switch item.Type {
 		case "message":
@@ -61,11 +62,18 @@ func readOutput(res *provider.ResponsesReply) answer {
 				said.WriteString(string(part.Text))
 				refused.WriteString(string(part.Refusal))
 			}
+		case "reasoning":
+			for _, part := range item.Content {
+				thought = append(thought, string(part.Text))
+			}
+			for _, part := range item.Summary {
+				thought = append(thought, string(part.Text))
+			}
 		case "function_call":
 			a.calls = append(a.calls, functionCall(item.CallID, item.Name, item.Arguments))
 		}
 	}
-	a.text, a.refusal = said.String(), refused.String()
+	a.text, a.refusal, a.thinking = said.String(), refused.String(), strings.Join(thought, "\n\n")
 	return a
 }
 

@@ -108,15 +108,8 @@ const (
 	EndedByLimit  End = "max turns"
 )
 
-// Final returns the text of the last assistant message that has one.
-func (t *Transcript) Final() string {
-	for i := len(t.Messages) - 1; i >= 0; i-- {
-		if m := t.Messages[i]; m.Role == schema.RoleAssistant && m.Content != "" {
-			return m.Content
-		}
-	}
-	return ""
-}
+// Final returns the last answer of the target, as [Answer] finds it.
+func (t *Transcript) Final() string { return Answer(t.Messages) }
 
 // A Criterion is one thing that an evaluator looked at.
 type Criterion struct {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -243,8 +244,12 @@ func Speaker(role string) string {
 // Turn renders what was said in a turn, and the tools that were called.
 func Turn(m schema.Message) string {
 	var parts []string
-	if strings.TrimSpace(m.Content) != "" {
-		parts = append(parts, Lines(m.Content, 800))
+	thinking, said := verdict.Thought(m)
+	if thinking != "" {
+		parts = append(parts, "<details><summary>thinking</summary>"+Lines(thinking, 800)+"</details>")
+	}
+	if strings.TrimSpace(said) != "" {
+		parts = append(parts, Lines(said, 800))
 	}
 	for _, call := range m.ToolCalls {
 		parts = append(parts, "called <code>"+Text(call.Function.Name+" "+call.Function.Arguments, 300)+"</code>")

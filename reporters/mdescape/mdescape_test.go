@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // TestAbuse16And17Text has text that would be markup, a command or a mention.
@@ -120,4 +121,13 @@ func FuzzText(f *testing.F) {
 			t.Errorf("shows %q, want %q", shown, want)
 		}
 	})
+}
+
+// TestThinkingIsFolded shows what a model thought in a fold next to its answer.
+func TestThinkingIsFolded(t *testing.T) {
+	got := Turn(schema.Message{Role: schema.RoleAssistant, Content: "<think>15 <b>7</think>105"})
+	want := "<details><summary>thinking</summary>15 &lt;b&gt;7</details><br>105"
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }

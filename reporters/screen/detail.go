@@ -192,7 +192,11 @@ func (s *sheet) transcript(t *verdict.Transcript) {
 		if role == schema.RoleAssistant {
 			role = "agent"
 		}
-		s.paragraph(textfmt.Pad(textfmt.Fit(textfmt.Line(role), label-1), label), plain, m.Content)
+		thinking, said := verdict.Thought(m)
+		if thinking != "" { // folded to a line; gavel explain --json has all of it
+			s.paragraph(textfmt.Pad("thought", label), dim, textfmt.Fit(textfmt.Line(thinking), 60))
+		}
+		s.paragraph(textfmt.Pad(textfmt.Fit(textfmt.Line(role), label-1), label), plain, said)
 		for _, call := range m.ToolCalls {
 			s.paragraph(textfmt.Pad("calls", label), green, call.Function.Name+" "+call.Function.Arguments)
 		}

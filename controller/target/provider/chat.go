@@ -73,9 +73,13 @@ type ChatReply struct {
 // A ChatChoice is one of the answers; Gavel asks for one.
 type ChatChoice struct {
 	Message struct {
-		Content   Text       `json:"content"`
-		Refusal   Text       `json:"refusal"`
-		ToolCalls []ChatCall `json:"tool_calls"`
+		Content Text `json:"content"`
+		Refusal Text `json:"refusal"`
+		// Reasoning is what the model thought. It is no part of OpenAI's own API;
+		// servers that speak like it have one or the other.
+		Reasoning        Text       `json:"reasoning"`
+		ReasoningContent Text       `json:"reasoning_content"`
+		ToolCalls        []ChatCall `json:"tool_calls"`
 	} `json:"message"`
 	FinishReason Text `json:"finish_reason"`
 }

@@ -89,11 +89,13 @@ type MessagesReply struct {
 
 // A ReplyBlock is what Gavel reads of a block of an answer.
 type ReplyBlock struct {
-	Type  Text            `json:"type"`
-	Text  Text            `json:"text"`
-	ID    Text            `json:"id"`
-	Name  Text            `json:"name"`
-	Input json.RawMessage `json:"input"`
+	Type Text `json:"type"`
+	Text Text `json:"text"`
+	// Thinking is the text of a block of that type.
+	Thinking Text            `json:"thinking"`
+	ID       Text            `json:"id"`
+	Name     Text            `json:"name"`
+	Input    json.RawMessage `json:"input"`
 }
 
 // Blocks returns the content of an answer; nil where it has none.

@@ -48,14 +48,18 @@ type ResponsesReply struct {
 	} `json:"usage"`
 }
 
-// An OutputItem is a message, a function call, or something that Gavel does not
-// read, such as reasoning.
+// An OutputItem is a message, a function call, reasoning, or something that Gavel
+// does not read.
 type OutputItem struct {
 	Type    Text `json:"type"`
 	Content []struct {
 		Text    Text `json:"text"`
 		Refusal Text `json:"refusal"`
 	} `json:"content"`
+	// Summary is what the model says of its reasoning.
+	Summary []struct {
+		Text Text `json:"text"`
+	} `json:"summary"`
 	CallID    Text `json:"call_id"`
 	Name      Text `json:"name"`
 	Arguments Text `json:"arguments"`
