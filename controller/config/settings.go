@@ -30,13 +30,8 @@ func (c *Config) Settings() schema.Settings {
 		for tool := range t.Mocks {
 			mocks[tool] = true
 		}
-		takes := t.RunsTools() || t.AcceptsPrompt != nil && *t.AcceptsPrompt
-		set := schema.TargetSettings{
-			Timeout: t.Timeout, Mocks: mocks, Agent: !t.RunsTools(), Prompt: t.SystemPrompt, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages,
-		}
-		if t.Declared {
-			set.Kind = t.Kind
-		}
+		takes := t.Kind == Model || t.AcceptsPrompt != nil && *t.AcceptsPrompt
+		set := schema.TargetSettings{Timeout: t.Timeout, Mocks: mocks, Agent: !t.RunsTools(), Kind: t.Kind, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages}
 		if t.RunsTools() {
 			set.Tools, set.ToolsAt = t.Tools, t.ToolsAt
 		}

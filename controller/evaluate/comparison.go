@@ -26,7 +26,8 @@ const PreferenceCriterion = "preference"
 // The error is a [*Fault] of Ask, which is passed through.
 func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript) (verdict.Measurement, error) {
 	d := &ask.Dialogue{Ask: in.Ask}
-	f, err := prefer(ctx, spec, in, rival, d)
+	in.Transcript = in.Transcript.Judged()
+	f, err := prefer(ctx, spec, in, rival.Judged(), d)
 	return measurement(spec.Kind(), d, f, err)
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ const failing = 2.0
 // conversation has a judge score a conversation (the judge of the testcase
 // dialect). Each metric is a criterion of
 //
-//	clamp(score, 0, 5) / 5
+//	score / 5
 //
 // or does not apply, which leaves its weight to the others; with criteria of
 // the case's own there is one metric, overall, that always applies. So the
@@ -173,7 +172,10 @@ func (m metricReply) criterion(id string, turns int) (verdict.Criterion, error) 
 	if json.Unmarshal(m.Score, &score) != nil || score == nil {
 		return c, fmt.Errorf("the score of %s is no number from 0 to %d", id, metricScale)
 	}
-	c.Score = math.Max(0, math.Min(metricScale, *score)) / metricScale
+	var err error
+	if c.Score, err = ask.Share(*score, metricScale); err != nil {
+		return c, fmt.Errorf("the metric %s: %w", id, err)
+	}
 	if *score <= failing {
 		c.Code = failureCode(m.Code)
 	}

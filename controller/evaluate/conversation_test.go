@@ -89,12 +89,8 @@ func TestConversationScores(t *testing.T) {
 		"one weighs .10":     {evaluator.Conversation{}, with(all("0"), "response_delivery", "5"), 0.1, false},
 		"one does not apply": {evaluator.Conversation{}, with(with(all("5"), "tool_routing", "null"), "response_delivery", "0"), 0.75 / 0.85, true},
 		"one applies":        {evaluator.Conversation{}, with(all("null"), "response_delivery", "4"), 0.8, true},
-		"above the scale":    {evaluator.Conversation{}, all("99"), 1, true},
-		"below the scale":    {evaluator.Conversation{}, all("-1"), 0, false},
-		"huge":               {evaluator.Conversation{}, all("1e300"), 1, true},
 		"criteria":           {own, overall("4"), 0.8, true},
 		"criteria, failed":   {own, overall("3"), 0.6, false},
-		"criteria, above":    {own, overall("50"), 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := judge(t, tt.spec, talk(), &script{replies: []string{judged(tt.scores, "")}})
@@ -248,8 +244,11 @@ func TestConversationIsShownAsData(t *testing.T) {
 // A judge that an agent talked into more than there is can give no more.
 func TestConversationJudgeThatWasTalkedInto(t *testing.T) {
 	spec := evaluator.Conversation{Calls: []evaluator.CallExpectation{{ID: "avoids:delete", Tool: "delete", Forbidden: true}, {ID: "calls:get", Tool: "get"}}}
-	reply := judged(all("1000000"), `, "score": 1, "comparisons": [], "outcomes": [], "calls": [{"id": "calls:get", "met": true}]`)
-	res := decide(spec, judge(t, spec, talk(`delete {}`), &script{replies: []string{reply}}))
+	reply := func(score string) string {
+		return judged(all(score), `, "score": 1, "comparisons": [], "outcomes": [], "calls": [{"id": "calls:get", "met": true}]`)
+	}
+	fails(t, judge(t, spec, talk(`delete {}`), &script{replies: []string{reply("1000000"), reply("1000000"), reply("1000000")}}), "out of range")
+	res := decide(spec, judge(t, spec, talk(`delete {}`), &script{replies: []string{reply("5")}}))
 	if res.Verdict != verdict.Fail || *res.Score != 1 {
 		t.Errorf("the result is %+v, want a fail at 1", res)
 	}

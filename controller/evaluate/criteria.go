@@ -18,10 +18,10 @@ import (
 // criteria has a judge score an output (the numeric evaluation of the promptval
 // dialect). Each criterion of the rubric is one of
 //
-//	clamp(score, 0, 10) / 10
+//	score / 10
 //
 // so that the Rule's weighted mean is Σ w·score / Σ w in tenths. A criterion
-// that the judge left out, or gave twice, is asked for again.
+// that the judge left out, gave twice, or scored out of range is asked for again.
 //
 // One call asks for all of it.
 func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *ask.Dialogue) (finding, error) {
@@ -95,7 +95,10 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 		if c.Score == nil {
 			return finding{}, fmt.Errorf("the criterion %s has no number under \"score\"", textnorm.Quote(c.Name))
 		}
-		share := max(0, min(evaluator.CriteriaScale, *c.Score)) / evaluator.CriteriaScale
+		share, err := ask.Share(*c.Score, evaluator.CriteriaScale)
+		if err != nil {
+			return finding{}, fmt.Errorf("the criterion %s: %w", textnorm.Quote(c.Name), err)
+		}
 		scores[c.Name] = verdict.Criterion{Score: share, Note: strings.TrimSpace(c.Reason)}
 	}
 	f := finding{reason: strings.TrimSpace(got.Summary)}

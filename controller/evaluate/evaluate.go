@@ -56,13 +56,15 @@ type finding struct {
 	reason   string
 }
 
-// Measure runs one evaluator over a transcript. The measurement holds criteria
+// Measure runs one evaluator over a transcript, without what the target thought
+// before it answered. The measurement holds criteria
 // with scores in [0,1], or, when nothing could be measured, an Error that says
 // why; an error of Ask or the end of ctx is such an Error. The usage of every
 // call that was answered is in it either way. The error is a [*Fault] of Ask,
 // which is passed through.
 func Measure(ctx context.Context, ev schema.Evaluator, in Input) (verdict.Measurement, error) {
 	d := &ask.Dialogue{Ask: in.Ask}
+	in.Transcript = in.Transcript.Judged()
 	f, err := find(ctx, ev.Spec, in, d)
 	return measurement(ev.Name, d, f, err)
 }

@@ -25,7 +25,6 @@ func TestLLMJudge(t *testing.T) {
 		"all of it":    {`{"score":0.7,"hits":["polite"],"misses":["no date","no name"],"reasoning":"Nearly."}`, 0.7, "Nearly. (missed: no date; no name)"},
 		"score alone":  {`{"score":1}`, 1, ""},
 		"misses alone": {`{"score":0.5,"misses":["no date"]}`, 0.5, "missed: no date"},
-		"below 0":      {`{"score":-0.5}`, 0, ""},
 		"in a fence":   {"```json\n{\"score\":0.25}\n```", 0.25, ""},
 		"more fields":  {`{"score":0.5,"details":{"a":1},"confidence":"high"}`, 0.5, ""},
 	} {
@@ -41,7 +40,7 @@ func TestLLMJudge(t *testing.T) {
 		"no score":          {`{"reasoning":"Great."}`, `no number under "score"`},
 		"null":              {`{"score":null}`, `no number under "score"`},
 		"a word":            {`{"score":"high"}`, "not the JSON"},
-		"on another scale":  {`{"score":8}`, "the score is 8, and 1 is the best"},
+		"on another scale":  {`{"score":8}`, "the score 8 is out of range"},
 		"more than it gave": {`{"score":0.5} {"score":1}`, "text after the JSON"},
 	} {
 		s := &script{replies: []string{tt.reply, tt.reply, tt.reply, `{"score":1}`}}

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,8 +30,9 @@ type judgement struct {
 	reason string
 }
 
-// prompt asks the judge for a score: one criterion, value / max_score clamped
-// to [0,1] (eval_prompt of the domain dialect's configured evaluators). Without max_score the judge gives 0–1 itself, and more is an error.
+// prompt asks the judge for a score: one criterion, value / max_score (eval_prompt
+// of the domain dialect's configured evaluators). Without max_score the judge gives
+// 0–1 itself. A value out of range is asked for again, and then an error.
 // With a pattern (hybrid) the value is what group 1, or else the whole match,
 // finds in the judge's reply; otherwise the reply is JSON {score, reason}.
 func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *ask.Dialogue) (finding, error) {
@@ -47,14 +49,26 @@ func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *ask.Dialogu
 		}
 		read = func(reply string) (judgement, error) { return matchJudgement(re, reply) }
 	}
-	return ask.Put(ctx, d, question, func(reply string) (finding, error) {
+	f, err := ask.Put(ctx, d, question, func(reply string) (finding, error) {
 		j, err := read(reply)
 		if err != nil {
 			return finding{}, err
 		}
-		score, err := scale(j.value, spec.MaxScore)
+		score, err := ask.Share(j.value, cmp.Or(spec.MaxScore, 1))
 		return finding{[]verdict.Criterion{{ID: "judge", Score: score, Note: j.reason}}, j.reason}, err
 	})
+	if _, ok := errors.AsType[*ask.RangeError](err); ok {
+		return finding{}, fmt.Errorf("%s: %w", outOfRange(spec), err)
+	}
+	return f, err
+}
+
+// outOfRange says what is to be done about a judge that keeps to another scale.
+func outOfRange(spec evaluator.Prompt) string {
+	if spec.MaxScore == 0 {
+		return "set config.max_score"
+	}
+	return "score out of range"
 }
 
 // fillTemplate is the judge's whole prompt. The values go in at once, so that
@@ -109,15 +123,4 @@ func matchJudgement(re *regexp.Regexp, reply string) (judgement, error) {
 		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is no number", textnorm.Quote(found))
 	}
 	return judgement{values[0], textnorm.Clip(reply)}, nil
-}
-
-// scale turns what the judge gave into a score in [0,1].
-func scale(value, maxScore float64) (float64, error) {
-	if maxScore == 0 {
-		if value > 1 {
-			return 0, &ask.FinalError{Message: fmt.Sprintf("the judge gave %v, and 1 is the best without a maximum: set config.max_score", value)}
-		}
-		maxScore = 1
-	}
-	return max(0, min(1, value/maxScore)), nil
 }

@@ -22,14 +22,11 @@ func TestPromptScores(t *testing.T) {
 		{"score", `{"score": 0.8, "reason": "good"}`, evaluator.Prompt{}, 0.8},
 		{"best", `{"score": 1, "reason": "good"}`, evaluator.Prompt{}, 1},
 		{"in a fence", "```json\n{\"score\": 0.5, \"reason\": \"\"}\n```", evaluator.Prompt{}, 0.5},
-		{"below 0", `{"score": -3, "reason": "bad"}`, evaluator.Prompt{}, 0},
 		{"with a maximum", `{"score": 8, "reason": "good"}`, evaluator.Prompt{MaxScore: 10}, 0.8},
-		{"above the maximum", `{"score": 12, "reason": "good"}`, evaluator.Prompt{MaxScore: 10}, 1},
 		{"hybrid", "Fine work.\nScore: 0.75", evaluator.Prompt{Pattern: `score: (\S+)`}, 0.75},
 		{"hybrid with a maximum", "SCORE: 4/5", evaluator.Prompt{Pattern: `score: (\d)`, MaxScore: 5}, 0.8},
 		{"hybrid without a group", "0.5", evaluator.Prompt{Pattern: `[\d.]+`}, 0.5},
 		{"hybrid with a comma", "Skor: 7,5", evaluator.Prompt{Pattern: `skor: (\S+)`, MaxScore: 10}, 0.75},
-		{"hybrid above the maximum", "score 11", evaluator.Prompt{Pattern: `score (\d+)`, MaxScore: 10}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Template = "Judge {response}"
@@ -48,14 +45,20 @@ func TestPromptScores(t *testing.T) {
 	}
 }
 
+func thrice(reply string) []string { return []string{reply, reply, reply} }
+
 func TestPromptErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		replies    []string
 		spec       evaluator.Prompt
 	}{
-		{"above 1 without a maximum", "set config.max_score", []string{`{"score": 8, "reason": "good"}`}, evaluator.Prompt{}},
-		{"hybrid above 1 without a maximum", "set config.max_score", []string{"score 8"}, evaluator.Prompt{Pattern: `score (\d)`}},
+		{"above 1 without a maximum", "set config.max_score: ", thrice(`{"score": 8, "reason": "good"}`), evaluator.Prompt{}},
+		{"hybrid above 1 without a maximum", "set config.max_score: ", thrice("score 8"), evaluator.Prompt{Pattern: `score (\d)`}},
+		{"below 0 without a maximum", "set config.max_score: ", thrice(`{"score": -3, "reason": "bad"}`), evaluator.Prompt{}},
+		{"above the maximum", "score out of range: ", thrice(`{"score": 12, "reason": "good"}`), evaluator.Prompt{MaxScore: 10}},
+		{"below 0 with a maximum", "score out of range: ", thrice(`{"score": -1, "reason": "bad"}`), evaluator.Prompt{MaxScore: 10}},
+		{"hybrid above the maximum", "score out of range: ", thrice("score 11"), evaluator.Prompt{Pattern: `score (\d+)`, MaxScore: 10}},
 		{"never JSON", "3 attempts: it is not the JSON", []string{"good", "8/10", "<score>1</score>"}, evaluator.Prompt{}},
 		{"empty", "3 attempts: it is empty", []string{"", " ", "\n"}, evaluator.Prompt{}},
 		{"no score", `no number under "score"`, []string{"{}", `{"reason":"x"}`, `{"score":null}`}, evaluator.Prompt{}},

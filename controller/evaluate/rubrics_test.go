@@ -38,7 +38,6 @@ func TestRubrics(t *testing.T) {
 		"met and not":               {criteriaOf("a", "b"), `{"criteria":[{"id":"a","met":true,"reason":""},{"id":"b","met":false,"reason":"no"}],"summary":""}`, []float64{1, 0}},
 		"in another order":          {criteriaOf("a", "b"), `{"criteria":[{"id":"b","met":false},{"id":"a","met":true}]}`, []float64{1, 0}},
 		"scores":                    {criteriaOf("a*", "b*"), `{"criteria":[{"id":"a","score":7.5},{"id":"b","score":10}]}`, []float64{0.75, 1}},
-		"scores are clamped":        {criteriaOf("a*", "b*"), `{"criteria":[{"id":"a","score":12},{"id":"b","score":-3}]}`, []float64{1, 0}},
 		"both kinds":                {criteriaOf("a", "b*"), `{"criteria":[{"id":"a","met":true,"score":null},{"id":"b","met":null,"score":5}]}`, []float64{1, 0.5}},
 		"what does not belong":      {criteriaOf("a", "b*"), `{"criteria":[{"id":"a","met":false,"score":10},{"id":"b","met":true,"score":0}]}`, []float64{0, 0}},
 		"one that nobody asked for": {criteriaOf("a"), `{"criteria":[{"id":"a","met":true},{"id":"other","met":false}]}`, []float64{1}},

@@ -129,9 +129,7 @@ func statementChecks(spec evaluator.SQLExecutor) []check {
 		return slices.Contains(s.Tables, strings.ToLower(strings.TrimSpace(w)))
 	})
 	subset("clause", "clause", spec.Clauses, sqlexec.Statement.HasClause)
-	subset("functions", "function", spec.Functions, func(s sqlexec.Statement, w string) bool {
-		return slices.Contains(s.Functions, strings.ToLower(strings.TrimRight(strings.TrimSpace(w), "()")))
-	})
+	subset("functions", "function", spec.Functions, sqlexec.Statement.HasFunction)
 	return checks
 }
 

@@ -1,12 +1,13 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
@@ -16,25 +17,22 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// shortReply is the length in characters up to which a reply may be an answer
-// without any text around it.
-const shortReply = 200
-
 // An answerKind compares answers of one type.
 type answerKind struct {
 	// wanted tells the extractor what form the answer has.
 	wanted string
-	// direct judges a reply without a second call; sure is false when the reply
-	// has to be extracted from first.
-	direct func(reply string) (equal, sure bool)
+	// bare reports whether a whole reply has the form of an answer, or is the
+	// expected one, and nothing else, so that nothing has to be extracted.
+	bare func(reply string) bool
 	// equal judges what the extractor found.
 	equal func(answer string) bool
 }
 
 // twoPass compares the answer in the final reply with the expected one: one
 // criterion, 1 when they are equal, else 0 (the two_pass section of the domain
-// dialect). Where the reply is not plainly the
-// answer, the extractor takes the answer out of it first.
+// dialect). The extractor takes the answer out of the reply first, unless the
+// whole reply, without white space, emphasis and a closing full stop, has the
+// form of the answer and nothing else: "It is not 105." is not a number.
 //
 //	numeric   |got − expected| ≤ tolerance, numbers as [number.Parse] reads them
 //	string    equal after plain: case, width, spaces, quotes and final stop
@@ -52,7 +50,8 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *ask.Dialo
 		return answered(false, "the reply is empty"), nil
 	}
 	expected := textnorm.OfJSON(spec.Answer)
-	if equal, sure := kind.direct(reply); sure {
+	if kind.bare(reply) {
+		equal := kind.equal(reply)
 		return answered(equal, compared(reply, expected, equal)), nil
 	}
 	answer, err := extract(ctx, in, d, kind.wanted)
@@ -92,7 +91,7 @@ func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 	case "boolean":
 		return booleanKind(expected)
 	case "choice":
-		return choiceKind(expected), nil
+		return choiceKind(expected, spec.Choices), nil
 	case "json":
 		return jsonKind(spec.Answer)
 	}
@@ -100,17 +99,15 @@ func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 }
 
 func numericKind(expected string, tolerance float64) (answerKind, error) {
-	want := number.Parse(expected)
+	want, custom := number.Parse(expected), number.CustomOf(expected)
 	if len(want) == 0 {
 		return answerKind{}, fmt.Errorf("the expected answer %s is not a number", textnorm.Quote(expected))
 	}
+	parse := func(s string) number.Readings { return number.ParseIn(textnorm.Plain(s), custom) }
 	return answerKind{
 		wanted: "a number. Copy it as it is written, with its sign, separators and percent sign, without a unit.",
-		direct: func(reply string) (bool, bool) {
-			got := onlyNumber(reply)
-			return got.Near(want, tolerance), got != nil
-		},
-		equal: func(answer string) bool { return number.Parse(answer).Near(want, tolerance) },
+		bare:   func(reply string) bool { return number.IsBare(textnorm.Plain(reply)) && parse(reply) != nil },
+		equal:  func(answer string) bool { return parse(answer).Near(want, tolerance) },
 	}, nil
 }
 
@@ -119,7 +116,7 @@ func stringKind(expected string) answerKind {
 	equal := func(s string) bool { return textnorm.Plain(s) == want }
 	return answerKind{
 		wanted: "a word or phrase. Copy it as it is written, without the sentence around it.",
-		direct: func(reply string) (bool, bool) { e := equal(reply); return e, e },
+		bare:   equal,
 		equal:  equal,
 	}
 }
@@ -129,17 +126,11 @@ func containsKind(expected string) (answerKind, error) {
 	if want == "" {
 		return answerKind{}, errors.New("the expected answer is empty and would always be contained")
 	}
-	contains := func(s string) bool { return strings.Contains(textnorm.Plain(s), want) }
 	return answerKind{
 		wanted: "the part that answers. Copy it as it is written.",
-		direct: func(reply string) (bool, bool) {
-			// No part of a reply contains what the whole does not.
-			if !contains(reply) {
-				return false, true
-			}
-			return true, len([]rune(reply)) <= shortReply
-		},
-		equal: contains,
+		// That the reply contains the text says nothing: it may be denied.
+		bare:  func(reply string) bool { return textnorm.Plain(reply) == want },
+		equal: func(answer string) bool { return strings.Contains(textnorm.Plain(answer), want) },
 	}, nil
 }
 
@@ -148,17 +139,16 @@ func booleanKind(expected string) (answerKind, error) {
 	if !ok {
 		return answerKind{}, fmt.Errorf("the expected answer %s is neither yes nor no", textnorm.Quote(expected))
 	}
-	equal := func(answer string) bool {
-		got, ok := truth(answer)
-		return ok && got == want
-	}
 	return answerKind{
 		wanted: "yes or no.",
-		direct: func(reply string) (bool, bool) {
-			_, sure := truth(reply)
-			return equal(reply), sure
+		bare: func(reply string) bool {
+			_, ok := truth(reply)
+			return ok
 		},
-		equal: equal,
+		equal: func(answer string) bool {
+			got, ok := truth(answer)
+			return ok && got == want
+		},
 	}, nil
 }
 
@@ -167,13 +157,32 @@ func truth(s string) (value, ok bool) {
 	return evaluator.YesOrNo(textnorm.Plain(s))
 }
 
-func choiceKind(expected string) answerKind {
+// choiceKind compares choices. Without a list of them a single letter has the form of
+// one, as has the answer itself.
+func choiceKind(expected string, choices []string) answerKind {
 	want := parseOption(expected)
+	wanted := "one of the options in QUESTION. Give its label, such as B, if the options have labels, else its text."
+	if len(choices) > 0 {
+		wanted = "one of " + ask.Unmarked(ask.OneLine(choices)) + ". Copy it as it is written there."
+	}
+	for _, c := range choices {
+		if o := parseOption(c); o.same(want) { // an answer B is also the text of the choice "B. Paris"
+			want = option{label: cmp.Or(want.label, o.label), text: cmp.Or(want.text, o.text)}
+		}
+	}
 	return answerKind{
-		wanted: "one of the options in QUESTION. Give its label, such as B, if the options have labels, else its text.",
-		direct: func(reply string) (bool, bool) {
+		wanted: wanted,
+		bare: func(reply string) bool {
 			got := parseOption(reply)
-			return got.same(want), got.bare() && want.label != "" || got.same(want) && len([]rune(reply)) <= shortReply
+			if textnorm.Plain(reply) == textnorm.Plain(expected) {
+				return true
+			}
+			if len(choices) == 0 {
+				return got.text == "" && got.label >= "a" && got.label <= "z"
+			}
+			return slices.ContainsFunc(choices, func(c string) bool {
+				return textnorm.Plain(reply) == textnorm.Plain(c) || got.text == "" && got.same(parseOption(c))
+			})
 		},
 		equal: func(answer string) bool { return parseOption(answer).same(want) },
 	}
@@ -181,8 +190,6 @@ func choiceKind(expected string) answerKind {
 
 // An option is a choice by its label, its text, or both.
 type option struct{ label, text string }
-
-func (o option) bare() bool { return o.label != "" && o.text == "" }
 
 // same compares labels where both have one, else texts.
 func (o option) same(other option) bool {
@@ -232,22 +239,13 @@ func jsonKind(answer json.RawMessage) (answerKind, error) {
 	}
 	return answerKind{
 		wanted: "a JSON value. Copy it as it is written, as a string that holds the JSON text.",
-		direct: func(reply string) (bool, bool) {
-			got, sure := parse(reply)
-			return string(got) == string(want), sure
+		bare: func(reply string) bool {
+			_, ok := parse(reply)
+			return ok
 		},
 		equal: func(answer string) bool {
 			got, ok := parse(answer)
 			return ok && string(got) == string(want)
 		},
 	}, nil
-}
-
-// onlyNumber reads the number of a reply that is an answer rather than a text
-// about one: at most six words, which hold one number.
-func onlyNumber(reply string) number.Readings {
-	if utf8.RuneCountInString(reply) > shortReply || len(strings.Fields(reply)) > 6 {
-		return nil
-	}
-	return number.Parse(reply)
 }

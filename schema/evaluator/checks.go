@@ -53,14 +53,10 @@ func (c Checks) ReadsCost() bool {
 // Kind returns "checks".
 func (Checks) Kind() string { return "checks" }
 
-// Version is the version of the comparisons: 1, and 2 where one is by a JSON
-// Schema, of which every keyword and the formats count since then.
-func (c Checks) Version() int {
-	if slices.ContainsFunc(c.Checks, func(check Check) bool { return check.Form != nil }) {
-		return 2
-	}
-	return 1
-}
+// Version is the version of the comparisons. Since 2, every keyword of JSON Schema
+// and the formats count; since 3, what a model thought before it answered is not
+// looked at.
+func (Checks) Version() int { return 3 }
 
 // Roles returns nil: no model is asked.
 func (Checks) Roles() []schema.Role { return nil }

@@ -12,8 +12,9 @@ type CodeJudge struct {
 // Kind returns "code_judge".
 func (CodeJudge) Kind() string { return "code_judge" }
 
-// Version is the version of what the program reads and prints.
-func (CodeJudge) Version() int { return 1 }
+// Version is the version of what the program reads and prints. Since 2, it does not
+// read what a model thought before it answered.
+func (CodeJudge) Version() int { return 2 }
 
 // Roles returns nil: a program is asked.
 func (CodeJudge) Roles() []schema.Role { return nil }

@@ -127,8 +127,8 @@ func (c Conversation) Rule(threshold float64) schema.Rule {
 func (Conversation) Kind() string { return "conversation" }
 
 // Version is the version of the metrics, of the question to the judge and of
-// the comparison of calls.
-func (Conversation) Version() int { return 1 }
+// the comparison of calls. Since 2, a score out of range is asked for again.
+func (Conversation) Version() int { return 2 }
 
 // Roles returns the judge.
 func (Conversation) Roles() []schema.Role { return []schema.Role{schema.Judge} }

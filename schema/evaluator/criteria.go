@@ -41,8 +41,9 @@ func (c Criteria) Rule(weights []float64, threshold *float64) schema.Rule {
 // Kind returns "criteria".
 func (Criteria) Kind() string { return "criteria" }
 
-// Version is the version of the question to the judge.
-func (Criteria) Version() int { return 1 }
+// Version is the version of the question to the judge and of the reply's reading.
+// Since 2, a score out of range is asked for again.
+func (Criteria) Version() int { return 2 }
 
 // Roles returns the judge.
 func (Criteria) Roles() []schema.Role { return []schema.Role{schema.Judge} }

@@ -22,8 +22,9 @@ type Keyword struct {
 // Kind returns "keyword".
 func (Keyword) Kind() string { return "keyword" }
 
-// Version is the version of the matching rule.
-func (Keyword) Version() int { return 1 }
+// Version is the version of the matching rule. Since 2, what a model
+// thought before it answered is not judged.
+func (Keyword) Version() int { return 2 }
 
 // Roles returns nil: no model is asked.
 func (Keyword) Roles() []schema.Role { return nil }
@@ -37,13 +38,16 @@ type TwoPass struct {
 	Type string `json:"type"`
 	// Tolerance is the largest absolute difference of numbers that are equal.
 	Tolerance float64 `json:"tolerance,omitempty"`
+	// Choices are those that a choice is made of; without them, single letters.
+	Choices []string `json:"choices,omitempty"`
 }
 
 // Kind returns "two_pass".
 func (TwoPass) Kind() string { return "two_pass" }
 
-// Version is the version of the normalisation and of the extraction prompt.
-func (TwoPass) Version() int { return 1 }
+// Version is the version of the normalisation and of the extraction prompt. Since
+// 2, a reply is taken for the answer only if it is nothing else.
+func (TwoPass) Version() int { return 2 }
 
 // Roles returns the extractor.
 func (TwoPass) Roles() []schema.Role { return []schema.Role{schema.Extractor} }
@@ -88,8 +92,10 @@ func (s SQLExecutor) NeedsDatabase() bool {
 func (SQLExecutor) Kind() string { return "sql_executor" }
 
 // Version is the version of the checks, of the extraction prompt, and of how a
-// statement is run. Since 2, local time is UTC on every machine.
-func (SQLExecutor) Version() int { return 2 }
+// statement is run. Since 2, local time is UTC on every machine. Since 3, SUBQUERY
+// and CTE are found by structure, a clause among the functions is looked for as a
+// clause, and ILIKE is LIKE.
+func (SQLExecutor) Version() int { return 3 }
 
 // Roles returns the extractor.
 func (SQLExecutor) Roles() []schema.Role { return []schema.Role{schema.Extractor} }
@@ -130,8 +136,9 @@ type Regex struct {
 // Kind returns "regex".
 func (Regex) Kind() string { return "regex" }
 
-// Version is the version of the comparison.
-func (Regex) Version() int { return 1 }
+// Version is the version of the comparison. Since 2, what a model
+// thought before it answered is not judged.
+func (Regex) Version() int { return 2 }
 
 // Roles returns nil: no model is asked.
 func (Regex) Roles() []schema.Role { return nil }
@@ -158,8 +165,9 @@ func (p Prompt) Kind() string {
 	return "prompt"
 }
 
-// Version is the version of the template's frame and of the reply's reading.
-func (Prompt) Version() int { return 1 }
+// Version is the version of the template's frame and of the reply's reading. Since
+// 2, a score out of range is asked for again.
+func (Prompt) Version() int { return 2 }
 
 // Roles returns the judge.
 func (Prompt) Roles() []schema.Role { return []schema.Role{schema.Judge} }

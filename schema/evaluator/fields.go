@@ -31,8 +31,9 @@ type Field struct {
 // Kind returns "field_accuracy".
 func (FieldAccuracy) Kind() string { return "field_accuracy" }
 
-// Version is the version of the comparisons.
-func (FieldAccuracy) Version() int { return 1 }
+// Version is the version of the comparisons. Since 2, what a model thought before
+// it answered is not a part of the answer.
+func (FieldAccuracy) Version() int { return 2 }
 
 // Roles returns nil: no model is asked.
 func (FieldAccuracy) Roles() []schema.Role { return nil }

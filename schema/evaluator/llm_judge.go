@@ -49,8 +49,8 @@ func VariablesOf(template string) []string {
 func (LLMJudge) Kind() string { return "llm_judge" }
 
 // Version is the version of the question, of the template's frame and of the
-// reply's reading.
-func (LLMJudge) Version() int { return 1 }
+// reply's reading. Since 2, a score below 0 is asked for again.
+func (LLMJudge) Version() int { return 2 }
 
 // Roles returns the judge unless another model is asked.
 func (j LLMJudge) Roles() []schema.Role { return judgeUnless(j.Target) }

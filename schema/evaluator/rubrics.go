@@ -36,8 +36,9 @@ type ScoreRange struct {
 // Kind returns "rubric".
 func (Rubrics) Kind() string { return "rubric" }
 
-// Version is the version of the question and of the reply's reading.
-func (Rubrics) Version() int { return 1 }
+// Version is the version of the question and of the reply's reading. Since 2, a score
+// out of range is asked for again.
+func (Rubrics) Version() int { return 2 }
 
 // Roles returns the judge unless another model is asked.
 func (r Rubrics) Roles() []schema.Role { return judgeUnless(r.Target) }

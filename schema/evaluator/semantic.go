@@ -42,8 +42,9 @@ func (Semantic) Rule() schema.Rule {
 // Kind returns "semantic".
 func (Semantic) Kind() string { return "semantic" }
 
-// Version is the version of the grades and of the question to the judge.
-func (Semantic) Version() int { return 1 }
+// Version is the version of the grades and of the question to the judge. Since 2, what a model
+// thought before it answered is not judged.
+func (Semantic) Version() int { return 2 }
 
 // Roles returns the judge.
 func (Semantic) Roles() []schema.Role { return []schema.Role{schema.Judge} }
@@ -59,8 +60,9 @@ type Comparison struct {
 // Kind returns "comparison".
 func (Comparison) Kind() string { return "comparison" }
 
-// Version is the version of the question to the judge.
-func (Comparison) Version() int { return 1 }
+// Version is the version of the question to the judge. Since 2, what a model
+// thought before it answered is not judged.
+func (Comparison) Version() int { return 2 }
 
 // Roles returns the judge.
 func (Comparison) Roles() []schema.Role { return []schema.Role{schema.Judge, schema.Judge} }

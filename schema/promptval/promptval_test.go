@@ -70,9 +70,8 @@ func settings() schema.Settings {
 	yes, no := true, false
 	return schema.Settings{
 		Targets: map[string]schema.TargetSettings{
-			"planner": {Kind: "agent", Agent: true, AcceptsPrompt: &yes}, "support": {Kind: "workflow", AcceptsPrompt: &no, Timeout: 5 * time.Second},
-			"small": {Kind: "model", AcceptsPrompt: &yes}, "unknown-kind": {Agent: true},
-			"told": {AcceptsPrompt: &yes, Prompt: schema.TargetPrompt{Text: "Be brief."}},
+			"planner": {Kind: "agent", AcceptsPrompt: &yes}, "support": {Kind: "workflow", AcceptsPrompt: &no, Timeout: 5 * time.Second},
+			"small": {Kind: "model", AcceptsPrompt: &yes}, "unknown-kind": {},
 		},
 		Aliases: map[string]string{"azure_base": "small"},
 	}

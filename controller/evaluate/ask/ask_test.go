@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,9 +41,6 @@ func (s *script) ask(_ context.Context, role schema.Role, req target.Request) (t
 
 // readNumber takes a number alone.
 func readNumber(reply string) (int, error) {
-	if reply == "never" {
-		return 0, &ask.FinalError{Message: "it refuses"}
-	}
 	n, err := strconv.Atoi(reply)
 	if err != nil {
 		return 0, fmt.Errorf("%s is not a number", reply)
@@ -62,7 +60,6 @@ func TestPut(t *testing.T) {
 		{"the first reply can be read", script{replies: []string{"7"}}, 7, 1, ""},
 		{"the second can", script{replies: []string{"seven", "7"}}, 7, 2, ""},
 		{"none of three can", script{replies: []string{"seven"}}, 0, 3, "the judge's reply could not be read in 3 attempts"},
-		{"it is final", script{replies: []string{"never"}}, 0, 1, "it refuses"},
 		{"the model fails", script{err: down}, 0, 1, "the target is down"},
 	} {
 		s := tt.script
@@ -182,6 +179,21 @@ func TestTurns(t *testing.T) {
 	for _, part := range got {
 		if n := strings.Count(part, target.Mark); n != 2 {
 			t.Errorf("%q has %d marks, want one at each end", part, n)
+		}
+	}
+}
+
+// TestShare takes a score on its scale and no other, but for rounding.
+func TestShare(t *testing.T) {
+	for _, tt := range []struct{ score, most, want float64 }{{0, 10, 0}, {10, 10, 1}, {7.5, 10, 0.75}, {1, 1, 1}, {10.0000000001, 10, 1}, {-1e-10, 5, 0}} {
+		if got, err := ask.Share(tt.score, tt.most); err != nil || got != tt.want {
+			t.Errorf("%v of %v is %v, %v, want %v", tt.score, tt.most, got, err, tt.want)
+		}
+	}
+	for _, score := range []float64{-0.01, 10.01, 99, math.NaN(), math.Inf(1), math.Inf(-1)} {
+		var out *ask.RangeError
+		if got, err := ask.Share(score, 10); !errors.As(err, &out) || got != 0 {
+			t.Errorf("%v of 10 is %v, %v, want an error", score, got, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
@@ -98,9 +99,8 @@ func (ask Ask) Until(ctx context.Context, role schema.Role, req target.Request, 
 			return err
 		}
 		text := replyText(reply)
-		var last *FinalError
-		if problem = read(text); problem == nil || errors.As(problem, &last) {
-			return problem
+		if problem = read(text); problem == nil {
+			return nil
 		}
 		req.Messages = append(first[:len(first):len(first)],
 			schema.Message{Role: schema.RoleAssistant, Content: echo(text)},
@@ -110,20 +110,26 @@ func (ask Ask) Until(ctx context.Context, role schema.Role, req target.Request, 
 	return fmt.Errorf("the %s's reply could not be read in %d attempts: %w", role, maxAttempts, problem)
 }
 
-// A FinalError is about a reply that parsed, so that asking again is useless.
-type FinalError struct{ Message string }
+// A RangeError is about a score that is not on the scale which was asked for.
+type RangeError struct{ Score, Max float64 }
 
-// Error is the message.
-func (e *FinalError) Error() string { return e.Message }
-
-func replyText(r target.Reply) string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if m := r.Messages[i]; m.Role == schema.RoleAssistant && m.Content != "" {
-			return m.Content
-		}
-	}
-	return ""
+// Error names the score and the scale.
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("the score %v is out of range: it is a number from 0 to %v", e.Score, e.Max)
 }
+
+// Share is a score from 0 to most as a share of most. Another score is a
+// [*RangeError]: the model is on a scale of its own, so that it is asked again
+// and the score is never taken for the nearest one.
+func Share(score, most float64) (float64, error) {
+	if rounded := math.Round(score*1e9) / 1e9; !(rounded >= 0 && rounded <= most) {
+		return 0, &RangeError{score, most}
+	}
+	return max(0, min(1, score/most)), nil // of which a billionth is rounding
+}
+
+// replyText is the answer of a model. What it thought first is not read.
+func replyText(r target.Reply) string { return verdict.Answer(r.Messages) }
 
 func echo(text string) string {
 	if text = Unmarked(text); strings.TrimSpace(text) == "" {

@@ -118,7 +118,7 @@ func (in Input) payload(p evaluator.Program, s evaluator.Subject) payload {
 func forms(messages []schema.Message) []schema.Message {
 	out := make([]schema.Message, len(messages))
 	for i, m := range messages {
-		m.Blocks, m.Opaque = nil, nil
+		m.Blocks, m.Opaque, m.Reasoning = nil, nil, ""
 		out[i] = m
 	}
 	return out

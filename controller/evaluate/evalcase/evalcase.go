@@ -48,13 +48,7 @@ func (in Input) output() []schema.Message { return in.Transcript.Messages[in.bef
 
 // Answer is the last that the target said in words.
 func (in Input) Answer() string {
-	output := in.output()
-	for i := len(output) - 1; i >= 0; i-- {
-		if m := output[i]; m.Role == schema.RoleAssistant && m.Content != "" {
-			return m.Content
-		}
-	}
-	return ""
+	return verdict.Answer(in.output())
 }
 
 // question is the last that the user said.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,10 +14,9 @@ import (
 )
 
 // LLMJudge asks a model for one score from 0 to 1, and what was hit and missed
-// ({score, hits, misses, reasoning} in the evalcase format). A score below 0
-// counts as 0. One above 1 is on another scale than the one that was asked for:
-// it is asked for again, and then an error, since to take it for the best score
-// would pass everything.
+// ({score, hits, misses, reasoning} in the evalcase format). A score out of range is
+// on another scale than the one that was asked for: it is asked for again, and
+// then an error, since to take it for the best score would pass everything.
 //
 // results are those of the members of a composite, as JSON, which the judge
 // makes one score of; empty where there are none.
@@ -137,13 +135,14 @@ func readJudgement(reply string) (Finding, error) {
 	if err := ask.StrictJSON(reply, &got); err != nil {
 		return Finding{}, err
 	}
-	switch {
-	case got.Score == nil:
+	if got.Score == nil {
 		return Finding{}, errors.New(`it has no number under "score"`)
-	case *got.Score > 1:
-		return Finding{}, fmt.Errorf("the score is %v, and 1 is the best", *got.Score)
 	}
-	return one(max(0, *got.Score), said(got.Reasoning, got.Misses)), nil
+	score, err := ask.Share(*got.Score, 1)
+	if err != nil {
+		return Finding{}, err
+	}
+	return one(score, said(got.Reasoning, got.Misses)), nil
 }
 
 // said is a reason with what was missed, which the reason may leave out.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -23,7 +22,7 @@ const rubricScale = 10
 // Rubrics has a judge look at each criterion by itself: one that is met is 1,
 // one that is not is 0, and one with ranges is
 //
-//	clamp(score, 0, 10) / 10
+//	score / 10
 //
 // The Rule's weighted mean of them is Σ w·s / Σ w over all criteria, so one that
 // the judge left out, or gave twice, is asked for again and then an error. One
@@ -166,7 +165,10 @@ func (a rubricAnswer) criterion(scored bool) (verdict.Criterion, error) {
 	case scored && a.Score == nil:
 		return c, fmt.Errorf("the criterion %s has no number under \"score\"", textnorm.Quote(a.ID))
 	case scored:
-		c.Score = math.Max(0, math.Min(rubricScale, *a.Score)) / rubricScale
+		var err error
+		if c.Score, err = ask.Share(*a.Score, rubricScale); err != nil {
+			return c, fmt.Errorf("the criterion %s: %w", textnorm.Quote(a.ID), err)
+		}
 	case a.Met == nil:
 		return c, fmt.Errorf("the criterion %s has neither true nor false under \"met\"", textnorm.Quote(a.ID))
 	default:

@@ -4,6 +4,7 @@ package number
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -28,20 +29,57 @@ func (r Readings) Near(other Readings, tolerance float64) bool {
 	return false
 }
 
-// Parse reads the only number of a text; nil when there is none, more
+// A Custom says what a lone point or comma before exactly three digits is, as in
+// 1.234 and 1,234.
+type Custom int
+
+const (
+	// Either reads it both ways.
+	Either Custom = iota
+	// Thousands reads 1.234 as 1234.
+	Thousands
+	// Decimal reads 1.234 as a number below 2.
+	Decimal
+)
+
+// CustomOf is the custom in which a reply to a question with this answer is
+// read: thousands where the answer is a whole number, else decimal. An answer
+// that is ambiguous itself leaves it open.
+func CustomOf(answer string) Custom {
+	decimal, grouped := ParseIn(answer, Decimal), ParseIn(answer, Thousands)
+	switch {
+	case len(decimal) == 0 || len(grouped) == 0 || decimal[0] != grouped[0]:
+		return Either
+	case decimal[0] == math.Trunc(decimal[0]):
+		return Thousands
+	}
+	return Decimal
+}
+
+// bare is a number with nothing around it but its sign, a sign of its currency
+// and a percent sign.
+var bare = regexp.MustCompile(`^[-+−–]?\p{Sc}?\s?[-+−–]?[0-9.][0-9.,'’_ ]*([eE][-+]?[0-9]+)?(\s?%|\s?\p{Sc})?$`)
+
+// IsBare reports whether a text has the form of a number and of nothing else.
+func IsBare(text string) bool { return bare.MatchString(norm.NFKC.String(strings.TrimSpace(text))) }
+
+// Parse is [ParseIn] with either reading of a separator that is ambiguous.
+func Parse(text string) Readings { return ParseIn(text, Either) }
+
+// ParseIn reads the only number of a text; nil when there is none, more
 // than one, or one that is malformed. Words, units and currencies around it are
 // passed over. The rules, after Unicode compatibility folding (NFKC):
 //
 //	1,234.5  1.234,5   the last separator is the decimal one
 //	1.234.567          a separator that repeats groups by three (1,23,456 too)
-//	1.234  1,234       ambiguous: both 1.234 and 1234 (0,234 is not)
+//	1.234  1,234       ambiguous: what the custom says (0,234 is not ambiguous)
 //	1 234  1'234       a space, apostrophe or _ groups by three
 //	-5  −5  -$5  $-5   a sign counts unless a letter or digit is before it
 //	50%                50 and 0.5
 //	1.5e3  2 juta      exponents, and the words of magnitudes
 //	x2  GPT4           digits inside a word are not a number; Rp105 is one
 //	1.2.3  10:30  1/2  malformed or several: no answer
-func Parse(text string) Readings {
+func ParseIn(text string, custom Custom) Readings {
 	s := []rune(strings.ToLower(norm.NFKC.String(text)))
 	var found Readings
 	for i := 0; i < len(s); {
@@ -57,7 +95,7 @@ func Parse(text string) Readings {
 			i = end
 			continue
 		}
-		found = read(string(s[i:end]))
+		found = read(string(s[i:end]), custom)
 		if found == nil {
 			return nil
 		}
@@ -146,7 +184,7 @@ func negative(s []rune, i int) bool {
 }
 
 // read returns the values of one token of digits and separators.
-func read(token string) Readings {
+func read(token string, custom Custom) Readings {
 	exponent := ""
 	if i := strings.IndexByte(token, 'e'); i >= 0 {
 		token, exponent = token[:i], token[i:]
@@ -166,10 +204,13 @@ func read(token string) Readings {
 	whole, fraction, _ := strings.Cut(strings.ReplaceAll(token, ",", "."), ".")
 	decimal := whole + "." + fraction + exponent
 	ambiguous := exponent == "" && len(fraction) == 3 && len(whole) >= 1 && len(whole) <= 3 && whole[0] != '0'
-	if ambiguous {
-		return values(decimal, whole+fraction)
+	switch {
+	case !ambiguous || custom == Decimal:
+		return values(decimal)
+	case custom == Thousands:
+		return values(whole + fraction)
 	}
-	return values(decimal)
+	return values(decimal, whole+fraction)
 }
 
 // values parses what is well formed and finite; nil when one is not.

@@ -145,3 +145,33 @@ func group(s, thousands, decimal string) string {
 	}
 	return sign + strings.Join(append([]string{whole}, parts...), thousands) + decimal + fraction
 }
+
+// TestBare tells a number with nothing around it from a text about one.
+func TestBare(t *testing.T) {
+	for _, text := range []string{"105", " 105 ", "-5", "−5", "+1", ".5", "1.234,5", "1 234", "50%", "50 %", "$5", "$ -5", "5 €", "-$5", "1e3", "１０５"} {
+		if !IsBare(text) || Parse(text) == nil {
+			t.Errorf("%q is not bare, want it bare", text)
+		}
+	}
+	for _, text := range []string{"", "-", "five", "It is not 105", "105 kg", "Rp105", "x2", "= 105", "(105)", "15 * 7", "10:30", "2 juta"} {
+		if IsBare(text) {
+			t.Errorf("%q is bare, want it not bare", text)
+		}
+	}
+}
+
+// TestLoneSeparator has the custom say what 1.234 is.
+func TestLoneSeparator(t *testing.T) {
+	for _, tt := range []struct {
+		answer, reply string
+		want          bool
+	}{
+		{"1234", "1.234", true}, {"1234", "1,234", true}, {"1.5", "1.500", true}, {"1500", "1.500", true}, {"1.5", "1500", false},
+		{"2", "2.000", false}, {"1.25", "1,25", true}, {"1.234", "1234", true}, {"many", "1", false},
+	} {
+		got := ParseIn(tt.reply, CustomOf(tt.answer)).Near(Parse(tt.answer), 0)
+		if got != tt.want {
+			t.Errorf("%s for %s: equal is %v, want %v", tt.reply, tt.answer, got, tt.want)
+		}
+	}
+}

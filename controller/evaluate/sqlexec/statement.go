@@ -21,18 +21,106 @@ type Statement struct {
 	Functions []string
 
 	words []string // unquoted words in upper case, "" for anything else
+	// subquery and cte say that the statement has them, which no word tells.
+	subquery, cte bool
 }
 
 // HasClause reports whether the words of a clause, such as GROUP BY or LEFT
-// JOIN, are next to each other; OUTER makes no difference.
+// JOIN, are next to each other; OUTER makes no difference, and ILIKE is LIKE.
+// SUBQUERY and CTE are found by the structure of the statement.
 func (s Statement) HasClause(clause string) bool {
-	want := slices.DeleteFunc(strings.Fields(strings.ToUpper(clause)), isOuter)
-	if len(want) == 0 {
+	want := slices.DeleteFunc(clauseWords(clause), isOuter)
+	switch {
+	case len(want) == 0:
 		return false
+	case slices.Equal(want, []string{"SUBQUERY"}):
+		return s.subquery
+	case slices.Equal(want, []string{"CTE"}):
+		return s.cte
 	}
 	have := slices.DeleteFunc(slices.Clone(s.words), isOuter)
 	for i := 0; i+len(want) <= len(have); i++ {
 		if slices.Equal(have[i:i+len(want)], want) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasFunction reports whether a function is called. The name of a clause, such as
+// GROUP BY, is looked for as a clause.
+func (s Statement) HasFunction(name string) bool {
+	name, _, _ = strings.Cut(name, "(")
+	name = strings.ToLower(strings.TrimSpace(name))
+	return slices.Contains(s.Functions, name) || isClause(name) && s.HasClause(name)
+}
+
+// isClause reports whether a name can only be that of a clause, or can be one, too.
+func isClause(name string) bool {
+	words := clauseWords(name)
+	return len(words) > 1 || len(words) == 1 && (reserved(words[0]) || words[0] == "SUBQUERY" || words[0] == "CTE")
+}
+
+func clauseWords(clause string) []string {
+	words := strings.Fields(strings.ToUpper(clause))
+	for i, w := range words {
+		words[i] = like(w)
+	}
+	return words
+}
+
+// like reads ILIKE, which not every database has, as LIKE.
+func like(upper string) string {
+	if upper == "ILIKE" {
+		return "LIKE"
+	}
+	return upper
+}
+
+// readable is a statement with LIKE in the place of ILIKE, which SQLite does not have
+// and whose LIKE ignores the case of ASCII letters, too.
+func readable(text string) string {
+	tokens := scan(text)
+	for i := len(tokens) - 1; i >= 0; i-- {
+		if t := tokens[i]; t.keyword() == "ILIKE" && (i == 0 || !tokens[i-1].is(".")) {
+			text = text[:t.at] + "LIKE" + text[t.at+len(t.text):]
+		}
+	}
+	return text
+}
+
+// hasSubquery reports whether a query is in brackets that are neither the body of
+// WITH or CREATE … AS nor a part of a union on the outermost level.
+func hasSubquery(tokens []token) bool {
+	depth := 0
+	before := func(i int) string { // the word before i
+		if i < 1 {
+			return ""
+		}
+		return tokens[i-1].keyword()
+	}
+	joins := func(word string) bool { return word == "UNION" || word == "EXCEPT" || word == "INTERSECT" }
+	for i, t := range tokens {
+		switch {
+		case t.is(")"):
+			depth--
+		case t.is("("):
+			depth++
+			opens := i+1 < len(tokens) && (tokens[i+1].keyword() == "SELECT" || tokens[i+1].keyword() == "WITH")
+			body := before(i) == "AS" || before(i) == "MATERIALIZED"
+			part := depth == 1 && (i == 0 || joins(before(i)) || before(i) == "ALL" && joins(before(i-1)))
+			if opens && !body && !part {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasCTE reports whether WITH defines a table, in the statement or in a subquery.
+func hasCTE(tokens []token) bool {
+	for i, t := range tokens {
+		if t.keyword() == "WITH" && len(commonTables(tokens[i:])) > 0 {
 			return true
 		}
 	}
@@ -60,11 +148,12 @@ func Parse(text string) Statement {
 		tokens = tokens[min(end+1, len(tokens)):]
 	}
 	for _, t := range first {
-		s.words = append(s.words, t.keyword())
+		s.words = append(s.words, like(t.keyword()))
 	}
 	s.Type = mainVerb(first)
 	s.Tables = tables(first)
 	s.Functions = functions(first)
+	s.subquery, s.cte = hasSubquery(first), hasCTE(first)
 	return s
 }
 
@@ -72,6 +161,7 @@ func Parse(text string) Statement {
 type token struct {
 	kind tokenKind
 	text string
+	at   int // its first byte in the text
 }
 
 type tokenKind int
@@ -120,7 +210,7 @@ func reserved(upper string) bool {
 
 func scan(text string) []token {
 	var tokens []token
-	for text != "" {
+	for at, whole := 0, len(text); text != ""; at = whole - len(text) {
 		r, size := utf8.DecodeRuneInString(text)
 		switch {
 		case unicode.IsSpace(r) || r == '\ufeff':
@@ -130,15 +220,15 @@ func scan(text string) []token {
 			size = upTo(text, 2, "*/")
 		case r == '\'':
 			size = quoted(text, '\'')
-			tokens = append(tokens, token{other, "'"})
+			tokens = append(tokens, token{other, "'", at})
 		case r == '"' || r == '`':
 			size = quoted(text, byte(r))
 			q := string(r)
 			inner := strings.TrimSuffix(text[1:size], q)
-			tokens = append(tokens, token{quotedName, strings.ReplaceAll(inner, q+q, q)})
+			tokens = append(tokens, token{quotedName, strings.ReplaceAll(inner, q+q, q), at})
 		case r == '[':
 			size = upTo(text, 1, "]")
-			tokens = append(tokens, token{quotedName, strings.TrimSuffix(text[1:size], "]")})
+			tokens = append(tokens, token{quotedName, strings.TrimSuffix(text[1:size], "]"), at})
 		case wordRune(r):
 			size = strings.IndexFunc(text, func(r rune) bool { return !wordRune(r) })
 			if size < 0 {
@@ -148,9 +238,9 @@ func scan(text string) []token {
 			if unicode.IsDigit(r) {
 				kind = other
 			}
-			tokens = append(tokens, token{kind, text[:size]})
+			tokens = append(tokens, token{kind, text[:size], at})
 		default:
-			tokens = append(tokens, token{other, text[:size]})
+			tokens = append(tokens, token{other, text[:size], at})
 		}
 		text = text[size:]
 	}

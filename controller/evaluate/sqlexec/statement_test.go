@@ -53,6 +53,55 @@ func TestHasClause(t *testing.T) {
 	}
 }
 
+// TestStructure finds subqueries and common table expressions, for which there is no word.
+func TestStructure(t *testing.T) {
+	for _, tt := range []struct {
+		text          string
+		subquery, cte bool
+	}{
+		{"SELECT a FROM b", false, false},
+		{"SELECT subquery, cte FROM b", false, false},
+		{"SELECT a FROM b WHERE c > (SELECT avg(c) FROM b)", true, false},
+		{"SELECT a FROM (SELECT a FROM b) AS s", true, false},
+		{"SELECT a FROM b WHERE c IN (SELECT c FROM d)", true, false},
+		{"SELECT a FROM b WHERE c >= ALL (SELECT c FROM d)", true, false},
+		{"SELECT (SELECT 1) AS x", true, false},
+		{"SELECT a FROM b WHERE c = '(SELECT 1)' -- (SELECT 2)", false, false},
+		{"SELECT a FROM b WHERE c IN (1, 2)", false, false},
+		{"WITH t AS (SELECT 1) SELECT * FROM t", false, true},
+		{"WITH RECURSIVE t(x) AS NOT MATERIALIZED (SELECT 1) SELECT * FROM t", false, true},
+		{"WITH t AS (SELECT a FROM b WHERE c = (SELECT 1)) SELECT * FROM t", true, true},
+		{"SELECT * FROM (WITH t AS (SELECT 1) SELECT * FROM t)", true, true},
+		{"(SELECT a FROM b) UNION ALL (SELECT a FROM c)", false, false},
+		{"CREATE TABLE a AS (SELECT 1)", false, false},
+	} {
+		st := sqlexec.Parse(tt.text)
+		if got := st.HasClause("SUBQUERY"); got != tt.subquery {
+			t.Errorf("%s: SUBQUERY is %v, want %v", tt.text, got, tt.subquery)
+		}
+		if got := st.HasClause("cte"); got != tt.cte {
+			t.Errorf("%s: CTE is %v, want %v", tt.text, got, tt.cte)
+		}
+	}
+}
+
+// TestFunctionsAndClauses looks for a clause among the functions as a clause, and reads
+// ILIKE as LIKE.
+func TestFunctionsAndClauses(t *testing.T) {
+	st := sqlexec.Parse("SELECT a, COUNT(*) FROM b WHERE a ILIKE '%x%' GROUP BY a HAVING COUNT(*) > (SELECT 1)")
+	for name, want := range map[string]bool{
+		"COUNT": true, "count(*)": true, "COUNT()": true, "GROUP BY": true, "having": true, "SUBQUERY": true, "LIKE": true, "ILIKE": true,
+		"SUM": false, "ORDER BY": false, "CTE": false, "b": false, "a": false,
+	} {
+		if got := st.HasFunction(name); got != want {
+			t.Errorf("HasFunction(%q) = %v, want %v", name, got, want)
+		}
+	}
+	if !sqlexec.Parse("SELECT a FROM b WHERE a NOT LIKE 'x'").HasClause("not ilike") {
+		t.Error("NOT ILIKE is not found where NOT LIKE is, want it found")
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", "WITH", "WITH a AS (", "SELECT '", "FROM ,", "[", "\"\"\"", "INTO .", "WITH x() AS", ")) AS (", "\xff"} {
 		f.Add(s)
