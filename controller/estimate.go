@@ -23,7 +23,7 @@ func (p *Prepared) Estimate() Estimate {
 			judged[r.Base.ID()] = report.Outcome{}
 		}
 	}
-	sum := p.left.estimate
+	sum := p.left.Sum
 	rows := p.rowsByHead()
 	for _, job := range p.headJobs() {
 		sum.AddHead(p.estimateHead(rows[job.Case.ID()], job))
@@ -53,7 +53,7 @@ func (p *Prepared) rowsByHead() map[string]*plan.Row {
 func (p *Prepared) estimateHead(r *plan.Row, job run.Job) estimate.Case {
 	c := estimate.New(p.req.Head.Config, job, r.Known)
 	if d, ok := p.baseStored[r.BaseDigests.D]; ok {
-		c.Learn(*d, job.Case)
+		c.Learn(*d, estimate.Of(job.Case))
 	}
 	return c
 }

@@ -1,16 +1,21 @@
 package controller_test
 
 import (
+	"context"
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/snapshot"
+	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // TestEstimate holds what a plan is expected to take.
@@ -65,7 +70,8 @@ func TestEstimate(t *testing.T) {
 }
 
 // TestEstimateOfExamples holds that judges, simulated users, comparisons and
-// further attempts are counted: what the examples really take is beside it.
+// further attempts are counted: what the examples really take is beside it. A brief
+// plan estimates the same from what is remembered, and reads no definition for it.
 func TestEstimateOfExamples(t *testing.T) {
 	for name, want := range map[string]report.Estimate{
 		"domain":    {Calls: 17},                // 17
@@ -75,31 +81,75 @@ func TestEstimateOfExamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			files := map[string]string{}
-			root := os.DirFS("../examples/" + name)
-			err := fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
-				if err != nil || e.IsDir() {
-					return err
-				}
-				raw, err := fs.ReadFile(root, path)
-				files[path] = string(raw)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := controller.Prepare(t.Context(), controller.Request{
-				Head: stateOf(t, controller.Worktree, files), ConfigFile: "gavel.yaml",
+			req := controller.Request{
+				Head: stateOf(t, controller.Worktree, exampleFiles(t, name)), ConfigFile: "gavel.yaml",
 				LookupEnv: nowhere,
-			})
+			}
+			loaded, err := controller.Prepare(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
 			}
 			free := 0.
 			want.USD = &free
-			if diff := cmp.Diff(want, p.Estimate().Estimate); diff != "" {
+			if diff := cmp.Diff(want, loaded.Estimate().Estimate); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			read := &countedFS{FS: req.Head.FS}
+			req.Head.FS, req.Brief = read, true
+			req.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+				defer read.opened.Store(0)
+				return load.Scan(ctx, read, load.Options{Settings: req.Head.Config.Settings(), Note: notes.Take})
+			}
+			brief, err := controller.Prepare(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := read.opened.Load(); n > 0 {
+				t.Errorf("a brief plan opens %d definitions again, want none", n)
+			}
+			if diff := cmp.Diff(loaded.Estimate(), brief.Estimate()); diff != "" {
+				t.Errorf("estimate (-loaded +brief):\n%s", diff)
+			}
+			if diff := cmp.Diff(loaded.Requirements(), brief.Requirements()); diff != "" {
+				t.Errorf("requirements (-loaded +brief):\n%s", diff)
+			}
+			for i, row := range brief.Plan.Rows {
+				if want := loaded.Plan.Rows[i]; row.HeadCase != nil || row.Key != want.Key || row.Action != want.Action || !slices.Equal(row.Reasons, want.Reasons) {
+					t.Errorf("the brief row is %s %s %v, want %s %s %v without its case", row.Key, row.Action, row.Reasons, want.Key, want.Action, want.Reasons)
+				}
 			}
 		})
 	}
+}
+
+// exampleFiles reads an example.
+func exampleFiles(t *testing.T, name string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	root := os.DirFS("../examples/" + name)
+	err := fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		raw, err := fs.ReadFile(root, path)
+		files[path] = string(raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// A countedFS counts how many definitions are opened.
+type countedFS struct {
+	fs.FS
+	opened atomic.Int64
+}
+
+func (c *countedFS) Open(name string) (fs.File, error) {
+	if strings.HasPrefix(name, "test_definitions/") {
+		c.opened.Add(1)
+	}
+	return c.FS.Open(name)
 }

@@ -195,6 +195,48 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
+// TestAPlanTakesLittle bounds what a plan holds of each case that was never judged,
+// and what it allocates for it once the definitions are remembered: none is loaded
+// again.
+func TestAPlanTakesLittle(t *testing.T) {
+	if raced {
+		t.Skip("the race detector takes memory of its own")
+	}
+	const n, mostHeld, mostAllocated = 2000, 1700, 8000
+	b, dir := newBench(t), generated(t, n, domains)
+	r := openBench(t, dir)
+	defer r.repo.Close()
+	work, err := r.repo.WorkFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work.Close()
+	store := r.snapshots(filepath.Join(t.TempDir(), "definitions"))
+	plan := func() *controller.Prepared {
+		p, err := controller.Prepare(t.Context(), controller.Request{
+			Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
+			Ledger: b.book, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere, Brief: true,
+			Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+				return store.Worktree(ctx, r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, notes)
+			},
+		})
+		if err != nil || len(p.Plan.Rows) != n || p.Estimate().Cases != n {
+			t.Fatal(err, len(p.Plan.Rows))
+		}
+		return p
+	}
+	plan()
+	before, allocated := heap(), allocation()
+	p := plan()
+	if each := (allocation() - allocated) / n; each > mostAllocated {
+		t.Errorf("a plan allocates %d bytes a case, want at most %d", each, mostAllocated)
+	}
+	if each := (heap() - before) / n; each > mostHeld {
+		t.Errorf("a plan holds %d bytes a case, want at most %d", each, mostHeld)
+	}
+	runtime.KeepAlive(p)
+}
+
 // allocation is how many bytes were allocated so far.
 func allocation() int64 {
 	var m runtime.MemStats

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/source"
@@ -34,8 +35,8 @@ type Prepared struct {
 	reuseSince map[string]time.Time
 	// sources are what targets are built from.
 	sources map[checkoutTarget]source.Source
-	// left is what a brief plan counts of the cases that it does not keep.
-	left leftOut
+	// left are the cases that a brief plan counts and does not keep.
+	left estimate.Remainder
 }
 
 // Prepare loads, digests, compares and asks the ledger. Bad definitions are

@@ -3,8 +3,8 @@ package controller
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -67,14 +67,19 @@ func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*l
 	if known == nil || err != nil {
 		return nil, err
 	}
-	entries := make([]*plan.Entry, 0, known.Totals().Cases)
+	entries, damaged := make([]*plan.Entry, 0, known.Totals().Cases), false
 	complete := known.Cases(func(c load.Remembered) {
 		entry := &plan.Entry{CaseInfo: &c.Info}
-		if entry.ReadNote(c.Note) && (p.req.Select == nil || p.req.Select(entry.CaseInfo)) {
+		rest, ok := entry.ReadNote(c.Note)
+		damaged = damaged || !ok
+		if p.req.Select == nil || p.req.Select(entry.CaseInfo) {
+			if p.req.Brief {
+				entry.Noted = strings.Clone(rest) // the digests before it are read
+			}
 			entries = append(entries, entry)
 		}
 	})
-	if !complete {
+	if !complete || damaged {
 		return nil, nil
 	}
 	head := &loadedSide{env: env, snapshot: known, problems: known.Problems(), brief: true}
@@ -97,10 +102,13 @@ func (r *Request) scanHead() {
 	}
 }
 
-// notesIn are the notes that planning takes of cases in an environment.
+// notesIn are the notes that planning takes of cases in an environment: digests,
+// and what an estimate needs.
 func notesIn(env *plan.Environment) (snapshot.Notes, error) {
 	digest, err := env.Digest()
-	return snapshot.Notes{Environment: digest, Take: func(c *schema.Case) string { return plan.NewEntry(c, env).Note() }}, err
+	return snapshot.Notes{Environment: digest, Take: func(c *schema.Case) string {
+		return plan.NewEntry(c, env).Note() + estimate.Of(c).Text()
+	}}, err
 }
 
 // complete puts the cases of the files into the entries of a side.
@@ -123,46 +131,97 @@ func (p *planner) complete(ctx context.Context, side *loadedSide, files []string
 	return nil
 }
 
-// batch is how many definitions are loaded at a time where their cases are not
+// batch is how many definitions are looked at together where their cases are not
 // kept.
 const batch = 512
 
-// settle decides what is done with each row. The cases that are judged are loaded
-// for it, and kept unless the plan is brief.
-func (p *planner) settle(ctx context.Context, known []plan.Known) error {
-	due := map[string][]int{}
-	for i := range p.out.Plan.Rows {
-		row := &p.out.Plan.Rows[i]
-		if row.Head != nil && row.HeadCase == nil && row.Action == plan.Run && known[i].Decided == nil {
-			due[row.Head.Origin.File] = append(due[row.Head.Origin.File], i)
+// settle decides what is done with each row. What is known of those that are to be
+// judged, and their cases, is asked for in batches if the plan is brief.
+func (p *planner) settle(ctx context.Context) error {
+	rows := p.out.Plan.Rows
+	var due []int
+	for i := range rows {
+		if row := &rows[i]; row.Head != nil && row.Action == plan.Run && row.Known.Decided == nil {
+			due = append(due, i)
 			continue
 		}
-		row.Settle(known[i])
+		rows[i].Settle(rows[i].Known)
 	}
-	files := slices.Sorted(maps.Keys(due))
-	size := max(len(files), 1)
-	if p.req.Brief {
-		size = batch
-	}
-	for some := range slices.Chunk(files, size) {
-		if err := p.loadDue(ctx, some, due); err != nil {
-			return err
-		}
-		for _, file := range some {
-			for _, i := range due[file] {
-				p.out.Plan.Rows[i].Settle(known[i])
+	file := func(i int) string { return rows[i].Head.Origin.File }
+	slices.SortStableFunc(due, func(a, b int) int { return strings.Compare(file(a), file(b)) })
+	for len(due) > 0 {
+		n := len(due)
+		if p.req.Brief && n > batch {
+			// The cases of one file are loaded together.
+			for n = batch; n < len(due) && file(due[n]) == file(due[n-1]); n++ {
 			}
 		}
-		if p.req.Brief {
-			p.out.left.take(p.out, some, due)
+		if err := p.settleDue(ctx, due[:n]); err != nil {
+			return err
+		}
+		due = due[n:]
+	}
+	return nil
+}
+
+// settleDue decides about rows of cases that are to be judged, in the order of
+// their files. Cases are loaded, and kept unless the plan is brief. A brief plan
+// only counts those of which enough is noted.
+func (p *planner) settleDue(ctx context.Context, due []int) error {
+	last, err := p.lastParts(ctx, due)
+	if err != nil {
+		return err
+	}
+	var load []int
+	for k, i := range due {
+		row := &p.out.Plan.Rows[i]
+		row.Known.Last = last[k]
+		subject, noted := estimate.Read(row.Noted)
+		switch {
+		case row.HeadCase != nil:
+		case noted && row.Base == nil && last[k] == nil:
+			row.Settle(row.Known)
+			p.count(row, subject)
+		default:
+			load = append(load, i)
+		}
+	}
+	if err := p.loadDue(ctx, load); err != nil {
+		return err
+	}
+	for _, i := range due {
+		row := &p.out.Plan.Rows[i]
+		if row.HeadCase == nil {
+			continue
+		}
+		row.Settle(row.Known)
+		row.Known.Last = nil                // the reasons say what differs
+		if p.req.Brief && row.Base == nil { // others are compared later
+			p.count(row, estimate.Of(row.HeadCase))
+			info := row.HeadCase.CaseInfo
+			info.Inputs, info.Labels.Description = nil, ""
+			row.Head, row.HeadCase, row.HeadDigests = &info, nil, row.HeadDigests.Bare()
 		}
 	}
 	return nil
 }
 
-// loadDue puts the cases of the files into their rows.
-func (p *planner) loadDue(ctx context.Context, files []string, due map[string][]int) error {
-	loaded, err := p.loadFiles(ctx, p.req.Head, files)
+// count adds a row whose case a brief plan does not keep to the estimate.
+func (p *planner) count(row *plan.Row, s estimate.Subject) {
+	p.out.left.Take(s, row.Head.Origin, s.Against(p.req.Head.Config, row.Target, row.Known))
+	row.Noted = ""
+}
+
+// loadDue puts the cases of rows, which are in the order of their files, into them.
+func (p *planner) loadDue(ctx context.Context, rows []int) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	files := make([]string, len(rows))
+	for k, i := range rows {
+		files[k] = p.out.Plan.Rows[i].Head.Origin.File
+	}
+	loaded, err := p.loadFiles(ctx, p.req.Head, slices.Compact(files))
 	if err != nil {
 		return err
 	}
@@ -170,16 +229,14 @@ func (p *planner) loadDue(ctx context.Context, files []string, due map[string][]
 	for _, c := range loaded.Cases {
 		cases[c.ID()] = c
 	}
-	for _, file := range files {
-		for _, i := range due[file] {
-			row := &p.out.Plan.Rows[i]
-			c := cases[row.Head.ID()]
-			if c == nil {
-				return errChanged
-			}
-			if err := fill(row, plan.NewEntry(c, p.env)); err != nil {
-				return err
-			}
+	for _, i := range rows {
+		row := &p.out.Plan.Rows[i]
+		c := cases[row.Head.ID()]
+		if c == nil {
+			return errChanged
+		}
+		if err := fill(row, plan.NewEntry(c, p.env)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -196,30 +253,4 @@ func fill(row *plan.Row, e *plan.Entry) error {
 		row.Base, row.BaseCase, row.BaseDigests = e.CaseInfo, e.Case, e.Digests
 	}
 	return nil
-}
-
-// leftOut is what a brief plan counts of the cases that it does not keep.
-type leftOut struct {
-	estimate estimate.Sum
-	needs    []load.Need
-}
-
-// take counts the rows of the files and leaves their cases out. Those that are
-// compared with base stay.
-func (l *leftOut) take(p *Prepared, files []string, due map[string][]int) {
-	var cases []*schema.Case
-	for _, file := range files {
-		for _, i := range due[file] {
-			row := &p.Plan.Rows[i]
-			if row.Base != nil {
-				continue
-			}
-			cases = append(cases, row.HeadCase)
-			l.estimate.AddHead(p.estimateHead(row, p.headJob(*row)))
-			info := row.HeadCase.CaseInfo
-			info.Inputs, info.Labels.Description = nil, ""
-			row.Head, row.HeadCase, row.HeadDigests = &info, nil, row.HeadDigests.Bare()
-		}
-	}
-	l.needs = load.MergeNeeds(l.needs, load.NeedsOf(cases))
 }

@@ -17,7 +17,7 @@ func (p *Prepared) Requirements() []schema.Problem {
 			cases = append(cases, r.HeadCase)
 		}
 	}
-	needs := load.MergeNeeds(p.left.needs, load.NeedsOf(cases))
+	needs := load.MergeNeeds(p.left.Needs, load.NeedsOf(cases))
 	cfg := p.req.Head.Config
 	found := append(requirement.Configuration(p.req.Head.FS, p.req.ConfigFile, cfg, needs),
 		requirement.Of(p.req.Head.FS, p.req.ConfigFile, cfg, p.req.LookupEnv).Problems(needs)...)

@@ -4,42 +4,49 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
+// together is how many rows the ledger is asked about at a time.
+const together = 2048
+
 // addStored takes into account what the ledger knows.
 func (p *planner) addStored(ctx context.Context) error {
-	known := make([]plan.Known, len(p.out.Plan.Rows))
 	p.out.headStored, p.out.baseStored = map[string]*ledger.Decision{}, map[string]*ledger.Decision{}
 	if p.req.Ledger == nil {
-		return p.settle(ctx, known)
+		return p.settle(ctx)
 	}
-	for g, rows := range p.out.rowsByScope() {
-		scope := p.out.headScope(g)
-		found, err := p.storedAtHead(ctx, scope, rows)
-		if err != nil {
-			return err
-		}
-		for i, r := range rows {
-			known[r] = found[i]
-			if scope.Nothing {
-				known[r].Unread = p.reuseOff(g.target)
+	for g, all := range p.out.rowsByScope() {
+		for rows := range slices.Chunk(all, together) {
+			if err := p.addStoredOf(ctx, g, rows); err != nil {
+				return err
 			}
 		}
-		if err := p.addPassed(ctx, g, rows, known); err != nil {
-			return err
-		}
-		if err := p.addLastParts(ctx, scope, rows, known); err != nil {
-			return err
-		}
-		if err := p.addStoredAtBase(ctx, g, rows); err != nil {
-			return err
-		}
 	}
-	return p.settle(ctx, known)
+	return p.settle(ctx)
+}
+
+// addStoredOf puts what the ledger knows into rows that the same entries serve.
+func (p *planner) addStoredOf(ctx context.Context, g scopeKey, rows []int) error {
+	scope := p.out.headScope(g)
+	found, err := p.storedAtHead(ctx, scope, rows)
+	if err != nil {
+		return err
+	}
+	for i, r := range rows {
+		if scope.Nothing {
+			found[i].Unread = p.reuseOff(g.target)
+		}
+		p.out.Plan.Rows[r].Known = found[i]
+	}
+	if err := p.addPassed(ctx, g, rows); err != nil {
+		return err
+	}
+	return p.addStoredAtBase(ctx, g, rows)
 }
 
 // storedAtHead says what the ledger has for head of the rows. A brief plan is not
@@ -57,34 +64,29 @@ func (p *planner) storedAtHead(ctx context.Context, scope ledger.Scope, rows []i
 	if err != nil {
 		return nil, err
 	}
-	p.out.headStored = joined(p.out.headStored, decided)
+	maps.Copy(p.out.headStored, decided)
 	return p.req.Ledger.Samples(ctx, scope, digests, decided)
 }
 
-// joined adds decisions to others.
-func joined(to, more map[string]*ledger.Decision) map[string]*ledger.Decision {
-	if len(to) == 0 {
-		return more
+// lastParts returns what the cases of rows consisted of when they were decided last,
+// where no base says what changed.
+func (p *planner) lastParts(ctx context.Context, rows []int) ([][]plan.Part, error) {
+	last := make([][]plan.Part, len(rows))
+	if p.req.Ledger == nil {
+		return last, nil
 	}
-	maps.Copy(to, more)
-	return to
-}
-
-// addLastParts adds what the cases consisted of when they were decided last, where no
-// base says what changed.
-func (p *planner) addLastParts(ctx context.Context, scope ledger.Scope, rows []int, known []plan.Known) error {
 	var ids []string
 	var open []int
-	for _, r := range rows {
-		if row := p.out.Plan.Rows[r]; row.Action == plan.Run && len(row.Reasons) == 0 && known[r].Decided == nil {
-			ids, open = append(ids, row.Head.ID()), append(open, r)
+	for k, i := range rows {
+		if row := &p.out.Plan.Rows[i]; len(row.Reasons) == 0 {
+			ids, open = append(ids, row.Head.ID()), append(open, k)
 		}
 	}
-	found, err := p.req.Ledger.LastParts(ctx, scope, ids)
-	for i, parts := range found {
-		known[open[i]].Last = parts
+	found, err := p.req.Ledger.LastParts(ctx, ledger.Scope{Trust: p.req.HeadTrust}, ids)
+	for n, parts := range found {
+		last[open[n]] = parts
 	}
-	return err
+	return last, err
 }
 
 // addStoredAtBase adds the stored decisions of the rows at base.
@@ -97,9 +99,7 @@ func (p *planner) addStoredAtBase(ctx context.Context, g scopeKey, rows []int) e
 		digests[i] = p.out.Plan.Rows[r].BaseDigests.D
 	}
 	found, err := p.req.Ledger.Decided(ctx, p.out.baseScope(g.target), digests)
-	if err == nil {
-		p.out.baseStored = joined(p.out.baseStored, found)
-	}
+	maps.Copy(p.out.baseStored, found)
 	return err
 }
 
@@ -138,7 +138,7 @@ func (p *planner) setReuseSince() {
 
 // addPassed notes on rows that what is stored of them is too old to count, where
 // there is anything.
-func (p *planner) addPassed(ctx context.Context, g scopeKey, rows []int, known []plan.Known) error {
+func (p *planner) addPassed(ctx context.Context, g scopeKey, rows []int) error {
 	if !g.again {
 		return nil
 	}
@@ -151,9 +151,10 @@ func (p *planner) addPassed(ctx context.Context, g scopeKey, rows []int, known [
 		return err
 	}
 	for i, r := range rows {
+		known := &p.out.Plan.Rows[r].Known
 		isStored := found[i].Decided != nil || found[i].Executed > 0
-		if isStored && known[r].Decided == nil && known[r].Executed == 0 {
-			known[r].Passed = p.whyPassed(p.out.Plan.Rows[r])
+		if isStored && known.Decided == nil && known.Executed == 0 {
+			known.Passed = p.whyPassed(p.out.Plan.Rows[r])
 		}
 	}
 	return nil

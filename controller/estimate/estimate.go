@@ -3,8 +3,8 @@
 package estimate
 
 import (
-	"cmp"
 	"math"
+	"slices"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 	usualTurns = 5
 )
 
-// A Quote is an estimate of what judging one case will take.
+// A Case is an estimate of what judging one case will take.
 type Case struct {
 	Calls  int
 	Tokens int64
@@ -45,18 +46,22 @@ type Case struct {
 	least *Case
 }
 
-// New counts the calls of a case that are not stored yet. The targets are those
+// New counts the calls of a job that are not stored yet. The targets are those
 // of the configuration.
 func New(cfg *config.Config, job run.Job, known plan.Known) Case {
-	c := job.Case
+	return Of(job.Case).Against(cfg, job.Target, known)
+}
+
+// Against counts the calls of a case against a target that are not stored yet.
+func (s Subject) Against(cfg *config.Config, target string, known plan.Known) Case {
 	e := estimator{
-		Case: c, target: job.Target, targets: cfg.Targets, roles: cfg.Roles.Targets(),
-		executions: max(c.Samples()-known.Executed, 0), judgements: max(c.Samples()-known.Judged, 0),
+		Subject: s, target: target, targets: cfg.Targets, roles: cfg.Roles.Targets(),
+		executions: max(s.samples-known.Executed, 0), judgements: max(s.samples-known.Judged, 0),
 	}
-	if c.Drive.Simulation == nil {
+	if s.turns == 0 {
 		return e.count(1)
 	}
-	q := e.count(cmp.Or(c.Policy.MaxTurns, min(cmp.Or(c.Policy.TurnCap, usualTurns), usualTurns)))
+	q := e.count(s.turns)
 	least := e.count(1)
 	q.least = &least
 	return q
@@ -64,13 +69,13 @@ func New(cfg *config.Config, job run.Job, known plan.Known) Case {
 
 // Learn puts what the case took before in the place of what was guessed: what
 // its calls took, and, where all of them are due, how many they were.
-func (q *Case) Learn(d ledger.Decision, c *schema.Case) {
+func (q *Case) Learn(d ledger.Decision, s Subject) {
 	before := d.Usage
 	if before.Calls == 0 || q.Calls == 0 {
 		return
 	}
-	if q.whole && c.Policy.Retry == nil && d.Samples > 0 {
-		q.Calls, q.least = (before.Calls*c.Samples()+d.Samples-1)/d.Samples, nil
+	if q.whole && !s.retried && d.Samples > 0 {
+		q.Calls, q.least = (before.Calls*s.samples+d.Samples-1)/d.Samples, nil
 	}
 	share := float64(q.Calls) / float64(before.Calls)
 	q.Tokens = int64(math.Ceil(float64(before.Tokens()) * share))
@@ -81,7 +86,7 @@ func (q *Case) Learn(d ledger.Decision, c *schema.Case) {
 
 // An estimator counts the calls of one case.
 type estimator struct {
-	*schema.Case
+	Subject
 	target  string
 	targets map[string]config.Target
 	roles   map[schema.Role]string
@@ -91,40 +96,35 @@ type estimator struct {
 
 // count sums up the case with conversations of so many replies of the target.
 func (e *estimator) count(turns int) Case {
-	q := Case{whole: e.executions == e.Samples() && e.judgements == e.Samples()}
+	q := Case{whole: e.executions == e.samples && e.judgements == e.samples}
 	// Every message of a conversation sends the earlier ones again.
-	said := e.said() + int64(turns-1)*replyTokens*charactersPerToken
+	said := int64(e.said) + int64(turns-1)*replyTokens*charactersPerToken
 	sides := 1
-	if e.Rival != nil {
+	if e.rival {
 		sides = 2
 	}
 	e.add(&q, e.target, sides*e.executions*turns, said)
-	if e.Drive.Simulation != nil {
+	if e.turns > 0 {
 		e.add(&q, e.roles[schema.Simulator], sides*e.executions*turns, said)
 	}
 	question := said + replyTokens*charactersPerToken + questionCharacters
-	for _, ev := range e.Evaluators {
-		e.judge(&q, ev.Spec, sides*e.judgements, question)
-	}
+	e.judge(&q, e.judges, sides*e.judgements, question)
 	first := q.Calls / sides
-	if e.Rival != nil && e.Rival.Comparison != nil {
-		e.judge(&q, e.Rival.Comparison, e.judgements, question)
-	}
-	if retry := e.Policy.Retry; retry != nil && e.executions > 0 {
-		q.RetryCalls = retry.Most * (first + len(e.Policy.Roles()))
+	e.judge(&q, e.comparison, e.judgements, question)
+	if e.executions > 0 {
+		q.RetryCalls = e.retries * (first + e.editors)
 	}
 	return q
 }
 
-// judge adds the calls of an evaluator that measures so many samples.
-func (e *estimator) judge(q *Case, spec schema.Spec, samples int, characters int64) {
-	for _, role := range spec.Roles() {
-		e.add(q, e.roles[role], samples, characters)
-	}
-	if own, ok := spec.(interface{ Targets() []string }); ok {
-		for _, name := range own.Targets() {
-			e.add(q, name, samples, characters)
+// judge adds the calls of those who measure so many samples.
+func (e *estimator) judge(q *Case, judges []load.Asked, samples int, characters int64) {
+	for _, judge := range judges {
+		name := judge.Target
+		if judge.Role != "" {
+			name = e.roles[judge.Role]
 		}
+		e.add(q, name, samples, characters)
 	}
 }
 
@@ -148,18 +148,6 @@ func (e *estimator) add(q *Case, name string, n int, characters int64) {
 	q.USD += float64(n) * one.USD
 	slack := budget.UpperBound(t, characters).Rest(one)
 	q.slack = ledger.Amount{Tokens: max(q.slack.Tokens, slack.Tokens), USD: max(q.slack.USD, slack.USD)}
-}
-
-// said is how many characters a case sends at least.
-func (e *estimator) said() int64 {
-	n := len(e.System)
-	for _, m := range e.Drive.Messages {
-		n += len(m.Content)
-	}
-	for _, t := range e.Tools {
-		n += len(t.Description) + len(t.Parameters)
-	}
-	return int64(n)
 }
 
 // Need is the estimate as a budget sees it.
@@ -198,4 +186,25 @@ func (s *Sum) Add(c Case) {
 	s.Calls, s.RetryCalls = s.Calls+c.Calls, s.RetryCalls+c.RetryCalls
 	s.USD += c.USD
 	s.Unpriced = s.Unpriced || c.Unpriced
+}
+
+// A Remainder sums up cases of head that are estimated by what is remembered of
+// them.
+type Remainder struct {
+	Sum
+	// Needs is whom judging these cases asks, in the order of the first case of each.
+	Needs []load.Need
+}
+
+// Take adds an active case at a position with its estimate.
+func (r *Remainder) Take(s Subject, at schema.Position, c Case) {
+	r.AddHead(c)
+	for _, a := range s.asks {
+		i := slices.IndexFunc(r.Needs, func(n load.Need) bool { return n.Asked == a })
+		if i < 0 {
+			i = len(r.Needs)
+			r.Needs = append(r.Needs, load.Need{Asked: a, At: at})
+		}
+		r.Needs[i].Cases++
+	}
 }

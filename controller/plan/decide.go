@@ -33,6 +33,8 @@ type Entry struct {
 	Steered bool
 	// Case is nil where it has not been loaded.
 	Case *schema.Case
+	// Noted is what the caller remembers of a case that has not been loaded.
+	Noted string
 }
 
 // NewEntry digests a case in its environment.
@@ -84,7 +86,7 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 	c := head.Cases[id]
 	row := Row{
 		Key: c.Key, Dialect: c.Dialect, Target: cmp.Or(c.Target, head.DefaultTarget),
-		Action: Run, Head: c.CaseInfo, HeadCase: c.Case, HeadDigests: c.Digests, Samples: c.Samples, Steered: c.Steered,
+		Action: Run, Head: c.CaseInfo, HeadCase: c.Case, HeadDigests: c.Digests, Samples: c.Samples, Steered: c.Steered, Noted: c.Noted,
 	}
 	if c.Skip != "" {
 		row.Action = Skip

@@ -2,11 +2,12 @@ package plan
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"github.com/gavel-evals/gavel/schema/packed"
 )
 
 // Equal compares environments except for their functions, which are the same for
@@ -34,32 +35,28 @@ const noteDigests = 3 * sha256.Size
 // Note is what has to be remembered of an entry to plan its case without loading
 // it, besides what lists the case.
 func (e *Entry) Note() string {
-	note := make([]byte, 0, noteDigests+4)
+	w := packed.Writer{Bytes: make([]byte, 0, noteDigests+4)}
 	for _, digest := range []string{e.Digests.E, e.Digests.J, e.Digests.D} {
-		note, _ = hex.AppendDecode(note, []byte(digest)) // seal made it, so it is hex
+		w.Bytes, _ = hex.AppendDecode(w.Bytes, []byte(digest)) // seal made it, so it is hex
 	}
-	steered := uint64(0)
+	steered := 0
 	if e.Steered {
 		steered = 1
 	}
-	note = binary.AppendUvarint(note, steered)
-	return string(binary.AppendUvarint(note, uint64(e.Samples)))
+	w.Number(steered)
+	w.Number(e.Samples)
+	return string(w.Bytes)
 }
 
-// ReadNote fills in what Note remembered. It reports false for what Note did not
-// write.
-func (e *Entry) ReadNote(note string) bool {
+// ReadNote fills in what Note remembered, and returns what comes after it in the
+// text. It reports false for what Note did not write.
+func (e *Entry) ReadNote(note string) (rest string, ok bool) {
 	if len(note) < noteDigests {
-		return false
+		return "", false
 	}
 	digits := hex.EncodeToString([]byte(note[:noteDigests]))
 	e.Digests.E, e.Digests.J, e.Digests.D = digits[:64], digits[64:128], digits[128:]
-	rest := []byte(note[noteDigests:])
-	steered, n := binary.Uvarint(rest)
-	if n <= 0 {
-		return false
-	}
-	samples, m := binary.Uvarint(rest[n:])
-	e.Steered, e.Samples = steered == 1, int(samples)
-	return m > 0
+	r := packed.Reader{Rest: note[noteDigests:]}
+	e.Steered, e.Samples = r.Number() == 1, r.Number()
+	return r.Rest, !r.Bad
 }

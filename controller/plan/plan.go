@@ -179,6 +179,8 @@ type Row struct {
 	// that has not been loaded, which only a case that is not judged can do
 	// without.
 	HeadCase, BaseCase *schema.Case
+	// Noted is what the caller remembers of Head where HeadCase is nil.
+	Noted string
 	// HeadDigests and BaseDigests go with them.
 	HeadDigests, BaseDigests Digests
 	// Samples is how many samples of Head are taken, ≥ 1.

@@ -1,0 +1,113 @@
+package estimate
+
+import (
+	"cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/packed"
+)
+
+// A Subject is what has to be known of a case to estimate what judging it takes.
+// It is small enough to be remembered in the place of the case.
+type Subject struct {
+	samples int
+	// said is how many characters the case itself sends with each call.
+	said int
+	// turns is how many replies of the target a simulated conversation has; 0
+	// without a simulation.
+	turns int
+	rival bool
+	// judges are asked once for each sample, comparison once for the two of a
+	// rival.
+	judges, comparison []load.Asked
+	// retries is how often the case is run again at most, and editors how many
+	// models are asked each time what to change.
+	retried          bool
+	retries, editors int
+	// asks is everybody whom judging the case asks.
+	asks []load.Asked
+}
+
+// Of returns the subject of a case.
+func Of(c *schema.Case) Subject {
+	s := Subject{samples: c.Samples(), said: len(c.System), rival: c.Rival != nil, asks: load.AskedBy(c)}
+	for _, m := range c.Drive.Messages {
+		s.said += len(m.Content)
+	}
+	for _, t := range c.Tools {
+		s.said += len(t.Description) + len(t.Parameters)
+	}
+	if c.Drive.Simulation != nil {
+		s.turns = cmp.Or(c.Policy.MaxTurns, min(cmp.Or(c.Policy.TurnCap, usualTurns), usualTurns))
+	}
+	for _, ev := range c.Evaluators {
+		s.judges = askedBy(s.judges, ev.Spec)
+	}
+	if s.rival && c.Rival.Comparison != nil {
+		s.comparison = askedBy(nil, c.Rival.Comparison)
+	}
+	if retry := c.Policy.Retry; retry != nil {
+		s.retried, s.retries, s.editors = true, retry.Most, len(c.Policy.Roles())
+	}
+	return s
+}
+
+// askedBy appends whom a spec asks for each sample.
+func askedBy(list []load.Asked, spec schema.Spec) []load.Asked {
+	for _, role := range spec.Roles() {
+		list = append(list, load.Asked{Role: role})
+	}
+	if own, ok := spec.(interface{ Targets() []string }); ok {
+		for _, name := range own.Targets() {
+			list = append(list, load.Asked{Target: name})
+		}
+	}
+	return list
+}
+
+// The bits of a subject's first number.
+const (
+	bitRival = 1 << iota
+	bitRetried
+)
+
+// Text encodes the subject for [Read].
+func (s Subject) Text() string {
+	var w packed.Writer
+	flags := 0
+	if s.rival {
+		flags |= bitRival
+	}
+	if s.retried {
+		flags |= bitRetried
+	}
+	for _, n := range []int{flags, s.samples, s.said, s.turns, s.retries, s.editors} {
+		w.Number(n)
+	}
+	for _, list := range [][]load.Asked{s.judges, s.comparison, s.asks} {
+		w.Number(len(list))
+		for _, a := range list {
+			w.Text(string(a.Role))
+			w.Text(a.Target)
+		}
+	}
+	return string(w.Bytes)
+}
+
+// Read returns the subject that Text encoded. It reports false for another text.
+func Read(text string) (Subject, bool) {
+	r := packed.Reader{Rest: text}
+	var s Subject
+	flags := r.Number()
+	s.rival, s.retried = flags&bitRival != 0, flags&bitRetried != 0
+	for _, n := range []*int{&s.samples, &s.said, &s.turns, &s.retries, &s.editors} {
+		*n = r.Number()
+	}
+	for _, list := range []*[]load.Asked{&s.judges, &s.comparison, &s.asks} {
+		for range r.Count() {
+			*list = append(*list, load.Asked{Role: schema.Role(r.Text()), Target: r.Text()})
+		}
+	}
+	return s, !r.Bad && r.Rest == ""
+}
