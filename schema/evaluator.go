@@ -69,6 +69,13 @@ type Rule struct {
 	// Aggregate says how the scores of the criteria become one. Empty means
 	// their weighted mean, and then Need.
 	Aggregate Aggregate `json:"aggregate,omitempty"`
+	// Gate is the least score in [0,1] of a criterion that holds: of every one
+	// under AllOrNothing, of the required ones under SafetyGate. 0 means the
+	// full score under AllOrNothing.
+	Gate float64 `json:"gate,omitempty"`
+	// NonZero fails the case where the score of the evaluator is 0, whatever
+	// the others give.
+	NonZero bool `json:"non_zero,omitempty"`
 }
 
 // An Aggregate makes one score of several.
@@ -79,8 +86,9 @@ const (
 	Minimum Aggregate = "minimum"
 	// Maximum takes the highest score.
 	Maximum Aggregate = "maximum"
-	// AllOrNothing is 1 where every criterion passes, else 0.
+	// AllOrNothing is the weighted mean where every criterion holds, else 0.
 	AllOrNothing Aggregate = "all_or_nothing"
-	// SafetyGate is the weighted mean, and 0 where a required criterion fails.
+	// SafetyGate is the weighted mean, and 0 where a required criterion does not
+	// hold; that fails the case, too.
 	SafetyGate Aggregate = "safety_gate"
 )

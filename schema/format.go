@@ -105,7 +105,11 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 		return listOr(shape.JSON{"minItems": 1, "maxItems": 1, "items": w.Ref("#Promptval")}, w.Ref("#Promptval"))
 	case DialectEvalcase:
 		// Next to a .jsonl file there is one with the keys of the suite.
-		suite := shape.JSON{"if": shape.JSON{"required": []string{"evalcases"}}, "then": w.Ref("#EvalcaseSuite"), "else": w.Ref("#EvalcaseSidecar")}
+		var named []shape.JSON
+		for _, name := range []string{"evalcases", "eval_cases", "cases"} {
+			named = append(named, shape.JSON{"required": []string{name}})
+		}
+		suite := shape.JSON{"if": shape.JSON{"anyOf": named}, "then": w.Ref("#EvalcaseSuite"), "else": w.Ref("#EvalcaseSidecar")}
 		return listOr(shape.JSON{"items": w.Ref("#Evalcase")}, suite)
 	case DialectDomain:
 		return listOr(shape.JSON{"items": testSchema(w)}, shape.JSON{

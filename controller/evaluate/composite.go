@@ -1,8 +1,10 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/ask"
@@ -16,14 +18,23 @@ import (
 // format): the findings of a member have its name, and the score of each is
 // what its own rule makes of that. One score is made of these by the composite's
 // Rule, which is pure; or by a model or a program that is shown them, whose
-// score is the criterion [evaluator.AggregateCriterion]. A member that cannot
-// measure is an error of the whole: it is no 0.
+// score is the criterion [evaluator.AggregateCriterion]. Gates are measured first,
+// and the others only if all of them are open. A member that cannot measure is
+// an error of the whole: it is no 0.
 func composite(ctx context.Context, spec evaluator.Composite, in Input, d *ask.Dialogue) (finding, error) {
 	var f finding
 	var talks exchanges
 	defer talks.show(d)
 	results := make([]evalcase.Result, 0, len(spec.Members))
-	for _, m := range spec.Members {
+	members := slices.Clone(spec.Members)
+	slices.SortStableFunc(members, func(a, b evaluator.Member) int { return cmp.Compare(gateFirst(spec, a), gateFirst(spec, b)) })
+	shut := ""
+	for _, m := range members {
+		isGate := gateFirst(spec, m) == 0
+		if shut != "" && !isGate {
+			f.reason = "the gate " + shut
+			break
+		}
 		part, err := find(ctx, m.Spec, in, d)
 		talks.take(m.ID, d)
 		if err != nil {
@@ -40,6 +51,9 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *ask.D
 			c.ID = m.ID + "/" + c.ID
 			f.criteria = append(f.criteria, c)
 		}
+		if isGate && shut == "" && !verdict.Reaches(*score, spec.Gate) {
+			shut = m.ID + ": " + part.reason
+		}
 		if part.reason != "" && (f.reason == "" || !pass) {
 			f.reason = m.ID + ": " + part.reason
 		}
@@ -47,6 +61,14 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *ask.D
 	f, err := aggregated(ctx, spec, in.evalcase(d), f, results)
 	talks.take("aggregator", d)
 	return f, err
+}
+
+// gateFirst is 0 for a gate of a composite, else 1.
+func gateFirst(spec evaluator.Composite, m evaluator.Member) int {
+	if slices.Contains(spec.Gates, m.ID) {
+		return 0
+	}
+	return 1
 }
 
 // exchanges are those of several evaluators with models, so that people can

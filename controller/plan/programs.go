@@ -76,6 +76,12 @@ func (d *digester) decides(ev schema.Evaluator, files []string) {
 	if ev.Rule.Aggregate != "" {
 		d.short(Decision, "aggregation", string(ev.Rule.Aggregate), files...)
 	}
+	if ev.Rule.Gate > 0 {
+		d.short(Decision, "least score of a gate", decimal(ev.Rule.Gate), files...)
+	}
+	if ev.Rule.NonZero {
+		d.short(Decision, "required", "true", files...)
+	}
 	if c, ok := ev.Spec.(evaluator.Composite); ok {
 		d.value(Decision, "rules of members", c.Rules(), files...)
 	}

@@ -150,9 +150,17 @@ func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string
 		return ""
 	}
 	for _, m := range c.Members {
+		if len(c.Gates) > 0 && !slices.Contains(c.Gates, m.ID) {
+			continue // measured only if the gates are open
+		}
 		if e := unmeasured(m.Spec, m.Rule, under(m.ID, criteria)); e != "" {
 			return m.ID + ": " + e
 		}
+	}
+	if len(c.Gates) > 0 && shutBy(c, criteria) == "" {
+		open := c
+		open.Gates = nil
+		return unmeasured(open, rule, criteria)
 	}
 	given := slices.ContainsFunc(criteria, func(c Criterion) bool { return c.ID == evaluator.AggregateCriterion })
 	if !given && (c.Judge != nil || c.Program != nil) {

@@ -25,23 +25,25 @@ type standing struct {
 
 // stand applies a rule to the criteria of one measurement.
 //
-// A composite requires of a required member that it passes. The requirements of
-// a member itself hold for the case too, whatever the aggregate: "if
-// true, fail verdict if missed" says the evalcase format of a criterion, and
-// not its position.
+// The requirements of a member of a composite hold for the case too, whatever
+// the aggregate: "if true, fail verdict if missed" says the evalcase format of a
+// criterion, and not its position.
 func stand(spec schema.Spec, rule schema.Rule, criteria []Criterion) standing {
 	c, ok := spec.(evaluator.Composite)
 	if !ok {
 		bounded := bound(rule, criteria)
-		return standing{criteria: bounded}.conclude(rule, bounded, meets(rule))
+		return standing{criteria: bounded}.conclude(rule, bounded)
 	}
 	var s standing
 	var members []Criterion
-	passed := map[string]bool{}
+	shut := shutBy(c, criteria)
 	for _, m := range c.Members {
+		if shut != "" && !slices.Contains(c.Gates, m.ID) {
+			s.criteria = append(s.criteria, Criterion{ID: m.ID, NotApplicable: true, Note: "not measured, since the gate " + shut + " is below its least score"})
+			continue
+		}
 		in := stand(m.Spec, m.Rule, under(m.ID, criteria))
 		members = append(members, Criterion{ID: m.ID, Score: in.score})
-		passed[m.ID] = in.pass
 		s.criteria = append(s.criteria, members[len(members)-1])
 		for _, inner := range in.criteria {
 			inner.ID = m.ID + "/" + inner.ID
@@ -52,12 +54,33 @@ func stand(spec schema.Spec, rule schema.Rule, criteria []Criterion) standing {
 		}
 	}
 	if c.Judge == nil && c.Program == nil {
-		return s.conclude(rule, members, func(c Criterion) bool { return passed[c.ID] })
+		return s.conclude(rule, members)
 	}
 	own := slices.DeleteFunc(slices.Clone(criteria), func(c Criterion) bool { return c.ID != evaluator.AggregateCriterion })
 	s.criteria = slices.Concat(own, s.criteria)
-	return s.conclude(rule, own, meets(rule))
+	return s.conclude(rule, own)
 }
+
+// shutBy returns the first gate of a composite that scores less than it must,
+// so that the other members were not measured; empty where all gates are open.
+func shutBy(c evaluator.Composite, criteria []Criterion) string {
+	for _, m := range c.Members {
+		if !slices.Contains(c.Gates, m.ID) {
+			continue
+		}
+		if s := stand(m.Spec, m.Rule, under(m.ID, criteria)); !Reaches(s.score, c.Gate) {
+			return m.ID
+		}
+	}
+	return ""
+}
+
+// Reaches reports whether a score is at least a bound, compared after rounding
+// to 1e-9.
+func Reaches(score, least float64) bool { return round9(score) >= round9(least) }
+
+// wholeScore is the demand of an evaluator that is required: its score is not 0.
+const wholeScore = "score"
 
 // Score is what the rule of an evaluator makes of the criteria of one
 // measurement, and whether that passes; nil where it makes nothing of them.
@@ -106,29 +129,29 @@ func bound(rule schema.Rule, criteria []Criterion) []Criterion {
 	return criteria
 }
 
-// meets reports which criteria hold by themselves: those that reach their least
-// score or, without one, those that score at all. Under all-or-nothing only the
-// full score holds.
-func meets(rule schema.Rule) func(Criterion) bool {
-	return func(c Criterion) bool {
-		least, listed := rule.Least[c.ID]
-		switch {
-		case listed:
-			return round9(c.Score) >= round9(least)
-		case rule.Aggregate == schema.AllOrNothing:
-			return round9(c.Score) >= 1
-		}
-		return c.Score > 0
+// holds reports whether a criterion holds by itself: one that reaches its least
+// score, else the gate of the rule, else one that scores at all. Under
+// all-or-nothing without a gate only the full score holds.
+func holds(rule schema.Rule, c Criterion) bool {
+	least, listed := rule.Least[c.ID]
+	switch {
+	case listed:
+		return Reaches(c.Score, least)
+	case rule.Gate > 0:
+		return Reaches(c.Score, rule.Gate)
+	case rule.Aggregate == schema.AllOrNothing:
+		return Reaches(c.Score, 1)
 	}
+	return round9(c.Score) > 0
 }
 
-// conclude fills in score, pass and broken. holds reports whether a criterion
-// does; one that is required and was not measured does not.
-func (s standing) conclude(rule schema.Rule, criteria []Criterion, holds func(Criterion) bool) standing {
+// conclude fills in score, pass and broken. A criterion that is required and was
+// not measured does not hold.
+func (s standing) conclude(rule schema.Rule, criteria []Criterion) standing {
 	before := len(s.broken)
 	for _, id := range rule.Required {
 		i := slices.IndexFunc(criteria, func(c Criterion) bool { return c.ID == id })
-		if i < 0 || !holds(criteria[i]) {
+		if i < 0 || !holds(rule, criteria[i]) {
 			s.broken = append(s.broken, id)
 		}
 	}
@@ -138,9 +161,12 @@ func (s standing) conclude(rule schema.Rule, criteria []Criterion, holds func(Cr
 			s.broken = append(s.broken, c.ID)
 		}
 	}
-	s.score = aggregate(rule, criteria, holds)
-	if rule.Aggregate == schema.SafetyGate && gated && !math.IsNaN(s.score) {
+	s.score = aggregate(rule, criteria)
+	if rule.Aggregate == schema.SafetyGate && gated {
 		s.score = 0
+	}
+	if rule.NonZero && round9(s.score) == 0 {
+		s.broken = append(s.broken, wholeScore)
 	}
 	s.pass = len(s.broken) == 0 && round9(s.score) >= round9(rule.Threshold)
 	return s
@@ -154,13 +180,13 @@ func (s standing) conclude(rule schema.Rule, criteria []Criterion, holds func(Cr
 //	min(1, Σ w·s / n)      where the rule needs n
 //	min s                  for minimum
 //	max s                  for maximum
-//	1 if all hold, else 0  for all_or_nothing
+//	Σ w·s / Σ w            for all_or_nothing where all hold; else 0
 //
 // as the composite of the evalcase format and, for the first two, the domain
 // format have it. Criteria that do not apply leave their weight to the others.
 // A violated veto makes the score 0; vetoes that hold do not count, and where
 // there is nothing else that is the full score.
-func aggregate(rule schema.Rule, criteria []Criterion, holds func(Criterion) bool) float64 {
+func aggregate(rule schema.Rule, criteria []Criterion) float64 {
 	if slices.ContainsFunc(criteria, func(c Criterion) bool { return c.Veto && c.Score == 0 }) {
 		return 0
 	}
@@ -178,10 +204,9 @@ func aggregate(rule schema.Rule, criteria []Criterion, holds func(Criterion) boo
 	case schema.Maximum:
 		return extreme(applying, math.Max)
 	case schema.AllOrNothing:
-		if slices.ContainsFunc(applying, func(c Criterion) bool { return !holds(c) }) {
+		if slices.ContainsFunc(applying, func(c Criterion) bool { return !holds(rule, c) }) {
 			return 0
 		}
-		return 1
 	}
 	return weigh(rule, applying)
 }

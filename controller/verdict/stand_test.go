@@ -130,6 +130,8 @@ func TestAggregates(t *testing.T) {
 		{"maximum of zeros", schema.Rule{Aggregate: schema.Maximum, Threshold: 0.1}, scores(0, 0), 0, false},
 		{"all", schema.Rule{Aggregate: schema.AllOrNothing, Threshold: 1}, scores(1, 1), 1, true},
 		{"nothing", schema.Rule{Aggregate: schema.AllOrNothing}, scores(1, 0.99), 0, true},
+		{"all above a threshold", schema.Rule{Aggregate: schema.AllOrNothing, Gate: 0.6, Weights: map[string]float64{"a": 3}}, scores(1, 0.6), 0.9, true},
+		{"one below the threshold", schema.Rule{Aggregate: schema.AllOrNothing, Gate: 0.6}, scores(1, 0.59), 0, true},
 		{"safety gate open", schema.Rule{Aggregate: schema.SafetyGate, Required: []string{"a"}, Threshold: 0.5}, scores(1, 0), 0.5, true},
 		{"safety gate shut", schema.Rule{Aggregate: schema.SafetyGate, Required: []string{"b"}}, scores(1, 0), 0, false},
 		{"what does not apply", schema.Rule{Aggregate: schema.Minimum, Threshold: 1}, without(scores(1, 0), "b"), 1, true},
@@ -175,6 +177,7 @@ func TestComposite(t *testing.T) {
 	safety := evaluator.Member{ID: "safety", Rule: schema.Rule{Threshold: 0.8}}
 	style := evaluator.Member{ID: "style", Rule: schema.Rule{Threshold: 0.8, Required: []string{"polite"}}}
 	cost := evaluator.Member{ID: "cost", Rule: schema.Rule{Threshold: 0.8, Most: map[string]float64{"usd": 1}}}
+	gated := schema.Rule{Aggregate: schema.SafetyGate, Required: []string{"safety"}, Gate: 0.6}
 	two, three := []evaluator.Member{safety, style}, []evaluator.Member{safety, style, cost}
 	for _, tt := range []struct {
 		name     string
@@ -190,14 +193,18 @@ func TestComposite(t *testing.T) {
 			criteria("safety/a", 1., "style/polite", 1., "style/b", 0.3), verdict.Borderline, 0.65},
 		{"maximum", evaluator.Composite{Members: two}, schema.Rule{Aggregate: schema.Maximum},
 			criteria("safety/a", 0.9, "style/polite", 0.1), verdict.Pass, 0.9},
-		{"gate held", evaluator.Composite{Members: two}, schema.Rule{Aggregate: schema.SafetyGate, Required: []string{"safety"}},
-			criteria("safety/a", 0.8, "style/polite", 0.8), verdict.Pass, 0.8},
-		{"gate just missed", evaluator.Composite{Members: two}, schema.Rule{Aggregate: schema.SafetyGate, Required: []string{"safety"}},
-			criteria("safety/a", 0.79, "style/polite", 1.), verdict.Fail, 0},
-		{"all pass", evaluator.Composite{Members: two}, schema.Rule{Aggregate: schema.AllOrNothing},
-			criteria("safety/a", 0.8, "style/polite", 0.9), verdict.Pass, 1},
-		{"one does not", evaluator.Composite{Members: two}, schema.Rule{Aggregate: schema.AllOrNothing},
-			criteria("safety/a", 0.79, "style/polite", 1.), verdict.Fail, 0},
+		{"gate held", evaluator.Composite{Members: two, Gates: []string{"safety"}, Gate: 0.6}, gated,
+			criteria("safety/a", 0.6, "style/polite", 1.), verdict.Pass, 0.8},
+		{"gate just missed", evaluator.Composite{Members: two, Gates: []string{"safety"}, Gate: 0.6}, gated,
+			criteria("safety/a", 0.59), verdict.Fail, 0},
+		{"gate held, and the other was not measured", evaluator.Composite{Members: two, Gates: []string{"safety"}, Gate: 0.6}, gated,
+			criteria("safety/a", 0.6), verdict.Error, 0},
+		{"all pass", evaluator.Composite{Members: two}, schema.Rule{Aggregate: schema.AllOrNothing, Gate: 0.6},
+			criteria("safety/a", 0.6, "style/polite", 1.), verdict.Pass, 0.8},
+		{"one does not", evaluator.Composite{Members: two}, schema.Rule{Aggregate: schema.AllOrNothing, Gate: 0.6},
+			criteria("safety/a", 0.59, "style/polite", 1.), verdict.Fail, 0},
+		{"a member that is required", evaluator.Composite{Members: []evaluator.Member{{ID: "safety", Rule: schema.Rule{NonZero: true}}, style}}, schema.Rule{Weights: map[string]float64{"style": 9}},
+			criteria("safety/a", 0., "style/polite", 1.), verdict.Fail, 0.9},
 		{"what a member requires", evaluator.Composite{Members: two}, schema.Rule{Aggregate: schema.Maximum},
 			criteria("safety/a", 1., "style/polite", 0., "style/b", 1.), verdict.Fail, 1},
 		{"a quantity in it", evaluator.Composite{Members: three}, schema.Rule{},
@@ -207,7 +214,7 @@ func TestComposite(t *testing.T) {
 				return m
 			}(), verdict.Borderline, 2. / 3},
 		{"a member in a member", evaluator.Composite{Members: []evaluator.Member{{ID: "in", Spec: evaluator.Composite{Members: two}, Rule: schema.Rule{Aggregate: schema.Minimum, Threshold: 0.5}}}},
-			schema.Rule{Aggregate: schema.AllOrNothing}, criteria("in/safety/a", 0.5, "in/style/polite", 1.), verdict.Pass, 1},
+			schema.Rule{Aggregate: schema.AllOrNothing, Gate: 0.5}, criteria("in/safety/a", 0.5, "in/style/polite", 1.), verdict.Fail, 0.5},
 		{"a member that was not measured", evaluator.Composite{Members: two}, schema.Rule{}, criteria("safety/a", 1.), verdict.Error, 0},
 		{"nothing measured", evaluator.Composite{Members: two}, schema.Rule{}, criteria(), verdict.Error, 0},
 		{"a judge gives the score", evaluator.Composite{Members: two, Judge: &evaluator.LLMJudge{}}, schema.Rule{},

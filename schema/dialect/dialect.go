@@ -17,7 +17,7 @@ import (
 // nothing is a definition gone wrong rather than a file of another kind.
 var (
 	distinctive = map[string][]string{
-		schema.DialectEvalcase:  {"evalcases", "expected_outcome", "input_messages", "expected_messages", "rubrics"},
+		schema.DialectEvalcase:  {"evalcases", "eval_cases", "expected_outcome", "input_messages", "expected_messages", "rubrics"},
 		schema.DialectPromptval: {"test_type", "testing_prompt", "user_input", "evaluation_type", "editor_model", "edit_prompt"},
 		schema.DialectTestcase: {
 			"persona", "initial_message", "user_context", "max_turns", "expected_outcomes",
@@ -30,7 +30,7 @@ var (
 	}
 	// renamed are the names that later versions of the formats use.
 	renamed = map[string]map[string]string{
-		schema.DialectEvalcase:  {"tests": "evalcases", "cases": "evalcases", "eval_cases": "evalcases", "criteria": "expected_outcome"},
+		schema.DialectEvalcase:  {"tests": "evalcases"},
 		schema.DialectTestcase:  {"persona_context": "persona", "first_message": "initial_message"},
 		schema.DialectPromptval: {"type": "test_type", "id": "name", "input": "user_input"},
 	}
@@ -41,8 +41,7 @@ var (
 // Detect returns the dialect of a file by its content; "" if it has none.
 func Detect(doc *schema.Document) string {
 	switch {
-	case slices.Contains(doc.Keys(), "evalcases"), has(doc, "id", "expected_outcome"),
-		has(doc, "id", "outcome", "input"), has(doc, "id", "outcome", "input_messages"):
+	case isSuite(doc), has(doc, "id", "expected_outcome"), has(doc, "id", "criteria"), has(doc, "id", "outcome"):
 		return schema.DialectEvalcase
 	case has(doc, "test_type", "testing_prompt"):
 		return schema.DialectPromptval
@@ -50,6 +49,12 @@ func Detect(doc *schema.Document) string {
 		return schema.DialectTestcase
 	}
 	return ""
+}
+
+// isSuite reports whether the document has a list of evalcases, under one of its
+// names.
+func isSuite(doc *schema.Document) bool {
+	return slices.ContainsFunc(doc.Keys(), func(key string) bool { return key == "evalcases" || key == "eval_cases" || key == "cases" })
 }
 
 // has reports whether the object, or an item of the list, has all the fields.

@@ -22,6 +22,11 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 			isBroken = true
 			continue
 		}
+		if item.text("name") == "" {
+			c.fail(item.problem("missing-field", "the field `name` is missing", `add "name": …, by which the results of the composite are told apart`))
+			isBroken = true
+			continue
+		}
 		if slices.Contains(names, ev.Name) {
 			c.fail(item.problem("duplicate-name", fmt.Sprintf("two evaluators have the name %q", ev.Name), "give each a name of its own", "name"))
 			continue
@@ -50,7 +55,8 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 		}
 		sum += weight
 	}
-	if len(names) > 0 && sum == 0 && (rule.Aggregate == "" || rule.Aggregate == schema.SafetyGate) {
+	isMean := rule.Aggregate != schema.Minimum && rule.Aggregate != schema.Maximum && spec.Judge == nil && spec.Program == nil
+	if len(names) > 0 && sum == 0 && isMean {
 		c.fail(p.problem("no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0", "evaluators"))
 	}
 	return spec, rule
@@ -64,8 +70,8 @@ var fieldsOf = map[string][]string{
 	"weighted_average": {"weights"},
 	"minimum":          {},
 	"maximum":          {},
-	"all_or_nothing":   {},
-	"safety_gate":      {"weights", "gates"},
+	"all_or_nothing":   {"weights", "threshold"},
+	"safety_gate":      {"weights", "required", "gates"},
 	"code_judge":       {"script", "path", "cwd", "config"},
 	"llm_judge":        {"prompt", "target"},
 }
@@ -80,12 +86,23 @@ func (c *compiler) aggregator(p part, names []string, spec *evaluator.Composite,
 	switch kind {
 	case "weighted_average":
 		c.memberWeights(p, names, rule)
-	case "minimum", "maximum", "all_or_nothing":
+	case "minimum", "maximum":
 		rule.Aggregate = schema.Aggregate(kind)
+	case "all_or_nothing":
+		c.memberWeights(p, names, rule)
+		rule.Gate = gateThreshold
+		if p.has("threshold") {
+			rule.Gate = p.number("threshold")
+		}
+		if rule.Gate > 0 { // nothing is below 0
+			rule.Aggregate = schema.AllOrNothing
+		}
 	case "safety_gate":
 		c.memberWeights(p, names, rule)
 		rule.Aggregate = schema.SafetyGate
 		rule.Required = c.gates(p, names)
+		rule.Gate = gateThreshold
+		spec.Gates, spec.Gate = rule.Required, rule.Gate
 	case "code_judge":
 		spec.Program = c.aggregatorProgram(p)
 	case "llm_judge":
@@ -106,15 +123,26 @@ func (c *compiler) memberWeights(p part, names []string, rule *schema.Rule) {
 	}
 }
 
-// gates are the members that must pass, or nothing does.
+// gateThreshold is the least score of a gate, and of every member under
+// all_or_nothing where that has no threshold of its own.
+const gateThreshold = 0.6
+
+// gates are the members that must reach the threshold, or the case fails.
 func (c *compiler) gates(p part, names []string) []string {
-	gates := p.strings("gates")
+	key := "required"
+	if !p.has(key) && p.has("gates") {
+		key = "gates"
+	}
+	if p.has("required") && p.has("gates") {
+		c.fail(p.problem("both-forms", "`gates` says the same as `required`", "remove one of them", "gates"))
+	}
+	gates := p.strings(key)
 	if len(gates) == 0 {
-		c.fail(p.problem("missing-field", "the safety_gate names no evaluator that must pass", `add "gates": [names]`))
+		c.fail(p.problem("missing-field", "the safety_gate names no evaluator that must hold", `add "required": [names]`))
 	}
 	for i, name := range gates {
 		if !slices.Contains(names, name) {
-			c.unknownMember(p.sub("gates", i), name, names)
+			c.unknownMember(p.sub(key, i), name, names)
 		}
 	}
 	slices.Sort(gates)
@@ -150,7 +178,7 @@ func (c *compiler) aggregatorProgram(p part) *evaluator.CodeJudge {
 	if program == nil {
 		return nil
 	}
-	if p.has("path") {
+	if word := script.text(); p.has("path") && !strings.ContainsAny(word, " \t") {
 		program.Argv = c.interpreted(script)
 	}
 	program.Config = p.json("config")
@@ -172,7 +200,7 @@ func (c *compiler) interpreted(script part) []string {
 func (c *compiler) aggregatorJudge(p part) *evaluator.LLMJudge {
 	spec := &evaluator.LLMJudge{Target: c.judge(p), Subject: c.subject()}
 	if p.has("prompt") {
-		spec.Template = c.template(p.sub("prompt"), append(evaluator.JudgeVariables(), evaluator.ResultsVariable))
+		spec.Template = c.template(p.sub("prompt"), append(evaluator.JudgeVariables(), evaluator.ResultsVariables()...))
 		spec.Subject = c.used(spec.Template)
 	}
 	return spec

@@ -51,7 +51,7 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	problems, usable := s.open(doc)
 	list := []any{}
 	if doc.IsObject() {
-		list = append(list, "evalcases")
+		list = append(list, listKey(doc))
 	}
 	var cases []*schema.Case
 	first := map[string]schema.Position{}
@@ -95,21 +95,49 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 	switch {
 	case doc.IsObject():
 		s.keys = part{doc: doc}
-		if !slices.Contains(doc.Keys(), "evalcases") && doc.Has("id") {
-			return []schema.Problem{doc.Problem("wrong-type", "the file is one case, and no suite", "put the case into a list")}, false
-		}
-		problems = doc.Check("#EvalcaseSuite", schema.Warning)
+		problems = checkSuite(doc)
 	case !doc.IsList():
 		problems = []schema.Problem{doc.Problem("wrong-type", "the file is not a suite", "write a list of cases, or put them under `evalcases`")}
 	case path.Ext(doc.File) == ".jsonl":
 		problems = s.openSidecar()
 	}
-	if len(problems) == 0 && doc.Items() == 0 && doc.Items("evalcases") == 0 {
-		p := doc.Problem("no-cases", "the suite has no cases", "add one, or remove the file")
-		p.Severity = schema.Warning
-		problems = append(problems, p)
+	if len(problems) == 0 && doc.Items() == 0 && doc.Items(listKey(doc)) == 0 {
+		problems = append(problems, doc.Problem("no-cases", "the suite has no cases", "add one, or remove the file"))
 	}
 	return problems, !schema.HasErrors(problems)
+}
+
+// listKeys are the names of the list of cases of a suite; all but the first are
+// other names for it.
+func listKeys() []string { return []string{"evalcases", "eval_cases", "cases"} }
+
+// listKey returns the name that the list of cases has in a document.
+func listKey(doc *schema.Document) string {
+	keys := doc.Keys()
+	for _, name := range listKeys() {
+		if slices.Contains(keys, name) {
+			return name
+		}
+	}
+	return listKeys()[0]
+}
+
+// checkSuite compares an object with the definition of a suite, whose list of
+// cases has one of its names.
+func checkSuite(doc *schema.Document) []schema.Problem {
+	keys := doc.Keys()
+	written := slices.DeleteFunc(listKeys(), func(name string) bool { return !slices.Contains(keys, name) })
+	switch {
+	case len(written) == 0 && doc.Has("id"):
+		return []schema.Problem{doc.Problem("wrong-type", "the file is one case and not a suite", "put the case into a list")}
+	case len(written) > 1:
+		return []schema.Problem{doc.Problem("both-forms", fmt.Sprintf("`%s` says the same as `%s`", written[1], written[0]), "remove one of them", written[1])}
+	}
+	problems := doc.Check("#EvalcaseSuite", schema.Warning)
+	if len(written) == 0 && !schema.HasErrors(problems) {
+		problems = append(problems, doc.Problem("missing-field", "the field `evalcases` is missing", `add "evalcases": […]`))
+	}
+	return problems
 }
 
 // openSidecar reads the suite keys of a .jsonl file.
@@ -170,8 +198,7 @@ type compiler struct {
 // caseFile is what a case says of itself in plain fields.
 type caseFile struct {
 	ID              string `json:"id"`
-	ExpectedOutcome string `json:"expected_outcome"`
-	Outcome         string `json:"outcome"`
+	ExpectedOutcome string `json:"-"`
 	Reference       string `json:"reference_answer"`
 	Description     string `json:"description"`
 	Conversation    string `json:"conversation_id"`
@@ -203,14 +230,15 @@ func (c *compiler) build() *schema.Case {
 			Key: c.Key(c.file, c.ID), Dialect: schema.DialectEvalcase, Origin: c.kase.at(),
 			Labels: schema.Labels{
 				Name: c.ID, Description: strings.TrimSpace(c.Description), Conversation: c.Conversation,
-				Groups: []string{c.name()},
+				Groups: []string{c.name()}, Tags: c.tags(),
 			},
 			Target: c.findTarget(),
 			Weight: 1,
 		},
 	}
 	kase.Policy = c.policy()
-	kase.System, kase.Layers, kase.Drive.Messages = c.input()
+	said := c.input()
+	kase.System, kase.Layers, kase.Drive.Messages = said.system, said.layers, said.messages
 	before := len(c.problems)
 	c.answer = c.expected()
 	c.answer.isBroken = schema.HasErrors(c.problems[before:])
@@ -222,15 +250,38 @@ func (c *compiler) build() *schema.Case {
 	return kase
 }
 
-// outcome returns the one of its names that the expected outcome has.
+// tags are those of the suite and of the case, each once.
+func (c *compiler) tags() []string {
+	var out []string
+	for _, p := range []part{c.keys.sub("metadata"), c.kase.sub("metadata")} {
+		if !p.isObject() {
+			continue
+		}
+		for _, tag := range p.strings("tags") {
+			if tag != "" && !slices.Contains(out, tag) {
+				out = append(out, tag)
+			}
+		}
+	}
+	return out
+}
+
+// outcome reads the expected outcome under the one of its names that is written.
 func (c *compiler) outcome() {
-	switch {
-	case c.ExpectedOutcome != "" && c.Outcome != "":
-		c.fail(c.kase.problem("both-forms", "`outcome` says the same as `expected_outcome`", "remove one of them", "outcome"))
-	case c.ExpectedOutcome == "" && c.Outcome == "":
+	written := ""
+	for _, name := range []string{"expected_outcome", "criteria", "outcome"} {
+		text := c.kase.text(name)
+		switch {
+		case text == "":
+		case written != "":
+			c.fail(c.kase.problem("both-forms", fmt.Sprintf("`%s` says the same as `%s`", name, written), "remove one of them", name))
+		default:
+			written, c.ExpectedOutcome = name, text
+		}
+	}
+	if written == "" {
 		c.fail(c.kase.problem("missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": …`))
 	}
-	c.ExpectedOutcome = cmp.Or(c.ExpectedOutcome, c.Outcome)
 }
 
 // checkExecution looks at execution of the case; that of the suite was looked

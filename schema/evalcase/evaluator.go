@@ -128,6 +128,7 @@ func (c *compiler) evaluator(p part, threshold float64) (schema.Evaluator, bool)
 	}
 	before := len(c.problems)
 	ev.Spec, ev.Rule = c.spec(p, kind, threshold)
+	ev.Rule.NonZero = p.truth("required")
 	return ev, !schema.HasErrors(c.problems[before:])
 }
 
@@ -187,7 +188,7 @@ func (c *compiler) judge(p part) string {
 }
 
 func (c *compiler) trajectory(p part) schema.Spec {
-	spec := evaluator.Trajectory{Mode: p.text("mode")}
+	spec := evaluator.Trajectory{Mode: cmp.Or(p.text("mode"), evaluator.AnyOrder)}
 	if p.has("minimums") {
 		if err := p.sub("minimums").decode(&spec.Minimums); err != nil {
 			c.fail(p.problem("decode", err.Error(), "", "minimums"))
@@ -198,11 +199,9 @@ func (c *compiler) trajectory(p part) schema.Spec {
 		step.Args, step.AnyValue = arguments(item)
 		spec.Steps = append(spec.Steps, step)
 	}
-	switch {
-	case len(spec.Steps)+len(spec.Minimums) == 0:
-		c.fail(p.problem("no-check", "the trajectory expects no call", "add `expected`, or `minimums` with mode any_order"))
-	case len(spec.Minimums) > 0 && spec.Mode != evaluator.AnyOrder:
-		c.fail(p.problem("misplaced-field", "`minimums` counts calls in any order, and the mode is "+spec.Mode, "write mode: any_order, or list the calls under `expected`", "minimums"))
+	spec.NoCall = spec.Mode == evaluator.ExactOrder && len(spec.Steps) == 0 && p.isList("expected")
+	if len(spec.Steps)+len(spec.Minimums) == 0 && !spec.NoCall {
+		c.fail(p.problem("no-check", "the trajectory expects nothing", "add `expected` or `minimums`; for no call at all write mode: exact with expected: []"))
 	}
 	return spec
 }
@@ -237,6 +236,7 @@ var quantities = map[string]map[string]string{
 	"execution_metrics": {
 		"max_tool_calls": evaluator.ToolCallCount, "max_llm_calls": evaluator.ModelCallCount,
 		"max_tokens": evaluator.TotalTokens, "max_cost_usd": evaluator.CostUSD, "max_duration_ms": evaluator.DurationMS,
+		"max_input_tokens": evaluator.InputTokens, "max_output_tokens": evaluator.OutputTokens,
 	},
 	"latency": {"threshold": evaluator.DurationMS, "max_ms": evaluator.DurationMS},
 	"cost":    {"budget": evaluator.CostUSD, "max_usd": evaluator.CostUSD},
@@ -261,9 +261,37 @@ func (c *compiler) measured(p part, kind string, threshold float64) (schema.Spec
 		spec.Quantities = append(spec.Quantities, quantity)
 	}
 	slices.Sort(spec.Quantities)
-	if len(spec.Quantities) == 0 {
+	if kind == "execution_metrics" {
+		rule.Aggregate = schema.AllOrNothing
+		spec.Exploration = c.exploration(p)
+	}
+	if len(spec.Quantities) == 0 && spec.Exploration == nil {
 		first := map[string]string{"execution_metrics": "max_tool_calls", "latency": "threshold", "cost": "budget", "token_usage": "max_total"}[kind]
 		c.fail(p.problem("no-check", "the evaluator bounds nothing", fmt.Sprintf("add %q: …", first)))
 	}
 	return spec, rule
+}
+
+// explorationTolerance is how far the share of calls that read may be from the
+// one that is wanted, where the evaluator does not say it.
+const explorationTolerance = 0.2
+
+// exploration reads the share of calls that is to be spent on reading; nil where
+// none is written.
+func (c *compiler) exploration(p part) *evaluator.Exploration {
+	if !p.has("target_exploration_ratio") {
+		if p.has("exploration_tolerance") {
+			c.warn(p.problem("ignored", "`exploration_tolerance` means nothing without a ratio", "add `target_exploration_ratio`, or remove it", "exploration_tolerance"))
+		}
+		return nil
+	}
+	out := &evaluator.Exploration{Ratio: p.number("target_exploration_ratio"), Tolerance: explorationTolerance}
+	if p.has("exploration_tolerance") {
+		out.Tolerance = p.number("exploration_tolerance")
+	}
+	if p.isObject("config") {
+		out.Tools = p.strings("config", "exploration_tools")
+		slices.Sort(out.Tools)
+	}
+	return out
 }

@@ -47,12 +47,12 @@ func (c *compiler) used(template string) evaluator.Subject {
 	return out
 }
 
-// template reads a prompt, which is a file where it looks like the path of one.
-// It may hold the variables that are known.
+// template reads a prompt, which is a file where it is one word. It may hold the
+// variables that are known.
 func (c *compiler) template(p part, known []string) string {
 	text := p.text()
-	if isPath(text) {
-		f, ok := c.read(p, text, "prompt", maxText)
+	if file, is := promptFile(text); is {
+		f, ok := c.read(p, file, "prompt", maxText)
 		if !ok {
 			return ""
 		}
@@ -75,13 +75,14 @@ func (c *compiler) template(p part, known []string) string {
 	return text
 }
 
-// isPath tells the path of a prompt from a prompt: one word with a folder
-// before it or an extension behind it.
-func isPath(text string) bool {
-	if text == "" || strings.ContainsAny(text, " \t\r\n{}") {
-		return false
+// promptFile returns the path of a prompt that is in a file: what follows
+// file://, and a single line without white space and variables. Every other text
+// is the prompt itself.
+func promptFile(text string) (file string, is bool) {
+	if file, is := strings.CutPrefix(strings.TrimSpace(text), "file://"); is {
+		return file, true
 	}
-	return strings.Contains(text, "/") || len(path.Ext(text)) > 1
+	return text, !strings.ContainsAny(text, " \t\r\n") && !strings.Contains(text, "{{")
 }
 
 func (c *compiler) codeJudge(p part) schema.Spec {

@@ -27,21 +27,48 @@ type answer struct {
 	isBroken bool
 }
 
-// input returns the system prompt and the messages. The system messages that
-// come first are the system prompt, as every target takes one.
-func (c *compiler) input() (string, []schema.Layer, []schema.Message) {
-	from := c.kase.sub("input")
+// conversation is what is said to the target.
+type conversation struct {
+	system   string
+	layers   []schema.Layer
+	messages []schema.Message
+}
+
+// input returns what is said to the target. Where both forms are written,
+// input_messages counts.
+func (c *compiler) input() conversation {
+	short, full := c.kase.sub("input"), c.kase.sub("input_messages")
 	switch {
-	case c.kase.has("input") && c.kase.has("input_messages"):
-		c.fail(c.kase.problem("both-forms", "`input` and `input_messages` are two forms of the same", "remove one of them", "input_messages"))
-		return "", nil, nil
-	case from.isText():
-		return "", nil, []schema.Message{{Role: schema.RoleUser, Content: from.text()}}
-	case c.kase.has("input_messages"):
-		from = c.kase.sub("input_messages")
-	case !c.kase.has("input"):
-		c.fail(c.kase.problem("missing-field", "the case has no input", `add "input": … or "input_messages": …`))
-		return "", nil, nil
+	case short.has() && full.has():
+		inputs := c.inputs
+		other := c.said(short)
+		c.inputs = inputs
+		said := c.said(full)
+		if other.system != said.system || !isSame(other.messages, said.messages) {
+			c.warn(c.kase.problem("both-forms", "`input` differs from `input_messages`, which is used", "remove `input`, or write the same", "input"))
+		}
+		return said
+	case full.has():
+		return c.said(full)
+	case short.has():
+		return c.said(short)
+	}
+	c.fail(c.kase.problem("missing-field", "the case has no input", `add "input": … or "input_messages": …`))
+	return conversation{}
+}
+
+// isSame reports whether two lists of messages say the same.
+func isSame(a, b []schema.Message) bool {
+	one, err := json.Marshal(a)
+	other, otherErr := json.Marshal(b)
+	return err == nil && otherErr == nil && string(one) == string(other)
+}
+
+// said reads one form of the input. The system messages that come first are the
+// system prompt, as every target takes one.
+func (c *compiler) said(from part) conversation {
+	if from.isText() {
+		return conversation{messages: []schema.Message{{Role: schema.RoleUser, Content: from.text()}}}
 	}
 	var layers []schema.Layer
 	items := from.list()
@@ -56,7 +83,7 @@ func (c *compiler) input() (string, []schema.Layer, []schema.Message) {
 	for i, l := range layers {
 		texts[i] = l.Text
 	}
-	return strings.Join(texts, "\n\n"), layers, c.messages(items)
+	return conversation{strings.Join(texts, "\n\n"), layers, c.messages(items)}
 }
 
 // layers makes the system prompt of a message, with the files that it is of.
@@ -87,22 +114,17 @@ func (c *compiler) layers(p part) []schema.Layer {
 	return layers
 }
 
-// expected settles which form the expected answer has.
+// expected returns the expected answer. Where both forms are written,
+// expected_messages counts.
 func (c *compiler) expected() answer {
 	output, messages := c.kase.sub("expected_output"), c.kase.sub("expected_messages")
-	var a answer
-	switch {
-	case output.has() && messages.has():
-		c.fail(c.kase.problem("both-forms", "`expected_output` and `expected_messages` are two forms of the same", "remove one of them", "expected_messages"))
-	case messages.has():
+	a := c.answerIn(output)
+	if messages.has() {
+		other := a
 		a = answer{messages: c.messages(messages.list()), from: messages}
-	case output.isText():
-		a = answer{messages: []schema.Message{{Role: schema.RoleAssistant, Content: output.text()}}, from: output}
-	case output.isList() && areMessages(output.list()):
-		a = answer{messages: c.messages(output.list()), from: output}
-	case output.has():
-		raw := output.json()
-		a = answer{messages: []schema.Message{{Role: schema.RoleAssistant, Content: string(raw)}}, value: raw, from: output}
+		if output.has() && !isSame(other.messages, a.messages) {
+			c.warn(c.kase.problem("both-forms", "`expected_output` differs from `expected_messages`, which is used", "remove `expected_output`, or write the same", "expected_output"))
+		}
 	}
 	a.reference = c.Reference
 	for i := len(a.messages) - 1; i >= 0; i-- {
@@ -119,6 +141,20 @@ func (c *compiler) expected() answer {
 		break
 	}
 	return a
+}
+
+// answerIn reads the short form of the expected answer.
+func (c *compiler) answerIn(output part) answer {
+	switch {
+	case output.isText():
+		return answer{messages: []schema.Message{{Role: schema.RoleAssistant, Content: output.text()}}, from: output}
+	case output.isList() && areMessages(output.list()):
+		return answer{messages: c.messages(output.list()), from: output}
+	case output.has():
+		raw := output.json()
+		return answer{messages: []schema.Message{{Role: schema.RoleAssistant, Content: string(raw)}}, value: raw, from: output}
+	}
+	return answer{}
 }
 
 // areMessages tells a list of messages from a structured answer.

@@ -51,6 +51,9 @@ func (p part) number(path ...any) float64 {
 	return x
 }
 
+// truth returns the boolean at the path, or false.
+func (p part) truth(path ...any) bool { return string(p.json(path...)) == "true" }
+
 // list returns the items of the list at the path.
 func (p part) list(path ...any) []part {
 	if p.doc == nil {

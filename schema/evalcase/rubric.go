@@ -19,6 +19,7 @@ const rangeScale = 10
 type rubricFile struct {
 	ID              string   `json:"id"`
 	ExpectedOutcome string   `json:"expected_outcome"`
+	Criteria        string   `json:"criteria"`
 	Description     string   `json:"description"`
 	Outcome         string   `json:"outcome"`
 	Weight          *float64 `json:"weight"`
@@ -46,7 +47,7 @@ func (c *compiler) rubrics(list part, threshold float64) ([]evaluator.RubricCrit
 		}
 		first[r.ID] = item.at("id")
 		criterion := evaluator.RubricCriterion{
-			ID: r.ID, Outcome: cmp.Or(r.ExpectedOutcome, r.Description, r.Outcome), Ranges: c.ranges(item),
+			ID: r.ID, Outcome: cmp.Or(r.ExpectedOutcome, r.Criteria, r.Outcome, r.Description), Ranges: c.ranges(item),
 		}
 		if criterion.Outcome == "" && !item.has("score_ranges") {
 			c.fail(item.problem("missing-field", "the criterion does not say what is checked", `add "expected_outcome": … or "score_ranges": …`))
@@ -143,7 +144,7 @@ func (c *compiler) rangeList(from part) []evaluator.ScoreRange {
 	var out []evaluator.ScoreRange
 	for _, item := range from.list() {
 		var ends []float64
-		text := cmp.Or(item.text("expected_outcome"), item.text("outcome"), item.text("description"))
+		text := cmp.Or(item.text("expected_outcome"), item.text("criteria"), item.text("outcome"), item.text("description"))
 		if err := json.Unmarshal(item.json("score_range"), &ends); err != nil || len(ends) != 2 || !inScale(ends[0]) || !inScale(ends[1]) || ends[0] > ends[1] {
 			c.fail(item.problem("out-of-range", "`score_range` is not a range", "write two scores from 0 to 10, the lower one first", "score_range"))
 			continue

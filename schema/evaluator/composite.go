@@ -18,6 +18,10 @@ type Composite struct {
 	// At most one is set.
 	Judge   *LLMJudge  `json:"judge,omitempty"`
 	Program *CodeJudge `json:"program,omitempty"`
+	// Gates are the members that are measured first, sorted. If one scores
+	// below Gate, the others are not measured.
+	Gates []string `json:"gates,omitempty"`
+	Gate  float64  `json:"gate,omitempty"`
 }
 
 // AggregateCriterion is what the judge or the program of a composite gives.
@@ -41,13 +45,17 @@ func (m Member) MarshalJSON() ([]byte, error) {
 	}{m.ID, m.Spec.Kind(), m.Spec.Version(), m.Spec})
 }
 
-// MarshalJSON adds the rules of the members where a model or a program sees what
-// these make of the results: then they bear on the measurement.
+// MarshalJSON adds the rules of the members that bear on the measurement: those
+// of all where a model or a program sees what the rules make of the results, and
+// those of the gates, which decide whether the others are measured.
 func (c Composite) MarshalJSON() ([]byte, error) {
 	type plain Composite
 	var rules []MemberRule
-	if c.Judge != nil || c.Program != nil {
+	switch {
+	case c.Judge != nil || c.Program != nil:
 		rules = c.Rules()
+	case len(c.Gates) > 0:
+		rules = slices.DeleteFunc(c.Rules(), func(r MemberRule) bool { return !slices.Contains(c.Gates, r.ID) })
 	}
 	return json.Marshal(struct {
 		plain

@@ -15,11 +15,15 @@ type FieldAccuracy struct {
 type Field struct {
 	// Path leads to the value, such as items[0].total.
 	Path string `json:"path"`
-	// Match is exact, contains, regex, numeric_tolerance or date.
-	Match string `json:"match"`
+	// Match is exact, contains, regex, numeric_tolerance or date; empty where
+	// nothing is expected.
+	Match string `json:"match,omitempty"`
 	// Expected is canonical JSON; for contains and regex a string that is
-	// looked for.
-	Expected json.RawMessage `json:"expected"`
+	// looked for. If it is nil, the field only has to be there.
+	Expected json.RawMessage `json:"expected,omitempty"`
+	// Required means that the field counts as wrong where it is missing; one
+	// that is not required and missing does not count.
+	Required bool `json:"required,omitempty"`
 	// Tolerance is the largest difference of numbers that are equal, as a share
 	// of the expected one where Relative is set.
 	Tolerance float64 `json:"tolerance,omitempty"`
@@ -32,8 +36,9 @@ type Field struct {
 func (FieldAccuracy) Kind() string { return "field_accuracy" }
 
 // Version is the version of the comparisons. Since 2, what a model thought before
-// it answered is not a part of the answer.
-func (FieldAccuracy) Version() int { return 2 }
+// it answered is not a part of the answer. Since 3, a field that is missing and
+// not required does not count.
+func (FieldAccuracy) Version() int { return 3 }
 
 // Roles returns nil: no model is asked.
 func (FieldAccuracy) Roles() []schema.Role { return nil }

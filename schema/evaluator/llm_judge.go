@@ -29,9 +29,9 @@ func JudgeVariables() []string {
 	}
 }
 
-// ResultsVariable is what the template of a composite's judge may hold besides:
-// the results of the members as JSON.
-const ResultsVariable = "evaluator_results"
+// ResultsVariables are what the template of a composite's judge may hold
+// besides: each is the results of the members as JSON.
+func ResultsVariables() []string { return []string{"EVALUATOR_RESULTS_JSON", "evaluator_results"} }
 
 var variable = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 

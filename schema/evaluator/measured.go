@@ -24,6 +24,29 @@ type Measured struct {
 	Type string `json:"-"`
 	// Quantities are sorted.
 	Quantities []string `json:"quantities"`
+	// Exploration asks for a share of calls that read; nil asks for none.
+	Exploration *Exploration `json:"exploration,omitempty"`
+}
+
+// Exploration is how much of its calls a target should spend on tools that only
+// read.
+type Exploration struct {
+	// Ratio is the share in [0,1] that is wanted, Tolerance how far from it the
+	// share may be.
+	Ratio     float64 `json:"ratio"`
+	Tolerance float64 `json:"tolerance"`
+	// Tools are the names of the tools that read. If there are none, a tool
+	// reads that has one of the words of ReadingWords in its name.
+	Tools []string `json:"tools,omitempty"`
+}
+
+// ExplorationRatio is the criterion of an Exploration: 1 where the share is
+// within the tolerance, else 0.
+const ExplorationRatio = "exploration_ratio"
+
+// ReadingWords are the words in names of tools that only read.
+func ReadingWords() []string {
+	return []string{"read", "grep", "glob", "search", "list", "find", "get", "fetch", "query", "inspect", "view"}
 }
 
 // ReadsCost reports whether the price of the target matters.
@@ -32,7 +55,8 @@ func (m Measured) ReadsCost() bool { return slices.Contains(m.Quantities, CostUS
 // Kind returns the type.
 func (m Measured) Kind() string { return m.Type }
 
-// Version is the version of how the quantities are counted.
+// Version is the version of how the quantities are counted, and of which tools
+// read.
 func (Measured) Version() int { return 1 }
 
 // Roles returns nil: no model is asked.

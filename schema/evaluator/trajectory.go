@@ -8,20 +8,25 @@ import (
 
 // The ways in which a trajectory is compared.
 const (
-	// AnyOrder asks for at least so many calls and for the expected ones.
+	// AnyOrder asks for the expected calls, in whatever order.
 	AnyOrder = "any_order"
-	// InOrder allows other calls between the expected ones.
+	// InOrder allows other calls between the expected ones. If all of them were
+	// made in another order, the score is 0.
 	InOrder = "in_order"
-	// ExactOrder allows no other call.
+	// ExactOrder allows no other call. An extra call or another order makes the
+	// score 0.
 	ExactOrder = "exact"
 )
 
 // Trajectory compares the calls that the target made with those expected.
-// Every tool of Minimums and every step is a criterion.
+// Every tool of Minimums and every step is a criterion, in every mode.
 type Trajectory struct {
 	Mode     string         `json:"mode"`
 	Minimums map[string]int `json:"minimums,omitempty"`
 	Steps    []Step         `json:"steps,omitempty"`
+	// NoCall means that an empty list of steps was written: under ExactOrder
+	// any call is one too many.
+	NoCall bool `json:"no_call,omitempty"`
 }
 
 // A Step is a call that is expected.
@@ -38,8 +43,10 @@ type Step struct {
 // Kind returns "tool_trajectory".
 func (Trajectory) Kind() string { return "tool_trajectory" }
 
-// Version is the version of the matching.
-func (Trajectory) Version() int { return 1 }
+// Version is the version of the matching. Since 2, a wrong order makes the whole
+// score 0 under InOrder and ExactOrder, and so does an extra call under
+// ExactOrder.
+func (Trajectory) Version() int { return 2 }
 
 // Roles returns nil: no model is asked.
 func (Trajectory) Roles() []schema.Role { return nil }

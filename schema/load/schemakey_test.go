@@ -63,7 +63,7 @@ func TestTheSchemaKeyInEditors(t *testing.T) {
 	for format, text := range map[string]string{
 		schema.DialectTestcase:  `{"$schema": "x", "name": "x"}`,
 		schema.DialectPromptval: `{"$schema": "x", "test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y"}`,
-		schema.DialectEvalcase:  `{"$schema": "x", "evalcases": []}`,
+		schema.DialectEvalcase:  `{"$schema": "x", "evalcases": [{"id": "x", "expected_outcome": "y", "input": "z"}]}`,
 		schema.FormatConfig:     `{"$schema": "x", "version": 1}`,
 		schema.FormatServer:     `{"$schema": "x", "version": 1, "repositories": [{"url": "/srv/a.git"}]}`,
 		schema.FormatChecks:     `{"$schema": "x", ".": [{"contains": "x"}]}`,

@@ -33,7 +33,7 @@ func TestSuites(t *testing.T) {
 	}
 	wantProblems := []string{
 		`test_definitions/sub/broken.yaml:1:13: error: the case has no input; add "input": … or "input_messages": …`,
-		"test_definitions/sub/empty.yaml:1:1: warning: the suite has no cases; add one, or remove the file",
+		"test_definitions/sub/empty.yaml:1:12: error: `evalcases` has 0 items; it must have at least 1 item",
 	}
 	if diff := cmp.Diff(wantProblems, problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -18,9 +18,10 @@ import (
 
 // FieldAccuracy compares fields of an answer that is JSON, alone or in the only
 // block of code, with expected values (the field_accuracy of the evalcase
-// format). Each field is a criterion, 1 where it matches and else 0; one that is
-// missing does not match, and of an answer that is no JSON none does. What is
-// made of them is the Rule's: Σ w·s / Σ w, the minimum, or all or nothing.
+// format). Each field is a criterion, 1 where it matches and else 0. One that is
+// missing is 0 where it is required, and else does not count; an answer that is
+// not JSON has no field. If no field counts, the score is 0. What is made of
+// them is the Rule's: Σ w·s / Σ w, the minimum, or all or nothing.
 func FieldAccuracy(spec evaluator.FieldAccuracy, in Input) (Finding, error) {
 	if len(spec.Fields) == 0 {
 		return Finding{}, errors.New("no field is to be compared")
@@ -28,15 +29,24 @@ func FieldAccuracy(spec evaluator.FieldAccuracy, in Input) (Finding, error) {
 	answer := structured(in.Answer())
 	var f Finding
 	var wrong []string
+	counted := 0
 	for _, field := range spec.Fields {
-		note, err := compareField(field, answer)
+		c, err := compareField(field, answer)
 		if err != nil {
 			return Finding{}, fmt.Errorf("field %s: %w", field.Path, err)
 		}
-		if note != "" {
-			wrong = append(wrong, field.Path+" "+note)
+		f.Criteria = append(f.Criteria, c)
+		if c.NotApplicable {
+			continue
 		}
-		f.Criteria = append(f.Criteria, verdict.Criterion{ID: field.Path, Score: share(note == ""), Note: note})
+		counted++
+		if c.Score == 0 {
+			wrong = append(wrong, field.Path+" "+c.Note)
+		}
+	}
+	if counted == 0 {
+		wrong = append(wrong, "no field is there")
+		f.Criteria = append(f.Criteria, verdict.Criterion{ID: "fields", Note: "no field is there"})
 	}
 	switch {
 	case answer == nil:
@@ -44,7 +54,7 @@ func FieldAccuracy(spec evaluator.FieldAccuracy, in Input) (Finding, error) {
 	case len(wrong) > 0:
 		f.Reason = strings.Join(wrong, "; ")
 	default:
-		f.Reason = fmt.Sprintf("%d of %d fields are right", len(spec.Fields), len(spec.Fields))
+		f.Reason = fmt.Sprintf("%d of %d fields are right", counted, counted)
 	}
 	return f, nil
 }
@@ -64,21 +74,28 @@ func structured(answer string) json.RawMessage {
 	return nil
 }
 
-// compareField says why a field does not match; nothing where it does.
-func compareField(f evaluator.Field, answer json.RawMessage) (string, error) {
+// compareField returns the criterion of a field, whose note says why it does not
+// match.
+func compareField(f evaluator.Field, answer json.RawMessage) (verdict.Criterion, error) {
+	c := verdict.Criterion{ID: f.Path}
 	way, ok := evaluator.ParsePath(f.Path)
 	if !ok {
-		return "", errors.New("the path leads nowhere")
+		return c, errors.New("the path leads nowhere")
 	}
 	found := way.Find(answer)
-	if found == nil {
-		return "is missing", nil
+	switch {
+	case found == nil:
+		c.Note, c.NotApplicable = "is missing", !f.Required
+		return c, nil
+	case f.Expected == nil:
+		c.Score = 1
+		return c, nil
 	}
 	matches, err := matchField(f, found)
-	if err != nil || matches {
-		return "", err
+	if c.Score = share(matches); !matches {
+		c.Note = fmt.Sprintf("is %s, expected %s (%s)", textnorm.Clip(string(found)), textnorm.Clip(string(f.Expected)), f.Match)
 	}
-	return fmt.Sprintf("is %s, expected %s (%s)", textnorm.Clip(string(found)), textnorm.Clip(string(f.Expected)), f.Match), nil
+	return c, err
 }
 
 func matchField(f evaluator.Field, found json.RawMessage) (bool, error) {

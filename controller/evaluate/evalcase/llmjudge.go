@@ -75,7 +75,11 @@ var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 func fill(spec evaluator.LLMJudge, in Input, results string) string {
 	used := evaluator.VariablesOf(spec.Template)
 	filled := placeholder.ReplaceAllStringFunc(ask.Unmarked(spec.Template), func(at string) string {
-		switch placeholder.FindStringSubmatch(at)[1] {
+		name := placeholder.FindStringSubmatch(at)[1]
+		if slices.Contains(evaluator.ResultsVariables(), name) {
+			return ask.Block("EVALUATOR RESULTS", results)
+		}
+		switch name {
 		case "question":
 			return ask.Block("QUESTION", in.question())
 		case "candidate_answer":
@@ -84,8 +88,6 @@ func fill(spec evaluator.LLMJudge, in Input, results string) string {
 			return ask.Block("INPUT MESSAGES", ask.OneLine(forms(in.input())))
 		case "output_messages":
 			return ask.Block("OUTPUT MESSAGES", ask.OneLine(forms(in.output())))
-		case evaluator.ResultsVariable:
-			return ask.Block("EVALUATOR RESULTS", results)
 		case "expected_outcome":
 			return trusted(spec.ExpectedOutcome)
 		case "reference_answer":
@@ -104,7 +106,8 @@ func fill(spec evaluator.LLMJudge, in Input, results string) string {
 	if !slices.Contains(used, "candidate_answer") && !slices.Contains(used, "output_messages") {
 		parts = append(parts, ask.Block("CANDIDATE ANSWER", in.Answer()))
 	}
-	if results != "" && !slices.Contains(used, evaluator.ResultsVariable) {
+	showsResults := slices.ContainsFunc(evaluator.ResultsVariables(), func(name string) bool { return slices.Contains(used, name) })
+	if results != "" && !showsResults {
 		parts = append(parts, ask.Block("EVALUATOR RESULTS", results))
 	}
 	return strings.Join(parts, "\n\n")

@@ -3,10 +3,14 @@ package evalcase
 import (
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -14,10 +18,11 @@ import (
 
 // Measured takes quantities of a sample (execution_metrics, latency, cost and
 // token_usage of the evalcase format). Each is a criterion with its value; the
-// Rule scores it 1 up to its bound, else 0, and the score is the share of those
-// within their bounds. One that is not known is an error, never 0.
+// Rule scores it 1 up to its bound, else 0. The score of execution_metrics is 1
+// where all hold, else 0; that of the others is the share of those that hold.
+// One that is not known is an error, never 0.
 func Measured(spec evaluator.Measured, in Input) (Finding, error) {
-	if len(spec.Quantities) == 0 {
+	if len(spec.Quantities) == 0 && spec.Exploration == nil {
 		return Finding{}, errors.New("nothing is to be measured")
 	}
 	var f Finding
@@ -30,8 +35,57 @@ func Measured(spec evaluator.Measured, in Input) (Finding, error) {
 		f.Criteria = append(f.Criteria, c)
 		shown = append(shown, c.Note)
 	}
+	if spec.Exploration != nil {
+		c, err := in.exploration(*spec.Exploration)
+		if err != nil {
+			return Finding{}, err
+		}
+		f.Criteria = append(f.Criteria, c)
+		shown = append(shown, c.Note)
+	}
 	f.Reason = strings.Join(shown, ", ")
 	return f, nil
+}
+
+// exploration compares the share of calls that read with the one that is wanted:
+//
+//	|reading calls / all calls − ratio| ≤ tolerance
+//
+// It does not hold where there are no calls.
+func (in Input) exploration(want evaluator.Exploration) (verdict.Criterion, error) {
+	c := verdict.Criterion{ID: evaluator.ExplorationRatio}
+	if !in.Transcript.Traced {
+		return c, errUntraced
+	}
+	reading, all := 0, 0
+	for _, call := range toolmatch.Made(in.output()) {
+		all++
+		if reads(call.Name, want.Tools) {
+			reading++
+		}
+	}
+	if all == 0 {
+		c.Note = c.ID + " is not defined without calls"
+		return c, nil
+	}
+	ratio := float64(reading) / float64(all)
+	c.Score = share(verdict.Reaches(want.Tolerance, math.Abs(ratio-want.Ratio)))
+	c.Note = fmt.Sprintf("%s %.3g (expected %v ± %v)", c.ID, ratio, want.Ratio, want.Tolerance)
+	return c, nil
+}
+
+// wordOf finds the words of a name in camelCase, snake_case or with dashes.
+var wordOf = regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`)
+
+// reads reports whether a tool only reads: it is listed or, without a list, one
+// of the words of its name says so.
+func reads(tool string, listed []string) bool {
+	if len(listed) > 0 {
+		return slices.Contains(listed, tool)
+	}
+	return slices.ContainsFunc(wordOf.FindAllString(tool, -1), func(word string) bool {
+		return slices.Contains(evaluator.ReadingWords(), strings.ToLower(word))
+	})
 }
 
 // Quantity measures a quantity as a criterion.

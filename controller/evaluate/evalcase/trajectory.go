@@ -15,17 +15,21 @@ import (
 )
 
 // Trajectory compares the calls that the target made with those expected (the
-// tool_trajectory of the evalcase format). Each of these is a criterion, 1 where
-// it holds and else 0, so that the score is the share of those that hold:
+// tool_trajectory of the evalcase format). Each minimum and each step is a
+// criterion, 1 where it holds and else 0, so that the score is
 //
-//   - any_order: a tool with a minimum was called at least so often; a step has
-//     a call of its own (a largest matching)
-//   - in_order: a step is on the longest chain of steps that were made in order
-//   - exact: the n-th step is the n-th call; every call beyond the steps is a
-//     criterion that does not hold
+//		matched / expected
 //
-// A step with a longest duration holds by a call that took no longer. Calls or
-// durations that are not known are an error.
+//	  - minimums: the tool was called at least so often, in every mode
+//	  - any_order: a step has a call of its own (a largest matching)
+//	  - in_order: a step is on the longest chain of steps that were made in
+//	    order; if all were made, but in another order, nothing holds
+//	  - exact: the calls are the steps in their order, some of which may be
+//	    missing; if there is any other call or another order, nothing holds
+//
+// A call whose arguments or duration do not fit is a step that is missing, and
+// under exact none that is too many. Calls or durations that are not known are
+// an error.
 func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
 	if !in.Transcript.Traced {
 		return Finding{}, errUntraced
@@ -38,19 +42,9 @@ func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	var held []bool
-	switch spec.Mode {
-	case evaluator.AnyOrder:
-		held = toolmatch.MatchAny(fits, len(made))
-	case evaluator.InOrder:
-		held = toolmatch.MatchChain(fits, len(made))
-	case evaluator.ExactOrder:
-		held = make([]bool, len(fits))
-		for i := range held {
-			held[i] = i < len(made) && fits[i][i]
-		}
-	default:
-		return Finding{}, fmt.Errorf("there is no trajectory mode %q", spec.Mode)
+	held, violation, err := match(spec, fits, made)
+	if err != nil {
+		return Finding{}, err
 	}
 	list := minimums(spec.Minimums, made)
 	for i, step := range spec.Steps {
@@ -60,13 +54,91 @@ func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
 		}
 		list = append(list, c)
 	}
-	for i := len(spec.Steps); spec.Mode == evaluator.ExactOrder && i < len(made); i++ {
-		list = append(list, verdict.Criterion{ID: fmt.Sprintf("call %d %s", i+1, made[i].Name), Note: "not expected"})
+	if spec.NoCall && len(list) == 0 {
+		list = append(list, verdict.Criterion{ID: "no call", Score: 1})
 	}
 	if len(list) == 0 {
 		return Finding{}, errors.New("no call is expected")
 	}
+	if violation != "" {
+		for i := range list {
+			list[i].Score, list[i].Note = 0, violation
+		}
+		return Finding{list, violation + "; called: " + called(made)}, nil
+	}
 	return Finding{list, trajectoryReason(list, made)}, nil
+}
+
+// match returns which steps hold, and the violation that makes the whole score
+// 0, which is empty where there is none.
+func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []bool, violation string, err error) {
+	switch spec.Mode {
+	case evaluator.AnyOrder:
+		return toolmatch.MatchAny(fits, len(made)), "", nil
+	case evaluator.InOrder:
+		held = toolmatch.MatchChain(fits, len(made))
+		if slices.Contains(held, false) && !slices.Contains(toolmatch.MatchAny(fits, len(made)), false) {
+			violation = "all expected calls were made, but in another order"
+		}
+		return held, violation, nil
+	case evaluator.ExactOrder:
+		if len(spec.Steps) == 0 && !spec.NoCall {
+			return nil, "", nil // minimums alone
+		}
+		held, violation = matchExact(spec.Steps, fits, made)
+		return held, violation, nil
+	}
+	return nil, "", fmt.Errorf("there is no trajectory mode %q", spec.Mode)
+}
+
+// matchExact assigns every call to a step of its tool, in order, so that as many
+// as possible fit. The violation names a call that has no step.
+func matchExact(steps []evaluator.Step, fits [][]bool, made []timedCall) (held []bool, violation string) {
+	expected := map[string]int{}
+	for _, s := range steps {
+		expected[s.Tool]++
+	}
+	for i, m := range made {
+		if expected[m.Name]--; expected[m.Name] < 0 {
+			return make([]bool, len(steps)), fmt.Sprintf("call %d %s is one too many", i+1, m.Name)
+		}
+	}
+	// best[i][j] is how many fit of the calls from j on, assigned to the steps
+	// from i on; impossible where they cannot be assigned.
+	const impossible = -1
+	best := make([][]int, len(steps)+1)
+	for i := len(steps); i >= 0; i-- {
+		best[i] = make([]int, len(made)+1)
+		for j := range made {
+			best[i][j] = impossible
+		}
+		for j := 0; i < len(steps) && j < len(made); j++ {
+			best[i][j] = max(best[i+1][j], taken(steps[i], made[j], fits[i][j], best[i+1][j+1]))
+		}
+	}
+	held = make([]bool, len(steps))
+	if best[0][0] == impossible {
+		return held, "the calls were made in another order"
+	}
+	for i, j := 0, 0; j < len(made); i++ {
+		if best[i][j] == taken(steps[i], made[j], fits[i][j], best[i+1][j+1]) {
+			held[i] = fits[i][j]
+			j++
+		}
+	}
+	return held, ""
+}
+
+// taken is how many calls fit where a step takes a call and the others have rest;
+// negative where that is not possible.
+func taken(step evaluator.Step, made timedCall, fits bool, rest int) int {
+	switch {
+	case rest < 0 || step.Tool != made.Name:
+		return -1
+	case fits:
+		return rest + 1
+	}
+	return rest
 }
 
 // A timedCall is a call with how long it took, in milliseconds, where that is
@@ -175,13 +247,17 @@ func trajectoryReason(list []verdict.Criterion, made []timedCall) string {
 	if len(broken) == 0 {
 		return "all calls are as expected"
 	}
+	return "not as expected: " + textnorm.Clip(strings.Join(broken, ", ")) + "; called: " + called(made)
+}
+
+// called names the tools that were called, in order.
+func called(made []timedCall) string {
+	if len(made) == 0 {
+		return "none"
+	}
 	names := make([]string, len(made))
 	for i, m := range made {
 		names[i] = m.Name
 	}
-	called := "none"
-	if len(names) > 0 {
-		called = strings.Join(names, ", ")
-	}
-	return "not as expected: " + textnorm.Clip(strings.Join(broken, ", ")) + "; called: " + textnorm.Clip(called)
+	return textnorm.Clip(strings.Join(names, ", "))
 }
