@@ -37,6 +37,11 @@ import (
 var raised = []struct{ part, keys, why string }{
 	{"evaluator", "invoices#spokes", "is_json knows all of JSON Schema, and checks the formats that it knows"},
 	{"evaluator", "sql/**", "local time is UTC in SQL on every machine, since a confined child reads no local zone"},
+	{"evaluator", "invoices#saddle", "field_accuracy leaves out a field that is missing and not required"},
+	{"evaluator", "review#code-review-security", "a safety gate is measured before the others"},
+	{"least score of a gate", "review#code-review-security", "a safety gate has to reach 0.6 and not the threshold of the case"},
+	{"evaluator", "support#where-is-my-order", "tool_trajectory gives 0 for another order and for an extra call under exact"},
+	{"aggregation", "support#where-is-my-order", "execution_metrics is 1 where all bounds hold, else 0"},
 	{"evaluator", "**", "what a model thinks is not judged, a score out of range is asked for again, and a reply is an answer only if it is nothing else"},
 }
 
