@@ -45,6 +45,22 @@ func TestTheOperatorsExample(t *testing.T) {
 	}
 }
 
+// TestTheFileOfTheContainer is valid: its server is reached from outside of the
+// container, and keeps what it knows in the volume.
+func TestTheFileOfTheContainer(t *testing.T) {
+	data, err := os.ReadFile("../../../examples/deploy/gavel-server.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, problems := config.ParseServer("gavel-server.yaml", data)
+	if server == nil || len(problems) > 0 {
+		t.Fatalf("the file has problems, want none: %v", problems)
+	}
+	if server.Listen != "0.0.0.0:8080" || server.Ledger != "/var/lib/gavel/ledger.db" {
+		t.Errorf("the server listens on %s with the ledger %s, want 0.0.0.0:8080 and one in /var/lib/gavel", server.Listen, server.Ledger)
+	}
+}
+
 // TestAbuse15ALogHoldsNoSecret, whatever is logged.
 func TestAbuse15ALogHoldsNoSecret(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "server.yaml")
