@@ -10,8 +10,8 @@ default_target: clerk
 targets:
   clerk: {provider: http, url: URL/agent, kind: agent, accepts_prompt: true}
   guide: {provider: http, url: URL/agent2, kind: agent, accepts_prompt: true}
-  flow: {provider: openai, model: m1, base_url: URL/flow, kind: workflow, accepts_prompt: true}
-  own: {provider: openai, model: m1, base_url: URL/own, kind: custom_workflow, accepts_prompt: true, inputs: ["agent/*.py"]}
+  flow: {provider: openai, model: m1, base_url: URL/flow, kind: workflow, accepts_prompt: true, tools: [], system_prompt: Plan days.}
+  own: {provider: openai, model: m1, base_url: URL/own, kind: custom_workflow, accepts_prompt: true, inputs: ["agent/*.py"], tools: [], system_prompt: {file: prompts/own.md}}
   judge: {provider: openai, model: m2, base_url: URL/judge}
   gemini: {provider: openai, model: m3, base_url: URL/gemini}
   claude: {provider: openai, model: m4, base_url: URL/claude}
@@ -23,8 +23,9 @@ aliases: {robot: clerk, robot2: clerk, robot3: guide}
 // that it is compared with, and one that fails and is run again.
 func promptvals(url string) map[string]string {
 	return map[string]string{
-		"gavel.yaml":   strings.ReplaceAll(promptvalConfig, "URL", url),
-		"agent/own.py": "print()",
+		"gavel.yaml":     strings.ReplaceAll(promptvalConfig, "URL", url),
+		"agent/own.py":   "print()",
+		"prompts/own.md": "You know hats.\n",
 		"test_definitions/numeric.yaml": `test_type: agent
 name: robot
 user_input: [Hello, Bye]
@@ -44,6 +45,7 @@ output: left over
 `,
 		"test_definitions/semantic.json": `{"test_type": "workflow", "name": "flow", "user_input": "Plan", "testing_prompt": "Is it a plan?",
 			"rubric": {"criteria": [{"name": "depth", "weight": 1}]}, "new_prompt": "Plan well."}`,
+		"test_definitions/tools/find.json": `{"id": "find", "function": {"name": "find"}, "mock_response": "found"}`,
 		"test_definitions/again.yaml": `test_type: custom_workflow
 name: own
 user_input: {days: 1.50, topic: hats}
@@ -124,6 +126,11 @@ func changesOfPromptvals() []change {
 		{"editor that is not asked", cfg, "m4", "m9", ""},
 		{"another editor", cfg, "gemini: gemini", "gemini: claude", "again E"},
 		{"default of iterations", cfg, "version: 1", "version: 1\ndefaults: {iterations: 2}", "again E, semantic D"},
+		{"system prompt in a file", "prompts/own.md", "know hats", "love hats", "again E"},
+		{"system prompt in gavel.yaml", cfg, "Plan days.", "Plan weeks.", "semantic E"},
+		{"no system prompt", cfg, ", system_prompt: Plan days.", "", "semantic E"},
+		{"the same system prompt as gavel.yaml has it", cfg, "system_prompt: {file: prompts/own.md}", `system_prompt: "You know hats.\n"`, ""},
+		{"a tool for a workflow", cfg, "tools: [], system_prompt: Plan days.", "tools: [find], system_prompt: Plan days.", "semantic E"},
 		{"timeout of a target", cfg, "kind: workflow,", "kind: workflow, timeout: 50s,", "semantic E"},
 	}
 }

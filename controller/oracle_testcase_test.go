@@ -8,7 +8,7 @@ import (
 const testcaseConfig = `version: 1
 default_target: desk
 targets:
-  desk: {provider: openai, model: m1, base_url: URL/desk, temperature: 0.5, tools: [refund, bye], ends_conversation: [quit], price: {input: 1, output: 1}, mocks: {bye: [{params: {order: 8}, response: ok}]}}
+  desk: {provider: openai, model: m1, base_url: URL/desk, temperature: 0.5, system_prompt: {file: prompts/desk.md}, tools: [refund, bye], ends_conversation: [quit], price: {input: 1, output: 1}, mocks: {bye: [{params: {order: 8}, response: ok}]}}
   judge: {provider: openai, model: m2, base_url: URL/judge}
   customer: {provider: openai, model: m3, base_url: URL/customer}
 roles: {judge: judge, simulator: customer}
@@ -18,7 +18,8 @@ defaults: {max_turns_cap: 5}
 // testcases are a case that has every field and one that has next to none.
 func testcases(url string) map[string]string {
 	return map[string]string{
-		"gavel.yaml": strings.ReplaceAll(testcaseConfig, "URL", url),
+		"gavel.yaml":      strings.ReplaceAll(testcaseConfig, "URL", url),
+		"prompts/desk.md": "You sell hats.",
 		"test_definitions/refund.yaml": `name: Refund
 description: A refund.
 difficulty: normal
@@ -103,6 +104,8 @@ func changesOfTestcases() []change {
 		{"simulator", cfg, "m3", "m9", played},
 		{"another simulator", cfg, "simulator: customer", "simulator: judge", played},
 		{"another name of the judge", cfg, "judge: judge, simulator", "judge: customer, simulator", judged},
+		{"system prompt", "prompts/desk.md", "hats", "coats", all},
+		{"an empty system prompt", "prompts/desk.md", "You sell hats.", " \n", all},
 		{"offered tools", cfg, "tools: [refund, bye]", "tools: [refund]", all},
 		{"a tool", "test_definitions/tools/refund.json", "Pays back", "Repays", all},
 		{"a tool's mock", "test_definitions/tools/bye.json", "gone", "left", all},

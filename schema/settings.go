@@ -59,7 +59,10 @@ func (s Settings) CompileAgainst(target string) Settings {
 type TargetSettings struct {
 	// Timeout is 0 where the target does not set it.
 	Timeout time.Duration
-	// Tools are the ids of tools that every case of the target is offered.
+	// Prompt is the target's system prompt; the zero value is none.
+	Prompt TargetPrompt `json:",omitzero"`
+	// Tools are the ids of tools that every case of the target is offered; nil where
+	// that is not set.
 	Tools []string
 	// ToolsAt is where they are listed.
 	ToolsAt Position
@@ -77,6 +80,16 @@ type TargetSettings struct {
 	// AcceptsImages reports whether the target takes images. If it is nil, that
 	// is not checked.
 	AcceptsImages *bool
+}
+
+// A TargetPrompt says which system prompt a target has: a text, or what a file
+// says in the state of the repository that is loaded.
+type TargetPrompt struct {
+	Text string `json:",omitempty"`
+	// File is relative to the root of the repository.
+	File string `json:",omitempty"`
+	// At is where gavel.yaml sets it.
+	At Position `json:"-"`
 }
 
 // A ConstraintFile is one of the .cue files with which a team demands more of

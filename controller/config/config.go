@@ -9,6 +9,7 @@ package config
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -87,8 +88,9 @@ type Target struct {
 	// Provider is openai, anthropic, gemini, http, command, replay or mock.
 	Provider string
 	// Kind is model, agent, workflow or custom_workflow. Defaults to agent for
-	// http and command, else to model.
-	Kind string
+	// http and command, else to model. Declared says that the file sets it.
+	Kind     string
+	Declared bool `json:",omitempty"`
 
 	// URL is the endpoint of an http target.
 	URL string
@@ -131,7 +133,11 @@ type Target struct {
 	Revision    string
 	URLTemplate string
 	WaitFor     time.Duration
-	// Tools are ids of tools that every case of the target is offered.
+	// SystemPrompt is what a model is told before each conversation. The zero value
+	// tells nothing.
+	SystemPrompt schema.TargetPrompt `json:",omitzero"`
+	// Tools are ids of tools that every case of the target is offered; nil where the
+	// file does not set them.
 	Tools []string
 	// ToolsAt is where they are listed.
 	ToolsAt schema.Position `json:"-"`
@@ -146,9 +152,11 @@ type Target struct {
 	Reuse *Reuse
 }
 
-// RunsTools reports whether the tools of the target are run here, from mocks.
-// Everything but a model runs its own.
-func (t Target) RunsTools() bool { return t.Kind == Model }
+// RunsTools reports whether the tools of the target are run here, from mocks:
+// those of every model, whatever it is used as. Everything else runs its own.
+func (t Target) RunsTools() bool {
+	return t.Kind == Model || slices.Contains([]string{OpenAI, Anthropic, Gemini}, t.Provider)
+}
 
 // Unversioned reports whether nobody knows which version of the target answers:
 // an agent runs whatever is deployed, and does not say what that is.

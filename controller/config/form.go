@@ -82,12 +82,13 @@ type targetForm struct {
 		Input  float64 `json:"input"`
 		Output float64 `json:"output"`
 	} `json:"price"`
-	Inputs      []string `json:"inputs"`
-	Revision    string   `json:"revision"`
-	URLTemplate string   `json:"url_template"`
-	WaitFor     duration `json:"wait_for"`
-	Tools       []string `json:"tools"`
-	Mocks       map[string][]struct {
+	Inputs       []string   `json:"inputs"`
+	Revision     string     `json:"revision"`
+	URLTemplate  string     `json:"url_template"`
+	WaitFor      duration   `json:"wait_for"`
+	SystemPrompt promptForm `json:"system_prompt"`
+	Tools        []string   `json:"tools"`
+	Mocks        map[string][]struct {
 		Params   map[string]json.RawMessage `json:"params"`
 		Response json.RawMessage            `json:"response"`
 	} `json:"mocks"`
@@ -95,6 +96,22 @@ type targetForm struct {
 	AcceptsPrompt    *bool      `json:"accepts_prompt"`
 	AcceptsImages    *bool      `json:"accepts_images"`
 	Reuse            *reuseForm `json:"reuse"`
+}
+
+// promptForm is a text, or the name of a file.
+type promptForm struct{ text, file string }
+
+// UnmarshalJSON reads either form.
+func (p *promptForm) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, &p.text) == nil {
+		return nil
+	}
+	var named struct {
+		File string `json:"file"`
+	}
+	err := json.Unmarshal(raw, &named)
+	p.file = named.File
+	return err
 }
 
 type limitsForm struct {
@@ -232,13 +249,16 @@ func Default() *Config { return form{}.config() }
 
 func (f targetForm) target(name string) Target {
 	t := Target{
-		Name: name, Provider: f.Provider, Kind: f.Kind,
+		Name: name, Provider: f.Provider, Kind: f.Kind, Declared: f.Kind != "",
 		URL: f.URL, Model: f.Model, BaseURL: strings.TrimRight(f.BaseURL, "/"), API: f.API, APIKeyEnv: f.APIKeyEnv,
 		Parameters: f.parameters(), Argv: f.Argv, Env: f.Env, Path: f.Path,
 		Timeout: time.Duration(f.Timeout), Concurrency: f.Concurrency,
 		RequestsPerMinute: f.RequestsPerMinute, TokensPerMinute: f.TokensPerMinute,
 		Inputs: f.Inputs, Revision: f.Revision, URLTemplate: f.URLTemplate, WaitFor: time.Duration(f.WaitFor),
 		Tools: f.Tools, EndsConversation: f.EndsConversation, AcceptsPrompt: f.AcceptsPrompt, AcceptsImages: f.AcceptsImages,
+	}
+	if t.SystemPrompt.Text = f.SystemPrompt.text; f.SystemPrompt.file != "" {
+		t.SystemPrompt.File = path.Clean(f.SystemPrompt.file)
 	}
 	for _, r := range f.Replies {
 		reply := MockReply{Match: r.Match, Reply: r.Reply}

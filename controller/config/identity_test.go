@@ -37,6 +37,10 @@ func TestIdentityNamesWhatIsSent(t *testing.T) {
 		t.Error(diff)
 	}
 	full.Kind = Agent
+	if got := names(full.Identity(environment, nil)); !strings.Contains(got, "mock") {
+		t.Errorf("the identity of a model that is used as an agent is %s, want it with mocks", got)
+	}
+	full.Provider = HTTP
 	if got := names(full.Identity(environment, nil)); strings.Contains(got, "mock") {
 		t.Errorf("an agent's identity has mocks: %s", got)
 	}

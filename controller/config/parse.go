@@ -35,8 +35,11 @@ func Parse(file string, data []byte) (*Config, []schema.Problem) {
 	for name, t := range k.config.Targets {
 		if len(t.Tools) > 0 {
 			t.ToolsAt = doc.At("targets", name, "tools")
-			k.config.Targets[name] = t
 		}
+		if t.SystemPrompt != (schema.TargetPrompt{}) {
+			t.SystemPrompt.At = doc.At("targets", name, "system_prompt")
+		}
+		k.config.Targets[name] = t
 	}
 	k.check()
 	return k.config, schema.SortProblems(k.Problems)

@@ -17,11 +17,11 @@ definitions: evals/
 default_target: support-agent
 targets:
   support-agent: {provider: http, url: "https://example.com/agent/respond", concurrency: 8, inputs: ["agent/**"], revision: reply}
-  small: {provider: openai, model: m, base_url: "https://example.com/v1/", api_key_env: OPENAI_API_KEY, temperature: 0, parameters: {top_k: 5, seed: null}, price: {input: 0.1, output: 0.4}}
+  small: {provider: openai, model: m, system_prompt: {file: ./prompts/small.md}, tools: [], base_url: "https://example.com/v1/", api_key_env: OPENAI_API_KEY, temperature: 0, parameters: {top_k: 5, seed: null}, price: {input: 0.1, output: 0.4}}
   claude: {provider: anthropic, model: c, api_key_env: ANTHROPIC_API_KEY, temperature: 0.5}
   gemini: {provider: gemini, model: g, api_key_env: GEMINI_API_KEY, seed: 7, parameters: {reasoning_effort: low}}
   planner: {provider: command, kind: agent, argv: [python3, ./planner.py, --fast], env: [LANG], timeout: 60s, reuse: off}
-  recorded: {provider: replay, path: recordings/a.jsonl, accepts_images: false}
+  recorded: {provider: replay, system_prompt: Be brief., path: recordings/a.jsonl, accepts_images: false}
   fake:
     provider: mock
     replies:
@@ -56,7 +56,9 @@ func TestParse(t *testing.T) {
 				Concurrency: 8, Inputs: []string{"agent/**"}, Revision: RevisionReply,
 			},
 			"small": {
-				Name: "small", Provider: OpenAI, Kind: Model, Model: "m", BaseURL: "https://example.com/v1", API: "chat", APIKeyEnv: "OPENAI_API_KEY",
+				Name: "small", Provider: OpenAI, Kind: Model, Model: "m", Tools: []string{},
+				SystemPrompt: schema.TargetPrompt{File: "prompts/small.md", At: schema.Position{File: "gavel.yaml", Line: 6, Column: 39}},
+				BaseURL:      "https://example.com/v1", API: "chat", APIKeyEnv: "OPENAI_API_KEY",
 				Parameters: map[string]json.RawMessage{"temperature": json.RawMessage("0"), "top_k": json.RawMessage("5"), "seed": json.RawMessage("null")},
 				Price:      &Price{0.1, 0.4},
 			},
@@ -69,10 +71,10 @@ func TestParse(t *testing.T) {
 				Parameters: map[string]json.RawMessage{"seed": json.RawMessage("7"), "reasoning_effort": json.RawMessage(`"low"`)},
 			},
 			"planner": {
-				Name: "planner", Provider: Command, Kind: Agent, Argv: []string{"python3", "./planner.py", "--fast"}, Env: []string{"LANG"},
+				Name: "planner", Provider: Command, Kind: Agent, Declared: true, Argv: []string{"python3", "./planner.py", "--fast"}, Env: []string{"LANG"},
 				Timeout: time.Minute, Inputs: []string{"python3", "planner.py"}, Implied: true, Reuse: &Reuse{},
 			},
-			"recorded": {Name: "recorded", Provider: Replay, Kind: Model, Path: "recordings/a.jsonl", AcceptsImages: pointer(false)},
+			"recorded": {Name: "recorded", Provider: Replay, Kind: Model, SystemPrompt: schema.TargetPrompt{Text: "Be brief.", At: schema.Position{File: "gavel.yaml", Line: 10, Column: 32}}, Path: "recordings/a.jsonl", AcceptsImages: pointer(false)},
 			"fake": {
 				Name: "fake", Provider: Mock, Kind: Model,
 				Replies: []MockReply{
@@ -179,17 +181,20 @@ func TestSettings(t *testing.T) {
 		DefaultTarget: "support-agent", Aliases: map[string]string{"azure_base": "small"}, Thresholds: map[string]float64{"domain": 0.8},
 		Iterations: 3, Timeout: 2 * time.Minute, MaxTurnsCap: new(int), Difficulties: map[string]float64{"hard": 2},
 		Targets: map[string]schema.TargetSettings{
-			"support-agent": {Agent: true, Kind: Agent, AcceptsPrompt: &no},
+			"support-agent": {Agent: true, AcceptsPrompt: &no},
 			"planner":       {Agent: true, Kind: Agent, AcceptsPrompt: &no, Timeout: time.Minute},
-			"small":         {Kind: Model, AcceptsPrompt: &yes},
-			"claude":        {Kind: Model, AcceptsPrompt: &yes},
-			"gemini":        {Kind: Model, AcceptsPrompt: &yes},
-			"recorded":      {Kind: Model, AcceptsPrompt: &yes, AcceptsImages: &no},
-			"fake":          {Kind: Model, AcceptsPrompt: &yes, Mocks: map[string]bool{"get_weather": true}},
+			"small":         {AcceptsPrompt: &yes, Tools: []string{}, Prompt: c.Targets["small"].SystemPrompt},
+			"claude":        {AcceptsPrompt: &yes},
+			"gemini":        {AcceptsPrompt: &yes},
+			"recorded":      {AcceptsPrompt: &yes, AcceptsImages: &no, Prompt: c.Targets["recorded"].SystemPrompt},
+			"fake":          {AcceptsPrompt: &yes, Mocks: map[string]bool{"get_weather": true}},
 		},
 	}
 	if diff := cmp.Diff(want, c.Settings(), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
+	}
+	if c.Settings().Targets["small"].Tools == nil || c.Settings().Targets["claude"].Tools != nil {
+		t.Error("tools: [] and no tools are the same, want them told apart")
 	}
 }
 
@@ -211,6 +216,8 @@ func TestProblems(t *testing.T) {
 		{"\ngate: {required: [\"a[\"]}", "2:19 bad-glob", `"a["`},
 		{"\ngate: {min_score: 1.5}", "2:19 out-of-range", "at most 1"},
 		{"\ndialects: {\"a[\": domain}", "2:12 bad-glob", "malformed"},
+		{target("provider: openai, model: m, system_prompt: {file: ../secret.md}"), "3:51 path-escapes", "../secret.md|repository root"},
+		{target("provider: http, url: https://h, system_prompt: Be kind."), "3:39 foreign-field", "provider http|openai"},
 		{"\ndefinitions: [a, a/b]", "2:18 overlapping-folders", "a and a/b"},
 		{"\ndefinitions: [., a]", "2:18 overlapping-folders", ". and a"},
 		{"\ndefinitions: [a/b, a]", "2:20 overlapping-folders", "a/b and a"},

@@ -12,13 +12,13 @@ import (
 // providers lists the fields that a provider must have and may have in addition
 // to those of every target.
 var providers = map[string]struct{ must, may []string }{
-	OpenAI:    {must: []string{"model"}, may: []string{"base_url", "api", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters"}},
-	Anthropic: {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "max_tokens", "parameters"}},
-	Gemini:    {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters"}},
+	OpenAI:    {must: []string{"model"}, may: []string{"base_url", "api", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters", "system_prompt"}},
+	Anthropic: {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "max_tokens", "parameters", "system_prompt"}},
+	Gemini:    {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters", "system_prompt"}},
 	HTTP:      {must: []string{"url"}, may: []string{"api_key_env", "revision", "url_template", "wait_for"}},
 	Command:   {must: []string{"argv"}, may: []string{"env"}},
-	Replay:    {must: []string{"path"}},
-	Mock:      {must: []string{"replies"}},
+	Replay:    {must: []string{"path"}, may: []string{"system_prompt"}},
+	Mock:      {must: []string{"replies"}, may: []string{"system_prompt"}},
 }
 
 // target checks what the schema leaves open in one target.
@@ -46,6 +46,9 @@ func (k *checker) target(t Target) {
 	}
 	if t.Path != "" {
 		k.inside(t.Path, at("path")...)
+	}
+	if file := t.SystemPrompt.File; file != "" {
+		k.inside(file, at("system_prompt", "file")...)
 	}
 	if t.Implied {
 		k.Note("implied-inputs", fmt.Sprintf("target %q has no `inputs`: every file in the folder of its program and below counts as the program", t.Name),

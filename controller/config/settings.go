@@ -30,8 +30,13 @@ func (c *Config) Settings() schema.Settings {
 		for tool := range t.Mocks {
 			mocks[tool] = true
 		}
-		takes := t.Kind == Model || t.AcceptsPrompt != nil && *t.AcceptsPrompt
-		set := schema.TargetSettings{Timeout: t.Timeout, Mocks: mocks, Agent: !t.RunsTools(), Kind: t.Kind, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages}
+		takes := t.RunsTools() || t.AcceptsPrompt != nil && *t.AcceptsPrompt
+		set := schema.TargetSettings{
+			Timeout: t.Timeout, Mocks: mocks, Agent: !t.RunsTools(), Prompt: t.SystemPrompt, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages,
+		}
+		if t.Declared {
+			set.Kind = t.Kind
+		}
 		if t.RunsTools() {
 			set.Tools, set.ToolsAt = t.Tools, t.ToolsAt
 		}

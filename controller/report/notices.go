@@ -24,6 +24,8 @@ type ConfigChange struct {
 	Looser []string
 	// DecidedBy is base or head: whose settings this run used.
 	DecidedBy string
+	// Later describes what takes effect after the merge.
+	Later []string
 }
 
 // notices finds what could hide a failure.
@@ -41,6 +43,9 @@ func configNotices(c ConfigChange) []Notice {
 			message += "; this run was decided by the one at " + c.DecidedBy
 		}
 		out = append(out, Notice{File: file, Message: message})
+	}
+	for _, message := range c.Later {
+		out = append(out, Notice{File: c.File, Message: message})
 	}
 	if c.Base == nil || c.Head == nil {
 		return out

@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/prompt"
 )
 
 // The rules of the problems.
@@ -24,6 +25,7 @@ const (
 	RuleTarget   = "unknown-target"
 	RuleRole     = "missing-role"
 	RuleVariable = "unset-variable"
+	RulePrompt   = "missing-prompt"
 )
 
 // A Requirement is what a configuration offers to those that cases ask.
@@ -33,13 +35,15 @@ type Requirement struct {
 	config *config.Config
 	roles  map[schema.Role]string
 	lookup func(string) (string, bool)
+	// prompts are those of the targets.
+	prompts *prompt.Reader
 }
 
 // Of returns the requirement of cases under the configuration of a file, which is
 // read again only to say where it names what is missing. lookup finds
 // environment variables; with nil they all count as set.
 func Of(files fs.FS, file string, cfg *config.Config, lookup func(string) (string, bool)) Requirement {
-	return Requirement{files, file, cfg, cfg.Roles.Targets(), lookup}
+	return Requirement{files, file, cfg, cfg.Roles.Targets(), lookup, prompt.NewReader(files, cfg.Settings())}
 }
 
 // Missing says what judging a case takes that is not there, against the target
@@ -48,6 +52,9 @@ func Of(files fs.FS, file string, cfg *config.Config, lookup func(string) (strin
 func (r Requirement) Missing(c *schema.Case, target string) string {
 	if c == nil {
 		return "" // it was not loaded, since it is not judged
+	}
+	if err := r.prompts.Of(target).Err; err != nil {
+		return fmt.Sprintf("the system prompt of the target %s is missing: %v", cmp.Or(target, r.config.DefaultTarget), err)
 	}
 	for _, a := range load.AskedBy(c) {
 		name, ok := r.target(a)
@@ -92,9 +99,14 @@ func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 	}
 	var found []schema.Problem
 	unset := map[string][]string{} // targets by variable
+	prompts := map[string]bool{}   // targets whose prompt was looked at
 	for _, n := range needs {
 		name, ok := r.target(n.Asked)
 		t, configured := r.config.Targets[name]
+		if err := r.prompts.Of(name).Err; n.Role == "" && err != nil && !prompts[name] {
+			prompts[name] = true
+			found = append(found, r.withoutPrompt(name, err))
+		}
 		switch {
 		case !ok:
 			found = append(found, r.withoutRole(n))
@@ -159,6 +171,16 @@ func others(cases int) string {
 		return " (1 other case needs it, too)"
 	}
 	return fmt.Sprintf(" (%d other cases need it, too)", cases-1)
+}
+
+// withoutPrompt is the problem of a target whose prompt cannot be read, and that
+// cases test.
+func (r Requirement) withoutPrompt(name string, err error) schema.Problem {
+	return schema.Problem{
+		Position: r.config.Targets[name].SystemPrompt.At, Severity: schema.Error, Rule: RulePrompt,
+		Message: fmt.Sprintf("the system prompt of the target %s is missing: %v", name, err),
+		Hint:    "write the path of a text file, from the root of the repository",
+	}
 }
 
 func (r Requirement) withoutVariable(variable string, names []string) schema.Problem {

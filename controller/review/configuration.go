@@ -50,6 +50,7 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions)
 		base, head := controller.GateSettings(baseCfg.Gate), controller.GateSettings(headCfg.Gate)
 		e.ConfigDiff.Base, e.ConfigDiff.Head = &base, &head
 		e.ConfigDiff.Looser = baseCfg.Noise.Looser(headCfg.Noise)
+		e.ConfigDiff.Later = afterMerge(baseCfg, headCfg)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/prompt"
 )
 
 // A Source is what Load reads.
@@ -23,6 +24,8 @@ type Source struct {
 	// Files are the files of the dialect, sorted: the tests that are wanted,
 	// and every file that they share.
 	Files []string
+	// Prompt is that of the target, the outermost layer of every system prompt.
+	Prompt prompt.Prompt
 	// Finish is called with every file of tests as soon as it is compiled,
 	// possibly for several at the same time, and returns what else is wrong
 	// with the file. Then the tests are not in the Result, so that they need not

@@ -174,6 +174,7 @@ func (c *compiler) build(key string) *schema.Case {
 	c.input(c.domain.file, "domain")
 	c.levelInputs()
 	kase.System, kase.Layers = c.system()
+	c.inputs = append(c.inputs, c.Prompt.Inputs...)
 	kase.Tools = c.offered()
 	kase.Evaluators, kase.Skip = c.evaluators()
 	switch {
@@ -228,6 +229,8 @@ func (c *compiler) system() (string, []schema.Layer) {
 		}
 		layers = append(layers, schema.Layer{File: file, Text: text})
 	}
+	outermost := c.Prompt.Layer
+	add(outermost.File, outermost.Text, "")
 	add(c.domain.file, c.domain.Prompt, c.domain.Mode)
 	if c.level != nil {
 		add(c.level.file, c.level.Prompt, c.level.Mode)

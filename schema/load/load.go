@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/ignore"
+	"github.com/gavel-evals/gavel/schema/prompt"
 	"github.com/gavel-evals/gavel/schema/promptval"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
@@ -124,7 +125,10 @@ func load(ctx context.Context, fsys *guard, opts Options) (*Result, error) {
 
 // loadFolders loads one folder after the other.
 func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error) {
-	l := &loader{fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget())}
+	l := &loader{
+		fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget()),
+		prompts: prompt.NewReader(fsys, opts.Settings),
+	}
 	l.evaluations.Unstarted = func(err error) { fsys.end(&fault{err}) }
 	var err error
 	if l.ignore, err = ignore.Read(fsys); err != nil {
@@ -169,6 +173,7 @@ type loader struct {
 	rules  []*constraint.Set
 	// evaluations bounds what .cue files and constraints take.
 	evaluations *cuefile.Budget
+	prompts     *prompt.Reader
 	out         Result
 }
 
@@ -215,14 +220,23 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 	finished := make(map[string]Definition, len(files))
 	condense := l.condense()
 	finish := func(d domain.Definition, problems []schema.Problem) []schema.Problem {
+		var lacking []schema.Problem
+		for i, t := range d.Tests {
+			if t.Case == nil {
+				continue
+			}
+			if p, lacks := toolless(t.Case, src.Settings); lacks {
+				lacking, d.Tests[i].Case = append(lacking, p), nil
+			}
+		}
 		def := ofDomain(d)
-		found := l.finish(src, &def, problems, condense)
+		found := append(lacking, l.finish(src, &def, append(lacking, problems...), condense)...)
 		mu.Lock()
 		defer mu.Unlock()
 		finished[d.File] = def
 		return found
 	}
-	res, err := domain.Load(ctx, domain.Source{Source: src, Files: files, Finish: finish, Each: each})
+	res, err := domain.Load(ctx, domain.Source{Source: src, Files: files, Prompt: l.prompts.Of(""), Finish: finish, Each: each})
 	if err != nil {
 		return nil, err
 	}
@@ -277,9 +291,7 @@ func (l *loader) byContent(ctx context.Context, src schema.Source, files []strin
 	condense := l.condense()
 	err := each(ctx, len(files), func(i int) error {
 		defs[i], problems[i] = compile(src, files[i])
-		for _, c := range defs[i].Cases {
-			offer(c, src, tools)
-		}
+		problems[i] = append(problems[i], l.equip(&defs[i], src, tools)...)
 		problems[i] = append(problems[i], l.finish(src, &defs[i], problems[i], condense)...)
 		return nil
 	})
@@ -330,9 +342,7 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 		p.Severity = schema.Warning
 		found = []schema.Problem{p}
 	}
-	problems = append(problems, found...)
-	def.IDs = identities(def.Cases)
-	return def, problems
+	return def, append(problems, found...)
 }
 
 // identities are the ids that cases bring from where they were exported.

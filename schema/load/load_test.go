@@ -302,7 +302,7 @@ func BenchmarkLoad(b *testing.B) {
 // text, of its fields, and of what it names.
 func TestAllProblemsAtOnce(t *testing.T) {
 	with := settings
-	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent"}}
+	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent", Agent: true}}
 	const d = "test_definitions/"
 	for file, row := range map[string]struct {
 		text  string

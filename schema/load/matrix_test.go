@@ -141,7 +141,7 @@ func matrices() map[string]matrix {
 func TestMistakes(t *testing.T) {
 	with := settings
 	with.DefaultTarget = "bot"
-	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent"}}
+	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent", Agent: true}}
 	for dialect, m := range matrices() {
 		t.Run(dialect, func(t *testing.T) {
 			file := "test_definitions/x.yaml"
@@ -193,7 +193,7 @@ func problemsOf(t *testing.T, with schema.Settings, row mistake) []string {
 func TestMistakesInEveryType(t *testing.T) {
 	with := settings
 	with.DefaultTarget = "bot"
-	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent"}}
+	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent", Agent: true}}
 	told := func(t *testing.T, row mistake) []string {
 		t.Helper()
 		var out []string

@@ -59,6 +59,39 @@ func offer(c *schema.Case, src schema.Source, tools map[string]domain.Tool) {
 	c.Inputs = slices.Compact(c.Inputs)
 }
 
+// equip gives the cases of a definition the prompt and the tools of their targets.
+// It leaves out those whose target lacks what it is declared to be.
+func (l *loader) equip(def *Definition, src schema.Source, tools map[string]domain.Tool) []schema.Problem {
+	var problems []schema.Problem
+	def.Cases = slices.DeleteFunc(def.Cases, func(c *schema.Case) bool {
+		l.prompts.Give(c)
+		offer(c, src, tools)
+		p, lacks := toolless(c, src.Settings)
+		if lacks {
+			problems = append(problems, p)
+		}
+		return lacks
+	})
+	def.IDs = identities(def.Cases)
+	return problems
+}
+
+// toolless returns the problem of a case whose target is declared an agent or a
+// workflow, and neither offers the case a tool nor says that there is none. ok is
+// false where there is no such problem.
+func toolless(c *schema.Case, settings schema.Settings) (p schema.Problem, ok bool) {
+	name := cmp.Or(c.Target, settings.DefaultTarget)
+	t := settings.Targets[name]
+	if t.Agent || t.Tools != nil || len(c.Tools) > 0 || c.Skip != "" || t.Kind == "" || t.Kind == "model" {
+		return p, false
+	}
+	return schema.Problem{
+		Position: c.Origin, Severity: schema.Error, Rule: "no-tools",
+		Message: fmt.Sprintf("the target %s is declared as kind: %s and offers no tool, so that a bare model would be judged", name, t.Kind),
+		Hint:    "name its tools under tools: of the target in gavel.yaml, or write tools: [] there if it has none",
+	}, true
+}
+
 // unknownTools finds the tools of targets that are in no folder of tools.
 func (l *loader) unknownTools() []schema.Problem {
 	known := map[string]bool{}

@@ -96,10 +96,15 @@ func (c *compiler) rival(judged []schema.Evaluator) *schema.Rival {
 	return rival
 }
 
-// checkPrompt refuses a prompt for a target that takes none.
+// checkPrompt refuses a prompt for a target that takes none, and warns of one that
+// replaces nothing.
 func (c *compiler) checkPrompt(target string, kase *schema.Case) {
-	accepts := c.Settings.Targets[target].AcceptsPrompt
+	settings := c.Settings.Targets[target]
+	accepts := settings.AcceptsPrompt
 	if accepts == nil || *accepts {
+		if !settings.Agent && settings.Prompt == (schema.TargetPrompt{}) {
+			c.withoutOriginal(target, kase)
+		}
 		return
 	}
 	hint := "write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"
@@ -108,5 +113,17 @@ func (c *compiler) checkPrompt(target string, kase *schema.Case) {
 	}
 	if retry := kase.Policy.Retry; retry != nil && retry.Edit != nil {
 		c.Fail("prompt-not-accepted", target+" takes no prompt from outside, so that it cannot be rewritten", hint, "edit_prompt")
+	}
+}
+
+// withoutOriginal warns where a prompt is compared or rewritten, and the model has
+// none: there is nothing that a better one could replace.
+func (c *compiler) withoutOriginal(target string, kase *schema.Case) {
+	hint := "write system_prompt: {file: …} for the target in gavel.yaml"
+	if kase.Rival != nil {
+		c.Warn("no-original-prompt", fmt.Sprintf("the target %s has no system prompt, so that `new_prompt` is compared with none", target), hint, "new_prompt")
+	}
+	if retry := kase.Policy.Retry; retry != nil && retry.Edit != nil {
+		c.Warn("no-original-prompt", fmt.Sprintf("the target %s has no system prompt, so that the editor starts from none", target), hint, "edit_prompt")
 	}
 }

@@ -164,3 +164,27 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// TestNoOriginalPrompt compares and rewrites prompts of a model that has none. An
+// agent has one of its own, which nobody knows.
+func TestNoOriginalPrompt(t *testing.T) {
+	const compared, edited = `"new_prompt": "B"`, `"edit_prompt": true, "retry": true, "max_retries": 1`
+	for _, test := range []struct{ target, field, want string }{
+		{"small", compared, "the target small has no system prompt, so that `new_prompt` is compared with none"},
+		{"small", edited, "the target small has no system prompt, so that the editor starts from none"},
+		{"told", compared, ""}, {"told", edited, ""}, {"planner", compared, ""}, {"planner", edited, ""},
+	} {
+		kase, problems := load(t, "tests/a.json", swap(with(test.field), "planner", test.target), settings())
+		want := ""
+		if test.want != "" {
+			want = "warning: " + test.want + "; write system_prompt: {file: …} for the target in gavel.yaml"
+		}
+		got := strings.Join(problems, "")
+		if _, said, found := strings.Cut(got, ": "); found {
+			got = said
+		}
+		if got != want || kase == nil {
+			t.Errorf("%s with %s: the problems are %q, want %q and a case", test.target, test.field, got, want)
+		}
+	}
+}

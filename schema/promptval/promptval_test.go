@@ -70,8 +70,9 @@ func settings() schema.Settings {
 	yes, no := true, false
 	return schema.Settings{
 		Targets: map[string]schema.TargetSettings{
-			"planner": {Kind: "agent", AcceptsPrompt: &yes}, "support": {Kind: "workflow", AcceptsPrompt: &no, Timeout: 5 * time.Second},
-			"small": {Kind: "model", AcceptsPrompt: &yes}, "unknown-kind": {},
+			"planner": {Kind: "agent", Agent: true, AcceptsPrompt: &yes}, "support": {Kind: "workflow", AcceptsPrompt: &no, Timeout: 5 * time.Second},
+			"small": {Kind: "model", AcceptsPrompt: &yes}, "unknown-kind": {Agent: true},
+			"told": {AcceptsPrompt: &yes, Prompt: schema.TargetPrompt{Text: "Be brief."}},
 		},
 		Aliases: map[string]string{"azure_base": "small"},
 	}

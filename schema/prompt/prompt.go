@@ -1,0 +1,95 @@
+// Package prompt gives cases the system prompt of the target that they test.
+//
+// Most callers want [NewReader] and then [Reader.Give].
+package prompt
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Role is that of a file with a prompt among the inputs of a case.
+const Role = "system prompt"
+
+// A Reader reads the prompts of targets in one state of the repository, each of
+// them once. It may be used by many goroutines.
+type Reader struct {
+	files    fs.FS
+	settings schema.Settings
+	read     sync.Map // of Prompt by target
+}
+
+// NewReader returns the Reader of a state. files begin at the repository root.
+func NewReader(files fs.FS, settings schema.Settings) *Reader {
+	return &Reader{files: files, settings: settings}
+}
+
+// A Prompt is the system prompt of a target. Its zero value is none.
+type Prompt struct {
+	// Layer has no text where the target has no prompt, or Err says why it cannot be
+	// read.
+	Layer schema.Layer
+	// Inputs is the file that the prompt is in, if it is in one.
+	Inputs []schema.Input
+	Err    error
+}
+
+// Of returns the prompt of a target; that of the default target for "".
+func (r *Reader) Of(target string) Prompt {
+	target = cmp.Or(target, r.settings.DefaultTarget)
+	known, ok := r.read.Load(target)
+	if !ok {
+		known, _ = r.read.LoadOrStore(target, open(r.files, r.settings.Targets[target].Prompt))
+	}
+	p, _ := known.(Prompt)
+	return p
+}
+
+func open(files fs.FS, p schema.TargetPrompt) Prompt {
+	if p.File == "" {
+		return Prompt{Layer: schema.Layer{File: p.At.File, Text: visible(p.Text)}}
+	}
+	out := Prompt{Inputs: []schema.Input{{File: p.File, Role: Role}}}
+	data, err := schema.ReadFile(files, p.File, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		out.Inputs[0].Absent = true
+		out.Err = fmt.Errorf("the file %s does not exist", p.File)
+	case err != nil:
+		out.Err = fmt.Errorf("the file %s cannot be read: %w", p.File, err)
+	case !utf8.Valid(data):
+		out.Err = fmt.Errorf("the file %s is not text in UTF-8", p.File)
+	default:
+		out.Layer = schema.Layer{File: p.File, Text: visible(string(data))}
+	}
+	return out
+}
+
+// visible is a text in which there is something to read, else "".
+func visible(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return text
+}
+
+// Give returns the prompt of its target to a case that does not bring one.
+func (r *Reader) Give(c *schema.Case) {
+	if c.System != "" {
+		return
+	}
+	p := r.Of(c.Target)
+	c.Inputs = append(c.Inputs, p.Inputs...)
+	slices.SortFunc(c.Inputs, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role)) })
+	if p.Layer.Text != "" {
+		c.System, c.Layers = p.Layer.Text, []schema.Layer{p.Layer}
+	}
+}
