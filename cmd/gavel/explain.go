@@ -18,6 +18,7 @@ func explainCommand(a *cli.App) *cobra.Command {
 		Use:   "explain CASE",
 		Short: "Show everything that is known about one case",
 		Example: `  gavel explain support/level_1/test_refund_window
+  gavel explain test_definitions/refund.yaml
   gavel explain support/level_1/test_refund_window --base main`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -44,7 +45,8 @@ func explainCase(ctx context.Context, a *cli.App, e explained) error {
 	if err != nil {
 		return err
 	}
-	row, err := explain.Find(prepared.Plan, prepared.Problems, e.key)
+	named, folder := a.Named(e.Workspace, []string{e.key})
+	row, err := explain.Find(prepared.Plan, prepared.Problems, named[0], folder)
 	if err != nil {
 		return cli.UsageError("%w", err)
 	}

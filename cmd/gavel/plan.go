@@ -14,7 +14,7 @@ import (
 func planCommand(a *cli.App) *cobra.Command {
 	var s cli.Selection
 	cmd := &cobra.Command{
-		Use:   "plan [KEY-GLOB...]",
+		Use:   "plan [KEY-GLOB|PATH...]",
 		Short: "Print which cases would be judged, and why, without a call",
 		Example: `  gavel plan
   gavel plan --base main

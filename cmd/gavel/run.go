@@ -25,9 +25,10 @@ type runFlags struct {
 func runCommand(a *cli.App) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run [KEY-GLOB...]",
+		Use:   "run [KEY-GLOB|PATH...]",
 		Short: "Judge what is affected and not yet known, and report",
 		Example: `  gavel run
+  gavel run test_definitions/refund.yaml
   gavel run --base main 'support/**'
   gavel run --base main --html report.html --junit report.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"io/fs"
+	"path"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/snapshot"
@@ -21,20 +23,20 @@ import (
 func validateCommand(a *cli.App) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use:   "validate",
+		Use:   "validate [PATH...]",
 		Short: "Check every definition and say what to write instead",
-		Args:  cli.NoArgs,
 		Example: `  gavel validate
+  gavel validate test_definitions/refund.yaml
   gavel validate --strict
   gavel validate --format sarif > gavel.sarif`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.JSON {
 				if cmd.Flags().Changed("format") && format != "json" {
 					return cli.UsageError("--json and --format %s contradict each other; leave one of them out", format)
 				}
 				format = "json"
 			}
-			return validateDefinitions(cmd.Context(), a, format)
+			return validateDefinitions(cmd.Context(), a, format, args)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "how to print: text, json, sarif or github, such as sarif")
@@ -44,7 +46,8 @@ func validateCommand(a *cli.App) *cobra.Command {
 // noCases says what to do where there is nothing to judge.
 const noCases = "no definition was found: gavel init writes the first tests, and gavel new NAME another one"
 
-func validateDefinitions(ctx context.Context, a *cli.App, format string) error {
+// validateDefinitions prints what is wrong, in the files that paths name or in all.
+func validateDefinitions(ctx context.Context, a *cli.App, format string, paths []string) error {
 	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) {
 		return cli.UsageError("--format %q is not known; write one of text, json, sarif, github", format)
 	}
@@ -66,7 +69,14 @@ func validateDefinitions(ctx context.Context, a *cli.App, format string) error {
 		own = slices.DeleteFunc(slices.Clone(own), func(p schema.Problem) bool { return p.Rule == "missing-folder" })
 	}
 	needs := requirement.Of(w.Files, a.ConfigFile, cfg, a.LookupEnv)
-	out := document.NewValidation(found.Definitions, a.Strictly(slices.Concat(problems, own, needs.Validation(found, problems))))
+	only, err := within(a, w, found, paths)
+	if err != nil {
+		return err
+	}
+	all := slices.DeleteFunc(slices.Concat(own, needs.Validation(found, problems)), func(p schema.Problem) bool { return !only(p.File) })
+	out := document.NewValidation(func(yield func(load.Listed) bool) {
+		found.Definitions(func(d load.Listed) bool { return !only(d.File) || yield(d) })
+	}, a.Strictly(slices.Concat(problems, all)))
 	out.Notes = append(out.Notes, requirement.History(w.Repo)...)
 	if found.Totals().Definitions == 0 && out.Summary.Errors == 0 {
 		out.Notes = append(out.Notes, noCases)
@@ -78,6 +88,29 @@ func validateDefinitions(ctx context.Context, a *cli.App, format string) error {
 		return &cli.ExitError{Code: cli.ExitUsage}
 	}
 	return nil
+}
+
+// within returns which files paths mean: all, and gavel.yaml, where there are none. A
+// path that means no file of the definitions is a usage error.
+func within(a *cli.App, w *cli.Workspace, found *load.Snapshot, paths []string) (func(file string) bool, error) {
+	globs, folder := a.Named(w, paths)
+	for i, glob := range globs {
+		globs[i] = path.Join(folder, glob)
+	}
+	for i, glob := range globs {
+		known := false
+		found.Definitions(func(d load.Listed) bool {
+			known = choice.MatchesFile(glob, d.File)
+			return !known
+		})
+		known = known || slices.ContainsFunc(found.Problems(), func(p schema.Problem) bool { return choice.MatchesFile(glob, p.File) })
+		if !known {
+			return nil, cli.UsageError("no definition is in %s; gavel validate --json lists all files", paths[i])
+		}
+	}
+	return func(file string) bool {
+		return len(globs) == 0 || slices.ContainsFunc(globs, func(glob string) bool { return choice.MatchesFile(glob, file) })
+	}, nil
 }
 
 // definitions are those of the working tree. Before the first commit nothing is

@@ -18,7 +18,11 @@ import (
 
 // A Filter says which cases a request is about. An empty list admits all.
 type Filter struct {
-	Keys         []string // globs
+	// Keys are globs of keys, or of paths from Folder: a file or a folder means
+	// its cases.
+	Keys []string
+	// Folder is relative to the repository root; empty for the root itself.
+	Folder       string
 	Tags         []string
 	Difficulties []string
 	Domains      []string
@@ -40,6 +44,9 @@ var labels = [...]struct {
 // asked about, to find names that none has. It is for one goroutine.
 type Choice struct {
 	keys   []string
+	folder string
+	// met are the keys that a case has.
+	met    map[string]bool
 	wanted [len(labels)][]string
 	// had are the names that the cases have, hadKeys their keys.
 	had     [len(labels)]map[string]bool
@@ -48,7 +55,7 @@ type Choice struct {
 
 // Choose puts the filter to work.
 func (f Filter) Choose() *Choice {
-	c := &Choice{keys: f.Keys, wanted: [...][]string{f.Tags, f.Difficulties, f.Domains, f.Levels}, hadKeys: map[string]bool{}}
+	c := &Choice{keys: f.Keys, folder: f.Folder, met: map[string]bool{}, wanted: [...][]string{f.Tags, f.Difficulties, f.Domains, f.Levels}, hadKeys: map[string]bool{}}
 	for i := range c.had {
 		c.had[i] = map[string]bool{}
 	}
@@ -62,7 +69,12 @@ func (c *Choice) Func() func(*schema.CaseInfo) bool {
 	}
 	return func(kase *schema.CaseInfo) bool {
 		c.hadKeys[kase.Key] = true
-		admitted := len(c.keys) == 0 || slices.ContainsFunc(c.keys, func(glob string) bool { return matchesKey(glob, kase.Key) })
+		admitted := len(c.keys) == 0
+		for _, glob := range c.keys {
+			if names(glob, c.folder, kase) {
+				admitted, c.met[glob] = true, true
+			}
+		}
 		for i, label := range labels {
 			has := label.of(kase)
 			for _, name := range has {
@@ -80,7 +92,11 @@ func (c *Choice) Unmatched() []string {
 	var out []string
 	keys := slices.Sorted(maps.Keys(c.hadKeys))
 	for _, glob := range c.keys {
-		if !slices.ContainsFunc(keys, func(key string) bool { return matchesKey(glob, key) }) {
+		switch {
+		case c.met[glob]:
+		case isFile(glob):
+			out = append(out, fmt.Sprintf("no case is in the file %q%s", glob, nearKey(strings.TrimSuffix(glob, path.Ext(glob)), keys)))
+		default:
 			out = append(out, fmt.Sprintf("no case has a key like %q%s", glob, nearKey(glob, keys)))
 		}
 	}
@@ -95,10 +111,45 @@ func (c *Choice) Unmatched() []string {
 	return out
 }
 
-// matchesKey lets a glob also name the folder of a case.
+// Named returns whether one of the globs means a case: those of Filter.Keys, from a
+// folder. It may be called by several goroutines.
+func Named(globs []string, folder string) func(*schema.CaseInfo) bool {
+	return func(kase *schema.CaseInfo) bool {
+		return slices.ContainsFunc(globs, func(glob string) bool { return names(glob, folder, kase) })
+	}
+}
+
+func names(glob, folder string, kase *schema.CaseInfo) bool {
+	return matchesKey(glob, kase.Key) || MatchesFile(path.Join(folder, glob), kase.Origin.File)
+}
+
+// matchesKey lets a glob also name the folder or the file of a case.
 func matchesKey(glob, key string) bool {
 	glob = strings.TrimSuffix(glob, "/")
-	return wildcard.Match(glob, key) || wildcard.Match(glob+"/**", key)
+	return wildcard.Match(glob, key) || wildcard.Match(glob+"/**", key) || !strings.Contains(glob, "#") && wildcard.Match(glob+"#*", key)
+}
+
+// MatchesFile reports whether a glob of paths means the cases of a file: it is the
+// file, a folder above, the checks next to it, or the domain.json or level.json
+// that it is below. Both are relative to the repository root.
+func MatchesFile(glob, file string) bool {
+	glob = path.Clean(glob)
+	base := strings.TrimSuffix(path.Base(glob), path.Ext(glob))
+	stem, isChecks := strings.CutSuffix(strings.TrimSuffix(glob, path.Ext(glob)), ".checks")
+	switch {
+	case glob == ".":
+		return true
+	case isChecks:
+		return stem == strings.TrimSuffix(file, path.Ext(file))
+	case isFile(glob) && (base == "domain" || base == "level"):
+		return wildcard.Match(path.Dir(glob)+"/**", file)
+	}
+	return wildcard.Match(glob, file) || wildcard.Match(glob+"/**", file)
+}
+
+// isFile reports whether a glob is written like the path of a definition.
+func isFile(glob string) bool {
+	return slices.Contains([]string{".json", ".yaml", ".yml", ".jsonl", ".cue"}, path.Ext(glob))
 }
 
 // nearName ends a line with the name that is meant, or with what there is.

@@ -1,24 +1,40 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Find returns the row of a case. Without one, the error names the invalid
-// definition, or the nearest key.
-func Find(p *plan.Plan, problems []schema.Problem, key string) (plan.Row, error) {
+// Find returns the row of a case by its key, or by a file or folder that has only
+// one case; paths are from a folder of the repository. Without one, the error names
+// the invalid definition, or the keys that may be meant.
+func Find(p *plan.Plan, problems []schema.Problem, key, folder string) (plan.Row, error) {
 	known := map[string]bool{}
 	for _, r := range p.Rows {
 		if r.Key == key {
 			return r, nil
 		}
 		known[r.Key] = true
+	}
+	named := choice.Named([]string{key}, folder)
+	var rows []plan.Row
+	for _, r := range p.Rows {
+		if kase := cmp.Or(r.Head, r.Base); kase != nil && named(kase) {
+			rows = append(rows, r)
+		}
+	}
+	if len(rows) == 1 {
+		return rows[0], nil
+	}
+	if len(rows) > 1 {
+		return plan.Row{}, fmt.Errorf("%s has %d cases: write the key of one of them, such as %s", key, len(rows), rows[0].Key)
 	}
 	for _, problem := range problems {
 		if problem.Severity == schema.Error && strings.Contains(problem.File, key) {

@@ -194,7 +194,7 @@ func (s *seeing) plan(ctx context.Context) (*Look, error) {
 		Pinned:     s.pinned(),
 		ConfigFile: s.cfg.ConfigFile, LookupEnv: s.cfg.LookupEnv, Now: s.cfg.Now,
 		Ledger: place.Ledger, HeadTrust: operator, BaseTrust: operator,
-		ReuseSince: s.looked(),
+		ReuseSince: s.looked(), Select: s.cfg.Select,
 	}
 	folders := append(load.Folders(s.config.Settings()), s.cfg.ConfigFile)
 	req.Changed = func(_ context.Context, outside []string) ([]string, error) {

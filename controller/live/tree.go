@@ -58,7 +58,9 @@ type Config struct {
 	// ConfigFile, LookupEnv and Now go into every plan.
 	ConfigFile string
 	LookupEnv  func(string) (string, bool)
-	Now        func() time.Time
+	// Select keeps the cases that are followed; nil keeps all.
+	Select func(*schema.CaseInfo) bool
+	Now    func() time.Time
 
 	// Watch says how patiently to watch; its root, paths and filters are set
 	// here. Its zero value has the defaults.

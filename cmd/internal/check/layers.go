@@ -83,7 +83,7 @@ var rooms = []room{
 		"controller/source", "controller/watch", "controller/ledger", "controller/run", "controller", "controller/report", "reporters/textfmt", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
 	{dir: "controller/explain", sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "reporters/textfmt", "reporters",
+		"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "reporters/textfmt", "reporters",
 	}, reason: "it tells what is stored of one case, and when it was written, and runs nothing"},
 	{dir: "controller/command", sees: []string{"schema", "controller/forge", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/comment"}, reason: "it reads what people ask for, and runs nothing"},
 	{dir: "controller/review", sees: []string{

@@ -138,6 +138,7 @@ func (a *App) Local(ctx context.Context, w *Workspace, book *ledger.Ledger, s Se
 	if err != nil {
 		return nil, err
 	}
+	s.Keys, s.Folder = a.Named(w, s.Keys)
 	req := controller.Request{
 		Head: head, ConfigFile: a.ConfigFile, Ledger: book, LookupEnv: a.LookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},

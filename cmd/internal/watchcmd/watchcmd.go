@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/live"
@@ -48,18 +50,13 @@ func New(app *cli.App) *cobra.Command {
 	c := command{app}
 	var f watchFlags
 	cmd := &cobra.Command{
-		Use:   "watch [DIR]",
+		Use:   "watch [PATH...]",
 		Short: "Rerun what a saved file can have affected, and show what changed",
 		Example: `  gavel watch                          compare with the last commit
+  gavel watch test_definitions/refund.yaml
   gavel watch --base main              compare with where the branch left main
   gavel watch --max-cost 0.50          ask before a change costs more than that
   gavel watch --json | jq 'select(.event == "result") | .report.gate'`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return cli.UsageError("watch takes one folder, but got %d", len(args))
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.unpriced = cmd.Flags().Changed("max-cost")
 			return c.watch(cmd.Context(), f, args)
@@ -85,16 +82,23 @@ func (c command) watch(ctx context.Context, f watchFlags, args []string) error {
 	}
 	own := *c.App
 	b := command{&own}
-	if len(args) == 1 {
-		b.Dir = c.Path(args[0])
+	if len(args) == 1 && c.elsewhere(args[0]) {
+		b.Dir, args = c.Path(args[0]), nil
 	}
-	if err := b.checkBase(ctx, f.base); err != nil {
+	err := b.checkBase(ctx, f.base)
+	if err != nil {
 		return err
 	}
 	// The first interrupt stops a run, so it must not end everything at once.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	tree, err := live.Open(ctx, b.followed(f.base))
+	follow := b.followed(f.base)
+	if len(args) > 0 {
+		if follow.Select, err = b.named(ctx, args); err != nil {
+			return err
+		}
+	}
+	tree, err := live.Open(ctx, follow)
 	if err != nil {
 		return err
 	}
@@ -103,6 +107,59 @@ func (c command) watch(ctx context.Context, f watchFlags, args []string) error {
 		return b.watchScreen(ctx, tree, f)
 	}
 	return b.watchLines(ctx, tree, f)
+}
+
+// elsewhere reports whether an argument is a folder with a repository of its own, or
+// the root of this one: then all of it is watched.
+func (c command) elsewhere(arg string) bool {
+	info, err := os.Stat(c.Path(arg))
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	there, err := gitrepo.Open(c.Path(arg))
+	if err != nil {
+		return true // the error is that of the folder
+	}
+	defer there.Close()
+	here, err := gitrepo.Open(c.Dir)
+	if err != nil {
+		return true
+	}
+	defer here.Close()
+	return here.Root() != there.Root() || filepath.Clean(c.Path(arg)) == here.Root()
+}
+
+// named returns which cases the arguments mean: globs of keys, files or folders. One
+// that means none yet is a usage error, unless it is a path.
+func (c command) named(ctx context.Context, args []string) (func(*schema.CaseInfo) bool, error) {
+	w, err := c.Workspace()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	globs, folder := c.Named(w, args)
+	cfg, _, err := c.OwnConfig(w)
+	if err != nil {
+		return nil, err
+	}
+	found, err := load.Load(ctx, w.Files, load.Options{Settings: cfg.Settings()})
+	if err != nil {
+		return nil, err
+	}
+	absent := slices.DeleteFunc(slices.Clone(globs), func(glob string) bool {
+		_, err := os.Stat(c.Path(filepath.FromSlash(glob)))
+		return err == nil
+	})
+	chosen := choice.Filter{Keys: absent, Folder: folder}.Choose()
+	if admits := chosen.Func(); admits != nil {
+		for _, kase := range found.Cases {
+			admits(&kase.CaseInfo)
+		}
+	}
+	for _, line := range chosen.Unmatched() {
+		return nil, cli.UsageError("%s", line)
+	}
+	return choice.Named(globs, folder), nil
 }
 
 // checkBase refuses a ref that does not exist. Later it is waited for, since
