@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/target/httpagent"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -99,8 +100,14 @@ type Target struct {
 	Model   string
 	BaseURL string
 	API     string
-	// APIKeyEnv names the environment variable with the credential.
+	// APIKeyEnv names the environment variable with the credential, and KeyHeader
+	// the header that takes it as it is; empty for a bearer token.
 	APIKeyEnv string
+	KeyHeader string `json:",omitempty"`
+	// Preset is the server whose name was written as the provider, which is openai.
+	Preset string `json:",omitempty"`
+	// HTTP is how an http target is asked and answers.
+	HTTP httpagent.Format `json:",omitzero"`
 	// Parameters are the sampling parameters that are sent: temperature,
 	// top_p, seed, max_tokens and the free-form parameters map, by wire name.
 	// One that is null keeps the field from being sent.

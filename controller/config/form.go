@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/target/preset"
 )
 
 // form is gavel.yaml as it is written.
@@ -51,6 +53,7 @@ type form struct {
 }
 
 type targetForm struct {
+	httpForm
 	Provider    string                     `json:"provider"`
 	Kind        string                     `json:"kind"`
 	URL         string                     `json:"url"`
@@ -255,6 +258,7 @@ func (f targetForm) target(name string) Target {
 		Timeout: time.Duration(f.Timeout), Concurrency: f.Concurrency,
 		RequestsPerMinute: f.RequestsPerMinute, TokensPerMinute: f.TokensPerMinute,
 		Inputs: f.Inputs, Revision: f.Revision, URLTemplate: f.URLTemplate, WaitFor: time.Duration(f.WaitFor),
+		HTTP:  f.format(),
 		Tools: f.Tools, EndsConversation: f.EndsConversation, AcceptsPrompt: f.AcceptsPrompt, AcceptsImages: f.AcceptsImages,
 	}
 	if t.SystemPrompt.Text = f.SystemPrompt.text; f.SystemPrompt.file != "" {
@@ -305,6 +309,10 @@ func (f targetForm) parameters() map[string]json.RawMessage {
 
 // fill puts the provider's defaults where nothing is set.
 func (t *Target) fill() {
+	if server, ok := preset.Named(t.Provider); ok {
+		t.Preset, t.Provider, t.KeyHeader = server.Name, OpenAI, server.Header
+		t.BaseURL, t.APIKeyEnv = cmp.Or(t.BaseURL, server.BaseURL), cmp.Or(t.APIKeyEnv, server.KeyEnv)
+	}
 	agent := t.Provider == HTTP || t.Provider == Command
 	if t.Kind == "" {
 		t.Kind = Model
@@ -312,7 +320,7 @@ func (t *Target) fill() {
 			t.Kind = Agent
 		}
 	}
-	if t.BaseURL == "" {
+	if t.BaseURL == "" && t.Preset == "" {
 		t.BaseURL = baseURLs[t.Provider]
 	}
 	switch t.Provider {

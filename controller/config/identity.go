@@ -44,9 +44,13 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 	add("model", t.Model)
 	add("base url", t.BaseURL)
 	add("api", t.API)
+	add("key header", t.KeyHeader)
 	add("revision", t.Revision)
 	// The template is reached in place of the URL.
 	add("url", cmp.Or(t.URLTemplate, t.URL))
+	for name, value := range properties(t.HTTP) {
+		add(name, value)
+	}
 	for name, raw := range t.Parameters {
 		add("parameter "+name, canonical(raw))
 	}

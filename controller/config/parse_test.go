@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
 const full = `version: 1

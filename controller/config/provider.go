@@ -1,12 +1,15 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gavel-evals/gavel/controller/target/preset"
 )
 
 // providers lists the fields that a provider must have and may have in addition
@@ -15,7 +18,7 @@ var providers = map[string]struct{ must, may []string }{
 	OpenAI:    {must: []string{"model"}, may: []string{"base_url", "api", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters", "system_prompt"}},
 	Anthropic: {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "max_tokens", "parameters", "system_prompt"}},
 	Gemini:    {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters", "system_prompt"}},
-	HTTP:      {must: []string{"url"}, may: []string{"api_key_env", "revision", "url_template", "wait_for"}},
+	HTTP:      {must: []string{"url"}, may: []string{"api_key_env", "revision", "url_template", "wait_for", "method", "headers", "body", "reply"}},
 	Command:   {must: []string{"argv"}, may: []string{"env"}},
 	Replay:    {must: []string{"path"}, may: []string{"system_prompt"}},
 	Mock:      {must: []string{"replies"}, may: []string{"system_prompt"}},
@@ -38,6 +41,7 @@ func (k *checker) target(t Target) {
 		k.variable(name, at("env", i)...)
 	}
 	k.revision(t)
+	k.format(t)
 	for i, r := range t.Replies {
 		if _, err := regexp.Compile(r.Match); err != nil {
 			k.Fail("bad-regex", fmt.Sprintf("`match` of reply %d is not a regular expression: %s", i+1, reason(err)),
@@ -92,11 +96,15 @@ func (k *checker) revision(t Target) {
 // fields demands the fields of the target's provider and refuses those of
 // others.
 func (k *checker) fields(t Target) {
-	own := providers[t.Provider]
+	own, written := providers[t.Provider], cmp.Or(t.Preset, t.Provider)
+	if server, ok := preset.Named(t.Preset); ok && t.BaseURL == "" {
+		k.Fail("missing-field", fmt.Sprintf("a target of provider %s needs `base_url`, which differs from account to account", written),
+			"add base_url: "+server.Form, "targets", t.Name)
+	}
 	for _, name := range own.must {
 		replaced := name == "url" && k.Doc.Has("targets", t.Name, "url_template")
 		if !replaced && !k.filled("targets", t.Name, name) {
-			k.Fail("missing-field", fmt.Sprintf("a target of provider %s needs `%s`", t.Provider, name),
+			k.Fail("missing-field", fmt.Sprintf("a target of provider %s needs `%s`", written, name),
 				fmt.Sprintf("add %s: …", name), "targets", t.Name)
 		}
 	}
@@ -105,7 +113,7 @@ func (k *checker) fields(t Target) {
 			continue
 		}
 		if of := providersWith(name); len(of) > 0 {
-			k.Fail("foreign-field", fmt.Sprintf("`%s` means nothing to provider %s; it is a field of %s", name, t.Provider, enumerate(of)),
+			k.Fail("foreign-field", fmt.Sprintf("`%s` means nothing to provider %s; it is a field of %s", name, written, enumerate(of)),
 				"remove it, or correct the provider", "targets", t.Name, name)
 		}
 	}

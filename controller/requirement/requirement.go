@@ -68,8 +68,8 @@ func (r Requirement) Missing(c *schema.Case, target string) string {
 			return fmt.Sprintf("%s does not name %s", r.file, described(a.Role))
 		case !configured:
 			return fmt.Sprintf("%s does not have the target %q", r.file, name)
-		case !r.isSet(t.APIKeyEnv):
-			return fmt.Sprintf("the environment variable %s is not set (api_key_env of the target %s)", t.APIKeyEnv, name)
+		case r.unset(t) != "":
+			return fmt.Sprintf("the environment variable %s is not set (%s of the target %s)", r.unset(t), keyOf(t, r.unset(t)), name)
 		}
 	}
 	return ""
@@ -81,6 +81,24 @@ func (r Requirement) target(a load.Asked) (name string, ok bool) {
 		return cmp.Or(a.Target, r.config.DefaultTarget), true
 	}
 	return r.roles[a.Role], r.roles[a.Role] != ""
+}
+
+// unset is the first variable of a target that holds nothing; "" where all do.
+func (r Requirement) unset(t config.Target) string {
+	for _, name := range t.Variables() {
+		if !r.isSet(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// keyOf is the key of gavel.yaml that names a variable.
+func keyOf(t config.Target, variable string) string {
+	if variable == t.APIKeyEnv {
+		return "api_key_env"
+	}
+	return "headers"
 }
 
 func (r Requirement) isSet(variable string) bool {
@@ -116,8 +134,8 @@ func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 				Message: fmt.Sprintf("unknown target %q%s", name, others(n.Cases)),
 				Hint:    cmp.Or(schema.DidYouMean(name, slices.Collect(maps.Keys(r.config.Targets))), "add it to targets: in "+r.file),
 			})
-		case !r.isSet(t.APIKeyEnv):
-			unset[t.APIKeyEnv] = append(unset[t.APIKeyEnv], name)
+		case r.unset(t) != "":
+			unset[r.unset(t)] = append(unset[r.unset(t)], name)
 		}
 	}
 	for variable, names := range unset {
@@ -183,12 +201,22 @@ func (r Requirement) withoutPrompt(name string, err error) schema.Problem {
 	}
 }
 
+// namedAt is the path of the key of a target that names a variable.
+func namedAt(doc *schema.Document, target, variable string) []any {
+	for _, name := range doc.Keys("targets", target, "headers") {
+		if doc.Text("targets", target, "headers", name, "value_env") == variable {
+			return []any{"targets", target, "headers", name}
+		}
+	}
+	return []any{"targets", target, "api_key_env"}
+}
+
 func (r Requirement) withoutVariable(variable string, names []string) schema.Problem {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	at := schema.Position{File: r.file, Line: 1, Column: 1}
 	if doc, _ := schema.Open(r.files, r.file); doc != nil {
-		at = doc.At("targets", names[0], "api_key_env")
+		at = doc.At(namedAt(doc, names[0], variable)...)
 	}
 	who := "the target " + names[0] + " needs it"
 	if last := len(names) - 1; last > 0 {

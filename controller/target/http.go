@@ -2,19 +2,26 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/endpoint"
+	"github.com/gavel-evals/gavel/controller/target/httpagent"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 )
 
-// An httpAgent is a deployed agent that answers POST requests.
+// An httpAgent is a deployed agent that answers requests over HTTP.
 type httpAgent struct {
 	wire
-	endpoint string
+	endpoint, method string
+	header           http.Header
+	codec            *httpagent.Codec
 }
 
 func newHTTP(cfg config.Target, env Env, b base) (*httpAgent, error) {
@@ -22,62 +29,117 @@ func newHTTP(cfg config.Target, env Env, b base) (*httpAgent, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, endpoint := "url", cfg.URL
+	name, address := "url", cfg.URL
 	if cfg.URLTemplate != "" {
 		name = "url_template"
-		if endpoint, err = fillTemplate(cfg.URLTemplate, env); err != nil {
+		if address, err = endpoint.Fill(cfg.URLTemplate, env.Commit, env.PullRequest); err != nil {
 			return nil, err
 		}
 	}
-	if err := checkEndpoint(name, endpoint); err != nil {
+	if err := endpoint.Check(name, address); err != nil {
 		return nil, err
 	}
-	return &httpAgent{wire: w, endpoint: endpoint}, nil
-}
-
-// fillTemplate puts the commit and the pull request in the place of {sha} and
-// {pr}.
-func fillTemplate(template string, env Env) (string, error) {
-	for _, hole := range []struct{ name, value, what string }{
-		{"{sha}", env.Commit, "a commit"}, {"{pr}", env.PullRequest, "a pull request"},
-	} {
-		if !strings.Contains(template, hole.name) {
-			continue
-		}
-		if hole.value == "" {
-			return "", errors.New("url_template has " + hole.name + ", but there is not " + hole.what + " to fill it with")
-		}
-		template = strings.ReplaceAll(template, hole.name, url.PathEscape(hole.value))
+	h := &httpAgent{wire: w, endpoint: address, method: cmp.Or(cfg.HTTP.Method, http.MethodPost)}
+	if h.codec, err = httpagent.New(cfg.HTTP); err != nil {
+		return nil, err
 	}
-	return template, nil
+	h.header, err = h.headers(cfg.HTTP, env)
+	return h, err
 }
 
-// Respond posts one turn. Whatever content type the answer has, it must be the
-// JSON of the contract: an error page is not taken for what the agent said.
+// headers are those of every request.
+func (h *httpAgent) headers(f httpagent.Format, env Env) (http.Header, error) {
+	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
+	if h.codec.HasReply() {
+		header.Set("Accept", "application/json, text/event-stream;q=0.9, application/x-ndjson;q=0.9")
+	}
+	if h.key != "" {
+		bearer(header, string(h.key))
+	}
+	for _, field := range f.Headers {
+		value := field.Value
+		if field.Env != "" {
+			v, _ := env.Lookup(field.Env)
+			if v = strings.TrimSpace(v); v == "" {
+				return nil, fmt.Errorf("environment variable %s (header %s) is not set", field.Env, field.Name)
+			}
+			value, h.keyEnv = field.Prefix+v, cmp.Or(h.keyEnv, field.Env)
+		}
+		header.Set(field.Name, value)
+	}
+	return header, nil
+}
+
+// Respond sends one turn. Whatever content type the answer has, it must be of the
+// form that is expected: an error page is not taken for what the agent said.
 func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
-	body, err := agentRequest(req)
+	body, err := h.encode(req)
 	if err != nil {
 		return Reply{}, h.fail(Error{Message: err.Error()})
 	}
-	post, err := http.NewRequestWithContext(ctx, http.MethodPost, h.endpoint, bytes.NewReader(body))
+	sent, err := http.NewRequestWithContext(ctx, h.method, h.endpoint, bytes.NewReader(body))
 	if err != nil {
 		return Reply{}, h.fail(Error{Message: "url: " + err.Error()})
 	}
-	post.Header.Set("Content-Type", "application/json")
-	post.Header.Set("Accept", "application/json")
-	if h.key != "" {
-		post.Header.Set("Authorization", "Bearer "+string(h.key))
-	}
+	sent.Header = h.header.Clone()
 	start := h.now()
-	status, data, err := h.exchange(post)
+	resp, data, err := h.exchange(sent)
 	if err != nil {
 		return Reply{}, err
 	}
 	latency := h.now().Sub(start)
-	reply, err := agentReply(data)
+	reply, err := h.read(resp.Header.Get("Content-Type"), data, req)
 	if err != nil {
-		return Reply{}, h.fail(Error{Status: status, Message: err.Error()})
+		return Reply{}, h.fail(Error{Status: resp.StatusCode, Message: err.Error()})
 	}
 	reply.Latency = latency
+	return reply, nil
+}
+
+// encode writes a turn as the contract or the template has it.
+func (h *httpAgent) encode(req Request) ([]byte, error) {
+	if !h.codec.HasBody() {
+		return agentRequest(req)
+	}
+	with := httpagent.Conversation{System: req.System, Case: req.Case, Turn: req.Turn}
+	for _, m := range req.Messages {
+		raw, err := json.Marshal(asked{m.Role, agentContent(m), m.ToolCalls, m.ToolCallID, m.Name})
+		if err != nil {
+			return nil, fmt.Errorf("encode the request: %w", err)
+		}
+		with.Messages, with.Message = append(with.Messages, raw), m.Content
+	}
+	return h.codec.Encode(with)
+}
+
+// read reads a reply as the contract or the paths have it.
+func (h *httpAgent) read(contentType string, data []byte, req Request) (Reply, error) {
+	if !h.codec.HasReply() {
+		return agentReply(httpagent.LastWith("messages", contentType, data))
+	}
+	a, err := h.codec.Decode(contentType, data)
+	if err != nil {
+		return Reply{}, err
+	}
+	reply := Reply{
+		Model: a.Model, Revision: a.Revision, End: a.End, Traced: a.Traced,
+		Usage: verdict.Usage{Calls: 1, InputTokens: a.Input, OutputTokens: a.Output},
+	}
+	said := schema.Message{Role: schema.RoleAssistant, Content: a.Text}
+	if len(a.Calls) > 0 {
+		asking := schema.Message{Role: schema.RoleAssistant}
+		var results []schema.Message
+		for i, c := range a.Calls {
+			id := cmp.Or(c.ID, callID(req, i))
+			asking.ToolCalls = append(asking.ToolCalls, functionCall(id, c.Name, c.Arguments))
+			if c.Result != "" {
+				results = append(results, schema.Message{Role: schema.RoleTool, ToolCallID: id, Name: c.Name, Content: c.Result})
+			}
+		}
+		reply.Messages = append([]schema.Message{asking}, results...)
+	}
+	if a.Text != "" || len(a.Calls) == 0 && !a.End {
+		reply.Messages = append(reply.Messages, said)
+	}
 	return reply, nil
 }

@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/endpoint"
 	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -60,7 +60,7 @@ func newModel(cfg config.Target, env Env, b base, p protocol) (model, error) {
 		return model{}, err
 	}
 	m := model{wire: w, protocol: p, id: cfg.Model, parameters: map[string]json.RawMessage{}}
-	if m.url, err = below(cmp.Or(cfg.BaseURL, p.base), p.path); err != nil {
+	if m.url, err = endpoint.Below(cmp.Or(cfg.BaseURL, p.base), p.path); err != nil {
 		return m, err
 	}
 	if cfg.Model == "" {
@@ -72,18 +72,6 @@ func newModel(cfg config.Target, env Env, b base, p protocol) (model, error) {
 		}
 	}
 	return m, nil
-}
-
-// below is the address of a path at an endpoint, whose query stays.
-func below(endpoint, path string) (string, error) {
-	if err := checkEndpoint("base_url", endpoint); err != nil {
-		return "", err
-	}
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return "", err
-	}
-	return u.JoinPath(path).String(), nil
 }
 
 // take checks a configured parameter. One that is null is not sent, which

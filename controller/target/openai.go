@@ -50,6 +50,9 @@ func newOpenAI(cfg config.Target, env Env, b base) (*openAI, error) {
 	if cfg.Provider == config.Gemini {
 		p.base = geminiBase
 	}
+	if cfg.KeyHeader != "" {
+		p.authorize = func(h http.Header, key string) { h.Set(cfg.KeyHeader, key) }
+	}
 	m, err := newModel(cfg, env, b, p)
 	if err != nil {
 		return nil, err

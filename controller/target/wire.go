@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target/complaint"
+	"github.com/gavel-evals/gavel/controller/target/endpoint"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 )
 
@@ -31,7 +32,7 @@ type wire struct {
 func newWire(cfg config.Target, env Env, b base) (wire, error) {
 	w := wire{
 		base: b, keyEnv: cfg.APIKeyEnv,
-		client: &http.Client{Transport: env.Transport, CheckRedirect: checkRedirect},
+		client: &http.Client{Transport: env.Transport, CheckRedirect: endpoint.CheckRedirect},
 	}
 	if cfg.APIKeyEnv == "" {
 		return w, nil
@@ -43,60 +44,26 @@ func newWire(cfg config.Target, env Env, b base) (wire, error) {
 	return w, nil
 }
 
-// checkEndpoint refuses what no request can be sent to.
-func checkEndpoint(key, endpoint string) error {
-	u, err := url.Parse(endpoint)
-	switch {
-	case err != nil:
-		// The parser's message repeats the URL, which may hold a password.
-		return fmt.Errorf("%s is no URL", key)
-	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
-		return fmt.Errorf("%s is not an http or https URL with a host", key)
-	}
-	return nil
-}
-
-// A redirectError is a redirect that is not followed.
-type redirectError string
-
-func (e redirectError) Error() string { return string(e) }
-
-// checkRedirect follows a redirect only to where the operator sent the request
-// and the credential: the same host by the same scheme. Go turns a redirected
-// POST into a GET for most statuses, which would ask for something else.
-func checkRedirect(req *http.Request, via []*http.Request) error {
-	from, to := via[0].URL, req.URL
-	switch {
-	case !strings.EqualFold(from.Host, to.Host) || from.Scheme != to.Scheme:
-		return redirectError(fmt.Sprintf("refused a redirect from %s://%s to %s://%s", from.Scheme, from.Host, to.Scheme, to.Host))
-	case req.Method != via[0].Method:
-		return redirectError(fmt.Sprintf("%s redirects without the request; name the final address in gavel.yaml", from.Host))
-	case len(via) > 3:
-		return redirectError(fmt.Sprintf("more than 3 redirects at %s", from.Host))
-	}
-	return nil
-}
-
 // exchange sends a request and reads the whole reply, so that a connection cut
-// in its middle is a transport error like any other. It returns the status and
-// the body of a success; anything else is an *Error.
-func (w *wire) exchange(req *http.Request) (status int, body []byte, err error) {
-	resp, err := w.client.Do(req)
+// in its middle is a transport error like any other. It returns the headers
+// and the body of a success; anything else is an *Error.
+func (w *wire) exchange(req *http.Request) (resp *http.Response, body []byte, err error) {
+	resp, err = w.client.Do(req)
 	if err != nil {
-		return 0, nil, w.broken(req, err)
+		return nil, nil, w.broken(req, err)
 	}
 	defer resp.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	if err != nil {
-		return 0, nil, w.broken(req, fmt.Errorf("read the reply: %w", err))
+		return nil, nil, w.broken(req, fmt.Errorf("read the reply: %w", err))
 	}
 	if len(body) > maxReply {
-		return 0, nil, w.fail(Error{Status: resp.StatusCode, Message: tooLong})
+		return nil, nil, w.fail(Error{Status: resp.StatusCode, Message: tooLong})
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return 0, nil, w.refused(resp, body)
+		return nil, nil, w.refused(resp, body)
 	}
-	return resp.StatusCode, body, nil
+	return resp, body, nil
 }
 
 var tooLong = fmt.Sprintf("the reply is longer than %d MiB", maxReply>>20)
@@ -106,7 +73,7 @@ func (w *wire) broken(req *http.Request, err error) error {
 	if ctx := req.Context(); ctx.Err() != nil {
 		return w.ended(ctx)
 	}
-	var redirect redirectError
+	var redirect endpoint.RedirectError
 	if errors.As(err, &redirect) {
 		return w.fail(Error{Message: redirect.Error()})
 	}

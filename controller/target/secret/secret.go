@@ -34,7 +34,8 @@ func Scrub(targets []config.Target, lookup func(name string) (string, bool)) fun
 	return known.Hide
 }
 
-// Of are the credentials of targets: the values of every api_key_env and of those
+// Of are the credentials of targets: the values of every api_key_env, of the
+// variables of headers, and of those
 // env variables that are secrets by their name or are URLs with a password. A nil
 // lookup finds none.
 func Of(targets []config.Target, lookup func(name string) (string, bool)) (values []string) {
@@ -42,7 +43,7 @@ func Of(targets []config.Target, lookup func(name string) (string, bool)) (value
 		return nil
 	}
 	for _, t := range targets {
-		names := []string{t.APIKeyEnv}
+		names := t.Variables()
 		for _, name := range t.Env {
 			if v, _ := lookup(name); secretName(name) || secretURL(v) {
 				names = append(names, name)

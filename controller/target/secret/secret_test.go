@@ -7,21 +7,24 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/httpagent"
 )
 
 func TestScrub(t *testing.T) {
 	values := map[string]string{
-		"LONG_KEY": "key-0123456789/+", "LONGER_TOKEN": "key-0123456789/+&\"more", "STUB_KEY": "none",
+		"HEADER": "from-a-header-9", "LONG_KEY": "key-0123456789/+", "LONGER_TOKEN": "key-0123456789/+&\"more", "STUB_KEY": "none",
 		"LOG_LEVEL": "debugging", "STORE": "postgres://u:hunter2@db/x", "SITE": "https://example.org/",
 	}
 	scrub := Scrub([]config.Target{
 		{APIKeyEnv: "LONG_KEY"}, {APIKeyEnv: "STUB_KEY"}, {APIKeyEnv: "UNSET"},
+		{HTTP: httpagent.Format{Headers: []httpagent.Header{{Name: "X-Team", Value: "evals"}, {Name: "X-Key", Env: "HEADER", Prefix: "Token "}}}},
 		{Env: []string{"LONGER_TOKEN", "LOG_LEVEL", "STORE", "SITE", "UNSET_TOKEN"}},
 	}, func(name string) (string, bool) {
 		v, ok := values[name]
 		return v, ok
 	})
 	tests := []struct{ in, want string }{
+		{"evals: Token from-a-header-9", "evals: Token [redacted]"},
 		{"a key-0123456789/+ b", "a [redacted] b"},
 		{"key-0123456789/+&\"more", "[redacted]"},
 		{"?k=key-0123456789%2F%2B&x", "?k=[redacted]&x"},

@@ -1,0 +1,161 @@
+package httpagent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Conversation is what fills the holes of a body.
+type Conversation struct {
+	// Messages are those of the conversation so far, as the contract has them.
+	Messages []json.RawMessage
+	// Message is the text of the last one.
+	Message string
+	System  string
+	Case    string
+	Turn    int
+}
+
+// Holes are the names that a template may have in double braces. A text that is
+// only a hole becomes its value; in a longer text the value is inserted as text.
+// The conversation has to be in one of the first two.
+var Holes = []string{"messages", "message", "history", "system", "case", "turn"}
+
+// hole matches {{name}}.
+var hole = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
+
+// value is what a hole is filled with.
+func (c Conversation) value(name string) any {
+	switch name {
+	case "messages":
+		return slices.Clip(append([]json.RawMessage{}, c.Messages...))
+	case "history":
+		return slices.Clip(append([]json.RawMessage{}, c.Messages[:max(len(c.Messages)-1, 0)]...))
+	case "message":
+		return c.Message
+	case "system":
+		return c.System
+	case "case":
+		return c.Case
+	}
+	return c.Turn
+}
+
+// text is what a hole in a longer text is filled with.
+func (c Conversation) text(name string) string {
+	switch v := c.value(name).(type) {
+	case string:
+		return v
+	case int:
+		return fmt.Sprint(v)
+	default:
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return "" // messages were encoded before
+		}
+		return string(raw)
+	}
+}
+
+// Encode fills the template. It must have one, see [Codec.HasBody].
+func (c *Codec) Encode(with Conversation) ([]byte, error) {
+	raw, err := json.Marshal(fill(c.body, with))
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	return raw, nil
+}
+
+func fill(template any, with Conversation) any {
+	switch t := template.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(t))
+		for key, inner := range t {
+			out[key] = fill(inner, with)
+		}
+		return out
+	case []any:
+		out := make([]any, len(t))
+		for i, inner := range t {
+			out[i] = fill(inner, with)
+		}
+		return out
+	case string:
+		if m := hole.FindStringSubmatch(t); m != nil && m[0] == t {
+			return with.value(m[1])
+		}
+		return hole.ReplaceAllStringFunc(t, func(found string) string {
+			return with.text(hole.FindStringSubmatch(found)[1])
+		})
+	}
+	return template
+}
+
+// A Fault is something in a template that cannot be filled.
+type Fault struct {
+	// Where is the path of the text in the body.
+	Where []any
+	// Name is the hole that is not known, empty for other faults.
+	Name    string
+	Message string
+}
+
+// CheckBody finds what is wrong with a template.
+func CheckBody(raw json.RawMessage) []Fault {
+	template, err := parse(raw)
+	if err != nil {
+		return []Fault{{Message: "it is not JSON: " + err.Error()}}
+	}
+	var found []Fault
+	var used []string
+	walk(template, nil, func(text string, where []any) {
+		for _, m := range hole.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(Holes, m[1]) {
+				found = append(found, Fault{where, m[1], fmt.Sprintf("there is no {{%s}} to fill in", m[1])})
+			}
+			used = append(used, m[1])
+		}
+		if rest := hole.ReplaceAllString(text, ""); strings.Contains(rest, "{{") {
+			found = append(found, Fault{where, "", "a {{ is not closed by }}"})
+		}
+	})
+	if len(found) == 0 && !slices.ContainsFunc(Holes[:2], func(name string) bool { return slices.Contains(used, name) }) {
+		found = append(found, Fault{nil, "", "it does not contain the conversation"})
+	}
+	return found
+}
+
+// walk visits all texts that are values.
+func walk(value any, where []any, visit func(text string, where []any)) {
+	below := func(key any) []any { return append(slices.Clip(where), key) }
+	switch t := value.(type) {
+	case map[string]any:
+		for key, inner := range t {
+			walk(inner, below(key), visit)
+		}
+	case []any:
+		for i, inner := range t {
+			walk(inner, below(i), visit)
+		}
+	case string:
+		visit(t, where)
+	}
+}
+
+// parse reads JSON with its numbers as they are written.
+func parse(raw []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if dec.More() {
+		return nil, fmt.Errorf("there is more than one value")
+	}
+	return v, nil
+}

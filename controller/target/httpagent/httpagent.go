@@ -1,0 +1,100 @@
+// Package httpagent is how an agent behind a URL is asked and how it answers where
+// it does not speak Gavel's own contract: a template of the request's body, paths
+// into the reply, and replies that are streams of events.
+//
+// It sends nothing. Most callers want [New], which gives a [Codec] for a [Format].
+package httpagent
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// A Format is what gavel.yaml says of an http target's requests and replies. The
+// zero value is Gavel's own contract.
+type Format struct {
+	// Method is POST where it is empty.
+	Method string `json:",omitempty"`
+	// Headers are sorted by name.
+	Headers []Header `json:",omitempty"`
+	// Body is the template of the request, see [Holes]; nil for the contract's.
+	Body json.RawMessage `json:",omitempty"`
+	// Reply says where the parts of a reply are; nil for the contract's.
+	Reply *Paths `json:",omitempty"`
+}
+
+// A Header is sent with every request. Its value is Value, or Prefix and what the
+// environment variable Env holds.
+type Header struct {
+	Name   string
+	Value  string `json:",omitempty"`
+	Env    string `json:",omitempty"`
+	Prefix string `json:",omitempty"`
+}
+
+// Paths are JSONPath queries by RFC 9535 into a reply, or into each event of one
+// that is a stream. All but Text may be empty.
+type Paths struct {
+	// Text finds what the agent says.
+	Text string
+	// ToolCalls finds the tool calls of the turn.
+	ToolCalls CallPaths `json:",omitzero"`
+	// Usage finds an object with the numbers of tokens.
+	Usage string `json:",omitempty"`
+	// Model and Revision find what answered, End whether the conversation is over.
+	Model    string `json:",omitempty"`
+	Revision string `json:",omitempty"`
+	End      string `json:",omitempty"`
+	// Stream is [Deltas] or [Last] and says how the texts of events make up the
+	// whole. Defaults to Deltas.
+	Stream string `json:",omitempty"`
+}
+
+// The values of Stream.
+const (
+	Deltas = "deltas" // each event adds to the text
+	Last   = "last"   // the last event has the whole text
+)
+
+// CallPaths find tool calls: Each finds them in the reply, and the others, which
+// have a default for the common forms, find their parts in each.
+type CallPaths struct {
+	Each      string
+	Name      string `json:",omitempty"`
+	Arguments string `json:",omitempty"`
+	Result    string `json:",omitempty"`
+}
+
+// A Codec writes requests and reads replies in a Format. It is safe for concurrent
+// use.
+type Codec struct {
+	body  any // nil for the contract's
+	reply *reader
+}
+
+// New checks a Format. The error says what is wrong with its body or its paths.
+func New(f Format) (*Codec, error) {
+	c := &Codec{}
+	if f.Body != nil {
+		if faults := CheckBody(f.Body); len(faults) > 0 {
+			return nil, fmt.Errorf("body: %s", faults[0].Message)
+		}
+		var err error
+		if c.body, err = parse(f.Body); err != nil {
+			return nil, fmt.Errorf("body: %w", err)
+		}
+	}
+	if f.Reply != nil {
+		var err error
+		if c.reply, err = newReader(*f.Reply); err != nil {
+			return nil, fmt.Errorf("reply: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// HasBody reports whether requests have a body of their own form.
+func (c *Codec) HasBody() bool { return c.body != nil }
+
+// HasReply reports whether replies have a form of their own.
+func (c *Codec) HasReply() bool { return c.reply != nil }

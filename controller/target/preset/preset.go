@@ -1,0 +1,106 @@
+// Package preset is the table of servers that speak OpenAI's protocol and have a
+// name as a provider in gavel.yaml: where they are, how they take a key, and what
+// the variable of the key is called by convention.
+package preset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Server speaks OpenAI's Chat Completions protocol.
+type Server struct {
+	// Name is the provider in gavel.yaml.
+	Name string
+	// BaseURL is where the server is; empty where that differs from account to
+	// account, and then Form shows what base_url looks like.
+	BaseURL, Form string
+	// Header takes the key: Authorization as a bearer token where it is empty.
+	Header string
+	// KeyEnv is the variable with the key where gavel.yaml names none; empty where
+	// the server asks for no key by itself.
+	KeyEnv string
+	// Page is where the vendor says so.
+	Page string
+}
+
+// Servers are sorted by name.
+var Servers = []Server{
+	{
+		Name: "azure", Form: "https://RESOURCE.openai.azure.com/openai/v1", Header: "Api-Key", KeyEnv: "AZURE_OPENAI_API_KEY",
+		Page: "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
+	},
+	{
+		Name: "bedrock", Form: "https://bedrock-mantle.REGION.api.aws/v1", KeyEnv: "AWS_BEARER_TOKEN_BEDROCK",
+		Page: "https://docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions-mantle.html",
+	},
+	{
+		Name: "groq", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: "GROQ_API_KEY",
+		Page: "https://console.groq.com/docs/openai",
+	},
+	{
+		Name: "lmstudio", BaseURL: "http://localhost:1234/v1",
+		Page: "https://lmstudio.ai/docs/developer/openai-compat",
+	},
+	{
+		Name: "ollama", BaseURL: "http://localhost:11434/v1",
+		Page: "https://docs.ollama.com/api/openai-compatibility",
+	},
+	{
+		Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: "OPENROUTER_API_KEY",
+		Page: "https://openrouter.ai/docs/quickstart",
+	},
+	{
+		Name: "together", BaseURL: "https://api.together.ai/v1", KeyEnv: "TOGETHER_API_KEY",
+		Page: "https://docs.together.ai/docs/inference/openai-compatibility",
+	},
+	{
+		// The key is an OAuth access token, which expires after an hour.
+		Name: "vertex", Form: "https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/endpoints/openapi", KeyEnv: "GOOGLE_OAUTH_ACCESS_TOKEN",
+		Page: "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/auth-and-credentials",
+	},
+	{
+		Name: "vllm", BaseURL: "http://localhost:8000/v1",
+		Page: "https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
+	},
+}
+
+// Named is the server of a name.
+func Named(name string) (s Server, ok bool) {
+	i := slices.IndexFunc(Servers, func(s Server) bool { return s.Name == name })
+	if i < 0 {
+		return Server{}, false
+	}
+	return Servers[i], true
+}
+
+// Names are those of all servers.
+func Names() []string {
+	names := make([]string, 0, len(Servers))
+	for _, s := range Servers {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Table is the documentation of all servers in Markdown.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("| `provider` | `base_url` | key | variable of the key |\n|:--|:--|:--|:--|\n")
+	code := func(text string) string { return "`" + text + "`" }
+	for _, s := range Servers {
+		at, key, variable := code(s.BaseURL), "`Authorization: Bearer …`", "`api_key_env`, if the server asks for one"
+		if s.BaseURL == "" {
+			at = "required, such as " + code(s.Form)
+		}
+		if s.Header != "" {
+			key = code(s.Header + ": …")
+		}
+		if s.KeyEnv != "" {
+			variable = code(s.KeyEnv)
+		}
+		fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s | %s |\n", s.Name, s.Page, at, key, variable)
+	}
+	return b.String()
+}
