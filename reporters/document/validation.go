@@ -33,6 +33,8 @@ type ValidationSummary struct {
 	Cases       int `json:"cases"`
 	Errors      int `json:"errors"`
 	Warnings    int `json:"warnings"`
+	// Notes counts the list of notes.
+	Notes int `json:"notes"`
 }
 
 // NewValidation returns the document of some definitions with their problems.
@@ -56,6 +58,7 @@ func NewValidation(definitions iter.Seq[load.Listed], problems []schema.Problem)
 		out.Problems = append(out.Problems, p)
 	}
 	out.Summary.Definitions = len(out.Definitions)
+	out.Summary.Notes = len(out.Notes)
 	return out
 }
 

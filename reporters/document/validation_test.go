@@ -27,8 +27,8 @@ const shape = `{
       }
     }},
     "summary": {
-      "type": "object", "required": ["definitions", "cases", "errors", "warnings"], "additionalProperties": false,
-      "properties": {"definitions": {"type": "integer"}, "cases": {"type": "integer"}, "errors": {"type": "integer"}, "warnings": {"type": "integer"}}
+      "type": "object", "required": ["definitions", "cases", "errors", "warnings", "notes"], "additionalProperties": false,
+      "properties": {"definitions": {"type": "integer"}, "cases": {"type": "integer"}, "errors": {"type": "integer"}, "warnings": {"type": "integer"}, "notes": {"type": "integer"}}
     },
     "notes": {"type": "array", "items": {"type": "string"}}
   }
@@ -57,7 +57,7 @@ func TestShape(t *testing.T) {
 		}
 	}
 	out := document.NewValidation(slices.Values(listed), problems)
-	if want := (document.ValidationSummary{Definitions: 2, Cases: 1, Errors: 1, Warnings: 1}); out.Summary != want || len(out.Notes) != 1 || out.Problems[0].File != "a.json" {
+	if want := (document.ValidationSummary{Definitions: 2, Cases: 1, Errors: 1, Warnings: 1, Notes: 1}); out.Summary != want || len(out.Notes) != 1 || out.Problems[0].File != "a.json" {
 		t.Errorf("the document is %+v, want its counts, one note and the problem of a.json", out)
 	}
 }

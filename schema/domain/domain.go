@@ -6,6 +6,7 @@
 package domain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -91,17 +92,20 @@ type tree struct {
 	// noLevel are the files of a folder that would be its level.json.
 	noLevel  map[string][]schema.Input
 	problems []schema.Problem
+	weights  weights
 }
 
 // A folder is what a domain.json or level.json says.
 type folder struct {
 	file string
-	// broken marks a file with errors: what builds on it does not load.
+	// broken marks a file with errors that bear on its tests: they do not load.
 	broken bool
-	doc    *schema.Document // until its references are checked
+	// noEvaluator says that the evaluator it names is not known, so that a test
+	// has to name its own.
+	noEvaluator bool
+	doc         *schema.Document // until its references are checked
 
 	ID          string   `json:"id"`
-	Name        string   `json:"name"`
 	EvaluatorID string   `json:"evaluator_id"`
 	Prompt      string   `json:"system_prompt"`
 	Mode        string   `json:"system_prompt_mode"`
@@ -148,6 +152,7 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 	problems := make([][]schema.Problem, len(tests))
 	err := src.Each(ctx, len(tests), func(i int) error {
 		defs[i], problems[i] = t.test(tests[i])
+		t.weigh(defs[i])
 		if src.Finish != nil {
 			problems[i] = append(problems[i], src.Finish(defs[i], problems[i])...)
 			defs[i].Tests = nil
@@ -157,6 +162,7 @@ func Load(ctx context.Context, src Source) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", src.Root, err)
 	}
+	t.problems = append(t.problems, t.weightless()...)
 	out := &Result{Definitions: defs, Problems: slices.Concat(append(problems, t.problems)...), Names: t.names(), Tools: t.valid()}
 	for _, file := range t.shared {
 		out.Definitions = append(out.Definitions, Definition{File: file})
@@ -258,8 +264,12 @@ func (t *tree) loadFolder(file, def string, into map[string]*folder) {
 		return
 	}
 	into[dir] = f
-	doc := t.open(file, def, &t.problems)
-	if doc == nil {
+	doc, found := t.Open(file)
+	if doc != nil {
+		found = doc.Check(def, schema.Warning)
+	}
+	t.problems = append(t.problems, found...)
+	if doc == nil || slices.ContainsFunc(found, func(p schema.Problem) bool { return p.Severity == schema.Error && !ofDisplay(doc, p) }) {
 		return
 	}
 	if err := doc.Decode(f); err != nil {
@@ -281,12 +291,39 @@ func (t *tree) checkShared() {
 		if f.doc == nil {
 			continue
 		}
-		found := t.unknownTools(f.doc, f.ToolIDs)
+		t.problems = append(t.problems, t.unknownTools(f.doc, f.ToolIDs)...)
 		if f.EvaluatorID != "" && !t.hasEvaluator(f.EvaluatorID) {
-			found = append(found, t.unknownEvaluator(f.doc, f.EvaluatorID))
+			t.problems = append(t.problems, t.unknownEvaluator(f.doc, f.EvaluatorID))
+			f.noEvaluator = true
 		}
-		t.problems = append(t.problems, found...)
-		f.broken = f.broken || len(found) > 0
 		f.doc = nil
 	}
+}
+
+// display are the fields of a domain.json that are for people alone.
+var display = []string{"name", "description", "icon", "color", "created_at", "updated_at"}
+
+// ofDisplay reports whether an error of a domain.json is about a field that is for
+// people alone, or seems to be meant, so that the tests can run all the same.
+func ofDisplay(doc *schema.Document, p schema.Problem) bool {
+	field, at := "", schema.Position{}
+	for _, key := range doc.Keys() {
+		if here := doc.At(key); before(at, here) && !before(p.Position, here) {
+			field, at = key, here
+		}
+	}
+	return slices.ContainsFunc(display, func(name string) bool {
+		switch p.Rule {
+		case "missing-field":
+			return p.Message == fmt.Sprintf("the field `%s` is missing", name)
+		case "unknown-field":
+			return p.Hint == schema.DidYouMean(field, []string{name})
+		}
+		return field == name
+	})
+}
+
+// before reports whether a position of a file is before another.
+func before(a, b schema.Position) bool {
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) < 0
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -23,6 +24,9 @@ const defaultThreshold = 0.7
 func (c *compiler) evaluators() ([]schema.Evaluator, string) {
 	id := cmp.Or(c.test.EvaluatorID, c.domain.EvaluatorID)
 	switch {
+	case c.domain.noEvaluator && c.test.EvaluatorID == "":
+		c.Fail("domain-invalid", c.domain.file+" is invalid", "fix it first; this test depends on it")
+		return nil, ""
 	case id == "":
 		c.Fail("missing-evaluator", "neither the test nor its domain names an evaluator", `add "evaluator_id": "keyword" or another`)
 		return nil, ""
@@ -152,6 +156,11 @@ func (c *compiler) keyword(e *evaluatorFile, threshold float64) (schema.Spec, sc
 		c.Fail("no-check", "expected has neither keywords nor forbidden", c.orAnother("keyword", `add "keywords": ["…"]`), "expected")
 		return nil, schema.Rule{}
 	}
+	for i, word := range x.Keywords {
+		if slices.ContainsFunc(x.Forbidden, func(f string) bool { return sameWord(f, word) }) {
+			c.Fail("contradiction", fmt.Sprintf("the keyword %q is forbidden, too", word), "remove it from one of the two lists", "expected", "keywords", i)
+		}
+	}
 	rule := schema.Rule{Threshold: threshold}
 	match := x.Match
 	if len(match) == 0 || string(match) == "null" {
@@ -159,6 +168,7 @@ func (c *compiler) keyword(e *evaluatorFile, threshold float64) (schema.Spec, sc
 	}
 	switch word := strings.Trim(string(match), `"`); word {
 	case "", "null":
+		c.noteAlternatives(x.Keywords)
 	case "all":
 		rule = schema.Rule{Threshold: 1}
 	case "any":
@@ -172,11 +182,27 @@ func (c *compiler) keyword(e *evaluatorFile, threshold float64) (schema.Spec, sc
 	return evaluator.Keyword{Keywords: x.Keywords, Forbidden: x.Forbidden, WholeWords: e.Config.WholeWords}, rule
 }
 
+func sameWord(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }
+
+// noteAlternatives notes a list that looks like several ways to say one thing.
+func (c *compiler) noteAlternatives(keywords []string) {
+	const many, long = 4, 20
+	short := func(word string) bool { return utf8.RuneCountInString(word) <= long && len(strings.Fields(word)) <= 2 }
+	if len(keywords) <= many || slices.ContainsFunc(keywords, func(w string) bool { return !short(w) }) {
+		return
+	}
+	p := c.Doc.Problem("keywords-without-match", fmt.Sprintf("%d short keywords are listed without `match`, so that 0.7 of them must be there", len(keywords)),
+		`add "match": "any" if they are alternatives, or "match": "all"`, "expected", "keywords")
+	p.Severity = schema.Note
+	c.Problems = append(c.Problems, p)
+}
+
 func (c *compiler) twoPass(e *evaluatorFile) schema.Spec {
 	var x struct {
 		Answer    json.RawMessage
 		Type      string
 		Tolerance *float64
+		Choices   []string
 	}
 	if !c.expected("#TwoPassExpected", &x) {
 		return nil
@@ -194,6 +220,12 @@ func (c *compiler) twoPass(e *evaluatorFile) schema.Spec {
 	}
 	if !c.canMatch(spec) {
 		return nil
+	}
+	if spec.Type == "choice" && len(x.Choices) > 0 {
+		spec.Choices = x.Choices
+		if !c.isChoice(spec) {
+			return nil
+		}
 	}
 	if spec.Type == "numeric" {
 		spec.Tolerance = 0.01
@@ -227,6 +259,23 @@ func (c *compiler) canMatch(spec evaluator.TwoPass) bool {
 		return true
 	}
 	c.Fail("wrong-value", fmt.Sprintf("the answer %s %s, and type is %s", spec.Answer, why, spec.Type), "correct the answer, or write another type, such as string", "expected", "answer")
+	return false
+}
+
+// isChoice refuses an answer that is not among the choices, by its text or its label.
+func (c *compiler) isChoice(spec evaluator.TwoPass) bool {
+	answer := string(spec.Answer)
+	_ = json.Unmarshal(spec.Answer, &answer) // a number is as it is written
+	answer = strings.TrimSpace(answer)
+	for _, choice := range spec.Choices {
+		text := strings.ToLower(strings.TrimSpace(choice))
+		rest, begins := strings.CutPrefix(text, strings.ToLower(answer))
+		labeled := begins && rest != "" && strings.ContainsRune(".):", rune(rest[0]))
+		if sameWord(choice, answer) || labeled {
+			return true
+		}
+	}
+	c.Fail("wrong-value", fmt.Sprintf("the answer %s is not one of the choices", spec.Answer), "write one of "+strings.Join(spec.Choices, ", "), "expected", "answer")
 	return false
 }
 
@@ -292,6 +341,13 @@ func (c *compiler) toolCalls() schema.Spec {
 		c.Fail("no-check", "expected names no tool", c.orAnother("tool_call", `add "tools": ["…"]`), "expected")
 		return nil
 	}
+	for _, e := range spec.Expected {
+		offered := slices.ContainsFunc(c.offers, func(t schema.Tool) bool { return t.Name == e.Tool })
+		if !offered && slices.Contains(c.lacking, e.Tool) {
+			c.Fail("unknown-tool", fmt.Sprintf("the tool %q is expected, and it cannot be offered", e.Tool), "fix the error at the `tool_ids` that list it, or in its file", "expected")
+			return nil
+		}
+	}
 	return spec
 }
 
@@ -300,7 +356,7 @@ func (c *compiler) regex(e *evaluatorFile) schema.Spec {
 	if spec.Comparison == "text" {
 		spec.Comparison = ""
 	}
-	expected := c.Doc.JSON("expected")
+	expected := c.compared()
 	if e.Config.AsPattern {
 		if json.Unmarshal(expected, &spec.Pattern) != nil {
 			c.Fail("wrong-type", "`expected` must be a pattern, since the evaluator has use_expected_as_pattern", "write a string", "expected")
@@ -316,6 +372,17 @@ func (c *compiler) regex(e *evaluatorFile) schema.Spec {
 		spec.Expected = expected
 	}
 	return spec
+}
+
+// compared is what a pattern's match is compared with: what is expected or, of an
+// object, its answer.
+func (c *compiler) compared() json.RawMessage {
+	for _, field := range []string{"answer", "expected", "value"} {
+		if c.Doc.IsObject("expected") && c.Doc.Has("expected", field) {
+			return c.Doc.JSON("expected", field)
+		}
+	}
+	return c.Doc.JSON("expected")
 }
 
 // maxPattern bounds a pattern, whose compiled form grows with it.

@@ -57,6 +57,7 @@ func (t *tree) loadEvaluator(file string) {
 			t.problems = append(t.problems, doc.Problem("built-in-id", fmt.Sprintf("%q is the id of a built-in evaluator, and this is another", e.ID), `give it an id of its own, or write "type": "predefined" to configure the built-in`, "id"))
 			e.broken = true
 		}
+		t.noteScale(doc, e)
 		if err := checkPattern(e.Regex); err != nil {
 			t.problems = append(t.problems, doc.Problem("regex", err.Error(), "write an RE2 pattern", "extraction_regex"))
 			e.broken = true
@@ -165,11 +166,17 @@ func (tf *toolFile) compile() schema.Tool {
 // those that gavel.yaml names.
 func (t *tree) loadOtherTools() {
 	folders := append([]string{path.Join(path.Dir(t.Root), "tools")}, t.Settings.Tools...)
+	read := map[string]bool{path.Join(t.Root, "tools"): true}
 	for _, dir := range folders {
-		entries, err := fs.ReadDir(t.FS, path.Clean(dir))
+		dir = path.Clean(dir)
+		if read[dir] {
+			continue
+		}
+		read[dir] = true
+		entries, err := fs.ReadDir(t.FS, dir)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
-				t.warn(path.Clean(dir), "unreadable", "the folder of tools cannot be read", "make it a plain folder of the repository")
+				t.warn(dir, "unreadable", "the folder of tools cannot be read", "make it a plain folder of the repository")
 			}
 			continue
 		}

@@ -46,6 +46,9 @@ type compiler struct {
 	number string  // of the level
 
 	inputs []schema.Input
+	// lacking are the names of tools that are listed and cannot be offered.
+	lacking []string
+	offers  []schema.Tool
 }
 
 // test loads one file of tests: an object is a test, and a list, such as the
@@ -170,12 +173,16 @@ func (c *compiler) build(key string) *schema.Case {
 	if c.test.Weight != nil {
 		kase.Weight = *c.test.Weight
 	}
+	if tools := c.Doc.JSON("tools"); len(tools) > 0 && string(tools) != "null" && string(tools) != "[]" {
+		c.Fail("unsupported-field", "`tools` is filled, and tools inside a test are not read", "define each in tools/ and name it in `tool_ids`", "tools")
+	}
 	c.input(c.file, "definition")
 	c.input(c.domain.file, "domain")
 	c.levelInputs()
 	kase.System, kase.Layers = c.system()
 	c.inputs = append(c.inputs, c.Prompt.Inputs...)
 	kase.Tools = c.offered()
+	c.offers = kase.Tools
 	kase.Evaluators, kase.Skip = c.evaluators()
 	switch {
 	case c.domain.Enabled != nil && !*c.domain.Enabled:
@@ -258,9 +265,15 @@ func (c *compiler) offered() []schema.Tool {
 		case tf == nil:
 			// It is said where it is listed; here it is waited for.
 			c.absent(path.Join(c.Root, "tools", id+".json"), "tool")
+			c.lacking = append(c.lacking, id)
 			continue
 		case tf.broken:
-			c.Fail("tool-invalid", tf.file+" is invalid", "fix it first; this test offers it", "tool_ids")
+			// A test that does not name it runs without it.
+			c.input(tf.file, "tool")
+			c.lacking = append(c.lacking, id, tf.tool.Name)
+			if slices.Contains(c.test.ToolIDs, id) {
+				c.Fail("tool-invalid", tf.file+" is invalid", "fix it first; this test offers it", "tool_ids")
+			}
 			continue
 		}
 		byName[tf.tool.Name] = tf.tool

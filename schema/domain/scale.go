@@ -1,0 +1,46 @@
+package domain
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// What a prompt says of the scores that it asks for, in English and Indonesian.
+var (
+	asksScore = regexp.MustCompile(`(?i)\b(score|skor|nilai|rate|rating|grade|scale|skala|points?|poin)`)
+	ranges    = regexp.MustCompile(`(?i)\b[01]\s*(?:-|–|—|\.\.|to|and|sampai|hingga|s\.?/?d\.?)\s*(\d{1,4})\b`)
+	bests     = regexp.MustCompile(`(?i)(?:\bout of|\bdari|\bmaks(?:imal|imum)?|\bmax(?:imum)?(?: of)?|/)\s*(\d{1,4})\b`)
+)
+
+// bestScore is the highest score that a prompt seems to ask for; 0 where it does
+// not say.
+func bestScore(prompt string) int {
+	if !asksScore.MatchString(prompt) {
+		return 0
+	}
+	best := 0
+	for _, form := range []*regexp.Regexp{ranges, bests} {
+		for _, m := range form.FindAllStringSubmatch(prompt, -1) {
+			if n, err := strconv.Atoi(m[1]); err == nil {
+				best = max(best, n)
+			}
+		}
+	}
+	return best
+}
+
+// noteScale notes an evaluator whose judge seems to be asked for a score above 1,
+// of which nothing says what the best one is.
+func (t *tree) noteScale(doc *schema.Document, e *evaluatorFile) {
+	best := bestScore(e.Prompt)
+	if e.broken || best <= 1 || e.Config.MaxScore > 0 {
+		return
+	}
+	p := doc.Problem("max-score", fmt.Sprintf("eval_prompt seems to ask for a score up to %d, and 1 is the best without config.max_score", best),
+		fmt.Sprintf(`add "config": {"max_score": %d}; a score above 1 is an error otherwise`, best), "eval_prompt")
+	p.Severity = schema.Note
+	t.problems = append(t.problems, p)
+}
