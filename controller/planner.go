@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
+	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/ignore"
@@ -20,6 +22,8 @@ type planner struct {
 	req *Request
 	// env is what head's cases run in.
 	env *plan.Environment
+	// storing guards the stored decisions while they are read.
+	storing sync.Mutex
 }
 
 // always says which cases are judged although base has them unchanged.
@@ -219,43 +223,6 @@ func (r *Request) options(ctx context.Context, s Checkout) (load.Options, error)
 	return opts, nil
 }
 
-// statusActive is the status of the cases that run.
-const statusActive = "active"
-
-// withStatus keeps the cases with one of the statuses and makes them active. A
-// dialect that knows no status has cases that run and others that are disabled,
-// which nothing wakes.
-func withStatus(cases []*schema.Case, statuses []string) []*schema.Case {
-	var kept []*schema.Case
-	for _, c := range cases {
-		status := c.Labels.Status
-		if status == "" && c.Skip == "" {
-			status = statusActive
-		}
-		if !slices.Contains(statuses, status) {
-			continue
-		}
-		if c.Skip != "" {
-			awake := *c
-			awake.Skip = ""
-			c = &awake
-		}
-		kept = append(kept, c)
-	}
-	return kept
-}
-
-// withSamples are the cases with another number of samples.
-func withSamples(cases []*schema.Case, samples int) []*schema.Case {
-	out := make([]*schema.Case, len(cases))
-	for i, c := range cases {
-		one := *c
-		one.Policy.Iterations = samples
-		out[i] = &one
-	}
-	return out
-}
-
 // side computes the digests of the cases that were asked for.
 func (p *planner) side(s Checkout, loaded *load.Result, env *plan.Environment) plan.Side {
 	cases := loaded.Cases
@@ -263,10 +230,10 @@ func (p *planner) side(s Checkout, loaded *load.Result, env *plan.Environment) p
 		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.req.Select(&c.CaseInfo) })
 	}
 	if len(p.req.Statuses) > 0 {
-		cases = withStatus(cases, p.req.Statuses)
+		cases = choice.WithStatus(cases, p.req.Statuses)
 	}
 	if p.req.Repeat > 0 {
-		cases = withSamples(cases, p.req.Repeat)
+		cases = choice.WithSamples(cases, p.req.Repeat)
 	}
 	entries := make([]*plan.Entry, len(cases))
 	for i, c := range cases {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -20,12 +23,16 @@ func (p *planner) addStored(ctx context.Context) error {
 	if p.req.Ledger == nil {
 		return p.settle(ctx)
 	}
+	// Verdicts are read and decoded at the same time.
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for g, all := range p.out.rowsByScope() {
 		for rows := range slices.Chunk(all, together) {
-			if err := p.addStoredOf(ctx, g, rows); err != nil {
-				return err
-			}
+			group.Go(func() error { return p.addStoredOf(inner, g, rows) })
 		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
 	}
 	return p.settle(ctx)
 }
@@ -64,8 +71,15 @@ func (p *planner) storedAtHead(ctx context.Context, scope ledger.Scope, rows []i
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(p.out.headStored, decided)
+	p.keep(p.out.headStored, decided)
 	return p.req.Ledger.Samples(ctx, scope, digests, decided)
+}
+
+// keep adds decisions to those of a side.
+func (p *planner) keep(side, decided map[string]*ledger.Decision) {
+	p.storing.Lock()
+	defer p.storing.Unlock()
+	maps.Copy(side, decided)
 }
 
 // lastParts returns what the cases of rows consisted of when they were decided last,
@@ -99,7 +113,7 @@ func (p *planner) addStoredAtBase(ctx context.Context, g scopeKey, rows []int) e
 		digests[i] = p.out.Plan.Rows[r].BaseDigests.D
 	}
 	found, err := p.req.Ledger.Decided(ctx, p.out.baseScope(g.target), digests)
-	maps.Copy(p.out.baseStored, found)
+	p.keep(p.out.baseStored, found)
 	return err
 }
 

@@ -28,6 +28,9 @@ func targets(settings schema.Settings, names []string) ([]string, error) {
 
 // checkStatuses refuses what is not a status: unlike tags, there are three.
 func checkStatuses(statuses []string) error {
+	if len(statuses) == 0 {
+		return nil // the schemas take longer to read than a small plan to make
+	}
 	known := schema.Shapes()["#Testcase"].Fields["status"].Enum
 	for _, status := range statuses {
 		if !slices.Contains(known, status) {

@@ -77,7 +77,7 @@ var rooms = []room{
 		"schema", "controller/plan", "controller/config", "controller/report", "reporters/textfmt",
 	}, reason: "its notices follow from rows and stored outcomes; it asks no agent"},
 	{dir: "controller", alone: true, sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/requirement", "controller/gitrepo",
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/choice", "controller/requirement", "controller/gitrepo",
 		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/report", "controller/invocation", "controller/deployment",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/live", sees: []string{
