@@ -25,8 +25,7 @@ type Case struct {
 	Layers []Layer
 	// Tools are offered to the target, sorted by name, without repetition.
 	Tools []Tool
-	// Mocks answer calls that the mocks of the target leave open, before those
-	// of Tools do. They are sorted by tool; of one tool the order counts.
+	// Mocks answer calls before the mocks of the target and those of Tools do. They are sorted by tool; of one tool the order counts.
 	Mocks []CallMock
 	Drive Drive
 	// Rival is compared with System, or with the target's own prompt where
@@ -117,6 +116,9 @@ type Layer struct {
 type Drive struct {
 	// Messages are sent in order. The target answers after the last one.
 	Messages []Message
+	// TargetOpens has the target speak first, without a message of the user. Messages
+	// is empty then.
+	TargetOpens bool
 	// Openings replace Messages if a case has several: the sample of
 	// ordinal n begins with opening n mod len(Openings).
 	Openings [][]Message

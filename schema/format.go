@@ -99,7 +99,7 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 	switch format {
 	case DialectTestcase:
 		list := shape.JSON{"type": "array", "minItems": 1, "items": w.Ref("#Testcase")}
-		envelope := shape.JSON{"type": "object", "properties": shape.JSON{"test_cases": list, schemaKey: schemaKeyForm}, "additionalProperties": false}
+		envelope := shape.JSON{"type": "object", "properties": shape.JSON{"test_cases": list, "exported_at": shape.JSON{}, "count": shape.JSON{}, schemaKey: schemaKeyForm}, "additionalProperties": false}
 		return listOr(list, shape.JSON{"if": shape.JSON{"required": []string{"test_cases"}}, "then": envelope, "else": w.Ref("#Testcase")})
 	case DialectPromptval:
 		return listOr(shape.JSON{"minItems": 1, "maxItems": 1, "items": w.Ref("#Promptval")}, w.Ref("#Promptval"))

@@ -11,6 +11,8 @@ import "encoding/json"
 type Simulation struct {
 	// Persona is nil for a neutral user.
 	Persona *Persona `json:"persona,omitempty"`
+	// Instructions are all that is said of a user who has no Persona.
+	Instructions string `json:"instructions,omitempty"`
 	// Context is what the user knows, as a JSON object in canonical form, so
 	// that the order in which it is written never reaches the simulator; nil
 	// where the user knows nothing.

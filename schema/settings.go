@@ -32,9 +32,11 @@ type Settings struct {
 	// Iterations is 0 and Timeout is 0 where gavel.yaml does not set them.
 	Iterations int
 	Timeout    time.Duration
+	// MaxTurns ends a conversation whose case leaves max_turns out; 0 never.
+	MaxTurns int `json:",omitempty"`
 	// MaxTurnsCap ends a conversation that has no max_turns of its own after
 	// so many replies, as an error; 0 means never, nil that gavel.yaml does not
-	// set it. Defaults to 50.
+	// set it. Defaults to 0.
 	MaxTurnsCap *int
 	// Difficulties are the weights of cases by difficulty. Each defaults to 1.
 	Difficulties map[string]float64
@@ -59,6 +61,9 @@ func (s Settings) CompileAgainst(target string) Settings {
 type TargetSettings struct {
 	// Timeout is 0 where the target does not set it.
 	Timeout time.Duration
+	// MaxTurns is that of the target, which wins over that of the Settings; 0 where the
+	// target does not set it.
+	MaxTurns int `json:",omitempty"`
 	// Prompt is the target's system prompt; the zero value is none.
 	Prompt TargetPrompt `json:",omitzero"`
 	// Tools are the ids of tools that every case of the target is offered; nil where

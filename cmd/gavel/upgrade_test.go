@@ -43,6 +43,8 @@ var raised = []struct{ part, keys, why string }{
 	{"evaluator", "support#where-is-my-order", "tool_trajectory gives 0 for another order and for an extra call under exact"},
 	{"aggregation", "support#where-is-my-order", "execution_metrics is 1 where all bounds hold, else 0"},
 	{"evaluator", "**", "what a model thinks is not judged, a score out of range is asked for again, and a reply is an answer only if it is nothing else"},
+	{"turn cap", "conversations#*", "a conversation without max_turns has no cap unless an operator sets one"},
+	{"turn cap", "returns/wobbly_wheel", "a conversation without max_turns has no cap unless an operator sets one"},
 }
 
 // raisedFor returns the index in raised of what a case is judged again for, -1

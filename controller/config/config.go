@@ -148,9 +148,12 @@ type Target struct {
 	Tools []string
 	// ToolsAt is where they are listed.
 	ToolsAt schema.Position `json:"-"`
-	// Mocks answer tool calls before the mocks of definitions do, by tool name.
+	// Mocks answer the calls that the mocks of a case leave open, before the tools'
+	// own mocks do, by tool name.
 	Mocks            map[string][]ToolMock
 	EndsConversation []string
+	// MaxTurns ends conversations whose cases leave max_turns out; 0 where not set.
+	MaxTurns int `json:",omitempty"`
 	// AcceptsPrompt is nil where the file does not set it.
 	AcceptsPrompt *bool
 	// AcceptsImages is nil where the file does not set it.
@@ -221,6 +224,7 @@ func (r Roles) Targets() map[schema.Role]string {
 type Defaults struct {
 	Iterations   int
 	Timeout      time.Duration
+	MaxTurns     int `json:",omitempty"`
 	MaxTurnsCap  *int
 	Difficulties map[string]float64
 }

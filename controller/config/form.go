@@ -28,6 +28,7 @@ type form struct {
 	Defaults struct {
 		Iterations   int                `json:"iterations"`
 		Timeout      duration           `json:"timeout"`
+		MaxTurns     int                `json:"max_turns"`
 		MaxTurnsCap  *int               `json:"max_turns_cap"`
 		Difficulties map[string]float64 `json:"difficulties"`
 	} `json:"defaults"`
@@ -96,6 +97,7 @@ type targetForm struct {
 		Response json.RawMessage            `json:"response"`
 	} `json:"mocks"`
 	EndsConversation []string   `json:"ends_conversation"`
+	MaxTurns         int        `json:"max_turns"`
 	AcceptsPrompt    *bool      `json:"accepts_prompt"`
 	AcceptsImages    *bool      `json:"accepts_images"`
 	Reuse            *reuseForm `json:"reuse"`
@@ -202,7 +204,7 @@ func (f form) config() *Config {
 		Roles:         Roles{f.Roles.Judge, f.Roles.Simulator, f.Roles.Extractor, f.Roles.Editors},
 		Aliases:       f.Aliases,
 		Defaults: Defaults{
-			f.Defaults.Iterations, time.Duration(f.Defaults.Timeout), f.Defaults.MaxTurnsCap, f.Defaults.Difficulties,
+			f.Defaults.Iterations, time.Duration(f.Defaults.Timeout), f.Defaults.MaxTurns, f.Defaults.MaxTurnsCap, f.Defaults.Difficulties,
 		},
 		Thresholds: f.Thresholds,
 		Reuse:      Reuse{On: true},
@@ -259,7 +261,7 @@ func (f targetForm) target(name string) Target {
 		RequestsPerMinute: f.RequestsPerMinute, TokensPerMinute: f.TokensPerMinute,
 		Inputs: f.Inputs, Revision: f.Revision, URLTemplate: f.URLTemplate, WaitFor: time.Duration(f.WaitFor),
 		HTTP:  f.format(),
-		Tools: f.Tools, EndsConversation: f.EndsConversation, AcceptsPrompt: f.AcceptsPrompt, AcceptsImages: f.AcceptsImages,
+		Tools: f.Tools, MaxTurns: f.MaxTurns, EndsConversation: f.EndsConversation, AcceptsPrompt: f.AcceptsPrompt, AcceptsImages: f.AcceptsImages,
 	}
 	if t.SystemPrompt.Text = f.SystemPrompt.text; f.SystemPrompt.file != "" {
 		t.SystemPrompt.File = path.Clean(f.SystemPrompt.file)

@@ -15,6 +15,7 @@ func (c *Config) Settings() schema.Settings {
 		Thresholds:    c.Thresholds,
 		Iterations:    c.Defaults.Iterations,
 		Timeout:       c.Defaults.Timeout,
+		MaxTurns:      c.Defaults.MaxTurns,
 		MaxTurnsCap:   c.Defaults.MaxTurnsCap,
 		Difficulties:  c.Defaults.Difficulties,
 		Constraints:   c.Constraints,
@@ -32,7 +33,7 @@ func (c *Config) Settings() schema.Settings {
 		}
 		takes := t.RunsTools() || t.AcceptsPrompt != nil && *t.AcceptsPrompt
 		set := schema.TargetSettings{
-			Timeout: t.Timeout, Mocks: mocks, Agent: !t.RunsTools(), Prompt: t.SystemPrompt, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages,
+			Timeout: t.Timeout, MaxTurns: t.MaxTurns, Mocks: mocks, Agent: !t.RunsTools(), Prompt: t.SystemPrompt, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages,
 		}
 		if t.Declared {
 			set.Kind = t.Kind

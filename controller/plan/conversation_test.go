@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -83,6 +84,22 @@ func TestConversationDigests(t *testing.T) {
 			before, after := conversationIn(conversation(), "s"), conversationIn(changed, "s")
 			wantChange(t, before, after, tt.layer, tt.part)
 		})
+	}
+}
+
+// TestTheOrderOfMocks is in the digest where the case and its target have mocks of one
+// tool: there the answers changed when those of the case came first.
+func TestTheOrderOfMocks(t *testing.T) {
+	for tool, want := range map[string]bool{"refund": true, "bye": false} {
+		c := conversation()
+		c.Tools = []schema.Tool{{Name: "refund"}, {Name: "bye"}}
+		d := Digest(c, &Environment{DefaultTarget: "model", Targets: map[string]Target{
+			"model": {Facts: []Fact{{Name: "mock " + tool, Value: "[]", Tool: tool}}},
+		}})
+		got := slices.ContainsFunc(d.Parts(), func(p Part) bool { return p.Name == "order of the mocks of refund" && p.Show == "case, target" })
+		if got != want {
+			t.Errorf("with mocks of the target for %s the order of mocks is a part: %v, want %v", tool, got, want)
+		}
 	}
 }
 

@@ -122,7 +122,7 @@ func (d *digester) execution() {
 		for _, t := range c.Tools {
 			d.value(Execution, "tool "+t.Name, t, t.File)
 		}
-		d.mocks()
+		d.mocks(target)
 		d.short(Execution, "tool rounds", strconv.Itoa(c.Policy.MaxToolRounds), d.configured()...)
 	}
 	d.simulation()
@@ -133,13 +133,17 @@ func (d *digester) execution() {
 }
 
 // mocks adds the answers that the case has ready, a part for each tool.
-func (d *digester) mocks() {
+func (d *digester) mocks(target Target) {
 	byTool := map[string][]schema.CallMock{}
 	for _, m := range d.c.Mocks {
 		byTool[m.Tool] = append(byTool[m.Tool], m)
 	}
 	for tool, mocks := range byTool {
 		d.value(Execution, "mocks of "+tool, mocks, d.c.Origin.File)
+		if slices.ContainsFunc(target.Facts, func(f Fact) bool { return f.Tool == tool }) {
+			// The case's answer before the target's, which was once the other way round.
+			d.short(Execution, "order of the mocks of "+tool, "case, target")
+		}
 	}
 }
 
@@ -150,6 +154,9 @@ func (d *digester) simulation() {
 	if sim == nil {
 		return
 	}
+	if d.c.Drive.TargetOpens {
+		d.short(Execution, "first turn", "agent", d.c.Origin.File)
+	}
 	d.short(Execution, "max turns", limit(d.c.Policy.MaxTurns), d.c.Origin.File)
 	d.short(Execution, "turn cap", limit(d.c.Policy.TurnCap), d.configured()...)
 	if ends := d.env.Targets[d.targetName()].Ends; len(ends) > 0 {
@@ -158,7 +165,9 @@ func (d *digester) simulation() {
 	if d.c.Policy.MaxTurns == 1 && len(d.c.Drive.Messages) > 0 {
 		return // the case says all that the user does
 	}
-	d.value(Execution, "persona", sim.Persona, d.c.Origin.File)
+	if d.value(Execution, "persona", sim.Persona, d.c.Origin.File); sim.Instructions != "" {
+		d.long(Execution, "persona context", sim.Instructions, d.c.Origin.File)
+	}
 	d.value(Execution, "user context", sim.Context, d.c.Origin.File)
 	d.facts(Execution, string(schema.Simulator), d.env.Targets[d.env.Roles[schema.Simulator]])
 	d.short(Execution, "simulator version", strconv.Itoa(sim.Version()))

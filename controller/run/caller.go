@@ -178,8 +178,13 @@ func (c *caller) timeout(name string, n int, last error) error {
 	if errors.As(last, &fault) && fault.Err == nil {
 		why = ": " + fault.Message
 	}
-	return fmt.Errorf("target %s timed out after %s%s%s", name, c.allowed, attempts(n), why)
+	return lateError(fmt.Sprintf("target %s timed out after %s%s%s", name, c.allowed, attempts(n), why))
 }
+
+// A lateError says that a timeout is over.
+type lateError string
+
+func (e lateError) Error() string { return string(e) }
 
 func attempts(n int) string {
 	if n <= 1 {

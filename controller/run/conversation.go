@@ -3,10 +3,13 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/mocks"
+	"github.com/gavel-evals/gavel/controller/run/persona"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -58,7 +61,8 @@ func offered(tools []schema.Tool) []schema.Tool {
 
 // run has the conversation. Its errors end the sample without a judgement.
 //
-// The user speaks first: what the case says, else what the simulator writes.
+// The user speaks first: what the case says, else what the simulator writes. Where
+// the case has the target open, its first words are the first reply.
 // The target replies, which may take several calls while it asks for tools.
 // Without a simulator that is all. With one the conversation ends, looked at
 // in this order after every reply,
@@ -68,40 +72,71 @@ func offered(tools []schema.Tool) []schema.Tool {
 //   - by the user: the simulator says that it is done.
 //
 // After TurnCap replies the simulator has a last chance to be done; if it is
-// not, the conversation has no natural end, and there is nothing to judge.
+// not, the conversation has no natural end, and there is nothing to judge. The same
+// holds where there is no MaxTurns and the timeout ends it.
 func (c *conversation) run(ctx context.Context) error {
 	c.log.caller.allow(c.tc.Policy.Timeout)
-	if len(c.transcript.Messages) == 0 && c.user != nil {
-		if _, err := c.listen(ctx); err != nil {
-			return err
+	over, err := c.open(ctx)
+	for ended := false; !over && err == nil; {
+		if ended, err = c.reply(ctx); err != nil || c.user == nil {
+			break
 		}
+		over, err = c.goOn(ctx, ended)
 	}
-	for {
-		ended, err := c.reply(ctx)
-		if err != nil || c.user == nil {
-			return err
-		}
-		c.replies++
-		switch limit := c.tc.Policy.MaxTurns; {
-		case ended:
-			c.transcript.Ended = verdict.EndedByTarget
-			return nil
-		case limit > 0 && c.replies >= limit:
-			c.transcript.Ended = verdict.EndedByLimit
-			return nil
-		}
-		done, err := c.listen(ctx)
-		if err != nil {
-			return err
-		}
-		if done {
-			c.transcript.Ended = verdict.EndedByUser
-			return nil
-		}
-		if limit := c.tc.Policy.TurnCap; limit > 0 && c.replies >= limit {
-			return fmt.Errorf("no natural end: neither side ended the conversation within %d replies; give the case max_turns, or raise defaults: max_turns_cap", limit)
-		}
+	if c.user != nil && c.tc.Policy.MaxTurns == 0 && c.replies > 0 && cutOff(err) {
+		return fmt.Errorf("no natural end: neither side ended the conversation after %d replies: %w", c.replies, err)
 	}
+	return err
+}
+
+// cutOff reports whether an error is the end of the timeout or of the budget.
+func cutOff(err error) bool {
+	_, late := errors.AsType[lateError](err)
+	_, short := errors.AsType[*budget.Shortage](err)
+	return late || short
+}
+
+// open has the first words said where they are not the target's to answer, and
+// reports whether they were the last: those of a user that is simulated, or those
+// that the case gives the target.
+func (c *conversation) open(ctx context.Context) (over bool, err error) {
+	n := len(c.transcript.Messages)
+	switch {
+	case c.user == nil || c.tc.Drive.TargetOpens && n == 0:
+		return false, nil
+	case n == 0:
+		_, err = c.listen(ctx)
+		return false, err
+	case c.transcript.Messages[n-1].Role == schema.RoleAssistant:
+		return c.goOn(ctx, false)
+	}
+	return false, nil
+}
+
+// goOn has the user speak after a reply of the target, and reports whether the
+// conversation is over. ended says that the target ended it with the reply.
+func (c *conversation) goOn(ctx context.Context, ended bool) (over bool, err error) {
+	c.replies++
+	switch limit := c.tc.Policy.MaxTurns; {
+	case ended:
+		c.transcript.Ended = verdict.EndedByTarget
+		return true, nil
+	case limit > 0 && c.replies >= limit:
+		c.transcript.Ended = verdict.EndedByLimit
+		return true, nil
+	}
+	done, err := c.listen(ctx)
+	if err != nil {
+		return false, err
+	}
+	if done {
+		c.transcript.Ended = verdict.EndedByUser
+		return true, nil
+	}
+	if limit := c.tc.Policy.TurnCap; limit > 0 && c.replies >= limit {
+		return true, fmt.Errorf("no natural end: neither side ended the conversation within %d replies; give the case max_turns, or raise defaults: max_turns_cap", limit)
+	}
+	return false, nil
 }
 
 // listen has the user speak, and reports whether those were the last words.
@@ -210,8 +245,9 @@ func FirstRequests(c *schema.Case) []target.Request {
 }
 
 func firstRequest(c *schema.Case) target.Request {
-	if sim := c.Drive.Simulation; sim != nil && len(c.Drive.Messages) == 0 {
-		return simulatorRequest(*sim, nil)
+	m := c.Drive.Messages
+	if sim := c.Drive.Simulation; sim != nil && !c.Drive.TargetOpens && (len(m) == 0 || m[len(m)-1].Role == schema.RoleAssistant) {
+		return persona.Request(*sim, m)
 	}
 	return target.Request{System: c.System, Messages: c.Drive.Messages, Tools: c.Tools}
 }

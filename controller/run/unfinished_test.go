@@ -82,6 +82,8 @@ func TestFirstRequests(t *testing.T) {
 		{"messages", schema.Drive{Messages: hello}, [][]schema.Message{hello}},
 		{"a simulator", schema.Drive{Simulation: &schema.Simulation{}}, [][]schema.Message{nil}},
 		{"a simulator after messages", schema.Drive{Messages: hello, Simulation: &schema.Simulation{}}, [][]schema.Message{hello}},
+		{"a simulator after the target's words", schema.Drive{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "hello"}}, Simulation: &schema.Simulation{}}, [][]schema.Message{nil}},
+		{"a target that opens", schema.Drive{TargetOpens: true, Simulation: &schema.Simulation{}}, [][]schema.Message{nil}},
 		{"several openings", schema.Drive{Openings: [][]schema.Message{hello, bye}}, [][]schema.Message{hello, bye}},
 	} {
 		var got [][]schema.Message

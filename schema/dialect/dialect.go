@@ -22,6 +22,7 @@ var (
 		schema.DialectTestcase: {
 			"persona", "initial_message", "user_context", "max_turns", "expected_outcomes",
 			"expected_tool_calls", "evaluation_criteria_override", "test_cases",
+			"persona_context", "first_turn", "first_message", "agent_id", "source_call_id",
 			"agent_system_prompt", "agent_tools", // of no testcase, and what people write into one
 		},
 		schema.DialectDomain: {
@@ -31,7 +32,6 @@ var (
 	// renamed are the names that later versions of the formats use.
 	renamed = map[string]map[string]string{
 		schema.DialectEvalcase:  {"tests": "evalcases"},
-		schema.DialectTestcase:  {"persona_context": "persona", "first_message": "initial_message"},
 		schema.DialectPromptval: {"type": "test_type", "id": "name", "input": "user_input"},
 	}
 	// contentDialects are known by the content of the file, in this order.

@@ -57,7 +57,7 @@ func TestDetect(t *testing.T) {
 		"a renamed suite":          {"a.yaml", "eval_cases: [{id: x, criteria: y, input: z}]\n", "evalcase", ""},
 		"another renamed suite":    {"a.yaml", "cases: [{id: x, outcome: y, input: z}]\n", "evalcase", ""},
 		"a list with criteria":     {"a.yaml", "- {id: x, criteria: y, input: z}\n", "evalcase", ""},
-		"a later testcase":         {"a.json", `{"persona_context": {}, "title": "x"}`, "", "1:2: error: `persona_context` is the name that a later version of the testcase format uses; write `persona`"},
+		"a later testcase":         {"a.json", `{"persona_context": {}, "title": "x"}`, "", "1:2: error: the file has `persona_context` like a definition of the testcase format, and fits no format; add `name`, or name the file in .gavelignore"},
 		"a testcase without name":  {"a.json", `{"max_turns": 3}`, "", "1:2: error: the file has `max_turns` like a definition of the testcase format, and fits no format; add `name`, or name the file in .gavelignore"},
 		"the agent's tools":        {"a.json", `{"name": "x", "agent_tools": []}`, "testcase", ""},
 		"the agent's prompt":       {"a.json", `{"agent_system_prompt": "x"}`, "", "1:2: error: the file has `agent_system_prompt` like a definition of the testcase format, and fits no format; add `name`"},

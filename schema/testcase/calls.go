@@ -21,6 +21,7 @@ type callFile struct {
 		Params   json.RawMessage `json:"expected_params"`
 		Response json.RawMessage `json:"response"`
 	} `json:"mock_responses"`
+	Mock json.RawMessage `json:"mock_response"`
 }
 
 func (f callFile) forbidden() bool { return f.ShouldCall != nil && !*f.ShouldCall }
@@ -111,9 +112,20 @@ func (c *compiler) mocks() []schema.CallMock {
 	var mocks []schema.CallMock
 	agent := c.Settings.Targets[c.Settings.DefaultTarget].Agent
 	for i, f := range c.test.Calls {
-		if agent && len(f.Mocks) > 0 {
+		const single = "mock_response"
+		form, hasOne := "mock_responses", c.Doc.Has("expected_tool_calls", i, single)
+		if hasOne {
+			form = single
+		}
+		switch {
+		case hasOne && len(f.Mocks) > 0:
+			c.Fail("both-forms", "`mock_responses` and `mock_response` are two forms of the same", "remove one of them", "expected_tool_calls", i, single)
+		case agent && (hasOne || len(f.Mocks) > 0):
 			c.Warn("mocks-unused", fmt.Sprintf("the target %s runs its tools itself: these answers never reach it", c.Settings.DefaultTarget),
-				"remove them, or name another target", "expected_tool_calls", i, "mock_responses")
+				"remove them, or name another target", "expected_tool_calls", i, form)
+		}
+		if hasOne {
+			mocks = append(mocks, schema.CallMock{Tool: f.Tool, Params: params(f.Params), Response: f.Mock})
 		}
 		for _, m := range f.Mocks {
 			mocks = append(mocks, schema.CallMock{Tool: f.Tool, Params: params(m.Params), Response: m.Response})

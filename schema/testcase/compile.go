@@ -14,9 +14,8 @@ import (
 const (
 	// defaultThreshold is the score that a conversation passes with.
 	defaultThreshold = 0.75
-	// defaultTimeout and defaultTurnCap serve where nothing is configured.
+	// defaultTimeout serves where nothing is configured.
 	defaultTimeout = 120 * time.Second
-	defaultTurnCap = 50
 	// maxToolRounds bounds how often the agent asks for tools before it
 	// replies.
 	maxToolRounds = 16
@@ -27,19 +26,21 @@ const (
 
 // A caseFile is what a case says.
 type caseFile struct {
-	ID             string                     `json:"id"`
-	Name           string                     `json:"name"`
-	Description    string                     `json:"description"`
-	Difficulty     string                     `json:"difficulty"`
-	Tags           []string                   `json:"tags"`
-	Status         string                     `json:"status"`
-	Persona        *schema.Persona            `json:"persona"`
-	InitialMessage string                     `json:"initial_message"`
-	UserContext    json.RawMessage            `json:"user_context"`
-	MaxTurns       *int                       `json:"max_turns"`
-	Outcomes       map[string]json.RawMessage `json:"expected_outcomes"`
-	Calls          []callFile                 `json:"expected_tool_calls"`
-	Criteria       string                     `json:"evaluation_criteria_override"`
+	ID             string          `json:"id"`
+	Name           string          `json:"name"`
+	Description    string          `json:"description"`
+	Difficulty     string          `json:"difficulty"`
+	Tags           []string        `json:"tags"`
+	Status         string          `json:"status"`
+	Persona        *schema.Persona `json:"persona"`
+	PersonaContext string          `json:"persona_context"`
+	InitialMessage string          `json:"initial_message"`
+	FirstMessage   string          `json:"first_message"`
+	FirstTurn      string          `json:"first_turn"`
+	UserContext    json.RawMessage `json:"user_context"`
+	MaxTurns       *int            `json:"max_turns"`
+	Calls          []callFile      `json:"expected_tool_calls"`
+	Criteria       string          `json:"evaluation_criteria_override"`
 }
 
 // A compiler makes a Case of one case of a file.
@@ -50,19 +51,16 @@ type compiler struct {
 }
 
 func (c *compiler) build(key string) *schema.Case {
-	initial := c.unlessBlank(c.test.InitialMessage, "initial_message", "the simulator writes the first message")
+	drive, initial := c.drive()
 	kase := &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: key, Dialect: schema.DialectTestcase, Origin: c.Doc.At(), Labels: c.labels(),
 			Weight: 1,
 			Inputs: []schema.Input{{File: c.Doc.File, Role: "definition"}},
 		},
-		Drive:  schema.Drive{Simulation: c.simulation()},
+		Drive:  drive,
 		Mocks:  c.mocks(),
 		Policy: c.policy(),
-	}
-	if initial != "" {
-		kase.Drive.Messages = []schema.Message{{Role: schema.RoleUser, Content: initial}}
 	}
 	if w, ok := c.Settings.Difficulties[kase.Labels.Difficulty]; ok {
 		kase.Weight = w
@@ -100,6 +98,7 @@ func (c *compiler) labels() schema.Labels {
 // are not part of it.
 func (c *compiler) simulation() *schema.Simulation {
 	sim := &schema.Simulation{Persona: c.test.Persona}
+	sim.Instructions = c.unlessBlank(c.test.PersonaContext, "persona_context", "the user is a neutral one")
 	if len(c.Doc.Keys("user_context")) > 0 {
 		sim.Context = c.test.UserContext
 	}
@@ -114,12 +113,12 @@ func (c *compiler) policy() schema.Policy {
 		Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
 		Timeout: cmp.Or(target.Timeout, c.Settings.Timeout, defaultTimeout),
 	}
-	if c.test.MaxTurns != nil {
+	switch most := c.Settings.MaxTurnsCap; {
+	case c.test.MaxTurns != nil:
 		p.MaxTurns = *c.test.MaxTurns
-		return p
-	}
-	p.TurnCap = defaultTurnCap
-	if most := c.Settings.MaxTurnsCap; most != nil {
+	case !slices.Contains(c.Doc.Keys(), "max_turns") && cmp.Or(target.MaxTurns, c.Settings.MaxTurns) > 0:
+		p.MaxTurns = cmp.Or(target.MaxTurns, c.Settings.MaxTurns)
+	case most != nil:
 		p.TurnCap = *most
 	}
 	return p
@@ -131,11 +130,8 @@ func (c *compiler) evaluator(initial string) schema.Evaluator {
 		Criteria:       c.unlessBlank(c.test.Criteria, "evaluation_criteria_override", "the default criteria apply"),
 		InitialMessage: initial,
 		Calls:          c.calls(),
+		Outcomes:       c.outcomes(),
 	}
-	for label, want := range c.test.Outcomes {
-		spec.Outcomes = append(spec.Outcomes, evaluator.Outcome{Label: label, Want: want})
-	}
-	slices.SortFunc(spec.Outcomes, func(a, b evaluator.Outcome) int { return cmp.Compare(a.Label, b.Label) })
 	threshold := defaultThreshold
 	if t, ok := c.Settings.Thresholds[schema.DialectTestcase]; ok {
 		threshold = t

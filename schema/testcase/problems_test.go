@@ -16,8 +16,8 @@ var agent = schema.Settings{
 	Targets: map[string]schema.TargetSettings{"support": {Agent: true}}, DefaultTarget: "support",
 }
 
-const known = "known are name, description, difficulty, tags, status, persona, initial_message, user_context, max_turns, " +
-	"expected_outcomes, expected_tool_calls, evaluation_criteria_override, id, created_at, updated_at"
+const known = "known are name, description, difficulty, tags, status, persona, persona_context, initial_message, first_message, first_turn, user_context, max_turns, " +
+	"expected_outcomes, expected_tool_calls, evaluation_criteria_override, id, created_at, updated_at, agent_id, source_call_id"
 
 // TestProblems says everything that is said of a file: place, message and what
 // to write instead; and how many of its cases load all the same.
@@ -45,10 +45,26 @@ func TestProblems(t *testing.T) {
 		"the agent's tools": {"a.json", "{\"name\": \"N\",\n \"agent_tools\": []}", 0, []string{
 			"2:2: error: `agent_tools` does not belong here: the agent's tools are captured on the run, so that the same case fits every version of the agent; remove them; calls that are wanted go into expected_tool_calls, their answers into its mock_responses",
 		}},
-		"names of later versions": {"a.yaml", "name: N\npersona_context: x\nfirst_message: Hi\n", 0, []string{
-			"2:1: error: `persona_context` is the name that a later version of the format uses; write `persona`",
-			"3:1: error: `first_message` is the name that a later version of the format uses; write `initial_message`",
+		"names of later versions": {"a.yaml", "name: N\npersona_context: x\nfirst_message: Hi\n", 1, nil},
+		"both forms": {"a.yaml", "name: N\npersona_context: x\npersona: {type: a, description: b, instructions: c}\nfirst_message: Hi\ninitial_message: Hi\n", 0, []string{
+			"2:1: error: `persona` and `persona_context` are two forms of the same; remove one of them",
+			"4:1: error: `initial_message` and `first_message` are two forms of the same; remove one of them",
 		}},
+		"the agent opens with the user's message": {"a.yaml", "name: N\ninitial_message: Hi\nfirst_turn: agent\n", 0, []string{
+			"2:1: error: `initial_message` is the first message of the user, and `first_turn` is agent; write `first_message`, or remove `first_turn`",
+		}},
+		"statements that say nothing": {"a.yaml", "name: N\nexpected_outcomes: [\"a\", \" \",\n  a]\n", 0, []string{
+			"2:26: error: a statement of `expected_outcomes` is empty; write what must be true at the end, or remove it",
+			"3:3: error: `expected_outcomes` has a statement twice; the first is in line 2; remove one",
+		}},
+		"both forms of a mock": {"a.yaml", "name: N\nexpected_tool_calls:\n- {tool: t, mock_response: 1, mock_responses: [{response: 2}]}\n", 0, []string{
+			"3:13: error: `mock_responses` and `mock_response` are two forms of the same; remove one of them",
+		}},
+		"a mock of an agent": {"a.yaml", "name: N\nexpected_tool_calls:\n- {tool: t, mock_response: 1}\n", 1, []string{
+			"3:13: warning: the target support runs its tools itself: these answers never reach it; remove them, or name another target",
+		}},
+		"the export envelope":                {"a.json", `{"exported_at": "2026-05-01T00:00:00Z", "count": 1, "test_cases": [{"name": "A", "agent_id": "x", "source_call_id": null}]}`, 1, nil},
+		"one field of a still later version": {"a.json", `[{"name": "A"}, {"name": "B", "voice": "alto"}]`, 1, []string{"1:31: error: unknown field `voice`; " + known}},
 		"wrong type": {"a.json", `{"name": "N", "tags": "red-team"}`, 0, []string{
 			"1:23: error: `tags` must be a list, not a string; write [\"red-team\"]",
 		}},
@@ -78,7 +94,7 @@ func TestProblems(t *testing.T) {
 		"no name in a list": {"a.json", `[{"name": "?!"}, {"name": "B"}]`, 1, []string{
 			"1:3: error: the name has no letter or digit by which the case can be found; add some, or a uuid as the id",
 		}},
-		"empty name of a file": {"a.json", `{"name": ""}`, 1, nil},
+		"empty name of a file": {"a.json", `{"name": ""}`, 0, []string{"1:10: error: `name` has 0 characters; it must have at least 1"}},
 		"id that is not a uuid": {"a.json", `[{"name": "N", "id": "case-7"}]`, 1, []string{
 			"1:16: warning: `id` is not a UUID and is ignored; remove it; a case is found by its file and name",
 		}},
@@ -97,7 +113,7 @@ func TestProblems(t *testing.T) {
 			"1:16: error: `test_cases` must be a list, not an object; write a list",
 		}},
 		"envelope with more": {"a.yaml", "version: 1\ntest_cases:\n- name: A\n- B\n- name: C\n", 2, []string{
-			"1:1: error: unknown field `version`; known are test_cases",
+			"1:1: error: unknown field `version`; known are test_cases, exported_at, count",
 			"4:3: error: an item of test_cases must be an object, not a string; write an object",
 		}},
 		"no object": {"a.yaml", "just text\n", 0, []string{"1:1: error: the file must be an object, not a string; write an object"}},
@@ -209,7 +225,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		keys := map[string]bool{}
 		for _, c := range cases {
-			if keys[c.Key] || len(c.Evaluators) != 1 || c.Drive.Simulation == nil || c.Policy.MaxTurns+c.Policy.TurnCap < 1 {
+			if keys[c.Key] || len(c.Evaluators) != 1 || c.Drive.Simulation == nil || c.Policy.MaxTurns+c.Policy.TurnCap < 0 {
 				t.Errorf("a case that is not whole: %+v", c)
 			}
 			keys[c.Key] = true

@@ -90,7 +90,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Drive:      schema.Drive{Simulation: &schema.Simulation{}},
 		Evaluators: []schema.Evaluator{{Name: "conversation", Weight: 1, Spec: evaluator.Conversation{}, Rule: rule}},
-		Policy:     schema.Policy{Iterations: 1, Timeout: 2 * time.Minute, MaxToolRounds: 16, TurnCap: 50},
+		Policy:     schema.Policy{Iterations: 1, Timeout: 2 * time.Minute, MaxToolRounds: 16},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -131,7 +131,7 @@ func TestTurns(t *testing.T) {
 		text      string
 		most, cut int
 	}{
-		"neither":             {nil, `{"name": "x"}`, 0, 50},
+		"neither":             {nil, `{"name": "x"}`, 0, 0},
 		"a cap":               {&five, `{"name": "x"}`, 0, 5},
 		"max_turns below":     {&five, `{"name": "x", "max_turns": 2}`, 2, 0},
 		"max_turns above":     {&five, `{"name": "x", "max_turns": 1000}`, 1000, 0},
@@ -140,6 +140,66 @@ func TestTurns(t *testing.T) {
 		p := one(t, schema.Settings{MaxTurnsCap: tt.cap}, tt.text).Policy
 		if p.MaxTurns != tt.most || p.TurnCap != tt.cut {
 			t.Errorf("%s: max turns %d, cap %d", name, p.MaxTurns, p.TurnCap)
+		}
+	}
+}
+
+// TestTurnsOfATarget apply where the case leaves the key out, and never to null.
+func TestTurnsOfATarget(t *testing.T) {
+	cap := 9
+	for name, tt := range map[string]struct {
+		target, defaults int
+		text             string
+		most, cut        int
+	}{
+		"of the target":           {4, 6, `{"name": "x"}`, 4, 0},
+		"of the defaults":         {0, 6, `{"name": "x"}`, 6, 0},
+		"of the case":             {4, 6, `{"name": "x", "max_turns": 2}`, 2, 0},
+		"of a case that is above": {4, 6, `{"name": "x", "max_turns": 20}`, 20, 0},
+		"of a case with null":     {4, 6, `{"name": "x", "max_turns": null}`, 0, 9},
+		"of nobody":               {0, 0, `{"name": "x"}`, 0, 9},
+	} {
+		p := one(t, schema.Settings{
+			Targets: map[string]schema.TargetSettings{"desk": {MaxTurns: tt.target}}, DefaultTarget: "desk", MaxTurns: tt.defaults, MaxTurnsCap: &cap,
+		}, tt.text).Policy
+		if p.MaxTurns != tt.most || p.TurnCap != tt.cut {
+			t.Errorf("%s: max turns %d, cap %d, want %d and %d", name, p.MaxTurns, p.TurnCap, tt.most, tt.cut)
+		}
+	}
+}
+
+// TestTheFormOfLaterVersions reads the names of later versions as what they were
+// before.
+func TestTheFormOfLaterVersions(t *testing.T) {
+	later := one(t, schema.Settings{}, `{"name": "x", "persona_context": "Be brief.", "first_turn": "user", "first_message": "Hi",
+		"expected_outcomes": ["The order is refunded", "No data is leaked"], "agent_id": "a", "source_call_id": "c",
+		"expected_tool_calls": [{"tool": "refund", "expected_params": {"id": 7}, "mock_response": {"ok": true}}]}`)
+	today := one(t, schema.Settings{}, `{"name": "x", "initial_message": "Hi",
+		"expected_outcomes": {"No data is leaked": true, "The order is refunded": true},
+		"expected_tool_calls": [{"tool": "refund", "expected_params": {"id": 7}, "mock_responses": [{"expected_params": {"id": 7}, "response": {"ok": true}}]}]}`)
+	if got := later.Drive.Simulation.Instructions; got != "Be brief." || later.Drive.Simulation.Persona != nil {
+		t.Errorf("the simulator is told %+v, want the context alone", later.Drive.Simulation)
+	}
+	later.Drive.Simulation.Instructions = ""
+	if diff := cmp.Diff(today, later); diff != "" {
+		t.Errorf("the form of today against that of later versions (-today +later):\n%s", diff)
+	}
+	for name, tt := range map[string]struct {
+		text string
+		want schema.Drive
+	}{
+		"the agent's message": {`{"name": "x", "first_turn": "agent", "first_message": "Welcome"}`, schema.Drive{Messages: []schema.Message{{Role: "assistant", Content: "Welcome"}}}},
+		"the agent is called": {`{"name": "x", "first_turn": "agent"}`, schema.Drive{TargetOpens: true}},
+		"a blank message":     {`{"name": "x", "first_turn": "agent", "first_message": null}`, schema.Drive{TargetOpens: true}},
+		"the user":            {`{"name": "x", "first_turn": null, "first_message": "Hi"}`, schema.Drive{Messages: []schema.Message{{Role: "user", Content: "Hi"}}}},
+	} {
+		c := one(t, schema.Settings{}, tt.text)
+		tt.want.Simulation = &schema.Simulation{}
+		if diff := cmp.Diff(tt.want, c.Drive); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if spec, _ := c.Evaluators[0].Spec.(evaluator.Conversation); (spec.InitialMessage != "") != (name == "the user") {
+			t.Errorf("%s: the judge is told that the user came with %q", name, spec.InitialMessage)
 		}
 	}
 }

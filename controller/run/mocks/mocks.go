@@ -14,14 +14,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Dispatcher answers the tool calls of one sample: by the mocks of the
-// target, then by those of the case, then by the tool's own.
+// A Dispatcher answers the tool calls of one sample: by the mocks of the case,
+// then by those of the target, then by the tool's own.
 //
 // Of a list of mocks for a tool, the first that is not used yet answers whose
 // listed params all equal the call's; where all that match are used, the last
 // of them repeats.
 type Dispatcher struct {
-	// lists hold the mocks by tool, the target's before the case's.
+	// lists hold the mocks by tool, the case's before the target's.
 	lists []map[string][]*mock
 	tools []schema.Tool
 	// ends are the tools whose call ends the conversation: they need no mock.
@@ -48,7 +48,7 @@ func New(c *schema.Case, t config.Target) *Dispatcher {
 	for _, m := range c.Mocks {
 		ofCase[m.Tool] = append(ofCase[m.Tool], &mock{params: object(m.Params), response: m.Response})
 	}
-	d.lists = []map[string][]*mock{ofTarget, ofCase}
+	d.lists = []map[string][]*mock{ofCase, ofTarget}
 	return d
 }
 

@@ -55,8 +55,8 @@ func TestWhichMockAnswers(t *testing.T) {
 	}{
 		{"the tool's own", offering(own), config.Target{}, []string{`{}`, `{"a":1}`}, []string{`{"own":true}`, `{"own":true}`}},
 		{"the case's before the tool's", offering(own, ofCase(`{}`, `"case"`)), config.Target{}, []string{`{}`}, []string{"case"}},
-		{"the target's before the case's", offering(own, ofCase(`{}`, `"case"`)), ofTarget([2]string{"", `"target"`}), []string{`{}`}, []string{"target"}},
-		{"the target's that does not match", offering(own, ofCase(`{}`, `"case"`)), ofTarget([2]string{`{"a":1}`, `"target"`}), []string{`{"a":2}`}, []string{"case"}},
+		{"the case's before the target's", offering(own, ofCase(`{}`, `"case"`)), ofTarget([2]string{"", `"target"`}), []string{`{}`, `{}`}, []string{"case", "case"}},
+		{"the target's for a call that the case's do not fit", offering(own, ofCase(`{"a":1}`, `"case"`)), ofTarget([2]string{`{"a":2}`, `"target"`}), []string{`{"a":2}`, `{"a":1}`, `{"a":3}`}, []string{"target", "case", `{"own":true}`}},
 		{"in order, the last again", offering(nil, ofCase(`{}`, `1`), ofCase(`{}`, `2`)), config.Target{}, []string{`{}`, `{}`, `{}`}, []string{"1", "2", "2"}},
 		{"by params", offering(nil, ofCase(`{"id":1}`, `"one"`), ofCase(`{"id":2}`, `"two"`)), config.Target{}, []string{`{"id":2}`, `{"id":1,"more":true}`}, []string{"two", "one"}},
 		{"numbers by value", offering(own, ofCase(`{"id":10}`, `"ten"`)), config.Target{}, []string{`{"id":1e1}`, `{"id":10.5}`}, []string{"ten", `{"own":true}`}},
