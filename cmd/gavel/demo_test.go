@@ -131,7 +131,7 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("the demo prints %s", stdout)
 	}
 	golden.Compare(t, "testdata/demo.txt", told)
-	inReadme(t, text)
+	inExamples(t, text)
 
 	// What its last lines suggest can be done, from anywhere.
 	var said []string
@@ -326,28 +326,10 @@ func TestOneByteOfTheDemo(t *testing.T) {
 	}
 }
 
-// inReadme compares the README's picture with the comment.
-func inReadme(t *testing.T, want string) {
+// inExamples compares the comment that the example shows with the one of the demo.
+func inExamples(t *testing.T, want string) {
 	t.Helper()
-	const file, begin, end = "../../README.md", "<!-- the comment of gavel demo, held by a test -->\n\n", "\n<!-- end -->"
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(data), begin)
-	got, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		t.Fatalf("%s has no place for the comment", file)
-	}
-	if golden.Update() {
-		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the README shows another comment (-want +got); regenerate with -update:\n%s", diff)
-	}
+	golden.Compare(t, "../../examples/mixed/COMMENT.md", want)
 }
 
 // A side is the folder of one state of an example and the file with what its

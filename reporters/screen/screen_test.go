@@ -398,21 +398,21 @@ func TestTicking(t *testing.T) {
 	}
 }
 
-// TestReadme holds that the README shows lines of a real frame.
-func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+// TestThePageShowsAFrame holds that the page on watching shows lines of a real frame.
+func TestThePageShowsAFrame(t *testing.T) {
+	page, err := os.ReadFile("../../examples/watch.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, shown, ok := strings.Cut(string(readme), "```\n gavel watch")
+	_, shown, ok := strings.Cut(string(page), "```\n gavel watch")
 	shown, _, closed := strings.Cut(shown, "```")
 	if !ok || !closed {
-		t.Fatal("the README shows no frame")
+		t.Fatal("the page shows no frame")
 	}
 	frame := newBench(t, 80, 24, day()).frame()
 	for line := range strings.Lines(" gavel watch" + shown) {
 		if !strings.Contains(frame, line) {
-			t.Errorf("the README shows a line that no frame has: %q", line)
+			t.Errorf("the page shows a line that no frame has: %q", line)
 		}
 	}
 }

@@ -1,0 +1,183 @@
+// Command pages writes the pages on formats and configuration from the CUE files
+// that the product checks them with, so that the two cannot differ:
+//
+//	go generate ./cmd/internal/pages
+package main
+
+import (
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/parser"
+)
+
+//go:generate go run . ../../..
+
+// A page is one that is written, with the file that it comes from. The text before
+// the tables has the name of the page.
+type page struct{ file, source string }
+
+var pages = []page{
+	{"examples/configuration.md", "schema/gavel.cue"},
+	{"examples/server/configuration.md", "schema/server.cue"},
+	{"examples/formats/testcase.md", "schema/testcase.cue"},
+	{"examples/formats/promptval.md", "schema/promptval.cue"},
+	{"examples/formats/domain.md", "schema/domain.cue"},
+	{"examples/formats/evalcase.md", "schema/evalcase.cue"},
+	{"examples/formats/checks.md", "schema/checks.cue"},
+}
+
+//go:embed text
+var texts embed.FS
+
+func main() {
+	for _, p := range pages {
+		if err := p.write(os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, "pages:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+func (p page) write(root string) error {
+	source, err := os.ReadFile(filepath.Join(root, p.source))
+	if err != nil {
+		return err
+	}
+	name := strings.ReplaceAll(strings.TrimPrefix(p.file, "examples/"), "/", "_")
+	text, err := texts.ReadFile("text/" + name)
+	if err != nil {
+		return err
+	}
+	tables, err := tables(p.source, source)
+	if err != nil {
+		return err
+	}
+	tables = elsewhere(tables)
+	file := filepath.Join(root, p.file)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(strings.TrimRight(string(text), "\n")+"\n\n"+tables), 0o644)
+}
+
+// link is one to a section of the same page.
+var link = regexp.MustCompile(`\]\(#([a-z0-9_]+)\)`)
+
+// elsewhere has links to definitions of gavel.yaml, which other files share, lead to
+// its page.
+func elsewhere(tables string) string {
+	sections := strings.ToLower(tables)
+	return link.ReplaceAllStringFunc(tables, func(found string) string {
+		name := link.FindStringSubmatch(found)[1]
+		if strings.Contains(sections, "## "+name+"\n") {
+			return found
+		}
+		return "](../configuration.md#" + name + ")"
+	})
+}
+
+// tables has a section for each definition of a CUE file, with a row for each field.
+func tables(name string, source []byte) (string, error) {
+	file, err := parser.ParseFile(name, source, parser.ParseComments)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, decl := range file.Decls {
+		field, ok := decl.(*ast.Field)
+		if !ok {
+			continue
+		}
+		label, _, _ := ast.LabelName(field.Label)
+		rows := rowsOf("", field.Value)
+		if !strings.HasPrefix(label, "#") {
+			continue
+		}
+		fmt.Fprintf(&out, "## %s\n\n", strings.TrimPrefix(label, "#"))
+		if doc := docOf(field); doc != "" {
+			out.WriteString(doc + "\n\n")
+		}
+		if len(rows) == 0 {
+			out.WriteString("Value: " + valueOf(field.Value) + ".\n\n")
+			continue
+		}
+		out.WriteString("| field | value | meaning |\n|:--|:--|:--|\n")
+		for _, r := range rows {
+			fmt.Fprintf(&out, "| `%s` | %s | %s |\n", r.name, r.value, r.doc)
+		}
+		out.WriteString("\n")
+	}
+	return strings.TrimRight(out.String(), "\n") + "\n", nil
+}
+
+// A row is one field.
+type row struct{ name, value, doc string }
+
+// rowsOf are the fields of a struct, those of structs in it by their path.
+func rowsOf(path string, value ast.Expr) []row {
+	var rows []row
+	for _, s := range structs(value) {
+		for _, elt := range s.Elts {
+			field, ok := elt.(*ast.Field)
+			if !ok {
+				continue
+			}
+			name := path + labelOf(field)
+			below := rowsOf(name+".", field.Value)
+			r := row{name: name, doc: docOf(field)}
+			if len(below) == 0 || r.doc != "" {
+				r.value = escape(valueOf(field.Value))
+				if field.Constraint.String() == "!" {
+					r.doc = strings.TrimSpace("Required. " + r.doc)
+				}
+				rows = append(rows, r)
+			}
+			rows = append(rows, below...)
+		}
+	}
+	return rows
+}
+
+// structs are the structs that a value may be.
+func structs(value ast.Expr) []*ast.StructLit {
+	switch v := value.(type) {
+	case *ast.StructLit:
+		return []*ast.StructLit{v}
+	case *ast.ParenExpr:
+		return structs(v.X)
+	case *ast.BinaryExpr:
+		return append(structs(v.X), structs(v.Y)...)
+	}
+	return nil
+}
+
+// labelOf is the name of a field; one of any name is written *.
+func labelOf(field *ast.Field) string {
+	if name, _, err := ast.LabelName(field.Label); err == nil {
+		return name
+	}
+	return "*"
+}
+
+// docOf is the comment of a field in one line. Comments of the code that follow an
+// empty line are not among it.
+func docOf(field *ast.Field) string {
+	var lines []string
+	for _, group := range field.Comments() {
+		if !group.Doc {
+			continue
+		}
+		for _, c := range group.List {
+			lines = append(lines, strings.TrimSpace(strings.TrimPrefix(c.Text, "//")))
+		}
+	}
+	return escape(strings.Join(lines, " "))
+}
+
+func escape(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
