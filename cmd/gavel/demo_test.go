@@ -57,14 +57,17 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: golden.Update(),
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"await": await},
 		Condition:     condition,
-		Setup: func(env *testscript.Env) error {
-			// A repository is what a script makes: nothing of this machine's.
-			env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(env.WorkDir, ".gitconfig"))
-			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-			env.Setenv("GORACE", raceOptions)
-			return os.WriteFile(filepath.Join(env.WorkDir, ".gitconfig"), []byte("[user]\nname = gavel\nemail = gavel@localhost\n[init]\ndefaultBranch = main\n"), 0o644)
-		},
+		Setup:         setupScript,
 	})
+}
+
+// setupScript gives a script a git of its own.
+func setupScript(env *testscript.Env) error {
+	// A repository is what a script makes: nothing of this machine's.
+	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(env.WorkDir, ".gitconfig"))
+	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	env.Setenv("GORACE", raceOptions)
+	return os.WriteFile(filepath.Join(env.WorkDir, ".gitconfig"), []byte("[user]\nname = gavel\nemail = gavel@localhost\n[init]\ndefaultBranch = main\n"), 0o644)
 }
 
 // condition is true for isolated where this machine can isolate programs, and

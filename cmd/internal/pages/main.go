@@ -49,7 +49,7 @@ func (p page) write(root string) error {
 	if err != nil {
 		return err
 	}
-	name := strings.ReplaceAll(strings.TrimPrefix(p.file, "examples/"), "/", "_")
+	name := strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(p.file, "examples/"), "/", "_"), ".md") + ".txt"
 	text, err := texts.ReadFile("text/" + name)
 	if err != nil {
 		return err
