@@ -124,24 +124,26 @@ func rowsOf(path string, value ast.Expr) []row {
 	var rows []row
 	for _, s := range structs(value) {
 		for _, elt := range s.Elts {
-			field, ok := elt.(*ast.Field)
-			if !ok {
-				continue
+			if field, ok := elt.(*ast.Field); ok {
+				rows = append(rows, rowsOfField(path, field)...)
 			}
-			name := path + labelOf(field)
-			below := rowsOf(name+".", field.Value)
-			r := row{name: name, doc: docOf(field)}
-			if len(below) == 0 || r.doc != "" {
-				r.value = escape(valueOf(field.Value))
-				if field.Constraint.String() == "!" {
-					r.doc = strings.TrimSpace("Required. " + r.doc)
-				}
-				rows = append(rows, r)
-			}
-			rows = append(rows, below...)
 		}
 	}
 	return rows
+}
+
+// rowsOfField are the rows of a field and of those below it. An object whose fields
+// have rows needs one of its own only where something is said of it.
+func rowsOfField(path string, field *ast.Field) []row {
+	r := row{name: path + labelOf(field), value: escape(valueOf(field.Value)), doc: docOf(field)}
+	below := rowsOf(r.name+".", field.Value)
+	if len(below) > 0 && r.doc == "" {
+		return below
+	}
+	if field.Constraint.String() == "!" {
+		r.doc = strings.TrimSpace("Required. " + r.doc)
+	}
+	return append([]row{r}, below...)
 }
 
 // structs are the structs that a value may be.
