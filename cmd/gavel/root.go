@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/cmd/internal/exchangecmd"
 	"github.com/gavel-evals/gavel/cmd/internal/initcmd"
 	"github.com/gavel-evals/gavel/cmd/internal/ledgercmd"
 	"github.com/gavel-evals/gavel/cmd/internal/prcmd"
@@ -100,7 +101,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	flags.StringVar(&a.ConfigFile, "config", cli.DefaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
 	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: .gavel/ledger.db in the repository root)")
 	root.AddCommand(
-		initcmd.New(a), initcmd.NewCase(a),
+		initcmd.New(a), initcmd.NewCase(a), exchangecmd.Import(a), exchangecmd.Export(a),
 		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), ledgercmd.New(a),
 		prcmd.New(a), servecmd.New(a), schemaCommand(a), demoCommand(a), versionCommand(a),
 	)

@@ -1,0 +1,214 @@
+package evonic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// An importer collects the files of a document.
+type importer struct {
+	data   []byte
+	root   string
+	files  []scaffold.File
+	taken  map[string]bool // paths and ids
+	losses []Loss
+}
+
+// Import returns the definitions of a document for a folder, and what of it they
+// cannot say. The error says with a line why the text is not a document.
+func Import(data []byte, folder string) ([]scaffold.File, []Loss, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	im := &importer{data: data, root: folder, taken: map[string]bool{}}
+	var probe json.RawMessage
+	if err := json.Unmarshal(data, &probe); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, nil, fmt.Errorf("line %d: the document is not JSON: %w", im.line(int(syntax.Offset)), err)
+		}
+		return nil, nil, fmt.Errorf("the document is not JSON: %w", err)
+	}
+	at := bytes.IndexFunc(data, func(r rune) bool { return !strings.ContainsRune(" \t\r\n", r) })
+	top, err := members(data[at:], at)
+	if err != nil || data[at] != '{' || !slices.ContainsFunc(top, func(m member) bool { return m.key == "domains" }) {
+		return nil, nil, fmt.Errorf("line %d: the document is not an export of Evonic: it needs a list `domains`", im.line(at))
+	}
+	for _, m := range top {
+		switch m.key {
+		case "tools":
+			im.each(m, im.tool)
+		case "evaluators":
+			im.each(m, im.evaluator)
+		case "domains":
+			im.each(m, im.domain)
+		case "exported_at", "version":
+		default:
+			im.lose(m, "`"+m.key+"`", "an export has domains, evaluators and tools only")
+		}
+	}
+	return im.files, im.losses, nil
+}
+
+// line is the 1-based line of an offset.
+func (im *importer) line(at int) int {
+	return 1 + bytes.Count(im.data[:min(at, len(im.data))], []byte("\n"))
+}
+
+func (im *importer) lose(m member, what, reason string) {
+	im.losses = append(im.losses, Loss{Line: im.line(m.at), What: what, Reason: reason})
+}
+
+// each visits the objects of a list.
+func (im *importer) each(list member, visit func(item member, fields []member)) {
+	if isEmpty(list.value) {
+		return
+	}
+	items, err := members(list.value, list.at)
+	if err != nil || list.value[0] != '[' {
+		im.lose(list, "`"+list.key+"`", "it is not a list")
+		return
+	}
+	for _, item := range items {
+		fields, err := members(item.value, item.at)
+		if err != nil || item.value[0] != '{' {
+			im.lose(item, "an item of `"+list.key+"`", "it is not an object")
+			continue
+		}
+		visit(item, fields)
+	}
+}
+
+// id is the id of an object, if it has one that can be used.
+func (im *importer) id(kind string, item member, fields []member) (string, bool) {
+	at := slices.IndexFunc(fields, func(f member) bool { return f.key == "id" })
+	if at < 0 || text(fields[at].value) == "" {
+		im.lose(item, kind, "it has no id")
+		return "", false
+	}
+	id := text(fields[at].value)
+	if fileName(id) == "" {
+		im.lose(item, fmt.Sprintf("%s %q", kind, id), "no file can be named after its id")
+		return "", false
+	}
+	return id, true
+}
+
+// keep are the fields that a kind of definition has. The carried ones are dropped
+// without a word: the place of the file says the same.
+func (im *importer) keep(what string, fields []member, kind string, carried []string) []member {
+	known := schema.Fields(kind)
+	var out []member
+	for _, f := range fields {
+		switch {
+		case slices.Contains(carried, f.key):
+		case slices.Contains(known, f.key):
+			out = append(out, f)
+		case isEmpty(f.value):
+		default:
+			im.lose(f, fmt.Sprintf("`%s` of %s", f.key, what), "a definition has no such field")
+		}
+	}
+	return out
+}
+
+// add writes an object to a file.
+func (im *importer) add(item member, file, what string, fields []member) {
+	if im.taken[file] {
+		im.lose(item, what, "another one has the same name")
+		return
+	}
+	im.taken[file] = true
+	raw, err := object(fields)
+	if err != nil {
+		im.lose(item, what, err.Error())
+		return
+	}
+	im.files = append(im.files, scaffold.File{Path: file, Text: string(raw), About: what})
+}
+
+func (im *importer) tool(item member, fields []member) {
+	id, ok := im.id("a tool", item, fields)
+	if !ok {
+		return
+	}
+	what := "tool " + id
+	for _, f := range fields {
+		if kind := text(f.value); f.key == "mock_response_type" && (kind == "javascript" || kind == "python") {
+			im.lose(f, "the mock of "+what, "it is "+kind+", and code of a mock is never run: a call of the tool is an error until `mocks` of the target answers it")
+		}
+	}
+	im.add(item, path.Join(im.root, "tools", fileName(id)+".json"), what, im.keep(what, fields, "#Tool", []string{"path"}))
+}
+
+func (im *importer) evaluator(item member, fields []member) {
+	id, ok := im.id("an evaluator", item, fields)
+	if !ok {
+		return
+	}
+	what := "evaluator " + id
+	kept := im.keep(what, fields, "#Evaluator", []string{"path"})
+	im.add(item, path.Join(im.root, "evaluators", fileName(id)+".json"), what, kept)
+}
+
+// level is the key of a list of tests.
+var level = regexp.MustCompile(`^[1-9][0-9]{0,3}$`)
+
+func (im *importer) domain(item member, fields []member) {
+	id, ok := im.id("a domain", item, fields)
+	if !ok {
+		return
+	}
+	if !plain.MatchString(id) {
+		im.lose(item, fmt.Sprintf("domain %q with its tests", id), "a folder has to have the name of the id, and cannot")
+		return
+	}
+	what := "domain " + id
+	im.add(item, path.Join(im.root, id, "domain.json"), what, im.keep(what, fields, "#Domain", []string{"path", "tests"}))
+	for _, f := range fields {
+		if f.key != "tests" || isEmpty(f.value) {
+			continue
+		}
+		levels, err := members(f.value, f.at)
+		if err != nil || f.value[0] != '{' {
+			im.lose(f, "the tests of "+what, "they are not lists by level")
+			continue
+		}
+		for _, l := range levels {
+			if !level.MatchString(l.key) {
+				im.lose(l, fmt.Sprintf("level %q of %s", l.key, what), "a level is a number from 1")
+				continue
+			}
+			im.each(l, func(item member, fields []member) { im.test(path.Join(im.root, id, "level_"+l.key), item, fields) })
+		}
+	}
+}
+
+func (im *importer) test(folder string, item member, fields []member) {
+	id, ok := im.id("a test", item, fields)
+	if !ok {
+		return
+	}
+	what := "test " + id
+	if im.taken["test "+id] {
+		im.lose(item, what, "another test has the same id")
+		return
+	}
+	im.taken["test "+id] = true
+	var kept []member
+	for _, f := range fields {
+		if f.key == "tools" && !isEmpty(f.value) {
+			im.lose(f, "`tools` of "+what, "a test names its tools by their ids in tool_ids")
+			continue
+		}
+		kept = append(kept, f)
+	}
+	im.add(item, path.Join(folder, fileName(id)+".json"), what, im.keep(what, kept, "#Test", []string{"path", "domain_id", "level", "tools"}))
+}
