@@ -95,12 +95,12 @@ func (e *execution) recall(ctx context.Context) error {
 	e.in = &report.Input{
 		Run: e.opts.ID, Plan: p.Plan, Problems: p.Problems,
 		Gate: GateSettings(cfg.Gate), GroupGates: cfg.GroupStatuses, ConfigDigest: cfg.Digest,
-		Config: e.opts.ConfigDiff, NotRun: e.opts.NotRun, Commands: e.opts.Commands,
+		Config: e.opts.ConfigDiff, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
 		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
 	}
 	for _, r := range p.Plan.Rows {
 		if d, ok := p.headStored[r.HeadDigests.D]; ok && r.Head != nil && r.Action == plan.Reuse {
-			out, err := p.storedOutcome(ctx, d, r)
+			out, err := e.storedOutcome(ctx, d, r)
 			if err != nil {
 				return err
 			}
@@ -110,7 +110,7 @@ func (e *execution) recall(ctx context.Context) error {
 			continue
 		}
 		if d, ok := p.baseStored[r.BaseDigests.D]; ok {
-			out, err := p.storedOutcome(ctx, d, r)
+			out, err := e.storedOutcome(ctx, d, r)
 			if err != nil {
 				return err
 			}
@@ -123,13 +123,13 @@ func (e *execution) recall(ctx context.Context) error {
 }
 
 // storedOutcome is a stored decision as the report has it, with its transcript
-// where something affects the case.
-func (p *Prepared) storedOutcome(ctx context.Context, d *ledger.Decision, r plan.Row) (report.Outcome, error) {
+// where something affects the case, or where it is asked for.
+func (e *execution) storedOutcome(ctx context.Context, d *ledger.Decision, r plan.Row) (report.Outcome, error) {
 	out := report.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Judged: d.Oldest}
-	if len(r.Reasons) == 0 {
+	if len(r.Reasons) == 0 && !e.opts.Results {
 		return out, nil
 	}
-	executions, _, err := p.req.Ledger.Executions(ctx, ledger.Scope{Trust: p.req.HeadTrust}, d.E)
+	executions, _, err := e.p.req.Ledger.Executions(ctx, ledger.Scope{Trust: e.p.req.HeadTrust}, d.E)
 	if err != nil || len(executions) == 0 {
 		return out, err
 	}

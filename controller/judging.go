@@ -78,6 +78,9 @@ func (e *execution) next() (jobBatch, bool) {
 func (e *execution) config(b jobBatch) (run.Config, error) {
 	side := e.p.req.Head
 	keep := e.p.keepTranscript(e.in.Base)
+	if e.opts.Results {
+		keep = func(run.Job, verdict.Result) bool { return true }
+	}
 	if b.base {
 		side = *e.p.req.Base
 		keep = func(run.Job, verdict.Result) bool { return false } // a report shows head's

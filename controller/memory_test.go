@@ -153,7 +153,7 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 	if raced {
 		t.Skip("the race detector takes memory of its own")
 	}
-	const n, mostHeld, mostAllocated = 1000, 3000, 15_000
+	const n, mostHeld, mostAllocated = 1000, 3000, 16_500
 	b, dir := newBench(t), generated(t, n, domains)
 	r := openBench(t, dir)
 	defer r.repo.Close()

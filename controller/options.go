@@ -49,6 +49,9 @@ type RunOptions struct {
 	ConfigDiff  report.ConfigChange
 	// Commands are what people asked for and get.
 	Commands []report.Command
+	// Results asks for what files of results have of every case: the report that
+	// is returned has it, the one that is stored does not.
+	Results bool
 	// NotRun, when set, says why nothing may be run: the report is a plan.
 	NotRun string
 	// Withhold returns why a case is not judged although it should be; empty

@@ -57,7 +57,7 @@ evalcases:
   expected_outcome: It was read
   input: [{role: user, content: [See, {type: file, value: paper.md}]}, {role: assistant, tool_calls: [{id: c1, type: function, function: {name: read, arguments: "{}"}}]}, {role: tool, tool_call_id: c1, name: read, content: so}]
   execution: {target: clerk}
-  evaluators: [{type: llm_judge, prompt: "Good?"}]
+  evaluators: [{type: llm_judge, prompt: "Is it good?"}]
 `,
 		"test_definitions/notes.md":    "A note",
 		"test_definitions/paper.md":    "A paper",
@@ -69,7 +69,7 @@ description: One a line.
 version: "1"
 metadata: {team: b}
 target: bot
-evaluator: {type: llm_judge, prompt: "Good?"}
+evaluator: {type: llm_judge, prompt: "Is it good?"}
 execution: {timeout_seconds: 70}
 $schema: https://example.com/l
 `,
@@ -99,6 +99,8 @@ func changesOfSuites() []change {
 		{"#EvalcaseExecution.target", suite, "execution: {target: clerk}", "execution: {target: bot}", "agents E"},
 		{"#EvalcaseSuite.$schema", suite, "example.com/x", "example.com/y", ""},
 		{"#EvalcaseSuite.evalcases", suite, "- id: plain\n  expected_outcome: Anything\n  input: Hi\n", "- id: plain\n  expected_outcome: Anything\n  input: Ho\n", "plain E"},
+		{"#EvalcaseSuite.eval_cases", suite, "evalcases:\n", "eval_cases:\n", ""},
+		{"#EvalcaseSuite.cases", suite, "evalcases:\n", "cases:\n", ""},
 
 		{"#EvalcaseSidecar.name", lines, "name: lines", "name: other", ""},
 		{"#EvalcaseSidecar.dataset", lines, "dataset: l", "dataset: e", ""},
@@ -106,7 +108,7 @@ func changesOfSuites() []change {
 		{"#EvalcaseSidecar.version", lines, `"1"`, `"2"`, ""},
 		{"#EvalcaseSidecar.metadata", lines, "team: b", "team: a", ""},
 		{"#EvalcaseSidecar.target", lines, "target: bot", "target: second", "line E"},
-		{"#EvalcaseSidecar.evaluator", lines, "Good?", "Bad?", "line J"},
+		{"#EvalcaseSidecar.evaluator", lines, "Is it good?", "Is it bad?", "line J"},
 		{"#EvalcaseSidecar.execution", lines, "70", "71", "line E"},
 		{"#EvalcaseSidecar.$schema", lines, "example.com/l", "example.com/y", ""},
 		{"sidecar goes", lines, "", "", "line E"},
@@ -129,6 +131,7 @@ func changesOfCases(suite string) []change {
 		{"#Evalcase.id", suite, "id: plain", "id: simple", ""},
 		{"#Evalcase.expected_outcome", suite, "Anything", "Something", "plain J"},
 		{"#Evalcase.outcome", suite, "expected_outcome: Anything", "outcome: Anything", ""},
+		{"#Evalcase.criteria", suite, "expected_outcome: Anything", "criteria: Anything", ""},
 		{"#Evalcase.input", suite, "input: Hi", "input: Hi!", "plain E"},
 		{"input as messages", suite, "input: Hi", "input: [{role: user, content: Hi}]", ""},
 		{"input under its other name", suite, "input: Hi", "input_messages: [{role: user, content: Hi}]", ""},
@@ -139,8 +142,8 @@ func changesOfCases(suite string) []change {
 		{"#Evalcase.reference_answer", suite, "Hello there", "Hello you", "greets J"},
 		{"#Evalcase.rubrics", suite, "Is it kind?", "Is it polite?", "greets J"},
 		{"#Evalcase.execution", suite, "{timeout_seconds: 90, ", "{", "greets E"},
-		{"#Evalcase.evaluators", suite, `"Good?"`, `"Bad?"`, "agents J"},
-		{"evaluators under their other name", suite, "  execution: {target: clerk}\n  evaluators: [{type: llm_judge, prompt: \"Good?\"}]\n", "  execution: {target: clerk, evaluators: [{type: llm_judge, prompt: \"Good?\"}]}\n", ""},
+		{"#Evalcase.evaluators", suite, `"Is it good?"`, `"Is it bad?"`, "agents J"},
+		{"evaluators under their other name", suite, "  execution: {target: clerk}\n  evaluators: [{type: llm_judge, prompt: \"Is it good?\"}]\n", "  execution: {target: clerk, evaluators: [{type: llm_judge, prompt: \"Is it good?\"}]}\n", ""},
 		{"#Evalcase.description", suite, "The first.", "x", ""},
 		{"#Evalcase.conversation_id", suite, "conversation_id: c1", "conversation_id: c2", ""},
 		{"#Evalcase.note", suite, "Mind the tone", "Mind the length", "greets J"},
@@ -184,6 +187,7 @@ func changesOfCases(suite string) []change {
 		{"#EvalcaseRubric.expected_outcome", suite, "It is short", "It is brief", "greets J"},
 		{"#EvalcaseRubric.description", suite, "expected_outcome: It is short", "description: It is short", ""},
 		{"#EvalcaseRubric.outcome", suite, "expected_outcome: It is short", "outcome: It is short", ""},
+		{"#EvalcaseRubric.criteria", suite, "expected_outcome: It is short", "criteria: It is short", ""},
 		{"#EvalcaseRubric.weight", suite, "weight: 2, required: true", "weight: 3, required: true", "greets D"},
 		{"weight by default", suite, "{id: depth, weight: 1, ", "{id: depth, ", ""},
 		{"#EvalcaseRubric.required", suite, "required: true", "required: false", "greets D"},
@@ -192,6 +196,7 @@ func changesOfCases(suite string) []change {
 		{"#EvalcaseRange.score_range", suite, "[4, 10]", "[5, 10]", "greets J"},
 		{"#EvalcaseRange.expected_outcome", suite, "narrow", "slim", "greets J"},
 		{"#EvalcaseRange.outcome", suite, "expected_outcome: narrow", "outcome: narrow", ""},
+		{"#EvalcaseRange.criteria", suite, "expected_outcome: narrow", "criteria: narrow", ""},
 		{"#EvalcaseRange.description", suite, "expected_outcome: narrow", "description: narrow", ""},
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +14,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/upkeep"
+	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/artifact"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -20,6 +24,7 @@ import (
 type runFlags struct {
 	cli.Selection
 	record, junit, markdown, html string
+	results, resultsForm, summary string
 }
 
 func runCommand(a *cli.App) *cobra.Command {
@@ -45,10 +50,16 @@ func runCommand(a *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file, such as report.xml")
 	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the comment that a pull request would get to this file, such as comment.md")
 	cmd.Flags().StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html")
+	cmd.Flags().StringVar(&f.results, "results", "", "also write a line of JSON for each case of the evalcase format to this file, such as results.jsonl")
+	cmd.Flags().StringVar(&f.resultsForm, "results-format", agentevals.Format, "the `form` of --results, which is "+agentevals.Format)
+	cmd.Flags().StringVar(&f.summary, "summary", "", "also write the summary of these results to this file, such as summary.json")
 	return cmd
 }
 
 func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Ledger, f runFlags) error {
+	if f.resultsForm != agentevals.Format {
+		return cli.UsageError("--results-format is %q; write %s", f.resultsForm, agentevals.Format)
+	}
 	prepared, err := a.Local(ctx, w, book, f.Selection)
 	if err != nil {
 		return err
@@ -61,16 +72,21 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Le
 	}
 	files := artifact.Named(a.Path, artifact.JUnit(f.junit), artifact.Markdown(f.markdown), artifact.HTML(f.html, func() (casehistory.History, error) {
 		return upkeep.Histories(context.WithoutCancel(ctx), book, casehistory.UsualRuns, nil)
-	}))
+	}), artifact.Results(f.results, time.Now), artifact.Summary(f.summary, time.Now))
 	if err := artifact.Check(files...); err != nil {
 		return cli.UsageError("%w", err)
 	}
-	report, err := a.ExecuteRecording(ctx, prepared, f.record, controller.RunOptions{ConfigDiff: prepared.ConfigChange()})
+	report, err := a.ExecuteRecording(ctx, prepared, f.record, controller.RunOptions{
+		ConfigDiff: prepared.ConfigChange(), Results: f.results+f.summary != "",
+	})
 	if report == nil {
 		return err
 	}
 	// The verdict is paid for: it is printed even if the files fail.
 	err = errors.Join(err, a.PrintReport(report), artifact.Write(report, files...))
+	if n := agentevals.LeftOut(report); n > 0 && f.results != "" {
+		a.Note(fmt.Sprintf("%s of other formats: not in %s, which holds cases of the evalcase format", textfmt.Count(n, "case"), f.results))
+	}
 	if len(report.Cases) == 0 && len(f.Keys) == 0 && !schema.HasErrors(prepared.Problems) {
 		a.Note(noCases)
 	}

@@ -53,6 +53,8 @@ type Input struct {
 	NotRun string
 	// Commands are what people asked for and get.
 	Commands []Command
+	// Results asks for the Result of every row.
+	Results bool
 }
 
 // Compare sets head against base. It is pure; the rows stand in the order of
@@ -213,6 +215,7 @@ func (in *Input) row(p pair) Row {
 		row.Samples = p.head.Result.Samples
 		row.DurationMS = p.head.Duration.Milliseconds()
 		row.VerdictReason = p.head.Result.Reason
+		row.Evaluators = evaluatorScores(p.head.Result.Evaluators)
 		row.NoThreshold, row.Attempts, row.Comparison = p.head.Result.NoThreshold, p.head.Result.Attempts, p.head.Result.Comparison
 		row.UnknownVersion = p.plan.Unversioned
 		if p.plan.Unversioned && p.head.Reused {
@@ -223,7 +226,36 @@ func (in *Input) row(p pair) Row {
 	if worthDetail(row) {
 		row.Detail = detail(p)
 	}
+	if in.Results {
+		row.Result = result(p)
+	}
 	return row
+}
+
+// result is what is known of the verdict at head.
+func result(p pair) *Result {
+	out := &Result{}
+	if p.plan.Head != nil {
+		out.Labels = p.plan.Head.Labels
+	}
+	if p.head != nil {
+		out.Judged, out.Transcript, out.Evaluators = p.head.Judged, p.head.Transcript, p.head.Result.Evaluators
+	}
+	return out
+}
+
+// evaluatorScores are the scores of evaluators, and of those within them.
+func evaluatorScores(results []verdict.EvaluatorResult) []EvaluatorScore {
+	if len(results) == 0 {
+		return nil
+	}
+	out := make([]EvaluatorScore, len(results))
+	for i, r := range results {
+		out[i] = EvaluatorScore{
+			Name: r.Name, Type: r.Type, Score: r.Score, Weight: r.Weight, Pass: r.Pass, Evaluators: evaluatorScores(r.Members),
+		}
+	}
+	return out
 }
 
 // NativeScale is the highest score in the notation of the row's dialect.

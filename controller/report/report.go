@@ -157,8 +157,36 @@ type Row struct {
 	// was asked.
 	UnknownVersion bool       `json:"unknown_version,omitempty"`
 	JudgedAt       *time.Time `json:"judged_at,omitempty"`
+	// Evaluators are the scores that make that of the case, at head.
+	Evaluators []EvaluatorScore `json:"evaluators,omitempty"`
 	// Detail is there for cases that people will want to look into.
 	Detail *Detail `json:"detail,omitempty"`
+	// Result is what files of results have besides; nil where Input.Results does
+	// not ask for it. It is not a part of the report that is stored.
+	Result *Result `json:"-"`
+}
+
+// An EvaluatorScore is what one evaluator adds to the score of a case. Type and
+// Weight are missing from verdicts that were stored by earlier versions.
+type EvaluatorScore struct {
+	Name   string   `json:"name"`
+	Type   string   `json:"type,omitempty"`
+	Score  float64  `json:"score"`
+	Weight *float64 `json:"weight"`
+	Pass   bool     `json:"pass"`
+	// Evaluators are the members of a composite that were measured.
+	Evaluators []EvaluatorScore `json:"evaluators,omitempty"`
+}
+
+// A Result is what is known of the verdict on a case at head.
+type Result struct {
+	Labels schema.Labels
+	// Judged is when a reused verdict was made; zero for one of this run.
+	Judged time.Time
+	// Transcript is of the sample that explains the verdict; nil where it is not
+	// known any more.
+	Transcript *verdict.Transcript
+	Evaluators []verdict.EvaluatorResult
 }
 
 // Name is what the row is called where people read it: the key, with the

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -188,8 +189,12 @@ func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) (er EvaluatorR
 			demands = false
 		}
 	}
-	er.Name = ev.Name
+	er.Name, er.Weight = ev.Name, &ev.Weight
 	er.Criteria = meanCriteria(standings)
+	if ev.Spec != nil {
+		er.Type = ev.Spec.Kind()
+	}
+	er.Aggregator, er.Members = members(ev.Spec, ev.Rule, er.Criteria)
 	er.Pass = demands && round9(er.Score) >= round9(ev.Rule.Threshold)
 	// The first sample that by itself agrees with the outcome explains it.
 	agrees := max(0, slices.IndexFunc(standings, func(s standing) bool { return s.pass == er.Pass }))
@@ -198,6 +203,39 @@ func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) (er EvaluatorR
 		er.Reason += hint(ev, er.Criteria) + exceeded(ev.Rule, er.Criteria)
 	}
 	return er, demands
+}
+
+// members are the results of the evaluators within a composite, and how one score
+// is made of them. Those that were not measured are left out. What they looked at
+// is among the criteria of the composite.
+func members(spec schema.Spec, rule schema.Rule, criteria []Criterion) (aggregator string, results []EvaluatorResult) {
+	c, ok := spec.(evaluator.Composite)
+	if !ok {
+		return "", nil
+	}
+	for _, m := range c.Members {
+		i := slices.IndexFunc(criteria, func(c Criterion) bool { return c.ID == m.ID })
+		if i < 0 || criteria[i].NotApplicable {
+			continue
+		}
+		weight, listed := rule.Weights[m.ID]
+		if !listed {
+			weight = 1
+		}
+		er := EvaluatorResult{Name: m.ID, Weight: &weight, Score: criteria[i].Score, Pass: Reaches(criteria[i].Score, m.Rule.Threshold)}
+		if m.Spec != nil {
+			er.Type = m.Spec.Kind()
+		}
+		er.Aggregator, er.Members = members(m.Spec, m.Rule, under(m.ID, criteria))
+		results = append(results, er)
+	}
+	switch {
+	case c.Judge != nil:
+		return c.Judge.Kind(), results
+	case c.Program != nil:
+		return c.Program.Kind(), results
+	}
+	return cmp.Or(string(rule.Aggregate), "weighted_average"), results
 }
 
 // hint names the way out of the commonest surprise: lists of keywords are

@@ -7,6 +7,7 @@
 package verdict
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,6 +133,11 @@ type Criterion struct {
 	Code string `json:"code,omitempty"`
 	// Turns are the messages of the transcript that show it, counted from 1.
 	Turns []int `json:"turns,omitempty"`
+	// Hits and Misses are what a judge or a program lists as right and as wrong,
+	// Details is what a program adds.
+	Hits    []string        `json:"hits,omitempty"`
+	Misses  []string        `json:"misses,omitempty"`
+	Details json.RawMessage `json:"details,omitempty"`
 }
 
 // Remark is the note with where it shows and the kind of failure: "turn 4:
@@ -199,10 +205,17 @@ type Result struct {
 
 // An EvaluatorResult is the score of one evaluator over all samples.
 type EvaluatorResult struct {
-	Name  string  `json:"name"`
-	Score float64 `json:"score"`
-	Pass  bool    `json:"pass"`
+	Name string `json:"name"`
+	// Type is the kind of the evaluator, and Weight its share in the score of the
+	// case; results that were stored earlier have neither.
+	Type   string   `json:"type,omitempty"`
+	Weight *float64 `json:"weight,omitempty"`
+	Score  float64  `json:"score"`
+	Pass   bool     `json:"pass"`
 	// Criteria hold the mean scores over the samples.
 	Criteria []Criterion `json:"criteria,omitempty"`
 	Reason   string      `json:"reason,omitempty"`
+	// Aggregator says how a composite made one score of those of its Members.
+	Aggregator string            `json:"aggregator,omitempty"`
+	Members    []EvaluatorResult `json:"members,omitempty"`
 }

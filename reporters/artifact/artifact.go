@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/junit"
@@ -33,6 +35,20 @@ func Markdown(path string) File {
 	return File{Flag: "--markdown", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		_, err := io.WriteString(w, comment.Markdown(r, comment.Options{}))
 		return err
+	}}
+}
+
+// Results are the results of cases of the evalcase format, a line of JSON each.
+func Results(path string, now func() time.Time) File {
+	return File{Flag: "--results", Path: path, Render: func(w io.Writer, r *report.Report) error {
+		return agentevals.WriteResults(w, r, now())
+	}}
+}
+
+// Summary sums these results up.
+func Summary(path string, now func() time.Time) File {
+	return File{Flag: "--summary", Path: path, Render: func(w io.Writer, r *report.Report) error {
+		return agentevals.WriteSummary(w, r, now())
 	}}
 }
 

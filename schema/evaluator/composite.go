@@ -85,8 +85,14 @@ func (c Composite) Rules() []MemberRule {
 // Kind returns "composite".
 func (Composite) Kind() string { return "composite" }
 
-// Version is the version of what an aggregator is shown.
-func (Composite) Version() int { return 1 }
+// Version is the version of what an aggregator is shown. Since 2, that has what
+// the members list as right and as wrong.
+func (c Composite) Version() int {
+	if c.Judge == nil && c.Program == nil {
+		return 1
+	}
+	return 2
+}
 
 // Roles are those of the members and of the aggregator.
 func (c Composite) Roles() []schema.Role {

@@ -47,9 +47,11 @@ type Result struct {
 
 func readScore(printed []byte) (Finding, error) {
 	var got struct {
-		Score     *float64 `json:"score"`
-		Misses    []string `json:"misses"`
-		Reasoning string   `json:"reasoning"`
+		Score     *float64        `json:"score"`
+		Hits      json.RawMessage `json:"hits"`
+		Misses    []string        `json:"misses"`
+		Reasoning string          `json:"reasoning"`
+		Details   json.RawMessage `json:"details"`
 	}
 	if err := ask.StrictJSON(string(printed), &got); err != nil {
 		return Finding{}, fmt.Errorf("what it printed cannot be read: %w", err)
@@ -60,7 +62,15 @@ func readScore(printed []byte) (Finding, error) {
 	case *got.Score < 0 || *got.Score > 1:
 		return Finding{}, fmt.Errorf("it printed the score %v, and a score is from 0 to 1", *got.Score)
 	}
-	return one(*got.Score, said(got.Reasoning, got.Misses)), nil
+	var hits []string
+	if json.Unmarshal(got.Hits, &hits) != nil {
+		hits = nil // they only inform people
+	}
+	f := one(*got.Score, said(got.Reasoning, got.Misses), hits, got.Misses)
+	if details, err := schema.Canonical(got.Details); err == nil && string(details) != "null" {
+		f.Criteria[0].Details = details
+	}
+	return f, nil
 }
 
 // run returns a program the conversation and returns what it printed.

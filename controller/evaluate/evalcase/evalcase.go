@@ -25,9 +25,9 @@ type Finding struct {
 	Reason string
 }
 
-// one is a finding of a single score.
-func one(score float64, reason string) Finding {
-	return Finding{[]verdict.Criterion{{ID: "score", Score: score, Note: reason}}, reason}
+// one is a finding of a single score, with what was listed as right and wrong.
+func one(score float64, reason string, hits, misses []string) Finding {
+	return Finding{[]verdict.Criterion{{ID: "score", Score: score, Note: reason, Hits: hits, Misses: misses}}, reason}
 }
 
 // An Input is what evaluators look at.

@@ -145,7 +145,7 @@ func readJudgement(reply string) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	return one(score, said(got.Reasoning, got.Misses)), nil
+	return one(score, said(got.Reasoning, got.Misses), got.Hits, got.Misses), nil
 }
 
 // said is a reason with what was missed, which the reason may leave out.

@@ -1,0 +1,362 @@
+// Package agentevals writes the results of evalcase suites as the pages of that
+// format have them: a line for each case, and a summary of each suite.
+//
+// Both want a report whose rows have a Result. Cases of other formats, and those
+// that are skipped or were not meant to run, are left out.
+package agentevals
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Format is the name of the form of results.
+const Format = "agentevals"
+
+// hit is the least score of a criterion that is listed as right.
+const hit = 0.6
+
+// A line is the result of one case.
+type line struct {
+	Timestamp      time.Time         `json:"timestamp"`
+	EvalID         string            `json:"evalId"`
+	Dataset        string            `json:"dataset"`
+	ConversationID string            `json:"conversationId,omitempty"`
+	Score          *float64          `json:"score"`
+	Verdict        verdict.Verdict   `json:"verdict"`
+	Hits           []string          `json:"hits"`
+	Misses         []string          `json:"misses"`
+	Answer         string            `json:"candidateAnswer"`
+	Target         string            `json:"target"`
+	Trace          *trace            `json:"traceSummary,omitempty"`
+	Evaluators     []evaluatorResult `json:"evaluatorResults"`
+	Error          string            `json:"error,omitempty"`
+}
+
+// A trace sums up what the target did. It is missing where the calls are not
+// known.
+type trace struct {
+	EventCount int      `json:"eventCount"`
+	ToolNames  []string `json:"toolNames"`
+	CostUSD    *float64 `json:"costUsd,omitempty"`
+	DurationMS int64    `json:"durationMs"`
+}
+
+// An evaluatorResult is what one evaluator gave.
+type evaluatorResult struct {
+	Name       string            `json:"name"`
+	Type       string            `json:"type,omitempty"`
+	Score      float64           `json:"score"`
+	Weight     *float64          `json:"weight,omitempty"`
+	Hits       []string          `json:"hits"`
+	Misses     []string          `json:"misses"`
+	Reasoning  string            `json:"reasoning,omitempty"`
+	Aggregator string            `json:"aggregator,omitempty"`
+	Details    json.RawMessage   `json:"details,omitempty"`
+	Evaluators []evaluatorResult `json:"evaluatorResults,omitempty"`
+}
+
+// WriteResults writes a line of JSON for each case. now is when cases that were
+// judged in this run got their verdicts.
+func WriteResults(w io.Writer, r *report.Report, now time.Time) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, l := range lines(r, now) {
+		if err := enc.Encode(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LeftOut counts the cases of other formats, which have no line.
+func LeftOut(r *report.Report) int {
+	n := 0
+	for _, row := range r.Cases {
+		if row.Dialect != schema.DialectEvalcase && row.Verdict != nil && *row.Verdict != verdict.Skipped {
+			n++
+		}
+	}
+	return n
+}
+
+func lines(r *report.Report, now time.Time) []line {
+	var out []line
+	for i := range r.Cases {
+		row := &r.Cases[i]
+		isJudged := row.Verdict != nil && *row.Verdict != verdict.Skipped
+		if row.Dialect != schema.DialectEvalcase || row.Result == nil || !isJudged && row.Error == nil {
+			continue
+		}
+		out = append(out, lineOf(row, now))
+	}
+	return out
+}
+
+func lineOf(row *report.Row, now time.Time) line {
+	file, id, isLocal := strings.Cut(row.Key, "#")
+	if !isLocal {
+		id = path.Base(file)
+	}
+	l := line{
+		Timestamp: now.UTC(), EvalID: id, Dataset: dataset(row.Groups, file), ConversationID: row.Result.Labels.Conversation,
+		Score: row.Score, Verdict: verdict.Error, Hits: []string{}, Misses: []string{}, Target: row.Target,
+		Evaluators: results(row.Result.Evaluators),
+	}
+	if !row.Result.Judged.IsZero() {
+		l.Timestamp = row.Result.Judged.UTC()
+	}
+	if row.Verdict != nil {
+		l.Verdict = *row.Verdict
+	}
+	if row.Error != nil {
+		l.Error = *row.Error
+	}
+	for _, e := range l.Evaluators {
+		l.Hits, l.Misses = append(l.Hits, e.Hits...), append(l.Misses, e.Misses...)
+	}
+	if t := row.Result.Transcript; t != nil {
+		l.Answer, l.Trace = answer(t), traceOf(t)
+	}
+	return l
+}
+
+// dataset is the name of a suite, else the base name of its file.
+func dataset(groups []string, file string) string {
+	if len(groups) == 0 || groups[0] == file {
+		return path.Base(file)
+	}
+	return groups[0]
+}
+
+// output are the messages after the last one of the user.
+func output(t *verdict.Transcript) []schema.Message {
+	for i, m := range slices.Backward(t.Messages) {
+		if m.Role == schema.RoleUser {
+			return t.Messages[i+1:]
+		}
+	}
+	return t.Messages
+}
+
+func answer(t *verdict.Transcript) string {
+	for _, m := range slices.Backward(output(t)) {
+		if m.Role == schema.RoleAssistant && m.Content != "" {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+func traceOf(t *verdict.Transcript) *trace {
+	if !t.Traced {
+		return nil
+	}
+	out := &trace{ToolNames: []string{}, CostUSD: t.Usage.Cost(), DurationMS: t.Latency.Milliseconds()}
+	for _, m := range output(t) {
+		for _, c := range m.ToolCalls {
+			out.EventCount++
+			if !slices.Contains(out.ToolNames, c.Function.Name) {
+				out.ToolNames = append(out.ToolNames, c.Function.Name)
+			}
+		}
+	}
+	return out
+}
+
+func results(list []verdict.EvaluatorResult) []evaluatorResult {
+	out := make([]evaluatorResult, 0, len(list))
+	for _, r := range list {
+		out = append(out, resultOf(r, r.Criteria))
+	}
+	return out
+}
+
+// resultOf returns the result of an evaluator, whose criteria are named as it
+// knows them.
+func resultOf(r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluatorResult {
+	out := evaluatorResult{
+		Name: r.Name, Type: r.Type, Score: r.Score, Weight: r.Weight, Reasoning: r.Reason, Aggregator: r.Aggregator,
+		Hits: []string{}, Misses: []string{},
+	}
+	if r.Aggregator != "" {
+		return compositeOf(out, r, criteria)
+	}
+	for _, c := range criteria {
+		if out.Reasoning == "" && c.Note != "" {
+			out.Reasoning = c.Note
+		}
+		if c.Details != nil {
+			out.Details = c.Details
+		}
+		switch {
+		case c.NotApplicable:
+		case len(c.Hits)+len(c.Misses) > 0:
+			out.Hits, out.Misses = append(out.Hits, c.Hits...), append(out.Misses, c.Misses...)
+		case verdict.Reaches(c.Score, hit):
+			out.Hits = append(out.Hits, said(c))
+		default:
+			out.Misses = append(out.Misses, said(c))
+		}
+	}
+	return out
+}
+
+// compositeOf adds the results of the members, whose names are before what they
+// list.
+func compositeOf(out evaluatorResult, r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluatorResult {
+	for _, m := range r.Members {
+		var own []verdict.Criterion
+		for _, c := range criteria {
+			if id, is := strings.CutPrefix(c.ID, m.Name+"/"); is {
+				c.ID = id
+				own = append(own, c)
+			}
+		}
+		inner := resultOf(m, own)
+		for _, text := range inner.Hits {
+			out.Hits = append(out.Hits, "["+m.Name+"] "+text)
+		}
+		for _, text := range inner.Misses {
+			out.Misses = append(out.Misses, "["+m.Name+"] "+text)
+		}
+		out.Evaluators = append(out.Evaluators, inner)
+	}
+	return out
+}
+
+// said is a criterion in words.
+func said(c verdict.Criterion) string {
+	if c.Note == "" || c.Note == c.ID {
+		return c.ID
+	}
+	return c.ID + ": " + c.Note
+}
+
+// A summary is that of one suite run against one target.
+type summary struct {
+	Suite       string               `json:"suite"`
+	Timestamp   time.Time            `json:"timestamp"`
+	Target      string               `json:"target"`
+	Summary     counts               `json:"summary"`
+	ByEvaluator map[string]*extremes `json:"byEvaluator"`
+	TopMisses   []miss               `json:"topMisses"`
+}
+
+// counts are over the cases that were judged; Error counts the others.
+type counts struct {
+	Total        int      `json:"total"`
+	Pass         int      `json:"pass"`
+	Borderline   int      `json:"borderline"`
+	Fail         int      `json:"fail"`
+	Error        int      `json:"error"`
+	PassRate     *float64 `json:"passRate"`
+	AverageScore *float64 `json:"averageScore"`
+}
+
+type extremes struct {
+	AverageScore float64 `json:"averageScore"`
+	MinScore     float64 `json:"minScore"`
+	MaxScore     float64 `json:"maxScore"`
+	n            int
+}
+
+type miss struct {
+	Miss  string `json:"miss"`
+	Count int    `json:"count"`
+}
+
+// topMisses bounds how many misses a summary lists.
+const topMisses = 10
+
+// WriteSummary writes the summary of the suite, or a list of them where there are
+// several suites or targets.
+func WriteSummary(w io.Writer, r *report.Report, now time.Time) error {
+	order := []string{}
+	of := map[string][]line{}
+	for _, l := range lines(r, now) {
+		key := fmt.Sprintf("%q %q", l.Dataset, l.Target)
+		if of[key] == nil {
+			order = append(order, key)
+		}
+		of[key] = append(of[key], l)
+	}
+	all := make([]summary, 0, len(order))
+	for _, key := range order {
+		all = append(all, summarise(of[key], now))
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if len(all) == 1 {
+		return enc.Encode(all[0])
+	}
+	return enc.Encode(all)
+}
+
+func summarise(cases []line, now time.Time) summary {
+	s := summary{
+		Suite: cases[0].Dataset, Target: cases[0].Target, Timestamp: now.UTC(),
+		ByEvaluator: map[string]*extremes{}, TopMisses: []miss{},
+	}
+	total, missed := 0.0, map[string]int{}
+	for _, l := range cases {
+		switch l.Verdict {
+		case verdict.Pass:
+			s.Summary.Pass++
+		case verdict.Borderline:
+			s.Summary.Borderline++
+		case verdict.Fail:
+			s.Summary.Fail++
+		default:
+			s.Summary.Error++
+			continue
+		}
+		s.Summary.Total++
+		if l.Score != nil {
+			total += *l.Score
+		}
+		for _, e := range l.Evaluators {
+			s.add(e)
+		}
+		for _, text := range l.Misses {
+			missed[text]++
+		}
+	}
+	for _, e := range s.ByEvaluator {
+		e.AverageScore /= float64(e.n)
+	}
+	if n := float64(s.Summary.Total); n > 0 {
+		rate, mean := float64(s.Summary.Pass)/n, total/n
+		s.Summary.PassRate, s.Summary.AverageScore = &rate, &mean
+	}
+	for text, n := range missed {
+		s.TopMisses = append(s.TopMisses, miss{text, n})
+	}
+	slices.SortFunc(s.TopMisses, func(a, b miss) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Miss, b.Miss))
+	})
+	s.TopMisses = s.TopMisses[:min(len(s.TopMisses), topMisses)]
+	return s
+}
+
+func (s *summary) add(e evaluatorResult) {
+	x, there := s.ByEvaluator[e.Name]
+	if !there {
+		x = &extremes{MinScore: e.Score, MaxScore: e.Score}
+		s.ByEvaluator[e.Name] = x
+	}
+	x.n++
+	x.AverageScore += e.Score
+	x.MinScore, x.MaxScore = min(x.MinScore, e.Score), max(x.MaxScore, e.Score)
+}

@@ -1,0 +1,139 @@
+package agentevals
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+var now = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
+
+func number(x float64) *float64 { return &x }
+
+// row is a case of the suite shop with a verdict.
+func row(id string, v verdict.Verdict, score float64, evaluators ...verdict.EvaluatorResult) report.Row {
+	r := report.Row{
+		Key: "sub/shop#" + id, Dialect: schema.DialectEvalcase, Target: "bot", Verdict: &v, Groups: []string{"sub/shop"},
+		Result: &report.Result{Evaluators: evaluators},
+	}
+	if v.Rank() >= 0 {
+		r.Score = &score
+	} else {
+		why := "the judge is down"
+		r.Error = &why
+	}
+	return r
+}
+
+func judge(score float64, hits, misses []string) verdict.EvaluatorResult {
+	return verdict.EvaluatorResult{
+		Name: "style", Type: "llm_judge", Weight: number(2), Score: score, Reason: "As it is.",
+		Criteria: []verdict.Criterion{{ID: "score", Score: score, Hits: hits, Misses: misses}},
+	}
+}
+
+// TestResultsHaveALineForEachCase covers the fields of a line, the names of both
+// levels of a composite, and a reused verdict.
+func TestResultsHaveALineForEachCase(t *testing.T) {
+	gate := verdict.EvaluatorResult{
+		Name: "release", Type: "composite", Weight: number(1), Score: 0.5, Aggregator: "safety_gate",
+		Criteria: []verdict.Criterion{
+			{ID: "safe", Score: 1}, {ID: "safe/rubric-1", Score: 1, Note: "nothing harmful"},
+			{ID: "program", Score: 0}, {ID: "program/score", Score: 0, Note: "too long", Details: json.RawMessage(`{"words":90}`)},
+		},
+		Members: []verdict.EvaluatorResult{
+			{Name: "safe", Type: "rubric", Weight: number(1), Score: 1}, {Name: "program", Type: "code_judge", Weight: number(1)},
+		},
+	}
+	one := row("greets", verdict.Borderline, 0.7, judge(0.8, []string{"kind"}, []string{"long"}), gate)
+	one.Result.Labels.Conversation = "flow"
+	one.Result.Judged = now.Add(-time.Hour)
+	call := schema.ToolCall{Function: schema.FunctionCall{Name: "search"}}
+	one.Result.Transcript = &verdict.Transcript{
+		Traced: true, Latency: 1500 * time.Millisecond, Usage: verdict.Usage{CostUSD: 0.02},
+		Messages: []schema.Message{
+			{Role: "assistant", ToolCalls: []schema.ToolCall{call}}, {Role: "user", Content: "Hi"},
+			{Role: "assistant", ToolCalls: []schema.ToolCall{call, call}}, {Role: "tool", Content: "{}"}, {Role: "assistant", Content: "Hello"},
+		},
+	}
+	other := row("x", verdict.Pass, 1)
+	other.Dialect = schema.DialectDomain
+	unknown := row("nobody", verdict.Pass, 1)
+	unknown.Verdict = nil
+	r := &report.Report{Cases: []report.Row{one, row("broken", verdict.Error, 0), row("off", verdict.Skipped, 0), other, unknown}}
+	r.Cases[2].Error = nil
+
+	var b strings.Builder
+	if err := WriteResults(&b, r, now); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"timestamp":"2026-03-05T11:00:00Z","evalId":"greets","dataset":"shop","conversationId":"flow","score":0.7,"verdict":"borderline",` +
+		`"hits":["kind","[safe] rubric-1: nothing harmful"],"misses":["long","[program] score: too long"],"candidateAnswer":"Hello","target":"bot",` +
+		`"traceSummary":{"eventCount":2,"toolNames":["search"],"costUsd":0.02,"durationMs":1500},"evaluatorResults":[` +
+		`{"name":"style","type":"llm_judge","score":0.8,"weight":2,"hits":["kind"],"misses":["long"],"reasoning":"As it is."},` +
+		`{"name":"release","type":"composite","score":0.5,"weight":1,"hits":["[safe] rubric-1: nothing harmful"],"misses":["[program] score: too long"],"aggregator":"safety_gate","evaluatorResults":[` +
+		`{"name":"safe","type":"rubric","score":1,"weight":1,"hits":["rubric-1: nothing harmful"],"misses":[],"reasoning":"nothing harmful"},` +
+		`{"name":"program","type":"code_judge","score":0,"weight":1,"hits":[],"misses":["score: too long"],"reasoning":"too long","details":{"words":90}}]}]}` + "\n" +
+		`{"timestamp":"2026-03-05T12:00:00Z","evalId":"broken","dataset":"shop","score":null,"verdict":"error","hits":[],"misses":[],"candidateAnswer":"","target":"bot","evaluatorResults":[],"error":"the judge is down"}` + "\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := LeftOut(r); n != 1 {
+		t.Errorf("%d cases of other formats, want 1", n)
+	}
+}
+
+// TestSummaryCountsWhatWasJudged: errors are counted apart, and are in no rate or
+// mean.
+func TestSummaryCountsWhatWasJudged(t *testing.T) {
+	r := &report.Report{Cases: []report.Row{
+		row("a", verdict.Pass, 0.9, judge(0.9, nil, []string{"long"})),
+		row("b", verdict.Borderline, 0.7, judge(0.7, nil, []string{"rude", "long"})),
+		row("c", verdict.Fail, 0.2, judge(0.2, []string{"short"}, nil)),
+		row("d", verdict.Error, 0),
+	}}
+	var b strings.Builder
+	if err := WriteSummary(&b, r, now); err != nil {
+		t.Fatal(err)
+	}
+	var got, want any
+	const text = `{"suite": "shop", "timestamp": "2026-03-05T12:00:00Z", "target": "bot",
+		"summary": {"total": 3, "pass": 1, "borderline": 1, "fail": 1, "error": 1, "passRate": 0.3333333333333333, "averageScore": 0.6},
+		"byEvaluator": {"style": {"averageScore": 0.6, "minScore": 0.2, "maxScore": 0.9}},
+		"topMisses": [{"miss": "long", "count": 2}, {"miss": "rude", "count": 1}]}`
+	if err := json.Unmarshal([]byte(text), &want); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(b.String()), &got); err != nil {
+		t.Fatalf("%v in %s", err, b.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSummaryOfSeveralSuitesIsAList, and so is that of several targets.
+func TestSummaryOfSeveralSuitesIsAList(t *testing.T) {
+	for name, change := range map[string]func(*report.Row){
+		"suites":  func(r *report.Row) { r.Groups = []string{"named"} },
+		"targets": func(r *report.Row) { r.Target = "other" },
+	} {
+		cases := []report.Row{row("a", verdict.Pass, 1), row("b", verdict.Pass, 1)}
+		change(&cases[1])
+		var b strings.Builder
+		if err := WriteSummary(&b, &report.Report{Cases: cases}, now); err != nil {
+			t.Fatal(err)
+		}
+		var got []struct{ Suite, Target string }
+		if err := json.Unmarshal([]byte(b.String()), &got); err != nil || len(got) != 2 || got[0] == got[1] {
+			t.Errorf("%s: %v in %s", name, err, b.String())
+		}
+	}
+}
