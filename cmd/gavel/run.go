@@ -51,7 +51,7 @@ func runCommand(a *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the comment that a pull request would get to this file, such as comment.md")
 	cmd.Flags().StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html")
 	cmd.Flags().StringVar(&f.results, "results", "", "also write a line of JSON for each case of the evalcase format to this file, such as results.jsonl")
-	cmd.Flags().StringVar(&f.resultsForm, "results-format", agentevals.Format, "the `form` of --results, which is "+agentevals.Format)
+	cmd.Flags().StringVar(&f.resultsForm, "results-format", agentevals.Format, "write --results in this form, such as "+agentevals.Format)
 	cmd.Flags().StringVar(&f.summary, "summary", "", "also write the summary of these results to this file, such as summary.json")
 	return cmd
 }
