@@ -1,17 +1,12 @@
 package controller
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/facts"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/source"
-	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/schema"
 )
 
 // environment gathers what the digests need to know of the targets of a checkout.
@@ -20,14 +15,14 @@ func (p *planner) environment(s Checkout) (plan.Environment, error) {
 		Config: p.req.ConfigFile, DefaultTarget: s.Config.DefaultTarget,
 		Targets: make(map[string]plan.Target, len(s.Config.Targets)),
 		Roles:   s.Config.Roles.Targets(),
-		Roots:   firstRequests,
+		Roots:   facts.Roots(),
 	}
 	var salt []byte
 	if p.req.Ledger != nil {
 		salt = p.req.Ledger.Secret()
 	}
 	for name, t := range s.Config.Targets {
-		facts, err := targetFacts(s.FS, t, p.req.LookupEnv, salt)
+		of, err := facts.Of(s.FS, t, p.req.LookupEnv, salt)
 		if err != nil {
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}
@@ -35,8 +30,8 @@ func (p *planner) environment(s Checkout) (plan.Environment, error) {
 		if err != nil {
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}
-		facts.Facts = append(facts.Facts, files...)
-		env.Targets[name] = facts
+		of.Facts = append(of.Facts, files...)
+		env.Targets[name] = of
 	}
 	return env, nil
 }
@@ -71,47 +66,3 @@ func (p *planner) source(s Checkout, t config.Target) (source.Source, error) {
 
 // A checkoutTarget names a target in one checkout.
 type checkoutTarget struct{ commit, target string }
-
-func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
-	out := plan.Target{Agent: !t.RunsTools(), Images: t.TakesImages(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}
-	if p := t.Price; p != nil {
-		out.Price = fmt.Sprintf("%v in, %v out", p.Input, p.Output)
-	}
-	for _, f := range t.Identity(lookup, salt) {
-		out.Facts = append(out.Facts, plan.Fact{Name: f.Name, Value: f.Value, Tool: f.Tool})
-	}
-	if t.Provider == config.Replay {
-		recorded, err := recording(fsys, t.Path)
-		if err != nil {
-			return out, err
-		}
-		out.Recorded, out.RecordedFile = recorded, t.Path
-	}
-	return out, nil
-}
-
-// recording digests the lines of a recording; one that is missing has none.
-func recording(fsys fs.FS, name string) (map[string]string, error) {
-	f, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]string{}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("recording: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	return target.Recorded(name, f)
-}
-
-// firstRequests are the digests of the first requests of a case, by which the
-// lines of a recording that can serve it are known.
-func firstRequests(c *schema.Case, agent bool) []string {
-	var digests []string
-	for _, req := range run.FirstRequests(c) {
-		if agent {
-			req.Tools = nil
-		}
-		digests = append(digests, target.Digest(req))
-	}
-	return digests
-}

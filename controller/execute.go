@@ -16,6 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/run/roster"
 )
 
 // An execution is a plan that is being carried out.
@@ -28,6 +30,10 @@ type execution struct {
 	// budget is that of both sides: both are judged because of head. The
 	// configuration that decides for head says what it is.
 	budget *budget.Budget
+	// limiters hold the calls of all batches within the limits of the targets.
+	limiters *limit.Limiters
+	// head and base are the targets of the sides.
+	head, base *roster.Roster
 	// left are the batches that are still to be judged.
 	left     []jobBatch
 	progress Progress
@@ -62,6 +68,9 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 			return nil, fmt.Errorf("judge %s: %w", b.side(), err)
 		}
 	}
+	if err := e.remeasure(ctx, started, e.measure); err != nil {
+		return nil, err
+	}
 	if err := e.recordStored(ctx); err != nil {
 		return nil, err
 	}
@@ -77,7 +86,11 @@ func (p *Prepared) Preview(ctx context.Context, notRun string) (*report.Report, 
 	if err := e.recall(ctx); err != nil {
 		return nil, err
 	}
-	return e.report(p.req.Now()), nil
+	started := p.req.Now()
+	if err := e.remeasure(ctx, started, nil); err != nil {
+		return nil, err
+	}
+	return e.report(started), nil
 }
 
 // report compares the sides.

@@ -73,7 +73,11 @@ func (p *Prepared) headJobs() []run.Job {
 }
 
 func (p *Prepared) headJob(r plan.Row) run.Job {
-	return run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r))}
+	since, _ := p.since(r.Key)
+	return run.Job{
+		Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r)),
+		Chosen: p.req.Chosen || !since.IsZero(),
+	}
 }
 
 // baseJobs are the cases of base that head's are compared with and whose
@@ -93,12 +97,14 @@ func (p *Prepared) baseJobs(known map[string]report.Outcome) []run.Job {
 		if _, ok := known[r.Base.ID()]; ok {
 			continue
 		}
-		jobs = append(jobs, run.Job{
-			Case: r.BaseCase, Digests: r.BaseDigests, Target: name,
-			Scope: p.readScope(p.req.BaseTrust, p.req.Base.Config, name),
-		})
+		jobs = append(jobs, p.baseJob(r))
 	}
 	return jobs
+}
+
+func (p *Prepared) baseJob(r plan.Row) run.Job {
+	name := p.baseTarget(r)
+	return run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: p.readScope(p.req.BaseTrust, p.req.Base.Config, name)}
 }
 
 // compared is the target that base of a row is measured against; "" where it is

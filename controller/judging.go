@@ -4,12 +4,15 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/run/roster"
+	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -44,6 +47,10 @@ func (e *execution) schedule(ctx context.Context) error {
 	if e.host.Breakers == nil {
 		e.host.Breakers = &limit.Breakers{}
 	}
+	e.limiters, e.head = &limit.Limiters{}, e.rosterOf(p.req.Head)
+	if p.req.Base != nil {
+		e.base = e.rosterOf(*p.req.Base)
+	}
 	alike, others := split(base, head)
 	e.left = []jobBatch{{true, alike}, {false, head}, {true, others}}
 	e.progress = Progress{Total: len(head) + len(base)}
@@ -55,6 +62,10 @@ func (e *execution) schedule(ctx context.Context) error {
 		e.opts.Observe(e.progress)
 	}
 	return nil
+}
+
+func (e *execution) rosterOf(c Checkout) *roster.Roster {
+	return roster.New(c.Config, func(t config.Target) (target.Target, error) { return e.host.Open(t, c) })
 }
 
 // next returns the batch that is due, and false where none is left. A case of
@@ -76,16 +87,16 @@ func (e *execution) next() (jobBatch, bool) {
 
 // config is that of the run of a batch, with its targets opened.
 func (e *execution) config(b jobBatch) (run.Config, error) {
-	side := e.p.req.Head
+	side, names := e.p.req.Head, e.head
 	keep := e.p.keepTranscript(e.in.Base)
 	if e.opts.Results {
 		keep = func(run.Job, verdict.Result) bool { return true }
 	}
 	if b.base {
-		side = *e.p.req.Base
+		side, names = *e.p.req.Base, e.base
 		keep = func(run.Job, verdict.Result) bool { return false } // a report shows head's
 	}
-	targets, err := openTargets(e.host, side, b.jobs)
+	targets, err := names.Of(b.jobs)
 	if err != nil {
 		return run.Config{}, err
 	}
@@ -96,7 +107,7 @@ func (e *execution) config(b jobBatch) (run.Config, error) {
 	return run.Config{
 		Ledger: e.p.req.Ledger, Trust: e.p.trust(side), Programs: programs, Targets: targets, Roles: side.Config.Roles.Targets(),
 		Budget: e.budget, Revision: revision(side.Commit), Scrub: e.p.Scrub(), Record: e.host.Record, Observe: e.observe(b.base),
-		Keep: keep, Control: e.opts.Control, Breakers: e.host.Breakers, Now: e.p.req.Now,
+		Keep: keep, Control: e.opts.Control, Breakers: e.host.Breakers, Limiters: e.limiters, Now: e.p.req.Now,
 	}, nil
 }
 

@@ -123,7 +123,7 @@ func (p *Prepared) Rerun(wanted func(key string) bool) *Prepared {
 		t.Reuse = nil
 		cfg.Targets[name] = t
 	}
-	out.req.Head.Config = &cfg
+	out.req.Head.Config, out.req.Chosen = &cfg, true
 	rows := *p.Plan
 	rows.Rows = nil
 	for _, r := range p.Plan.Rows {

@@ -56,6 +56,8 @@ type Request struct {
 	ConfigFile string
 	// Select keeps the cases that are asked for; nil keeps all.
 	Select func(*schema.CaseInfo) bool
+	// Chosen says that the cases are asked for because of what they showed before.
+	Chosen bool
 	// Statuses keeps the cases with one of these, such as draft, and judges
 	// them also where they are not active; empty keeps all and judges those
 	// that are active.

@@ -117,14 +117,14 @@ func TestAnApprovedFork(t *testing.T) {
 func TestCommandsFromJobToJob(t *testing.T) {
 	p := newTalk(t, wrong, forgetest.Pull{})
 	head := p.git("rev-parse", "topic")
-	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the pull request", exitGate, "hello, "+wrong)
+	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the pull request", exitGate, confirmed("hello, "+wrong)...)
 	for _, tt := range []struct {
 		command, reactions, says string
 		code                     int
 		calls                    []string
 	}{
 		{"rerun errors", "-1", "no case ended so", exitGate, nil},
-		{"rerun failed", "+1", "mona asked to rerun what ended in failed: 1 case", exitGate, []string{"hello, " + wrong}},
+		{"rerun failed", "+1", "mona asked to rerun what ended in failed: 1 case", exitGate, confirmed("hello, " + wrong)},
 		{"run talk/level_1/thanks", "+1", "mona asked to rerun talk/level", exitGate, []string{"thanks, kindly"}},
 		{"explain talk/level_1/hello", "+1", "regression", exitGate, nil},
 		{"accept talk/level_1/hello we say so", "+1", "by mona", exitPass, nil},
@@ -160,7 +160,7 @@ func TestALostCache(t *testing.T) {
 	p.calls()
 
 	p.cache.entries = nil
-	p.wants(p.pullJob("pull_request_target", stranger), "after the cache was lost", exitPass, "hello, kindly", "hello, "+wrong)
+	p.wants(p.pullJob("pull_request_target", stranger), "after the cache was lost", exitPass, confirmed("hello, kindly", "hello, "+wrong)...)
 	p.report("mona approved "+head[:7], "by mona")
 	now := p.forge.Comments(1)
 	if len(now) != len(said) || p.verdict(head) != "success" {

@@ -19,11 +19,11 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/servecmd"
 	"github.com/gavel-evals/gavel/cmd/internal/version"
 	"github.com/gavel-evals/gavel/cmd/internal/watchcmd"
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/run/roster"
 	picked "github.com/gavel-evals/gavel/controller/selection"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -54,7 +54,7 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(a.Stderr, "gavel: interrupted")
 		return cli.ExitInterrupted
-	case errors.Is(err, controller.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, listing.ErrTooMany),
+	case errors.Is(err, roster.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, listing.ErrTooMany),
 		errors.As(err, new(*picked.Mistake)):
 		fmt.Fprintln(a.Stderr, "gavel:", err)
 		return cli.ExitUsage

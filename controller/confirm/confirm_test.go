@@ -291,7 +291,7 @@ func pulls() []*simulation.Pull {
 		{Truth: simulation.Mixed, Cases: 30, History: 8, Drift: .2, Broken: 1},
 		{Truth: simulation.Mixed, Cases: 30, History: 8, Fall: .4, Turns: 3},
 	} {
-		list = append(list, simulation.NewPull(c, uint64(i)))
+		list = append(list, simulation.NewPull(c, uint64(i), 0))
 	}
 	return list
 }

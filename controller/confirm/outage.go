@@ -57,6 +57,7 @@ func (d *decision) again(group []failure) bool {
 	}
 	for _, r := range requests {
 		d.first[r.Side][r.Case] = d.outcomes[r]
+		d.findings[r.Case].Retaken[r.Side] = true
 	}
 	d.retaken += len(group)
 	return true

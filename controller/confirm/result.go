@@ -43,6 +43,9 @@ type Finding struct {
 	// BaseVerdict and HeadVerdict are the first outcomes; those after an outage
 	// where there was one.
 	BaseVerdict, HeadVerdict verdict.Verdict
+	// Retaken says by side that an outage took the place of the first outcome,
+	// which is now that of the request with ordinal 0.
+	Retaken [2]bool
 	// P is the p-value after all looks; 1 where the test that calls did not begin.
 	P float64
 	// Base and Head count what the test saw last that were as good as the better

@@ -31,17 +31,40 @@ func (d Digests) Rival() Digests { return d.within("rival") }
 // the rival.
 func (d Digests) Comparison() Digests { return d.within("comparison") }
 
+// Remeasured returns the digests under which a further measurement of the case is
+// stored, the ordinal-th of the comparison with the case that has the decision
+// digest other on the other side. With transcript only judging is measured again,
+// on the transcript that E has; else the case is executed again.
+func (d Digests) Remeasured(other string, ordinal int, transcript Kept) Digests {
+	out := d.within("remeasured", other, strconv.Itoa(ordinal))
+	out.D = derived(d.D, "remeasured", other, strconv.Itoa(ordinal))
+	if transcript == KeptTranscript {
+		out.E = d.E
+	}
+	return out
+}
+
+// Kept says what a further measurement keeps of the case.
+type Kept bool
+
+// What a further measurement keeps: nothing, or the transcript.
+const (
+	KeptNothing    Kept = false
+	KeptTranscript Kept = true
+)
+
 // within returns digests of something that a case consists of.
 func (d Digests) within(names ...string) Digests {
-	derive := func(digest string) string {
-		h := sha256.New()
-		writeString(h, digest)
-		for _, n := range names {
-			writeString(h, n)
-		}
-		return hex.EncodeToString(h.Sum(nil))
+	return Digests{E: derived(d.E, names...), J: derived(d.J, names...), D: d.D}
+}
+
+func derived(digest string, names ...string) string {
+	h := sha256.New()
+	writeString(h, digest)
+	for _, n := range names {
+		writeString(h, n)
 	}
-	return Digests{E: derive(d.E), J: derive(d.J), D: d.D}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // rival adds the prompt that the case's own is compared with: another one has

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -39,8 +41,11 @@ type Input struct {
 	// Head holds outcomes by the ID at head, Base by the ID at base. A case
 	// that is not there has no known verdict on that side.
 	Head, Base map[string]Outcome
-	Problems   []schema.Problem
-	Gate       GateSettings
+	// Noise is what further measurements say; nil where none were to be made. Then
+	// every difference counts.
+	Noise    *noise.Findings
+	Problems []schema.Problem
+	Gate     GateSettings
 	// GroupGates asks for a gate of every outermost group, too.
 	GroupGates bool
 	Config     ConfigChange
@@ -82,11 +87,12 @@ func Compare(in Input) *Report {
 		r.Cases = append(r.Cases, in.row(p))
 	}
 	accept(r.Cases, r.Commands)
+	r.Remeasured = in.Noise.Summary()
 	r.Summary, r.Saved = summarise(r.Cases, pairs)
 	r.Diff = diff(r.Cases, pairs)
 	r.Groups, r.Conversations = groups(pairs), conversations(pairs)
 	r.Targets = targets(in.Plan.Targets, r.Cases)
-	r.Notices = append(append([]Notice{}, in.Notices...), notices(in.Config, pairs)...)
+	r.Notices = append([]Notice{}, slices.Concat(in.Notices, notices(in.Config, pairs), noiseNotices(r))...)
 	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
 	r.GroupGates = groupGates(&in, r, pairs)
 	return r
@@ -198,6 +204,7 @@ func (in *Input) row(p pair) Row {
 		row.HeadWeight = &head.Weight
 	}
 	row.Verdict, row.Error = in.judgement(p)
+	row.Confirmation = in.Noise.Confirmation(p.plan)
 	if p.base != nil {
 		if row.BaseError = p.base.Unrun; row.BaseError == "" {
 			row.BaseVerdict = &p.base.Result.Verdict
@@ -335,7 +342,7 @@ func (in *Input) classify(p pair) *Class {
 	case !judged(p.base):
 		return is(Unclear)
 	}
-	return is(compareVerdicts(p))
+	return is(in.compare(p))
 }
 
 // skippedClass is the class of a case that is skipped at head. One that was

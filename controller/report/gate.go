@@ -215,6 +215,7 @@ func (f *findings) rule(r *Report, pairs []pair, rule string, s GateSettings) {
 		}
 	case FailOnRegression:
 		f.regressions(r, pairs)
+		f.unsettled(r, s)
 	}
 }
 
@@ -226,9 +227,13 @@ func (f *findings) regressions(r *Report, pairs []pair) {
 			continue
 		}
 		switch v := p.head.Result.Verdict; {
+		case row.Class != nil && *row.Class == New && row.Confirmation != nil:
+			if row.Confirmation.Held != nil && !*row.Confirmation.Held {
+				fresh++
+			}
 		case v == verdict.Fail && (row.Class == nil || *row.Class == New):
 			fresh++
-		case v != verdict.Pass && row.Class != nil && *row.Class == Unclear:
+		case v != verdict.Pass && row.Class != nil && *row.Class == Unclear && row.Confirmation == nil:
 			unclear++
 		}
 	}
@@ -332,7 +337,9 @@ func (f *findings) required(r *Report, globs []string) {
 			}
 			found = true
 			switch {
-			case row.Accepted != nil:
+			case row.Accepted != nil || row.isNoise():
+			case row.Confirmation != nil && row.Confirmation.Open:
+				f.unknown("required case %s is not settled: %s", row.Name(), row.Confirmation.Sentence)
 			case row.Verdict == nil || *row.Verdict == verdict.Error:
 				f.unknown("required case %s was not judged", row.Name())
 			case *row.Verdict != verdict.Pass:
@@ -358,7 +365,11 @@ func passReason(r *Report, pairs []pair, rule string, s GateSettings) string {
 		return "no case fails (fail_on: any_failure)"
 	}
 	said := "no case regressed"
-	if n := r.Diff.Unclear; n > 0 {
+	unsettled := len(unclear(r))
+	if unsettled > 0 {
+		said += fmt.Sprintf(", %s unclear", textfmt.Count(unsettled, "case"))
+	}
+	if n := r.Diff.Unclear - unsettled; n > 0 {
 		said += fmt.Sprintf(", %s %s no verdict at base to compare with", textfmt.Count(n, "case"), textfmt.Verb(n, "has", "have"))
 	}
 	return said + " (fail_on: regression)"

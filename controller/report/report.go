@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -19,7 +20,7 @@ type Class string
 
 const (
 	// Regression means that the verdict got worse in the order pass,
-	// borderline, fail.
+	// borderline, fail, and that further measurements confirm it, if there were some.
 	Regression Class = "regression"
 	// Improvement means that it got better, and that more was changed than the
 	// rule that decides.
@@ -28,9 +29,11 @@ const (
 	// makes of the same measurements. A score that moved shows in the scores, in
 	// Diff.Delta and in the gate's max_drop.
 	Unchanged Class = "unchanged"
-	// Unclear means that base has no verdict to compare with.
+	// Unclear means that base has no verdict to compare with, or that further
+	// measurements do not settle whether the case got worse.
 	Unclear Class = "unclear"
-	// Flaky means that the same decision digest gave another verdict.
+	// Flaky means that the same decision digest gave another verdict, or that the case
+	// was worse once and not when it was measured again.
 	Flaky Class = "flaky"
 	// New means that base does not have the case, or skips it.
 	New Class = "new"
@@ -61,6 +64,8 @@ type Report struct {
 	// Conversations are those of cases that are turns of the same one; the path
 	// is that of the suite and the name of the conversation.
 	Conversations []Group `json:"conversations"`
+	// Remeasured is there where cases were compared that could be noise.
+	Remeasured *noise.Summary `json:"remeasured,omitempty"`
 	// Targets compares those that every case was run against, where there are
 	// several.
 	Targets  []Target         `json:"targets,omitempty"`
@@ -118,6 +123,8 @@ type Row struct {
 	// to run yet, and for one that nothing affects and nobody has judged.
 	Class     *Class  `json:"class"`
 	MovedFrom *string `json:"moved_from"`
+	// Confirmation is there where further measurements say more of the class.
+	Confirmation *noise.Confirmation `json:"confirmation,omitempty"`
 	// Digest is the decision digest at head, empty where head has no case.
 	Digest     string        `json:"digest"`
 	Samples    int           `json:"samples"`
@@ -198,6 +205,12 @@ func (row *Row) Name() string {
 	return row.Key
 }
 
+// Confirmed reports whether the row is a regression that further measurements
+// confirm.
+func (row *Row) Confirmed() bool {
+	return row.Class != nil && *row.Class == Regression && row.Confirmation != nil && row.Confirmation.Confirmed
+}
+
 // Named reports whether the row is meant by a name: by its own, or by the key,
 // which means it with every target.
 func (row *Row) Named(name string) bool { return name == row.Key || name == row.Name() }
@@ -275,10 +288,13 @@ type Diff struct {
 	CIHigh       *float64 `json:"ci_high"`
 	Regressions  int      `json:"regressions"`
 	Improvements int      `json:"improvements"`
-	Unclear      int      `json:"unclear"`
-	New          int      `json:"new"`
-	Removed      int      `json:"removed"`
-	Moved        int      `json:"moved"`
+	// Confirmed are the regressions that further measurements confirm.
+	Confirmed int `json:"confirmed,omitempty"`
+	Unclear   int `json:"unclear"`
+	Flaky     int `json:"flaky,omitempty"`
+	New       int `json:"new"`
+	Removed   int `json:"removed"`
+	Moved     int `json:"moved"`
 }
 
 // Gate is whether the change may go on.

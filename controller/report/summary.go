@@ -79,6 +79,9 @@ func diff(rows []Row, pairs []pair) Diff {
 	for i, row := range rows {
 		if row.Class != nil {
 			countClass(&d, *row.Class)
+			if row.Confirmed() {
+				d.Confirmed++
+			}
 		}
 		if judged(pairs[i].base) && judged(pairs[i].head) {
 			d.Pairs++
@@ -122,6 +125,8 @@ func countClass(d *Diff, class Class) {
 		d.Improvements++
 	case Unclear:
 		d.Unclear++
+	case Flaky:
+		d.Flaky++
 	case New:
 		d.New++
 	case Gone:

@@ -82,6 +82,9 @@ type Config struct {
 	Keep func(Job, verdict.Result) bool
 	// Control, when set, can end the run early.
 	Control *Control
+	// Limiters are those of the targets, for several runs that are to be within the
+	// limits together. Defaults to some of the run's own.
+	Limiters *limit.Limiters
 	// Breakers remember which endpoints are down, for several runs. Defaults to
 	// some of the run's own.
 	Breakers *limit.Breakers
@@ -175,7 +178,7 @@ func newRunner(cfg Config, jobs []Job) *runner {
 	}
 	clock := limit.Clock{Now: cfg.Now, Sleep: cfg.Sleep, Jitter: cfg.Jitter}
 	for name, t := range cfg.Targets {
-		r.limits[name] = limit.New(t.Config, cfg.Breakers.Of(t.Config, cfg.Revision), clock)
+		r.limits[name] = cfg.Limiters.Of(t.Config, cfg.Breakers.Of(t.Config, cfg.Revision), clock)
 		r.room += 2 * r.limits[name].Size()
 		if inUse[name] {
 			r.workers += r.limits[name].Size()

@@ -66,6 +66,7 @@ func (s *Selection) Request(ctx context.Context, req *controller.Request) (chose
 			return nil, err
 		}
 		named := req.Select
+		req.Chosen = true
 		req.Select = func(c *schema.CaseInfo) bool { return (named == nil || named(c)) && last(c) }
 	}
 	kind := invocation.Tree

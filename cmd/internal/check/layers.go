@@ -49,7 +49,7 @@ var rooms = []room{
 	{dir: "controller/ledger", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it stores what it is given and starts nothing"},
 	{dir: "reporters/textfmt", reason: "it formats numbers and foreign text, for results as for renderings"},
 	{
-		dir: "controller/report", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/stats", "reporters/textfmt"},
+		dir: "controller/report", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/stats", "controller/confirm", "reporters/textfmt"},
 		reason: "results follow from a plan and outcomes alone; how they are rendered is the reporters'",
 	},
 	{dir: "controller/casehistory", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it reads reports that it is given, and opens no ledger"},
@@ -71,6 +71,12 @@ var rooms = []room{
 	{dir: "controller/estimate", sees: []string{
 		"schema", "controller/plan", "controller/config", "controller/ledger", "controller/run",
 	}, reason: "it counts calls before they are made, and makes none"},
+	{dir: "controller/facts", sees: []string{
+		"schema", "controller/plan", "controller/config", "controller/target", "controller/run",
+	}, reason: "it says what a target is, and asks none"},
+	{dir: "controller/remeasure", sees: []string{
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/ledger", "controller/run", "controller/estimate", "controller/confirm", "controller/report",
+	}, reason: "it asks for measurements and is told of outcomes; who measures is the pipeline's"},
 	{dir: "controller/ownfolder", sees: []string{"controller/gitrepo"}, reason: "it makes one folder, and knows nothing of what is kept there"},
 	{dir: "controller/invocation", sees: []string{"controller/ledger"}, reason: "it knows when somebody began to ask, and nothing of the answers"},
 	{dir: "controller/deployment", sees: []string{
@@ -78,8 +84,11 @@ var rooms = []room{
 	}, reason: "its notices follow from rows and stored outcomes; it asks no agent"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/choice", "controller/requirement", "controller/gitrepo",
-		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/report", "controller/invocation", "controller/deployment",
+		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/remeasure", "controller/report", "controller/invocation", "controller/deployment",
 	}, reason: "it is the pipeline below every command"},
+	{dir: "controller/rehearsal", sees: []string{
+		"controller/verdict", "controller/plan", "controller/config", "controller/target", "controller/ledger", "controller/confirm", "controller/report", "controller",
+	}, reason: "it plays both sides and the model, and decides nothing"},
 	{dir: "controller/live", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
 		"controller/source", "controller/watch", "controller/ledger", "controller/run", "controller", "controller/report", "reporters/textfmt", "reporters",

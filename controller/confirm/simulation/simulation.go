@@ -127,8 +127,8 @@ type Pull struct {
 	changed          []bool
 }
 
-// NewPull draws one pull request of a cell.
-func NewPull(cell Cell, seed uint64) *Pull { return newPull(cell, seed, 0) }
+// NewPull draws one pull request of a cell: that of a number among those of a seed.
+func NewPull(cell Cell, seed, number uint64) *Pull { return newPull(cell, seed, number) }
 
 func newPull(cell Cell, seed, number uint64) *Pull {
 	r := rand.New(rand.NewPCG(seed, number))

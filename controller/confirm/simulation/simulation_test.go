@@ -139,7 +139,7 @@ func TestCells(t *testing.T) {
 func TestWithoutConfirmation(t *testing.T) {
 	alarms := 0
 	for seed := range uint64(100) {
-		cases := simulation.NewPull(simulation.Cell{Truth: simulation.Mixed, Cases: 200}, seed).Cases()
+		cases := simulation.NewPull(simulation.Cell{Truth: simulation.Mixed, Cases: 200}, seed, 0).Cases()
 		if slices.ContainsFunc(cases, func(c confirm.Case) bool { return c.Head.Verdict.Rank() < c.Base[0].Verdict.Rank() }) {
 			alarms++
 		}

@@ -1,0 +1,66 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/remeasure"
+	"github.com/gavel-evals/gavel/controller/requirement"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/schema/wildcard"
+)
+
+// remeasure tells the differences between the sides from noise, with measure to
+// take further measurements; nil takes none.
+func (e *execution) remeasure(ctx context.Context, started time.Time, measure remeasure.Measure) (err error) {
+	p, cfg := e.p, e.p.req.Head.Config
+	if p.req.Base == nil || p.req.Ledger == nil || !p.req.Before.IsZero() || e.opts.NotRun != "" || cfg.Noise.Confirm == config.ConfirmOff {
+		return nil
+	}
+	c := remeasure.Comparison{
+		Rows: p.comparedRows(), Head: e.in.Head, Base: e.in.Base, HeadConfig: cfg, BaseConfig: p.req.Base.Config,
+		Ledger: p.req.Ledger, Started: started, Measure: measure,
+		Required: func(key string) bool {
+			return slices.ContainsFunc(cfg.Gate.Required, func(glob string) bool { return wildcard.Match(glob, key) })
+		},
+	}
+	e.in.Noise, err = c.Decide(ctx)
+	e.unfinished = e.unfinished || e.in.Noise != nil && !e.in.Noise.Complete
+	return err
+}
+
+// measure runs jobs of a side as further measurements, of which nothing is observed
+// or recorded.
+func (e *execution) measure(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
+	cfg, err := e.config(jobBatch{side == confirm.Base, jobs})
+	if err != nil {
+		return nil, err
+	}
+	cfg.Record, cfg.Observe = nil, nil
+	return run.Run(ctx, cfg, jobs)
+}
+
+// comparedRows are the cases of head with what it takes to measure them again.
+func (p *Prepared) comparedRows() []remeasure.Row {
+	base := requirement.Of(p.req.Base.FS, p.req.ConfigFile, p.req.Base.Config, p.req.LookupEnv)
+	var rows []remeasure.Row
+	for i := range p.Plan.Rows {
+		r := &p.Plan.Rows[i]
+		if r.Head == nil || r.HeadCase == nil {
+			continue
+		}
+		row := remeasure.Row{Row: r, Head: p.headJob(*r)}
+		if r.Base != nil {
+			row.Base = p.baseJob(*r)
+			judgedOnly := r.BaseDigests.E == r.HeadDigests.E
+			if t := p.req.Base.Config.Targets[row.Base.Target]; !measurable(t) && !t.Unversioned() && !judgedOnly || base.Missing(r.BaseCase, row.Base.Target) != "" {
+				row.Base.Case = nil
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

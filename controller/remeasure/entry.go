@@ -1,0 +1,269 @@
+package remeasure
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/history"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// nextTo is how far apart the first measurements of the sides may be to count as
+// taken at the same time.
+const nextTo = time.Hour
+
+// An entry is a case that is compared.
+type entry struct {
+	row   Row
+	known confirm.Case
+	// jobs measure the case, by side.
+	jobs [2]run.Job
+	// kept says what a further measurement keeps.
+	kept plan.Kept
+}
+
+// entries are the cases whose first outcomes say something, with their history.
+func (c *Comparison) entries(ctx context.Context) ([]*entry, error) {
+	var entries []*entry
+	for _, row := range c.Rows {
+		if e := c.entry(row); e != nil {
+			entries = append(entries, e)
+		}
+	}
+	return entries, c.addHistory(ctx, entries)
+}
+
+// entry is nil for a case that is not compared: that of a definition which is the
+// same on both sides, which is gone or was renamed, or of which a side has no
+// outcome.
+func (c *Comparison) entry(row Row) *entry {
+	if row.Row.Head == nil || row.Row.Head.Skip != "" || row.Head.Case == nil || row.MovedFrom != "" || row.Action == plan.Skip {
+		return nil
+	}
+	head, ok := c.Head[row.Head.Case.ID()]
+	if !ok || head.Unrun != "" {
+		return nil
+	}
+	e := &entry{row: row, jobs: [2]run.Job{confirm.Base: row.Base, confirm.Head: row.Head}}
+	e.known = confirm.Case{
+		Head:     outcome(row.Target, head.Result, head.Transcript),
+		Required: c.Required(row.Key), Weight: row.Row.Head.Weight, Conversation: conversation(row),
+	}
+	if !active(row.Row.Base) {
+		return e
+	}
+	base, ok := c.Base[row.Row.Base.ID()]
+	same := row.HeadDigests.D == row.BaseDigests.D
+	if !ok || base.Unrun != "" || same && !row.Unversioned {
+		return nil
+	}
+	e.known.Base = []confirm.Outcome{outcome(row.Base.Target, base.Result, base.Transcript)}
+	e.known.Weight = row.Row.Base.Weight
+	e.known.Gone = row.Base.Case == nil || same
+	if row.HeadDigests.E == row.BaseDigests.E && !same {
+		e.kept = plan.KeptTranscript
+	}
+	e.known.Certain = c.certain(row)
+	// Both sides are measured under what is newest: an old measurement of one is
+	// no pair of a new one of the other.
+	if own := row.Head.Scope; e.kept == plan.KeptNothing {
+		e.jobs[confirm.Base].Scope.Nothing = own.Nothing || row.Base.Scope.Nothing
+		if own.NotBefore.After(row.Base.Scope.NotBefore) {
+			e.jobs[confirm.Base].Scope.NotBefore = own.NotBefore
+		}
+	}
+	e.jobs[confirm.Base].Digests, e.jobs[confirm.Head].Digests = row.BaseDigests.Bare(), row.HeadDigests.Bare()
+	return e
+}
+
+func active(c *schema.CaseInfo) bool { return c != nil && c.Skip == "" }
+
+// conversation tells the cases that are turns of one conversation from others.
+func conversation(row Row) string {
+	c := row.Row.Head
+	if c.Labels.Conversation == "" {
+		return ""
+	}
+	return strings.Join(append([]string{row.Target, c.Labels.Conversation}, c.Labels.Groups...), "\x00")
+}
+
+// outcome is what a measurement showed. Errors of one text at one target, and equal
+// replies that fail, may have a cause outside of the cases.
+func outcome(target string, r verdict.Result, t *verdict.Transcript) confirm.Outcome {
+	o := confirm.Outcome{Verdict: r.Verdict, Score: r.Score}
+	switch {
+	case r.Verdict == verdict.Error:
+		o.Symptom = target + "\x00" + r.Reason
+	case r.Verdict == verdict.Fail && t != nil && t.Final() != "":
+		o.Symptom = target + "\x00reply\x00" + t.Final()
+	}
+	return o
+}
+
+// certain reports whether nothing between the sides of a row is left to chance:
+// both decide about the same measurements, or all who answer are deterministic.
+func (c *Comparison) certain(row Row) bool {
+	if row.HeadDigests.J == row.BaseDigests.J && row.HeadDigests.D != row.BaseDigests.D {
+		return true
+	}
+	whole := row.HeadDigests.E != row.BaseDigests.E
+	return deterministic(c.HeadConfig, row.Head.Case, row.Head.Target, whole) &&
+		(row.Base.Case == nil || deterministic(c.BaseConfig, row.Base.Case, row.Base.Target, whole))
+}
+
+// deterministic reports whether a case comes out the same each time: its judges
+// answer the same, and where it is executed as a whole all others, too.
+func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool) bool {
+	roles := cfg.Roles.Targets()
+	var names []string
+	if whole {
+		names = append(names, target)
+		for _, role := range c.Roles() {
+			names = append(names, roles[role])
+		}
+	}
+	specs := make([]schema.Spec, 0, len(c.Evaluators)+1)
+	for _, ev := range c.Evaluators {
+		specs = append(specs, ev.Spec)
+	}
+	if c.Rival != nil && c.Rival.Comparison != nil {
+		specs = append(specs, c.Rival.Comparison)
+	}
+	for _, spec := range specs {
+		if own, ok := spec.(interface{ Targets() []string }); ok {
+			names = append(names, own.Targets()...)
+		}
+		for _, role := range spec.Roles() {
+			if name, ok := evaluator.JudgedBy(role); ok {
+				names = append(names, name)
+			} else {
+				names = append(names, roles[role])
+			}
+		}
+	}
+	return !slices.ContainsFunc(names, func(name string) bool {
+		t, ok := cfg.Targets[name]
+		return ok && t.Provider != config.Mock && t.Provider != config.Replay
+	})
+}
+
+// addHistory puts what base showed before in front of its first outcome. It counts
+// up to when head was measured first, so that a comparison that is made again has
+// the same.
+func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
+	window := c.HeadConfig.Noise.Defaulted().History
+	times, err := c.times(ctx, entries)
+	if err != nil {
+		return err
+	}
+	asks, of := map[ledger.Scope][]history.Ask{}, map[ledger.Scope][]int{}
+	for i, e := range entries {
+		if len(e.known.Base) == 0 || e.row.BaseCase == nil {
+			continue
+		}
+		scope, until := e.row.Base.Scope, times[confirm.Head][i]
+		since := until.Add(-window)
+		if scope.NotBefore.After(since) {
+			since = scope.NotBefore
+		}
+		asks[scope] = append(asks[scope], history.Ask{Case: e.row.BaseCase, Digests: e.row.BaseDigests, Since: since, Until: until})
+		of[scope] = append(of[scope], i)
+	}
+	for scope, some := range asks {
+		found, err := history.Read(ctx, c.Ledger, scope, some)
+		if err != nil {
+			return err
+		}
+		for k, i := range of[scope] {
+			entries[i].setHistory(found[k], times[confirm.Base][i], times[confirm.Head][i])
+		}
+	}
+	return nil
+}
+
+// times are when the first outcomes of each side were measured: what is not stored
+// was measured in this run, which began at Started.
+func (c *Comparison) times(ctx context.Context, entries []*entry) (out [2][]time.Time, err error) {
+	for side := range out {
+		jobs := make([]run.Job, len(entries))
+		for i, e := range entries {
+			jobs[i] = e.first(confirm.Side(side))
+		}
+		found, err := c.stored(ctx, jobs)
+		if err != nil {
+			return out, err
+		}
+		for _, d := range found {
+			at := c.Started
+			if d != nil {
+				at = d.Oldest
+			}
+			out[side] = append(out[side], at)
+		}
+	}
+	return out, nil
+}
+
+// first is the job that the first outcome of a side is of.
+func (e *entry) first(side confirm.Side) run.Job {
+	if side == confirm.Base {
+		return run.Job{Digests: e.row.BaseDigests, Scope: e.row.Base.Scope}
+	}
+	return run.Job{Digests: e.row.HeadDigests, Scope: e.row.Head.Scope}
+}
+
+// setHistory adds the measurements other than the one that is compared with, which
+// was made at the time base; head was at the time head.
+func (e *entry) setHistory(found []history.Measurement, base, head time.Time) {
+	bar := e.known.Base[0].Verdict
+	if i := slices.IndexFunc(found, func(m history.Measurement) bool { return m.At.Equal(base) && m.Result.Verdict == bar }); i >= 0 {
+		found = slices.Delete(found, i, i+1)
+	}
+	var before []confirm.Outcome
+	for _, m := range found {
+		if m.Result.Verdict.Rank() >= 0 {
+			before = append(before, outcome(e.row.Base.Target, m.Result, nil))
+		}
+	}
+	e.known.Base = append(before, e.known.Base...)
+	e.known.Fresh = len(before) == 0 && head.Sub(base).Abs() <= nextTo
+}
+
+// spend adds to the outcome of a side what measuring the case again took.
+func (e *entry) spend(c *Comparison, side confirm.Side, o run.Outcome) {
+	outcomes, id := e.side(c, side)
+	was, ok := outcomes[id]
+	if !ok {
+		return
+	}
+	was.Usage, was.Duration = was.Usage.Add(o.Spent), was.Duration+o.Duration
+	outcomes[id] = was
+}
+
+// replace puts the outcome of a measurement in the place of the first.
+func (e *entry) replace(c *Comparison, side confirm.Side, o run.Outcome) {
+	outcomes, id := e.side(c, side)
+	is := outcomes[id]
+	is.Result, is.Reused, is.Transcript = o.Result, false, nil
+	if len(o.Transcripts) > 0 {
+		is.Transcript = &o.Transcripts[0]
+	}
+	outcomes[id] = is
+}
+
+func (e *entry) side(c *Comparison, side confirm.Side) (map[string]report.Outcome, string) {
+	if side == confirm.Base {
+		return c.Base, e.row.Row.Base.ID()
+	}
+	return c.Head, e.row.Row.Head.ID()
+}

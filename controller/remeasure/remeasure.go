@@ -1,0 +1,220 @@
+// Package remeasure measures cases again until it is clear which differences between
+// base and head are real.
+//
+// A [Comparison] has the cases with what their first measurements showed, and
+// [Comparison.Decide] asks for further ones as package confirm says. Each of them is
+// stored under digests of its own before it counts. So a comparison that ends early
+// and is made again finds its measurements in the ledger, asks for the others, and
+// comes to the same result as one that did not end.
+package remeasure
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/estimate"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/controller/run"
+)
+
+// A Row is a case of the plan with the jobs that measure it.
+type Row struct {
+	*plan.Row
+	Head run.Job
+	// Base has no case where base cannot be measured again.
+	Base run.Job
+}
+
+// A Comparison is what is compared, and what measuring it again takes.
+type Comparison struct {
+	Rows []Row
+	// Head and Base are the first outcomes by the ID at the side. What measuring
+	// again spends is added to them, and outcomes of an outage are replaced.
+	Head, Base map[string]report.Outcome
+	// HeadConfig decides; BaseConfig is what base is measured with.
+	HeadConfig, BaseConfig *config.Config
+	// Required reports whether the gate asks for a key by name.
+	Required func(key string) bool
+	Ledger   *ledger.Ledger
+	// Started is when the first measurements of this run began.
+	Started time.Time
+	// Measure is nil where nothing is measured: then only what is stored counts.
+	Measure Measure
+}
+
+// A Measure runs jobs of a side and returns their outcomes in the same order. The
+// sides are measured at the same time.
+type Measure func(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error)
+
+// Decide measures what has to be measured again and says what the differences are.
+// The error is the ledger's. Where a budget or the end of ctx keeps measurements
+// from being made, the result is not complete.
+func (c *Comparison) Decide(ctx context.Context) (*noise.Findings, error) {
+	// What is known is read even where the run was interrupted.
+	entries, err := c.entries(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, err
+	}
+	settings := c.HeadConfig.Noise.Defaulted()
+	cases := make([]confirm.Case, len(entries))
+	out := &noise.Findings{Place: map[string]int{}, Samples: make([][]noise.Sample, len(entries))}
+	for i, e := range entries {
+		cases[i] = e.known
+		out.Place[e.row.Head.Case.ID()] = i
+	}
+	d := &deciding{Comparison: c, entries: entries, taken: map[confirm.Request]run.Outcome{}}
+	d.procedure = confirm.New(cases, confirm.Options{
+		Alpha: settings.Alpha, Looks: settings.Samples, New: confirm.Rule{Runs: settings.NewRuns, Pass: settings.NewPass},
+		// What a run may spend bounds the calls themselves. A bound here would make
+		// what is asked depend on where the run was interrupted.
+		Budget: -1,
+	})
+	for batch := range d.procedure.Batches() {
+		if err := d.measure(ctx, batch); err != nil {
+			return nil, err
+		}
+	}
+	out.Result, out.Why = d.procedure.Result(), d.why
+	d.finish(out)
+	return out, nil
+}
+
+// A deciding is a comparison that is being decided.
+type deciding struct {
+	*Comparison
+	entries   []*entry
+	procedure *confirm.Procedure
+	// taken are the outcomes of what was asked, and why what kept one from being
+	// taken.
+	taken map[confirm.Request]run.Outcome
+	why   string
+}
+
+// measure records the outcomes of a batch: those that are stored, and those of the
+// measurements that are made now.
+func (d *deciding) measure(ctx context.Context, batch []confirm.Request) error {
+	jobs := make([]run.Job, len(batch))
+	for i, r := range batch {
+		jobs[i] = d.job(r)
+	}
+	stored, err := d.stored(context.WithoutCancel(ctx), jobs)
+	if err != nil {
+		return err
+	}
+	var due [2][]int
+	for i, r := range batch {
+		if found := stored[i]; found != nil {
+			d.record(r, run.Outcome{Result: found.Result})
+		} else {
+			due[r.Side] = append(due[r.Side], i)
+		}
+	}
+	if d.Measure == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	var group errgroup.Group
+	for side, places := range due {
+		if len(places) == 0 {
+			continue
+		}
+		group.Go(func() error {
+			mine := make([]run.Job, len(places))
+			for i, at := range places {
+				mine[i] = jobs[at]
+			}
+			outcomes, err := d.Measure(ctx, confirm.Side(side), mine)
+			mu.Lock()
+			defer mu.Unlock()
+			for i, o := range outcomes {
+				d.record(batch[places[i]], o)
+			}
+			if err != nil {
+				return fmt.Errorf("measure %s again: %w", confirm.Side(side), err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// stored are the decisions that the ledger has on the jobs, nil for the others.
+func (c *Comparison) stored(ctx context.Context, jobs []run.Job) ([]*ledger.Decision, error) {
+	places := map[ledger.Scope][]int{}
+	for i, j := range jobs {
+		places[j.Scope] = append(places[j.Scope], i)
+	}
+	out := make([]*ledger.Decision, len(jobs))
+	for scope, of := range places {
+		digests := make([]string, len(of))
+		for i, at := range of {
+			digests[i] = jobs[at].Digests.D
+		}
+		found, err := c.Ledger.Decided(ctx, scope, digests)
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range of {
+			out[at] = found[digests[i]]
+		}
+	}
+	return out, nil
+}
+
+// record notes an outcome. One that a budget or an interruption left out is none.
+func (d *deciding) record(r confirm.Request, o run.Outcome) {
+	e := d.entries[r.Case]
+	e.spend(d.Comparison, r.Side, o)
+	switch {
+	case o.Stopped:
+		d.why = o.Result.Reason
+	case o.Unrun != "":
+		d.why = o.Unrun
+	default:
+		d.taken[r] = o
+		d.procedure.Record(r, outcome(e.jobs[r.Side].Target, o.Result, nil))
+	}
+}
+
+// job is the job that measures what is asked for.
+func (d *deciding) job(r confirm.Request) run.Job {
+	e := d.entries[r.Case]
+	job, other := e.jobs[r.Side], e.jobs[1-r.Side]
+	job.Digests = job.Digests.Remeasured(other.Digests.D, r.Ordinal, e.kept)
+	cfg, known := d.HeadConfig, plan.Known{}
+	if r.Side == confirm.Base {
+		cfg = d.BaseConfig
+	}
+	if e.kept == plan.KeptTranscript {
+		known.Executed = job.Case.Samples()
+	}
+	need := estimate.New(cfg, job, known)
+	job.Need = need.Need()
+	return job
+}
+
+// finish lists what was measured, and puts what an outage spoiled right.
+func (d *deciding) finish(out *noise.Findings) {
+	requests := slices.SortedFunc(maps.Keys(d.taken), func(a, b confirm.Request) int {
+		return cmp.Or(cmp.Compare(a.Case, b.Case), cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(b.Side, a.Side))
+	})
+	for _, r := range requests {
+		o := d.taken[r]
+		out.Samples[r.Case] = append(out.Samples[r.Case], noise.Sample{Side: r.Side.String(), Verdict: o.Result.Verdict, Score: o.Result.Score})
+		if r.Ordinal == 0 && out.Result.Findings[r.Case].Retaken[r.Side] {
+			d.entries[r.Case].replace(d.Comparison, r.Side, o)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// compare is the class of a case that both sides have judged.
+func (in *Input) compare(p pair) Class {
+	if f := in.Noise.Of(p.plan); f != nil {
+		switch f.Class {
+		case confirm.Regression:
+			return Regression
+		case confirm.Flaky:
+			return Flaky
+		case confirm.Unclear, confirm.Error:
+			return Unclear
+		}
+	}
+	return compareVerdicts(p)
+}
+
+// isNoise reports whether the row was worse once, and not when it was measured
+// again.
+func (row *Row) isNoise() bool {
+	return row.Class != nil && *row.Class == Flaky && row.Confirmation != nil
+}
+
+// unsettled speaks of what further measurements leave open, and of all cases
+// together.
+func (f *findings) unsettled(r *Report, s GateSettings) {
+	open := 0
+	for i := range r.Cases {
+		if c := r.Cases[i].Confirmation; c != nil && c.Open && !r.Cases[i].Required {
+			open++
+		}
+	}
+	if open > 0 {
+		why := ""
+		if r.Remeasured != nil && r.Remeasured.Why != "" {
+			why = ": " + strings.TrimPrefix(r.Remeasured.Why, NotRunPrefix)
+		}
+		f.unknown("%s %s not measured again often enough to tell a regression from noise%s", textfmt.Count(open, "case"), textfmt.Verb(open, "was", "were"), why)
+	}
+	if r.Remeasured == nil || s.Partial {
+		return
+	}
+	switch m := r.Remeasured.Mean; {
+	case m.Called:
+		f.failed("the cases got worse on the whole: %d worse, %d better (p = %s)", m.Worse, m.Better, strconv.FormatFloat(m.P, 'g', 1, 64))
+	case m.State == string(confirm.MeanOpen) && open == 0 && r.Remeasured.Why != "":
+		f.unknown("whether the cases got worse on the whole was not measured: %s", strings.TrimPrefix(r.Remeasured.Why, NotRunPrefix))
+	}
+}
+
+// unclear are the names of the cases that were measured again and are not settled.
+func unclear(r *Report) []string {
+	var names []string
+	for i := range r.Cases {
+		row := &r.Cases[i]
+		if row.Class != nil && *row.Class == Unclear && row.Confirmation != nil && !row.Confirmation.Open {
+			names = append(names, row.Name())
+		}
+	}
+	return names
+}
+
+// most is how many keys a notice names.
+const most = 5
+
+// noiseNotices say what passes although nobody knows whether it got worse.
+func noiseNotices(r *Report) []Notice {
+	var out []Notice
+	if names := unclear(r); len(names) > 0 {
+		n := len(names)
+		named := strings.Join(names[:min(n, most)], ", ")
+		if n > most {
+			named += fmt.Sprintf(" and %d more", n-most)
+		}
+		out = append(out, Notice{Message: fmt.Sprintf("%s %s worse once, and measuring %s again does not settle whether %s got worse: %s",
+			textfmt.Count(n, "case"), textfmt.Verb(n, "was", "were"), textfmt.Verb(n, "it", "them"), textfmt.Verb(n, "it", "they"), named)})
+	}
+	if r.Remeasured != nil && r.Remeasured.Stale {
+		out = append(out, Notice{Message: "base differs today from what is stored of it; stored results only choose what is measured again"})
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/confirm"
+	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/controller/stats"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
+)
+
+// TestNoiseDecidesTheGate: of a case that failed once the further measurements say
+// whether it regressed.
+func TestNoiseDecidesTheGate(t *testing.T) {
+	five := stats.Count{Passed: 0, Of: 5}
+	all := stats.Count{Passed: 5, Of: 5}
+	for name, tt := range map[string]struct {
+		finding  confirm.Finding
+		mean     confirm.Mean
+		why      string
+		required bool
+		class    Class
+		result   string
+		says     string
+	}{
+		"confirmed": {
+			finding: confirm.Finding{Class: confirm.Regression, Confirmed: true, Head: five, Base: all, Reruns: five, P: 0.004},
+			class:   Regression, result: GateFail, says: "1 case regressed (fail_on: regression)",
+		},
+		"noise":           {finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, class: Flaky, result: GatePass, says: "no case regressed (fail_on: regression)"},
+		"required, noise": {finding: confirm.Finding{Class: confirm.Flaky, Reruns: all, Required: true}, required: true, class: Flaky, result: GatePass, says: "no case regressed (fail_on: regression)"},
+		"unclear":         {finding: confirm.Finding{Class: confirm.Unclear, Reruns: five}, class: Unclear, result: GatePass, says: "no case regressed, 1 case unclear (fail_on: regression)"},
+		"required, unclear": {
+			finding: confirm.Finding{Class: confirm.Unclear, Reruns: five, Required: true}, required: true,
+			class: Unclear, result: GateUndetermined, says: "required case math/1/a is not settled: failed once; 5 reruns do not settle it",
+		},
+		"the budget ended": {
+			finding: confirm.Finding{Class: confirm.Unclear, Open: true}, why: "not run: budget calls 3 of 3 is spent", mean: confirm.Mean{State: confirm.MeanOpen},
+			class: Unclear, result: GateUndetermined, says: "1 case was not measured again often enough to tell a regression from noise: budget calls 3 of 3 is spent",
+		},
+		"an error in a rerun": {
+			finding: confirm.Finding{Class: confirm.Error}, class: Unclear, result: GateUndetermined,
+			says: "1 case was not measured again often enough to tell a regression from noise",
+		},
+		"the mean": {
+			finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, mean: confirm.Mean{State: confirm.MeanTested, Called: true, P: 0.0041, Worse: 31, Better: 9},
+			class: Flaky, result: GateFail, says: "the cases got worse on the whole: 31 worse, 9 better (p = 0.004)",
+		},
+		"the mean was not measured": {
+			finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, mean: confirm.Mean{State: confirm.MeanOpen}, why: "not run: budget calls 3 of 3 is spent",
+			class: Flaky, result: GateUndetermined, says: "whether the cases got worse on the whole was not measured: budget calls 3 of 3 is spent",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := reporttest.New()
+			row := s.Add("math/1/a", pass(1), fail(0, "no"), definition)
+			tt.finding.BaseVerdict, tt.finding.HeadVerdict = verdict.Pass, verdict.Fail
+			s.In.Noise = &noise.Findings{
+				Result: confirm.Result{Findings: []confirm.Finding{tt.finding}, Mean: tt.mean, Complete: tt.why == ""},
+				Place:  map[string]int{row.Head.ID(): 0}, Samples: [][]noise.Sample{{{Side: "head", Verdict: verdict.Fail}}}, Why: tt.why,
+			}
+			if tt.required {
+				s.In.Gate.Required = []string{"math/**"}
+			}
+			r := Compare(s.In)
+			if diff := cmp.Diff([]string{string(tt.class), tt.result, tt.says}, []string{string(*r.Cases[0].Class), r.Gate.Result, r.Gate.Reason}); diff != "" {
+				t.Errorf("class, gate and reason (-want +got):\n%s", diff)
+			}
+			if r.Cases[0].Confirmation == nil || len(r.Cases[0].Confirmation.Samples) != 1 {
+				t.Errorf("the confirmation is %+v", r.Cases[0].Confirmation)
+			}
+			if unclear := tt.class == Unclear && tt.result == GatePass; unclear != strings.Contains(noticed(r), "does not settle whether it got worse: math/1/a") {
+				t.Errorf("notices %q", noticed(r))
+			}
+		})
+	}
+}
+
+func noticed(r *Report) string {
+	var out string
+	for _, n := range r.Notices {
+		out += n.Message + "\n"
+	}
+	return out
+}
+
+// TestNewCasesByTheirRule: of a team's rule for cases that base does not have, the
+// verdict of one run is not the result.
+func TestNewCasesByTheirRule(t *testing.T) {
+	for _, tt := range []struct {
+		held   bool
+		first  verdict.Verdict
+		result string
+	}{{true, verdict.Fail, GatePass}, {false, verdict.Pass, GateFail}} {
+		s := reporttest.New()
+		out := pass(1)
+		if tt.first == verdict.Fail {
+			out = fail(0, "no")
+		}
+		row := s.Add("math/1/a", nil, out, definition)
+		s.In.Noise = &noise.Findings{
+			Result:  confirm.Result{Findings: []confirm.Finding{{Class: confirm.Added, Held: tt.held, HeadVerdict: tt.first, Head: stats.Count{Passed: 3, Of: 5}}}},
+			Place:   map[string]int{row.Head.ID(): 0},
+			Samples: [][]noise.Sample{{{Side: "head", Verdict: verdict.Pass}}},
+		}
+		if r := Compare(s.In); r.Gate.Result != tt.result || *r.Cases[0].Class != New {
+			t.Errorf("held %v: %+v", tt.held, r.Gate)
+		}
+	}
+}

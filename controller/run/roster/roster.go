@@ -1,0 +1,85 @@
+// Package roster opens the targets that jobs need.
+package roster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// ErrUnconfigured means that a case names a target that gavel.yaml does not
+// have.
+var ErrUnconfigured = errors.New("is not configured")
+
+// A Roster opens each target of a side once. It is safe for concurrent use.
+type Roster struct {
+	open func(config.Target) (target.Target, error)
+	cfg  *config.Config
+
+	mu     sync.Mutex
+	opened map[string]run.Target // guarded by mu
+}
+
+// New returns a roster of the targets of a configuration, which open opens.
+func New(cfg *config.Config, open func(config.Target) (target.Target, error)) *Roster {
+	return &Roster{open: open, cfg: cfg, opened: map[string]run.Target{}}
+}
+
+// Of returns the targets of the jobs and those that have a role in them. The error
+// is that of opening one, or wraps [ErrUnconfigured].
+func (r *Roster) Of(jobs []run.Job) (map[string]run.Target, error) {
+	roles := r.cfg.Roles.Targets()
+	names := map[string]bool{}
+	for _, j := range jobs {
+		names[j.Target] = true
+		for _, role := range j.Case.Roles() {
+			names[roles[role]] = true
+		}
+		for _, name := range load.Judges(j.Case) {
+			names[name] = true
+		}
+	}
+	// A role that no target has is an error of the cases that need it.
+	delete(names, "")
+	targets := map[string]run.Target{}
+	for name := range names {
+		t, err := r.target(name)
+		if err != nil {
+			return nil, err
+		}
+		targets[name] = t
+	}
+	return targets, nil
+}
+
+func (r *Roster) target(name string) (run.Target, error) {
+	cfg, ok := r.cfg.Targets[name]
+	if !ok {
+		return run.Target{}, unconfigured(name, r.cfg)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t, ok := r.opened[name]; ok {
+		return t, nil
+	}
+	t, err := r.open(cfg)
+	if err != nil {
+		return run.Target{}, fmt.Errorf("open target %s: %w", name, err)
+	}
+	r.opened[name] = run.Target{Target: t, Config: cfg}
+	return r.opened[name], nil
+}
+
+func unconfigured(name string, cfg *config.Config) error {
+	hint := cmp.Or(schema.DidYouMean(name, slices.Collect(maps.Keys(cfg.Targets))), "add it under targets: in gavel.yaml")
+	return fmt.Errorf("target %q %w; %s", name, ErrUnconfigured, hint)
+}
