@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strconv"
 
 	"github.com/gavel-evals/gavel/cmd/internal/recording"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/programs"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -34,25 +36,8 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	a.Secrets.Add(p.Secrets()...)
 	opts.Withhold = programs.Withhold(p, opts.Withhold)
 	host := controller.Host{Programs: programs.Judges, Breakers: a.Breakers}
-	host.Open = func(t config.Target, c controller.Checkout) (target.Target, error) {
-		env := target.Env{Lookup: a.LookupEnv, Files: c.FS, Transport: transport}
-		if t.Provider == config.Command {
-			var err error
-			if env.Programs, env.Dir, err = programs.In(ctx, c); err != nil {
-				return nil, err
-			}
-		}
-		if c.Commit != controller.Worktree {
-			env.Commit = c.Commit
-		}
-		if opts.PullRequest != 0 {
-			env.PullRequest = strconv.Itoa(opts.PullRequest)
-		}
-		if a.Open != nil {
-			return a.Open(t, env)
-		}
-		return target.New(t, env)
-	}
+	opener := Opener{Programs: programs, Transport: transport, PullRequest: opts.PullRequest}
+	host.Open = func(t config.Target, c controller.Checkout) (target.Target, error) { return opener.open(ctx, a, t, c) }
 	bar := terminal.NewBar(a.Stderr)
 	if opts.Observe == nil {
 		opts.Observe = func(p controller.Progress) {
@@ -72,4 +57,40 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 		a.Note(recovery.Gone)
 	}
 	return report, err
+}
+
+// An Opener opens targets for a checkout.
+type Opener struct {
+	// Programs runs those of the provider command, and Transport carries HTTP.
+	Programs  *programs.Runner
+	Transport http.RoundTripper
+	// Commit and PullRequest fill a url_template. Commit defaults to that of the
+	// checkout, and PullRequest is 0 where there is none.
+	Commit      string
+	PullRequest int
+}
+
+// OpenTarget opens a target of the configuration of a checkout.
+func (a *App) OpenTarget(ctx context.Context, o Opener, t config.Target, c controller.Checkout) (target.Target, error) {
+	return o.open(ctx, a, t, c)
+}
+
+func (o Opener) open(ctx context.Context, a *App, t config.Target, c controller.Checkout) (target.Target, error) {
+	env := target.Env{Lookup: a.LookupEnv, Files: c.FS, Transport: o.Transport, Commit: o.Commit}
+	if t.Provider == config.Command {
+		var err error
+		if env.Programs, env.Dir, err = o.Programs.In(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	if c.Commit != controller.Worktree {
+		env.Commit = c.Commit
+	}
+	if o.PullRequest != 0 {
+		env.PullRequest = strconv.Itoa(o.PullRequest)
+	}
+	if a.Open != nil {
+		return a.Open(t, env)
+	}
+	return target.New(t, env)
 }

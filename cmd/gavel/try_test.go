@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+// tryKey and tryTeam are secrets, one of them too short to be looked for in texts.
+const tryKey, tryTeam = "sk-0123456789abcdef", "abc12"
+
+// tried is a repository with an agent of its own form, which repeats its key.
+func tried(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Input, System string }
+		body, _ := io.ReadAll(r.Body)
+		if err := json.Unmarshal(body, &asked); err != nil || r.Header.Get("Authorization") != "Bearer "+tryKey || r.Header.Get("X-Team") != tryTeam {
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprintf(w, `{"error": "who is %s?"}`, r.Header.Get("Authorization"))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Date", "today")
+		fmt.Fprintf(w, `{"answer": "%s%s to you, %s", "steps": [{"tool": "greet", "input": {"loud": true}}], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}}`,
+			asked.System, asked.Input, tryKey)
+	}))
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q")
+	gittest.Commit(t, dir, map[string]string{"gavel.yaml": `version: 1
+default_target: own
+aliases: {agent: own}
+targets:
+  own:
+    provider: http
+    url: ` + server.URL + `/chat
+    headers: {Authorization: {value_env: TRY_KEY, prefix: "Bearer "}, X-Team: {value_env: TRY_TEAM}}
+    body: {input: "{{message}}", system: "{{system}}"}
+    reply: {text: $.answer, tool_calls: "$.steps[*]", usage: $.usage}
+    price: {input: 1, output: 4}
+  scripted: {provider: mock, replies: [{match: bye, reply: Goodbye.}, {reply: Hello.}]}
+  away: {provider: ollama, model: m, base_url: "http://127.0.0.1:1/v1"}
+`})
+	return dir
+}
+
+// try runs the command with the two secrets.
+func try(t *testing.T, dir string, env map[string]string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+	code = execute(t.Context(), a, append([]string{"try"}, args...))
+	return out.String(), errs.String(), code
+}
+
+// TestTry shows what goes over the wire without its secrets, and what is read.
+func TestTry(t *testing.T) {
+	t.Parallel()
+	dir, env := tried(t), map[string]string{"TRY_KEY": tryKey, "TRY_TEAM": tryTeam}
+	stdout, stderr, code := try(t, dir, env, "own", "say hi")
+	stdout = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(stdout, "HOST")
+	stdout = regexp.MustCompile(`after \d+ ms`).ReplaceAllString(stdout, "after N ms")
+	want := `POST http://HOST/chat
+  Accept: application/json, text/event-stream;q=0.9, application/x-ndjson;q=0.9
+  Authorization: Bearer [redacted]
+  Content-Type: application/json
+  X-Team: [redacted]
+
+  {
+    "input": "say hi",
+    "system": ""
+  }
+
+200 OK after N ms
+  Content-Length: 163
+  Content-Type: application/json
+  Date: today
+
+  {
+    "answer": "say hi to you, [redacted]",
+    "steps": [
+      {
+        "tool": "greet",
+        "input": {
+          "loud": true
+        }
+      }
+    ],
+    "usage": {
+      "prompt_tokens": 1000,
+      "completion_tokens": 500
+    }
+  }
+
+read from the reply of the target own
+  text        say hi to you, [redacted]
+  tool call   greet {"loud":true}
+  tokens      1000 in, 500 out
+  cost        $0.0030
+`
+	if diff := cmp.Diff(want, stdout); diff != "" || stderr != "" || code != exitPass {
+		t.Errorf("exit code %d, %s (-want +got):\n%s", code, stderr, diff)
+	}
+}
+
+// TestTryFails ends with 1 where there is no reply, and with 2 where the call or the
+// configuration is wrong.
+func TestTryFails(t *testing.T) {
+	t.Parallel()
+	dir, env := tried(t), map[string]string{"TRY_KEY": tryKey, "TRY_TEAM": tryTeam}
+	for _, tt := range []struct {
+		args []string
+		env  map[string]string
+		code int
+		want string
+	}{
+		{[]string{"own"}, map[string]string{"TRY_KEY": "sk-wrong-0123456", "TRY_TEAM": tryTeam}, exitGate, "error: target own: 401 Unauthorized: the key in TRY_KEY is not accepted"},
+		{[]string{"away", "hi"}, env, exitGate, "error: target away: 127.0.0.1:1: "},
+		{[]string{"own", "hi"}, nil, exitUsage, "environment variable TRY_KEY (header Authorization) is not set"},
+		{[]string{"onw", "hi"}, env, exitUsage, "unknown target \"onw\"; did you mean `own`?"},
+		{[]string{"nobody", "hi"}, env, exitUsage, `unknown target "nobody"; known: away, own, scripted`},
+		{[]string{"own", "hello", "there"}, env, exitUsage, "put the message in quotes"},
+	} {
+		stdout, stderr, code := try(t, dir, tt.env, tt.args...)
+		if code != tt.code || !strings.Contains(stdout+stderr, tt.want) || strings.Contains(stdout+stderr, "sk-wrong") {
+			t.Errorf("%v: exit code %d, want %d and %q without the key:\n%s%s", tt.args, code, tt.code, tt.want, stdout, stderr)
+		}
+	}
+	empty := t.TempDir()
+	gittest.Run(t, empty, "init", "-q")
+	if _, stderr, code := try(t, empty, env, "hi"); code != exitUsage || !strings.Contains(stderr, "gavel init") {
+		t.Errorf("without a gavel.yaml: exit code %d: %s", code, stderr)
+	}
+}
+
+// TestTryJSON gives programs the same, and finds the target that the arguments mean.
+func TestTryJSON(t *testing.T) {
+	t.Parallel()
+	dir, env := tried(t), map[string]string{"TRY_KEY": tryKey, "TRY_TEAM": tryTeam}
+	type document struct {
+		Target, Provider, Error string
+		Request, Response       *struct {
+			Method  string
+			Status  int
+			Headers map[string]string
+			Body    any
+		}
+		Read *struct {
+			Text  string
+			Calls []struct {
+				Function struct{ Name, Arguments string }
+			} `json:"tool_calls"`
+			Input *int `json:"input_tokens"`
+		}
+		Cost *float64 `json:"cost_usd"`
+	}
+	get := func(args ...string) (d document) {
+		stdout, stderr, _ := try(t, dir, env, append(args, "--json")...)
+		if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+			t.Fatalf("%v: %v\n%s%s", args, err, stdout, stderr)
+		}
+		return d
+	}
+	own := get("agent", "hi", "--system", "Oh: ")
+	if own.Target != "own" || own.Read.Text != "Oh: hi to you, [redacted]" || own.Read.Calls[0].Function.Arguments != `{"loud":true}` || *own.Cost != 0.003 || *own.Read.Input != 1000 {
+		t.Errorf("the document is %+v, read %+v", own, own.Read)
+	}
+	if diff := cmp.Diff(map[string]any{"input": "hi", "system": "Oh: "}, own.Request.Body); diff != "" || own.Request.Headers["X-Team"] != "[redacted]" || own.Response.Status != 200 {
+		t.Errorf("the request is %+v: %s", own.Request, diff)
+	}
+	if d := get("bye"); d.Target != "own" || !strings.HasPrefix(d.Read.Text, "bye to you") {
+		t.Errorf("one argument that is not a target asks %s %+v, want the default target", d.Target, d.Read)
+	}
+	if d := get("scripted"); d.Read.Text != "Hello." || d.Request != nil || d.Provider != "mock" {
+		t.Errorf("a mock gives %+v, read %+v", d, d.Read)
+	}
+	if d := get("away", "hi"); d.Error == "" || d.Read != nil || d.Response != nil || d.Request.Method != "POST" || d.Provider != "ollama" {
+		t.Errorf("a server that is away gives %+v", d)
+	}
+}
