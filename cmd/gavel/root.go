@@ -90,7 +90,6 @@ func rootCommand(a *cli.App) *cobra.Command {
 		},
 		Version:       version.This().String(),
 		SilenceErrors: true, SilenceUsage: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
@@ -106,6 +105,14 @@ func rootCommand(a *cli.App) *cobra.Command {
 		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), ledgercmd.New(a),
 		prcmd.New(a), servecmd.New(a), schemaCommand(a), demoCommand(a), versionCommand(a),
 	)
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "run", "plan", "watch", "explain", "history":
+			a.Complete(cmd)
+		case "schema":
+			cmd.ValidArgsFunction = cli.CompleteWords(schema.Formats())
+		}
+	}
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetHelpCommand(helpCommand(root))
 	describe(root, "gavel")
