@@ -1,6 +1,7 @@
 package interview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
 	"github.com/gavel-evals/gavel/cmd/internal/survey"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/preset"
 )
 
 // A candidate is a way to reach the agent that was found.
@@ -150,20 +152,29 @@ func askCommand(ctx context.Context, console *Console) (scaffold.Agent, error) {
 func askModel(ctx context.Context, console *Console, provider string) (agent scaffold.Agent, err error) {
 	own := provider == ""
 	if own {
-		n, err := console.Choose(ctx, "Whose model?", append(slices.Clone(providers), "of a server with OpenAI's protocol"))
+		known := slices.Concat(providers, preset.Names())
+		n, err := console.Choose(ctx, "Whose model?", append(known, "of another server with OpenAI's protocol"))
 		if err != nil {
 			return agent, err
 		}
-		if n == len(providers) {
+		if n == len(known) {
 			return askServer(ctx, console)
 		}
-		provider = providers[n]
+		provider = known[n]
 	}
 	agent.Provider = provider
+	server, _ := preset.Named(provider)
+	if server.Form != "" {
+		if agent.BaseURL, err = console.Needed(ctx, "Base URL", server.Form); err != nil {
+			return agent, err
+		}
+	}
 	if agent.Model, err = console.Needed(ctx, "Model", "the name that the provider gives it"); err != nil {
 		return agent, err
 	}
-	agent.KeyEnv, err = console.Line(ctx, "Environment variable with the key", keys[provider])
+	if key := cmp.Or(keys[provider], server.KeyEnv); key != "" {
+		agent.KeyEnv, err = console.Line(ctx, "Environment variable with the key", key)
+	}
 	return agent, err
 }
 

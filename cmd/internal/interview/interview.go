@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
 	"github.com/gavel-evals/gavel/cmd/internal/survey"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -104,9 +105,17 @@ func (f Flags) agent() (agent scaffold.Agent, said bool, err error) {
 		return agent, false, mistake(`--provider command needs the program; add --command, such as --command "python agent.py"`)
 	}
 	agent, err = model("--", provider, f.Model, f.KeyEnv)
-	if err == nil && f.BaseURL != "" {
-		agent.BaseURL, agent.KeyEnv = f.BaseURL, f.KeyEnv
+	server, isServer := preset.Named(provider)
+	switch {
+	case err != nil:
+	case f.BaseURL != "":
+		agent.BaseURL = f.BaseURL
+		if !isServer {
+			agent.KeyEnv = f.KeyEnv // it is not the key of the provider itself
+		}
 		err = checkURL("--base-url", f.BaseURL)
+	case server.Form != "":
+		err = mistake("--provider %s needs the address of your account; add --base-url, such as %s", provider, server.Form)
 	}
 	return agent, true, err
 }
@@ -133,15 +142,16 @@ var providers = []string{config.OpenAI, config.Anthropic, config.Gemini}
 
 // model is a model target by flags that begin with prefix.
 func model(prefix, provider, name, key string) (scaffold.Agent, error) {
-	if keys[provider] == "" {
-		known := slices.Concat(providers, []string{config.HTTP, config.Command, config.Mock})
+	server, isServer := preset.Named(provider)
+	if keys[provider] == "" && !isServer {
+		known := slices.Concat(providers, preset.Names(), []string{config.HTTP, config.Command, config.Mock})
 		hint := cmp.Or(schema.DidYouMean(provider, known), "write one of "+strings.Join(known, ", ")+"; a server that speaks OpenAI's protocol is openai with --base-url")
 		return scaffold.Agent{}, mistake("%sprovider %q is not known; %s", prefix, provider, hint)
 	}
 	if name == "" {
 		return scaffold.Agent{}, mistake("%sprovider %s needs a model; add %smodel with the name that the provider gives it", prefix, provider, prefix)
 	}
-	return scaffold.Agent{Provider: provider, Model: name, KeyEnv: cmp.Or(key, keys[provider])}, nil
+	return scaffold.Agent{Provider: provider, Model: name, KeyEnv: cmp.Or(key, keys[provider], server.KeyEnv)}, nil
 }
 
 // judge is the model that judges, where the format needs one and the agent is none.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -41,7 +42,8 @@ type Agent struct {
 
 // IsModel reports whether a provider's model is asked, which can judge, too.
 func (a Agent) IsModel() bool {
-	return slices.Contains([]string{config.OpenAI, config.Anthropic, config.Gemini}, a.Provider)
+	_, isServer := preset.Named(a.Provider)
+	return isServer || slices.Contains([]string{config.OpenAI, config.Anthropic, config.Gemini}, a.Provider)
 }
 
 // Answers say what the files are to hold.

@@ -86,6 +86,15 @@ func TestAPersonAnswers(t *testing.T) {
 			asked:   []string{"has a quote that is not closed", "needs a model that judges"},
 			config:  []string{"argv: [python, agent/main.py]", `inputs: ["agent/**"]`, "judge:\n    provider: openai\n    model: judge-1", "api_key_env: JUDGE_KEY"},
 		},
+		"a model of an account": {
+			answers: []string{"3", "4", "https://shop.openai.azure.com/openai/v1", "my-gpt", "", "", "n"},
+			asked:   []string{"  4  azure\n", "Base URL: "},
+			config:  []string{"provider: azure\n    model: my-gpt\n    base_url: ", "api_key_env: AZURE_OPENAI_API_KEY"},
+		},
+		"a local server": {
+			answers: []string{"3", "8", "llama", "", "n"},
+			config:  []string{"provider: ollama\n    model: llama\n    temperature: 0"},
+		},
 		"nothing yet": {
 			answers: []string{"4", ""},
 			config:  []string{"default_target: mock"},
@@ -134,21 +143,23 @@ func TestThePersonLeaves(t *testing.T) {
 // TestFlagsInsteadOfAPerson has every mistake in what is said without a terminal.
 func TestFlagsInsteadOfAPerson(t *testing.T) {
 	for want, flags := range map[string]interview.Flags{
-		"it is not known how your agent is reached; add one of":            {},
-		`--url "agent:8000" is not an address`:                             {URL: "agent:8000"},
-		"--url has a password":                                             {URL: "http://me:secret@example.com/"},
-		"different ways to reach an agent":                                 {URL: "http://a/", Command: "b"},
-		"different ways to reach an agent: give":                           {Command: "b", Model: "m"},
-		"the command is empty":                                             {Command: "  "},
-		"--provider http needs the address of the agent":                   {Provider: "http"},
-		"--provider command needs the program":                             {Provider: "command"},
-		"--provider \"opnai\" is not known; did you mean `openai`":         {Provider: "opnai"},
-		`--provider "watsonx" is not known; write one of openai`:           {Provider: "watsonx"},
-		"--provider openai needs a model; add --model":                     {Provider: "openai"},
-		`--base-url "localhost" is not an address`:                         {BaseURL: "localhost", Model: "m"},
-		"--format \"testcases\" is not known; did you mean `testcase`":     {URL: "http://a/", Format: "testcases"},
-		"the testcase format needs a model that judges; add --judge-model": {URL: "http://a/", Format: "testcase"},
-		"--judge-provider openai needs a model; add --judge-model":         {URL: "http://a/", JudgeProvider: "openai"},
+		"it is not known how your agent is reached; add one of":                                        {},
+		`--url "agent:8000" is not an address`:                                                         {URL: "agent:8000"},
+		"--url has a password":                                                                         {URL: "http://me:secret@example.com/"},
+		"different ways to reach an agent":                                                             {URL: "http://a/", Command: "b"},
+		"different ways to reach an agent: give":                                                       {Command: "b", Model: "m"},
+		"the command is empty":                                                                         {Command: "  "},
+		"--provider http needs the address of the agent":                                               {Provider: "http"},
+		"--provider command needs the program":                                                         {Provider: "command"},
+		"--provider \"opnai\" is not known; did you mean `openai`":                                     {Provider: "opnai"},
+		`--provider "watsonx" is not known; write one of openai`:                                       {Provider: "watsonx"},
+		"--provider azure needs the address of your account; add --base-url, such as https://RESOURCE": {Provider: "azure", Model: "m"},
+		"--provider \"olama\" is not known; did you mean `ollama`":                                     {Provider: "olama"},
+		"--provider openai needs a model; add --model":                                                 {Provider: "openai"},
+		`--base-url "localhost" is not an address`:                                                     {BaseURL: "localhost", Model: "m"},
+		"--format \"testcases\" is not known; did you mean `testcase`":                                 {URL: "http://a/", Format: "testcases"},
+		"the testcase format needs a model that judges; add --judge-model":                             {URL: "http://a/", Format: "testcase"},
+		"--judge-provider openai needs a model; add --judge-model":                                     {URL: "http://a/", JudgeProvider: "openai"},
 	} {
 		s := newSetup(t, nil)
 		s.Flags = flags
