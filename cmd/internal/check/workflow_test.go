@@ -12,7 +12,8 @@ import (
 var (
 	uses   = regexp.MustCompile(`(?m)^[ -]*uses: *(.*)$`)
 	pinned = regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
-	least  = regexp.MustCompile(`(?m)^permissions:\n  contents: read\n(?:\S|\n)`)
+	// least is a token that may read the contents, or nothing but what a job asks for.
+	least = regexp.MustCompile(`(?m)^permissions:(?:\n  contents: read\n(?:\S|\n)| \{\}$)`)
 )
 
 // TestActionlint finds a mistake in a workflow, and demands that there is one.
