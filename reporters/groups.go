@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -59,7 +60,7 @@ func GroupTables(groups []report.Group) []GroupTable {
 		}
 	}
 	for i := range out {
-		slices.SortFunc(out[i].Columns, report.CompareNatural)
+		slices.SortFunc(out[i].Columns, aggregate.CompareNatural)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/wildcard"
@@ -47,7 +48,7 @@ func ActiveGroups(p *plan.Plan) (names, rest []string) {
 			found[strings.ToLower(name)] = name
 		}
 	}
-	names = slices.SortedFunc(maps.Values(found), CompareNatural)
+	names = slices.SortedFunc(maps.Values(found), aggregate.CompareNatural)
 	most := min(len(names), maxGroupGates)
 	return names[:most], names[most:]
 }

@@ -4,8 +4,12 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/schema"
 )
+
+// A Group is an aggregate of a dialect.
+type Group = aggregate.Group
 
 // groups sums scores up along the labels of the cases.
 func groups(pairs []pair) []Group { return sums(pairs, place) }
@@ -14,36 +18,36 @@ func groups(pairs []pair) []Group { return sums(pairs, place) }
 // They stand beside the groups and not below them: the score of a suite is that
 // of its cases, whichever of them belong together.
 func conversations(pairs []pair) []Group {
-	all := sums(pairs, func(c *schema.CaseInfo) groupPath {
+	all := sums(pairs, func(c *schema.CaseInfo) aggregate.Path {
 		at := place(c)
 		if c.Labels.Conversation == "" {
-			at.Path = nil
+			at.Names = nil
 		} else {
-			at.Path = append(slices.Clip(at.Path), c.Labels.Conversation)
+			at.Names = append(slices.Clip(at.Names), c.Labels.Conversation)
 		}
 		return at
 	})
 	return slices.DeleteFunc(all, func(g Group) bool { return len(g.Path) < 2 }) // suites and all of them
 }
 
-func sums(pairs []pair, place func(*schema.CaseInfo) groupPath) []Group {
-	var t tree
+func sums(pairs []pair, place func(*schema.CaseInfo) aggregate.Path) []Group {
+	var t aggregate.Tree
 	for _, p := range pairs {
 		if c := p.plan.Head; c != nil {
-			t.addHead(place(c), score(p.head), p.weight())
+			t.AddHead(place(c), score(p.head), p.weight())
 		}
 		if c := p.plan.Base; active(c) {
-			t.addBase(place(c), score(p.base), p.weight())
+			t.AddBase(place(c), score(p.base), p.weight())
 		}
 		if was, is := score(p.base), score(p.head); was != nil && is != nil && p.plan.Head != nil {
-			t.addPair(place(p.plan.Head), *is-*was, p.weight())
+			t.AddPair(place(p.plan.Head), *is-*was, p.weight())
 		}
 	}
-	return t.groups()
+	return t.Groups()
 }
 
-func place(c *schema.CaseInfo) groupPath {
-	at := groupPath{Dialect: c.Dialect, Path: c.Labels.Groups}
+func place(c *schema.CaseInfo) aggregate.Path {
+	at := aggregate.Path{Dialect: c.Dialect, Names: c.Labels.Groups}
 	if c.PerTarget {
 		at.Target = c.Target
 	}

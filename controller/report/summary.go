@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -12,7 +13,7 @@ import (
 // summarise counts the cases of head. Removed ones are counted apart.
 func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 	var s Summary
-	var total mean
+	var total aggregate.Mean
 	var spent, saved verdict.Usage
 	for i, row := range rows {
 		countAction(&s, row.Action)
@@ -32,14 +33,14 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		if row.Action == plan.Reuse && row.Verdict == nil {
 			s.NoVerdict++
 		}
-		total.add(row.Score, row.Weight)
+		total.Add(row.Score, row.Weight)
 		spent = spent.Add(pairs[i].spent())
 		if o := pairs[i].head; o != nil && o.Reused {
 			saved = saved.Add(o.Saved)
 		}
 	}
 	s.Calls, s.Tokens, s.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
-	s.Score = total.value()
+	s.Score = total.Value()
 	return s, Saved{Calls: saved.Calls, CostUSD: saved.Cost()}
 }
 
@@ -74,7 +75,7 @@ func countAction(s *Summary, action plan.Action) {
 // of the mean difference over cases such as these.
 func diff(rows []Row, pairs []pair) Diff {
 	var d Diff
-	var base, head mean
+	var base, head aggregate.Mean
 	var measured []stats.Pair
 	for i, row := range rows {
 		if row.Class != nil {
@@ -85,12 +86,12 @@ func diff(rows []Row, pairs []pair) Diff {
 		}
 		if judged(pairs[i].base) && judged(pairs[i].head) {
 			d.Pairs++
-			base.add(row.BaseScore, row.Weight)
-			head.add(row.Score, row.Weight)
+			base.Add(row.BaseScore, row.Weight)
+			head.Add(row.Score, row.Weight)
 			measured = append(measured, difference(row, pairs[i].plan.Head))
 		}
 	}
-	d.ScoreBase, d.ScoreHead = base.value(), head.value()
+	d.ScoreBase, d.ScoreHead = base.Value(), head.Value()
 	if d.ScoreBase != nil && d.ScoreHead != nil {
 		delta := *d.ScoreHead - *d.ScoreBase
 		d.Delta = &delta

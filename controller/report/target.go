@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -78,7 +79,7 @@ func compareTargets(order []string, entries []targetEntry) []Target {
 // A sum is a Target in the making.
 type sum struct {
 	Target
-	score, own, other mean
+	score, own, other aggregate.Mean
 	cost              float64
 	unpriced          bool
 }
@@ -90,7 +91,7 @@ func (s *sum) add(e targetEntry) {
 	if e.Verdict == nil && e.Failed {
 		s.Error++
 	}
-	s.score.add(e.Score, e.Weight)
+	s.score.Add(e.Score, e.Weight)
 	s.Calls += e.Calls
 	s.Tokens += e.Tokens
 	if e.CostUSD == nil {
@@ -107,8 +108,8 @@ func (s *sum) compare(first, e targetEntry) {
 		return
 	}
 	s.Pairs++
-	s.other.add(first.Score, e.Weight)
-	s.own.add(e.Score, e.Weight)
+	s.other.Add(first.Score, e.Weight)
+	s.own.Add(e.Score, e.Weight)
 	switch {
 	case is > was:
 		s.Better++
@@ -119,8 +120,8 @@ func (s *sum) compare(first, e targetEntry) {
 
 func (s *sum) target() Target {
 	t := s.Target
-	t.Score = s.score.value()
-	if own, other := s.own.value(), s.other.value(); own != nil && other != nil {
+	t.Score = s.score.Value()
+	if own, other := s.own.Value(), s.other.Value(); own != nil && other != nil {
 		delta := *own - *other
 		t.Delta = &delta
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/mdescape"
@@ -147,7 +148,7 @@ func (c *comment) groups() {
 		}
 		c.groupTable(title, t)
 	}
-	for _, t := range reporters.GroupTables(report.Flat(c.r.Conversations)) {
+	for _, t := range reporters.GroupTables(aggregate.Flat(c.r.Conversations)) {
 		c.groupTable("By conversation", t)
 	}
 }

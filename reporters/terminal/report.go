@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/attempts"
@@ -33,7 +34,7 @@ func Report(w io.Writer, r *report.Report, o Options) error {
 		p.WriteString("\n")
 	}
 	p.groups(r.Groups)
-	p.groups(report.Flat(r.Conversations))
+	p.groups(aggregate.Flat(r.Conversations))
 	p.targets(r.Targets)
 	p.summary(r)
 	return p.writeTo(w)

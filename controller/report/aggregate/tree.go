@@ -1,4 +1,6 @@
-package report
+// Package aggregate sums scores up along groups: level, domain and all, or suite
+// and all. Most callers want a [Tree].
+package aggregate
 
 import (
 	"cmp"
@@ -28,7 +30,7 @@ type Group struct {
 	Delta *float64 `json:"delta"`
 }
 
-// Flat gives groups the one name that their whole path makes.
+// Flat returns groups whose path is the one name that their whole path makes.
 func Flat(groups []Group) []Group {
 	out := slices.Clone(groups)
 	for i, g := range out {
@@ -37,79 +39,80 @@ func Flat(groups []Group) []Group {
 	return out
 }
 
-// A groupPath is where a case counts: its dialect, the labels of its groups, and
+// A Path says where a case counts: its dialect, the labels of its groups, and
 // its target where every case has several.
-type groupPath struct {
+type Path struct {
 	Dialect, Target string
-	Path            []string
+	// Names are those of the groups, the outermost first.
+	Names []string
 }
 
-// A tree sums scores up along the labels of the cases: the innermost group is
+// A Tree sums scores up along the labels of the cases: the innermost group is
 // Σ w·s / Σ w over its judged cases, every group above it the plain mean of
 // the groups in it, the empty path the mean of a dialect's outermost groups. A
 // difference is summed up likewise, over the cases judged on both sides. A case
-// without labels is in no group. The zero tree is empty.
-type tree struct {
+// without labels is in no group. The zero Tree is empty.
+type Tree struct {
 	nodes map[string]*node
 	roots []*node
 }
 
 // A node is one group; leaves hold means, the others their children.
 type node struct {
-	groupPath
+	Path
 	cases, pairs      int
-	head, base, delta mean
+	head, base, delta Mean
 	children          []*node
 }
 
-// addHead counts a case of head; its score is nil where it was not judged.
-func (t *tree) addHead(at groupPath, score *float64, weight float64) {
-	if len(at.Path) > 0 {
+// AddHead counts a case of head; its score is nil where it was not judged.
+func (t *Tree) AddHead(at Path, score *float64, weight float64) {
+	if len(at.Names) > 0 {
 		n := t.leaf(at)
 		n.cases++
-		n.head.add(score, weight)
+		n.head.Add(score, weight)
 	}
 }
 
-// addBase counts a case of base.
-func (t *tree) addBase(at groupPath, score *float64, weight float64) {
-	if len(at.Path) > 0 {
-		t.leaf(at).base.add(score, weight)
+// AddBase counts a case of base.
+func (t *Tree) AddBase(at Path, score *float64, weight float64) {
+	if len(at.Names) > 0 {
+		t.leaf(at).base.Add(score, weight)
 	}
 }
 
-// addPair counts the difference of a case that was judged on both sides.
-func (t *tree) addPair(at groupPath, delta, weight float64) {
-	if len(at.Path) > 0 {
+// AddPair counts the difference of a case that was judged on both sides.
+func (t *Tree) AddPair(at Path, delta, weight float64) {
+	if len(at.Names) > 0 {
 		n := t.leaf(at)
 		n.pairs++
-		n.delta.add(&delta, weight)
+		n.delta.Add(&delta, weight)
 	}
 }
 
-func (t *tree) leaf(at groupPath) *node {
-	id := at.Dialect + "\x00" + at.Target + "\x00" + strings.Join(at.Path, "\x00")
+func (t *Tree) leaf(at Path) *node {
+	id := at.Dialect + "\x00" + at.Target + "\x00" + strings.Join(at.Names, "\x00")
 	if n, ok := t.nodes[id]; ok {
 		return n
 	}
 	if t.nodes == nil {
 		t.nodes = map[string]*node{}
 	}
-	n := &node{groupPath: groupPath{at.Dialect, at.Target, slices.Clone(at.Path)}}
+	n := &node{Path: Path{at.Dialect, at.Target, slices.Clone(at.Names)}}
 	t.nodes[id] = n
-	if len(at.Path) == 0 {
-		n.Path = []string{}
+	if len(at.Names) == 0 {
+		n.Names = []string{}
 		t.roots = append(t.roots, n)
 		return n
 	}
-	at.Path = at.Path[:len(at.Path)-1]
+	at.Names = at.Names[:len(at.Names)-1]
 	parent := t.leaf(at)
 	parent.children = append(parent.children, n)
 	return n
 }
 
-// groups lists the tree from the dialects down, in natural order.
-func (t *tree) groups() []Group {
+// Groups lists the tree from the dialects down, in natural order.
+func (t *Tree) Groups() []Group {
 	out := []Group{}
 	slices.SortFunc(t.roots, func(a, b *node) int {
 		return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Target, b.Target))
@@ -123,20 +126,20 @@ func (t *tree) groups() []Group {
 func (n *node) walk(out *[]Group) Group {
 	i := len(*out)
 	*out = append(*out, Group{})
-	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Path, Cases: n.cases, Pairs: n.pairs}
+	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Names, Cases: n.cases, Pairs: n.pairs}
 	if len(n.children) > 0 {
-		n.head, n.base, n.delta = mean{}, mean{}, mean{}
+		n.head, n.base, n.delta = Mean{}, Mean{}, Mean{}
 	}
-	slices.SortFunc(n.children, func(a, b *node) int { return CompareNatural(last(a.Path), last(b.Path)) })
+	slices.SortFunc(n.children, func(a, b *node) int { return CompareNatural(last(a.Names), last(b.Names)) })
 	for _, child := range n.children {
 		c := child.walk(out)
 		g.Cases += c.Cases
 		g.Pairs += c.Pairs
-		n.head.add(c.Score, 1)
-		n.base.add(c.BaseScore, 1)
-		n.delta.add(c.Delta, 1)
+		n.head.Add(c.Score, 1)
+		n.base.Add(c.BaseScore, 1)
+		n.delta.Add(c.Delta, 1)
 	}
-	g.Score, g.BaseScore, g.Delta = n.head.value(), n.base.value(), n.delta.value()
+	g.Score, g.BaseScore, g.Delta = n.head.Value(), n.base.Value(), n.delta.Value()
 	(*out)[i] = g
 	return g
 }
