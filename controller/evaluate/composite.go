@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/ask"
 	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -21,7 +21,7 @@ import (
 // score is the criterion [evaluator.AggregateCriterion]. Gates are measured first,
 // and the others only if all of them are open. A member that cannot measure is
 // an error of the whole: it is no 0.
-func composite(ctx context.Context, spec evaluator.Composite, in Input, d *ask.Dialogue) (finding, error) {
+func composite(ctx context.Context, spec evaluator.Composite, in Input, d *judgecall.Dialogue) (finding, error) {
 	var f finding
 	var talks exchanges
 	defer talks.show(d)
@@ -76,7 +76,7 @@ func gateFirst(spec evaluator.Composite, m evaluator.Member) int {
 type exchanges struct{ asked, answered []string }
 
 // take moves the exchange of an evaluator out of the dialogue.
-func (x *exchanges) take(name string, d *ask.Dialogue) {
+func (x *exchanges) take(name string, d *judgecall.Dialogue) {
 	if d.Asked != "" {
 		x.asked = append(x.asked, "["+name+"]\n"+d.Asked)
 		x.answered = append(x.answered, "["+name+"]\n"+d.Answered)
@@ -85,7 +85,7 @@ func (x *exchanges) take(name string, d *ask.Dialogue) {
 }
 
 // show returns all of them to the dialogue.
-func (x *exchanges) show(d *ask.Dialogue) {
+func (x *exchanges) show(d *judgecall.Dialogue) {
 	d.Asked, d.Answered = strings.Join(x.asked, "\n\n"), strings.Join(x.answered, "\n\n")
 }
 
@@ -95,7 +95,7 @@ func aggregated(ctx context.Context, spec evaluator.Composite, in evalcase.Input
 	var err error
 	switch {
 	case spec.Judge != nil:
-		all, err = evalcase.LLMJudge(ctx, *spec.Judge, in, ask.OneLine(results))
+		all, err = evalcase.LLMJudge(ctx, *spec.Judge, in, judgecall.CompactJSON(results))
 	case spec.Program != nil:
 		all, err = evalcase.CodeJudge(ctx, *spec.Program, in, results)
 	default:

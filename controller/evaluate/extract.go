@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -21,19 +21,19 @@ var extractFormat = target.Format{
 // extract asks the extractor for the part of a reply that is wanted. It does
 // not see the expected answer, which would bias it. The result is nil when the
 // reply holds no answer.
-func extract(ctx context.Context, in Input, d *ask.Dialogue, wanted string) (*string, error) {
-	question := ask.Question{
+func extract(ctx context.Context, in Input, d *judgecall.Dialogue, wanted string) (*string, error) {
+	question := judgecall.Question{
 		Role: schema.Extractor, System: extractSystem, Format: &extractFormat,
-		Text: ask.IsData + "\n\n" +
-			ask.Block("QUESTION", in.question()) + "\n\n" +
-			ask.Block("REPLY", in.Transcript.Final()) + "\n\n" +
+		Text: judgecall.IsData + "\n\n" +
+			judgecall.Block("QUESTION", in.question()) + "\n\n" +
+			judgecall.Block("REPLY", in.Transcript.Final()) + "\n\n" +
 			"Find the final answer that REPLY gives to QUESTION: " + wanted + "\n" +
 			`Reply with one JSON object {"answer": …} whose value is that answer as a string, ` +
 			"or null if REPLY gives none. Write nothing else.",
 	}
-	return ask.Put(ctx, d, question, func(reply string) (*string, error) {
+	return judgecall.Ask(ctx, d, question, func(reply string) (*string, error) {
 		var got map[string]*string
-		if err := ask.StrictJSON(reply, &got); err != nil {
+		if err := judgecall.StrictJSON(reply, &got); err != nil {
 			return nil, err
 		}
 		answer, ok := got["answer"]

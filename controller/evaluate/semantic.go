@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -19,13 +19,13 @@ import (
 // analysis (the default evaluation of the promptval dialect). pass is 1 or 0,
 // the grade is from Very Bad = 0 to Excellent = 1 in quarters. The two may
 // disagree: which of them decides is the Rule's.
-func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *ask.Dialogue) (finding, error) {
-	reply := ask.Object(map[string]any{
-		"analysis": ask.Kind("string"), "grade": ask.OneOf(gradeWords()), "pass": ask.Kind("boolean"),
+func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *judgecall.Dialogue) (finding, error) {
+	reply := judgecall.ObjectSchema(map[string]any{
+		"analysis": judgecall.TypeSchema("string"), "grade": judgecall.EnumSchema(gradeWords()), "pass": judgecall.TypeSchema("boolean"),
 	})
-	return ask.Put(ctx, d, ask.Question{
+	return judgecall.Ask(ctx, d, judgecall.Question{
 		Text:   semanticQuestion(spec, in),
-		Format: &target.Format{Name: "judgement", Schema: json.RawMessage(ask.OneLine(reply))},
+		Format: &target.Format{Name: "judgement", Schema: json.RawMessage(judgecall.CompactJSON(reply))},
 	}, readSemantic)
 }
 
@@ -33,8 +33,8 @@ func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *ask.Dia
 // up the Version of [evaluator.Semantic].
 func semanticQuestion(spec evaluator.Semantic, in Input) string {
 	parts := []string{
-		ask.IsData, ask.Block("INPUT", in.question()), ask.Block("OUTPUT", in.Transcript.Final()),
-		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + ask.Unmarked(spec.Instruction),
+		judgecall.IsData, judgecall.Block("INPUT", in.question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
+		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + judgecall.Unmarked(spec.Instruction),
 	}
 	if len(spec.Criteria) > 0 {
 		parts = append(parts, "Look at these criteria:\n"+criteriaList(spec.Criteria))
@@ -57,7 +57,7 @@ func readSemantic(reply string) (finding, error) {
 		Grade    string `json:"grade"`
 		Pass     *bool  `json:"pass"`
 	}
-	if err := ask.StrictJSON(reply, &got); err != nil {
+	if err := judgecall.StrictJSON(reply, &got); err != nil {
 		return finding{}, err
 	}
 	if got.Pass == nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -69,7 +69,7 @@ func readPrompt(reply string) (string, error) {
 	var got struct {
 		Prompt string `json:"prompt"`
 	}
-	if err := ask.StrictJSON(reply, &got); err != nil {
+	if err := judgecall.StrictJSON(reply, &got); err != nil {
 		return "", err
 	}
 	prompt := strings.TrimSpace(strings.ReplaceAll(got.Prompt, target.Mark, ""))
@@ -88,21 +88,21 @@ const editorSystem = "You improve the system prompt of an AI agent that did not 
 // see them, the outputs. Whoever changes a word counts up the Version of
 // [schema.Edit].
 func editorRequest(edit schema.Edit, failed *attempt) target.Request {
-	parts := []string{ask.IsData}
+	parts := []string{judgecall.IsData}
 	if failed.system == "" {
 		parts = append(parts, "The agent was sent no system prompt. If it has one of its own, that is not known; what you write comes in its place.")
 	} else {
-		parts = append(parts, ask.Block("SYSTEM PROMPT", failed.system))
+		parts = append(parts, judgecall.Block("SYSTEM PROMPT", failed.system))
 	}
 	if edit.ShowOutputs {
 		for i, s := range failed.samples {
 			if s.result.Error == "" {
-				parts = append(parts, ask.Block(fmt.Sprintf("OUTPUT %d", i+1), s.execution.Transcript.Final()))
+				parts = append(parts, judgecall.Block(fmt.Sprintf("OUTPUT %d", i+1), s.execution.Transcript.Final()))
 			}
 		}
 	}
 	parts = append(parts,
-		ask.Block("EVALUATION", summary(failed)),
+		judgecall.Block("EVALUATION", summary(failed)),
 		"YOUR TASK. The EVALUATION says how the agent did with this system prompt. Write a system prompt with which it does better at what is missing, and as well at the rest. Keep what the agent is for, its rules and its limits. Write for inputs of every kind and not for the ones of the test: nothing of the evaluation itself, of its criteria or of scores belongs into the prompt.",
 		`Reply with one JSON object {"prompt": "…"}: prompt is the whole system prompt, ready to be used. Write nothing else.`)
 	return target.Request{

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/run/persona"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -15,7 +15,7 @@ import (
 // A simulator is a model that plays the user of one sample.
 type simulator struct {
 	sim   schema.Simulation
-	ask   ask.Ask
+	ask   judgecall.Caller
 	usage verdict.Usage
 }
 
@@ -63,7 +63,7 @@ func readLine(text string) (line, error) {
 		Message *string `json:"message"`
 		Done    *bool   `json:"done"`
 	}
-	if err := ask.StrictJSON(text, &got); err != nil {
+	if err := judgecall.StrictJSON(text, &got); err != nil {
 		return line{}, err
 	}
 	if got.Message == nil || got.Done == nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -53,7 +53,7 @@ func readScore(printed []byte) (Finding, error) {
 		Reasoning string          `json:"reasoning"`
 		Details   json.RawMessage `json:"details"`
 	}
-	if err := ask.StrictJSON(string(printed), &got); err != nil {
+	if err := judgecall.StrictJSON(string(printed), &got); err != nil {
 		return Finding{}, fmt.Errorf("what it printed cannot be read: %w", err)
 	}
 	switch {

@@ -8,7 +8,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -35,7 +35,7 @@ type Input struct {
 	Case       *schema.Case
 	Transcript *verdict.Transcript
 	// Dialogue asks models.
-	*ask.Dialogue
+	*judgecall.Dialogue
 	Programs Programs
 }
 

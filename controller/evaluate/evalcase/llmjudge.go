@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -25,8 +25,8 @@ func LLMJudge(ctx context.Context, spec evaluator.LLMJudge, in Input, results st
 	if err != nil {
 		return Finding{}, err
 	}
-	return ask.Put(ctx, in.Dialogue, ask.Question{
-		Role: judge(spec.Target), Text: question, Images: ask.Images(in.Transcript.Messages), Format: &judgeFormat,
+	return judgecall.Ask(ctx, in.Dialogue, judgecall.Question{
+		Role: judge(spec.Target), Text: question, Images: judgecall.Images(in.Transcript.Messages), Format: &judgeFormat,
 	}, readJudgement)
 }
 
@@ -51,15 +51,15 @@ func judgeQuestion(ctx context.Context, spec evaluator.LLMJudge, in Input, resul
 		if strings.TrimSpace(string(printed)) == "" {
 			return "", errors.New("the program that writes the prompt printed nothing")
 		}
-		return strings.Join([]string{ask.IsData, setApart(string(printed), in.Answer()), judgeReply}, "\n\n"), nil
+		return strings.Join([]string{judgecall.IsData, setApart(string(printed), in.Answer()), judgeReply}, "\n\n"), nil
 	}
 	if spec.Template != "" {
-		return strings.Join([]string{ask.IsData, fill(spec, in, results), judgeReply}, "\n\n"), nil
+		return strings.Join([]string{judgecall.IsData, fill(spec, in, results), judgeReply}, "\n\n"), nil
 	}
 	parts := in.setting(spec.Subject)
 	task := "YOUR TASK. Judge by the expected outcome, and by nothing else, how far it came about. Strictly what is there counts."
 	if results != "" {
-		parts = append(parts, ask.Block("EVALUATOR RESULTS", results))
+		parts = append(parts, judgecall.Block("EVALUATOR RESULTS", results))
 		task = "YOUR TASK. Several evaluators looked at what the agent did. Make one score of their results: weigh by what matters for the expected outcome, and settle where they contradict each other."
 	}
 	return strings.Join(append(parts, task, judgeReply), "\n\n"), nil
@@ -74,26 +74,26 @@ var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 // before it where there is no place for it.
 func fill(spec evaluator.LLMJudge, in Input, results string) string {
 	used := evaluator.VariablesOf(spec.Template)
-	filled := placeholder.ReplaceAllStringFunc(ask.Unmarked(spec.Template), func(at string) string {
+	filled := placeholder.ReplaceAllStringFunc(judgecall.Unmarked(spec.Template), func(at string) string {
 		name := placeholder.FindStringSubmatch(at)[1]
 		if slices.Contains(evaluator.ResultsVariables(), name) {
-			return ask.Block("EVALUATOR RESULTS", results)
+			return judgecall.Block("EVALUATOR RESULTS", results)
 		}
 		switch name {
 		case "question":
-			return ask.Block("QUESTION", in.question())
+			return judgecall.Block("QUESTION", in.question())
 		case "candidate_answer":
-			return ask.Block("CANDIDATE ANSWER", in.Answer())
+			return judgecall.Block("CANDIDATE ANSWER", in.Answer())
 		case "input_messages":
-			return ask.Block("INPUT MESSAGES", ask.OneLine(forms(in.input())))
+			return judgecall.Block("INPUT MESSAGES", judgecall.CompactJSON(forms(in.input())))
 		case "output_messages":
-			return ask.Block("OUTPUT MESSAGES", ask.OneLine(forms(in.output())))
+			return judgecall.Block("OUTPUT MESSAGES", judgecall.CompactJSON(forms(in.output())))
 		case "expected_outcome":
 			return trusted(spec.ExpectedOutcome)
 		case "reference_answer":
 			return trusted(spec.Reference)
 		case "expected_messages":
-			return ask.Unmarked(ask.OneLine(forms(spec.ExpectedMessages)))
+			return judgecall.Unmarked(judgecall.CompactJSON(forms(spec.ExpectedMessages)))
 		case "note":
 			return trusted(spec.Note)
 		}
@@ -104,11 +104,11 @@ func fill(spec evaluator.LLMJudge, in Input, results string) string {
 		parts = append(parts, note(spec.Subject)...)
 	}
 	if !slices.Contains(used, "candidate_answer") && !slices.Contains(used, "output_messages") {
-		parts = append(parts, ask.Block("CANDIDATE ANSWER", in.Answer()))
+		parts = append(parts, judgecall.Block("CANDIDATE ANSWER", in.Answer()))
 	}
 	showsResults := slices.ContainsFunc(evaluator.ResultsVariables(), func(name string) bool { return slices.Contains(used, name) })
 	if results != "" && !showsResults {
-		parts = append(parts, ask.Block("EVALUATOR RESULTS", results))
+		parts = append(parts, judgecall.Block("EVALUATOR RESULTS", results))
 	}
 	return strings.Join(parts, "\n\n")
 }
@@ -121,11 +121,11 @@ const leastApart = 20
 // prompt, which it cannot do itself: it does not know them. Where it did not
 // copy it as it is, it is added.
 func setApart(prompt, answer string) string {
-	prompt, answer = ask.Unmarked(prompt), ask.Unmarked(answer)
+	prompt, answer = judgecall.Unmarked(prompt), judgecall.Unmarked(answer)
 	if len(answer) >= leastApart && strings.Contains(prompt, answer) {
-		return strings.ReplaceAll(prompt, answer, "\n"+ask.Block("CANDIDATE ANSWER", answer)+"\n")
+		return strings.ReplaceAll(prompt, answer, "\n"+judgecall.Block("CANDIDATE ANSWER", answer)+"\n")
 	}
-	return prompt + "\n\n" + ask.Block("CANDIDATE ANSWER", answer)
+	return prompt + "\n\n" + judgecall.Block("CANDIDATE ANSWER", answer)
 }
 
 func readJudgement(reply string) (Finding, error) {
@@ -135,13 +135,13 @@ func readJudgement(reply string) (Finding, error) {
 		Reasoning string   `json:"reasoning"`
 		Score     *float64 `json:"score"`
 	}
-	if err := ask.StrictJSON(reply, &got); err != nil {
+	if err := judgecall.StrictJSON(reply, &got); err != nil {
 		return Finding{}, err
 	}
 	if got.Score == nil {
 		return Finding{}, errors.New(`it has no number under "score"`)
 	}
-	score, err := ask.Share(*got.Score, 1)
+	score, err := judgecall.Share(*got.Score, 1)
 	if err != nil {
 		return Finding{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/ask"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -31,8 +31,8 @@ func Rubrics(ctx context.Context, spec evaluator.Rubrics, in Input) (Finding, er
 	if len(spec.Criteria) == 0 {
 		return Finding{}, errors.New("there are no criteria")
 	}
-	question := ask.Question{Role: judge(spec.Target), Text: rubricQuestion(spec, in), Images: ask.Images(in.Transcript.Messages), Format: rubricFormat(spec.Criteria)}
-	return ask.Put(ctx, in.Dialogue, question, func(reply string) (Finding, error) {
+	question := judgecall.Question{Role: judge(spec.Target), Text: rubricQuestion(spec, in), Images: judgecall.Images(in.Transcript.Messages), Format: rubricFormat(spec.Criteria)}
+	return judgecall.Ask(ctx, in.Dialogue, question, func(reply string) (Finding, error) {
 		return readRubrics(reply, spec.Criteria)
 	})
 }
@@ -52,7 +52,7 @@ func rubricQuestion(spec evaluator.Rubrics, in Input) string {
 func criterionText(c evaluator.RubricCriterion) string {
 	text := "- " + strconv.Quote(c.ID) + ": " + strings.Join(strings.Fields(c.Outcome), " ")
 	if len(c.Ranges) == 0 {
-		return ask.Unmarked(text + " (met or not)")
+		return judgecall.Unmarked(text + " (met or not)")
 	}
 	text += fmt.Sprintf(" (a score from 0 to %d)", rubricScale)
 	for _, r := range c.Ranges {
@@ -62,7 +62,7 @@ func criterionText(c evaluator.RubricCriterion) string {
 		}
 		text += "\n  " + scores + ": " + strings.Join(strings.Fields(r.Description), " ")
 	}
-	return ask.Unmarked(text)
+	return judgecall.Unmarked(text)
 }
 
 // kinds reports whether there are criteria that are met or not, and criteria
@@ -98,19 +98,19 @@ func rubricFormat(list []evaluator.RubricCriterion) *target.Format {
 	for i, c := range list {
 		ids[i] = c.ID
 	}
-	fields := map[string]any{"id": ask.OneOf(ids), "reason": ask.Kind("string")}
+	fields := map[string]any{"id": judgecall.EnumSchema(ids), "reason": judgecall.TypeSchema("string")}
 	met, scored := kinds(list)
 	switch {
 	case met && scored:
 		fields["met"] = map[string]any{"type": []string{"boolean", "null"}}
 		fields["score"] = map[string]any{"type": []string{"number", "null"}}
 	case met:
-		fields["met"] = ask.Kind("boolean")
+		fields["met"] = judgecall.TypeSchema("boolean")
 	default:
-		fields["score"] = ask.Kind("number")
+		fields["score"] = judgecall.TypeSchema("number")
 	}
-	reply := ask.Object(map[string]any{"criteria": ask.List(fields), "summary": ask.Kind("string")})
-	return &target.Format{Name: "judgement", Schema: json.RawMessage(ask.OneLine(reply))}
+	reply := judgecall.ObjectSchema(map[string]any{"criteria": judgecall.ListSchema(fields), "summary": judgecall.TypeSchema("string")})
+	return &target.Format{Name: "judgement", Schema: json.RawMessage(judgecall.CompactJSON(reply))}
 }
 
 // A rubricAnswer is what a judge said of one criterion.
@@ -127,7 +127,7 @@ func readRubrics(reply string, want []evaluator.RubricCriterion) (Finding, error
 		Criteria []rubricAnswer `json:"criteria"`
 		Summary  string         `json:"summary"`
 	}
-	if err := ask.StrictJSON(reply, &got); err != nil {
+	if err := judgecall.StrictJSON(reply, &got); err != nil {
 		return Finding{}, err
 	}
 	answers := map[string]rubricAnswer{}
@@ -166,7 +166,7 @@ func (a rubricAnswer) criterion(scored bool) (verdict.Criterion, error) {
 		return c, fmt.Errorf("the criterion %s has no number under \"score\"", textnorm.Quote(a.ID))
 	case scored:
 		var err error
-		if c.Score, err = ask.Share(*a.Score, rubricScale); err != nil {
+		if c.Score, err = judgecall.Share(*a.Score, rubricScale); err != nil {
 			return c, fmt.Errorf("the criterion %s: %w", textnorm.Quote(a.ID), err)
 		}
 	case a.Met == nil:

@@ -1,6 +1,6 @@
-// Package ask asks models that judge, and reads what they answer. What a model
-// under test wrote reaches them only between marks that it cannot guess.
-package ask
+// Package judgecall asks models that judge, and reads what they answer. What a
+// model under test wrote reaches them only between marks that it cannot guess.
+package judgecall
 
 import (
 	"cmp"
@@ -26,9 +26,9 @@ const (
 	maxEcho = 4 << 10
 )
 
-// Ask calls the model that has the role. The caller journals, limits and
+// Caller calls the model that has the role. The caller journals, limits and
 // retries transport errors; evaluators repeat only replies that do not parse.
-type Ask func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error)
+type Caller func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error)
 
 // judgeSystem is the system prompt of a judge.
 const judgeSystem = "You judge the reply of another system by the instructions of the person who tests it. You are given all there is to know; you have no tools."
@@ -36,7 +36,7 @@ const judgeSystem = "You judge the reply of another system by the instructions o
 // A Dialogue is the exchange of one measurement with a model.
 type Dialogue struct {
 	// Ask calls the models.
-	Ask Ask
+	Ask Caller
 	// Usage is that of all calls; Asked and Answered are the last one.
 	Usage           verdict.Usage
 	Asked, Answered string
@@ -55,9 +55,9 @@ type Question struct {
 	Format *target.Format
 }
 
-// Put asks until read takes the reply, as [Ask.Until] does, and gives what it
+// Ask asks until read takes the reply, as [Caller.Until] does, and gives what it
 // made of it.
-func Put[T any](ctx context.Context, d *Dialogue, q Question, read func(reply string) (T, error)) (T, error) {
+func Ask[T any](ctx context.Context, d *Dialogue, q Question, read func(reply string) (T, error)) (T, error) {
 	req := target.Request{
 		System:   cmp.Or(q.System, judgeSystem),
 		Messages: []schema.Message{withImages(q.Text, q.Images)},
@@ -72,12 +72,12 @@ func Put[T any](ctx context.Context, d *Dialogue, q Question, read func(reply st
 	return answer, err
 }
 
-// until is [Ask.Until] at temperature 0, since a judgement is not a matter of
+// until is [Caller.Until] at temperature 0, since a judgement is not a matter of
 // chance, with the last exchange and the usage kept.
 func (d *Dialogue) until(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
 	var zero float64
 	req.Temperature = &zero
-	ask := Ask(func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+	ask := Caller(func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
 		reply, err := d.Ask(ctx, role, req)
 		if err == nil {
 			d.Usage = d.Usage.Add(reply.Usage)
@@ -90,7 +90,7 @@ func (d *Dialogue) until(ctx context.Context, role schema.Role, req target.Reque
 
 // Until asks until read takes the reply, at most three times. An error of read
 // is shown to the model.
-func (ask Ask) Until(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
+func (ask Caller) Until(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
 	first := req.Messages
 	var problem error
 	for range maxAttempts {

@@ -1,4 +1,4 @@
-package ask
+package judgecall
 
 // A Fault is an error of the caller itself, such as a journal that cannot be
 // written, as opposed to one of the model that was asked. It says nothing about
