@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -100,7 +100,7 @@ func (e *execution) config(b jobBatch) (run.Config, error) {
 	if err != nil {
 		return run.Config{}, err
 	}
-	var programs evalcase.Programs
+	var programs suite.Programs
 	if e.host.Programs != nil {
 		programs = e.host.Programs(side)
 	}

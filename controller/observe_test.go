@@ -16,7 +16,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -64,7 +64,7 @@ func (s *stage) perform(t *testing.T, state controller.Checkout) performance {
 			opened, err := target.New(c, target.Env{Lookup: nowhere, Files: state.FS, Transport: tagging{transport}})
 			return tagged{opened, run}, err
 		},
-		Programs: func(controller.Checkout) evalcase.Programs { return w.program },
+		Programs: func(controller.Checkout) suite.Programs { return w.program },
 	}, controller.RunOptions{Observe: w.outcome})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -27,7 +27,7 @@ type Host struct {
 	Open func(t config.Target, c Checkout) (target.Target, error)
 	// Programs runs the programs that cases of a checkout are judged by; nil runs
 	// none.
-	Programs func(c Checkout) evalcase.Programs
+	Programs func(c Checkout) suite.Programs
 	// Breakers remember which endpoints are down; nil remembers nothing beyond
 	// this run.
 	Breakers *limit.Breakers

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -20,7 +20,7 @@ import (
 // Texts are compared letter by letter, equals without the white space around
 // them; a pattern is RE2 and matches anywhere. What a sample took is a criterion
 // with a value, which the Rule bounds; one that is not known is an error.
-func checks(spec evaluator.Checks, in evalcase.Input) (finding, error) {
+func checks(spec evaluator.Checks, in suite.Input) (finding, error) {
 	if len(spec.Checks) == 0 {
 		return finding{}, errors.New("there are no checks")
 	}
@@ -44,7 +44,7 @@ func checks(spec evaluator.Checks, in evalcase.Input) (finding, error) {
 	return f, nil
 }
 
-func checkOne(c evaluator.Check, answer string, in evalcase.Input) (verdict.Criterion, error) {
+func checkOne(c evaluator.Check, answer string, in suite.Input) (verdict.Criterion, error) {
 	out := verdict.Criterion{ID: c.ID}
 	note := func(holds bool, format string, args ...any) {
 		if out.Score = share(holds); !holds {

@@ -12,8 +12,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -32,12 +32,12 @@ type Input struct {
 	Ask        Ask
 	// Programs runs programs of the repository; nil runs none, and whatever
 	// needs one is an error.
-	Programs evalcase.Programs
+	Programs suite.Programs
 }
 
 // evalcase is what evaluators of that format look at.
-func (in Input) evalcase(d *judgecall.Dialogue) evalcase.Input {
-	return evalcase.Input{Case: in.Case, Transcript: in.Transcript, Dialogue: d, Programs: in.Programs}
+func (in Input) evalcase(d *judgecall.Dialogue) suite.Input {
+	return suite.Input{Case: in.Case, Transcript: in.Transcript, Dialogue: d, Programs: in.Programs}
 }
 
 // question is the last thing that the user said.
@@ -117,22 +117,22 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 }
 
 // findEvalcase runs the evaluators of the evalcase format.
-func findEvalcase(ctx context.Context, spec schema.Spec, in evalcase.Input) (finding, error) {
-	var f evalcase.Finding
+func findEvalcase(ctx context.Context, spec schema.Spec, in suite.Input) (finding, error) {
+	var f suite.Finding
 	var err error
 	switch s := spec.(type) {
 	case evaluator.Rubrics:
-		f, err = evalcase.Rubrics(ctx, s, in)
+		f, err = suite.Rubrics(ctx, s, in)
 	case evaluator.LLMJudge:
-		f, err = evalcase.LLMJudge(ctx, s, in, "")
+		f, err = suite.LLMJudge(ctx, s, in, "")
 	case evaluator.CodeJudge:
-		f, err = evalcase.CodeJudge(ctx, s, in, nil)
+		f, err = suite.CodeJudge(ctx, s, in, nil)
 	case evaluator.Trajectory:
-		f, err = evalcase.Trajectory(s, in)
+		f, err = suite.Trajectory(s, in)
 	case evaluator.FieldAccuracy:
-		f, err = evalcase.FieldAccuracy(s, in)
+		f, err = suite.FieldAccuracy(s, in)
 	case evaluator.Measured:
-		f, err = evalcase.Measured(s, in)
+		f, err = suite.Measured(s, in)
 	default:
 		err = fmt.Errorf("evaluator of type %T is not known", spec)
 	}

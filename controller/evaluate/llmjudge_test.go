@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -82,7 +82,7 @@ func TestTemplate(t *testing.T) {
 }
 
 // read is a runner that keeps what its program read.
-func read(into *[]byte, answer string) evalcase.Programs {
+func read(into *[]byte, answer string) suite.Programs {
 	return func(_ context.Context, _ evaluator.Program, stdin []byte) ([]byte, error) {
 		*into = stdin
 		return []byte(answer), nil
@@ -90,7 +90,7 @@ func read(into *[]byte, answer string) evalcase.Programs {
 }
 
 // run measures by a program.
-func run(t *testing.T, spec schema.Spec, in evaluate.Input, programs evalcase.Programs) verdict.Measurement {
+func run(t *testing.T, spec schema.Spec, in evaluate.Input, programs suite.Programs) verdict.Measurement {
 	t.Helper()
 	in.Programs = programs
 	return measured(t.Context(), t, schema.Evaluator{Name: "main", Spec: spec}, in)

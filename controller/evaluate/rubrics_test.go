@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -154,7 +154,7 @@ func TestAnswersAreData(t *testing.T) {
 }
 
 // printed is a runner whose programs print a text, or fail.
-func printed(text string, err error) evalcase.Programs {
+func printed(text string, err error) suite.Programs {
 	return func(context.Context, evaluator.Program, []byte) ([]byte, error) { return []byte(text), err }
 }
 

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/evaluate/evalcase"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -129,7 +129,7 @@ func (r *Runner) tree(ctx context.Context, s controller.Checkout) (string, error
 }
 
 // Judges runs the programs that cases of a checkout are judged by.
-func (r *Runner) Judges(s controller.Checkout) evalcase.Programs {
+func (r *Runner) Judges(s controller.Checkout) suite.Programs {
 	return func(ctx context.Context, program evaluator.Program, stdin []byte) ([]byte, error) {
 		box, dir, err := r.In(ctx, s)
 		if err != nil {

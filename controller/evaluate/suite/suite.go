@@ -1,8 +1,8 @@
-// Package evalcase holds the evaluators of the evalcase format: one file each.
+// Package suite holds the evaluators of the evalcase format: one file each.
 //
 // They look at what the target did after the messages that the case begins
 // with; their content is history and not the target's work.
-package evalcase
+package suite
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package evalcase_test
+package suite_test
 
 import (
 	"context"

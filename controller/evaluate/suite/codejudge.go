@@ -1,4 +1,4 @@
-package evalcase
+package suite
 
 import (
 	"context"
