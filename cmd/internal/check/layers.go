@@ -89,7 +89,7 @@ var rooms = []room{
 	{dir: "controller/rehearsal", sees: []string{
 		"controller/verdict", "controller/plan", "controller/config", "controller/target", "controller/ledger", "controller/confirm", "controller/report", "controller",
 	}, reason: "it plays both sides and the model, and decides nothing"},
-	{dir: "controller/live", sees: []string{
+	{dir: "controller/watchmode", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
 		"controller/source", "controller/watch", "controller/ledger", "controller/run", "controller", "controller/report", "reporters/textfmt", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/editor"
-	"github.com/gavel-evals/gavel/controller/live"
+	"github.com/gavel-evals/gavel/controller/watchmode"
 	watchscreen "github.com/gavel-evals/gavel/reporters/screen"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
@@ -17,10 +17,10 @@ import (
 
 // watchScreen shows what happens on the whole terminal until the user quits,
 // and then sums it up in a line.
-func (c command) watchScreen(ctx context.Context, tree *live.Tree, f watchFlags) error {
+func (c command) watchScreen(ctx context.Context, tree *watchmode.Tree, f watchFlags) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	var session *live.Session // set once there is a screen
+	var session *watchmode.Session // set once there is a screen
 	root := tree.Place().Repo.Root()
 	view := watchscreen.Open(watchscreen.Config{
 		Do:     func(c watchstate.Command) { session.Do(c) },

@@ -22,8 +22,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/watchmode"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
@@ -98,7 +98,7 @@ func (c command) watch(ctx context.Context, f watchFlags, args []string) error {
 			return err
 		}
 	}
-	tree, err := live.Open(ctx, follow)
+	tree, err := watchmode.Open(ctx, follow)
 	if err != nil {
 		return err
 	}
@@ -183,20 +183,20 @@ func (c command) baseOf(ctx context.Context, w *cli.Workspace, ref string) (stri
 }
 
 // followed says what is followed and how the commands read it.
-func (c command) followed(ref string) live.Config {
-	in := func(p live.Place) *cli.Workspace { return &cli.Workspace{Repo: p.Repo} }
-	return live.Config{
+func (c command) followed(ref string) watchmode.Config {
+	in := func(p watchmode.Place) *cli.Workspace { return &cli.Workspace{Repo: p.Repo} }
+	return watchmode.Config{
 		Open: c.openPlace,
-		Base: func(ctx context.Context, p live.Place) (string, error) {
+		Base: func(ctx context.Context, p watchmode.Place) (string, error) {
 			return c.baseOf(ctx, in(p), ref)
 		},
-		At: func(p live.Place, commit string, otherwise *config.Config) (controller.Checkout, error) {
+		At: func(p watchmode.Place, commit string, otherwise *config.Config) (controller.Checkout, error) {
 			return c.At(in(p), commit, otherwise)
 		},
-		Snapshot: func(ctx context.Context, p live.Place, at controller.Checkout) (*load.Snapshot, error) {
+		Snapshot: func(ctx context.Context, p watchmode.Place, at controller.Checkout) (*load.Snapshot, error) {
 			return c.Snapshot(ctx, in(p), at)
 		},
-		ReadConfig: func(_ live.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
+		ReadConfig: func(_ watchmode.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
 			cfg, problems, _, err := c.ReadConfig(files)
 			return cfg, problems, err
 		},
@@ -205,14 +205,14 @@ func (c command) followed(ref string) live.Config {
 }
 
 // openPlace opens the repository with its ledger.
-func (c command) openPlace(ctx context.Context) (live.Place, error) {
+func (c command) openPlace(ctx context.Context) (watchmode.Place, error) {
 	w, err := c.Workspace()
 	if err != nil {
-		return live.Place{}, err
+		return watchmode.Place{}, err
 	}
 	book, err := c.OpenLedger(ctx, w)
 	if err != nil {
-		return live.Place{}, errors.Join(err, w.Close())
+		return watchmode.Place{}, errors.Join(err, w.Close())
 	}
 	file, own := c.LedgerAt(w), []string{ownfolder.Name + "/"}
 	if c.LedgerFile != "" {
@@ -222,7 +222,7 @@ func (c command) openPlace(ctx context.Context) (live.Place, error) {
 			}
 		}
 	}
-	return live.Place{
+	return watchmode.Place{
 		Repo: w.Repo, Ledger: book, Files: []string{w.Repo.Root(), file}, Own: own,
 		Close: func() error { return errors.Join(book.Close(), w.Close()) },
 	}, nil
@@ -231,9 +231,9 @@ func (c command) openPlace(ctx context.Context) (live.Place, error) {
 // session runs the cases that the tree's changes affect. Until ignore is called
 // it handles signals: an interrupt stops the current run, or ends the watch if
 // there is none, as SIGTERM does at any time.
-func (c command) session(tree *live.Tree, f watchFlags, tell func(watchstate.Update), end context.CancelCauseFunc) (session *live.Session, ignore func()) {
+func (c command) session(tree *watchmode.Tree, f watchFlags, tell func(watchstate.Update), end context.CancelCauseFunc) (session *watchmode.Session, ignore func()) {
 	var running atomic.Bool
-	session = live.New(tree, live.Options{
+	session = watchmode.New(tree, watchmode.Options{
 		Execute: c.Execute,
 		Tell: func(u watchstate.Update) {
 			running.Store(u.Board.State == watchstate.Running)
@@ -261,7 +261,7 @@ func (c command) session(tree *live.Tree, f watchFlags, tell func(watchstate.Upd
 }
 
 // watchLines prints what happens until it is interrupted.
-func (c command) watchLines(ctx context.Context, tree *live.Tree, f watchFlags) error {
+func (c command) watchLines(ctx context.Context, tree *watchmode.Tree, f watchFlags) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	lines := &terminal.Lines{W: c.Stdout, LookupEnv: c.LookupEnv, Open: c.openFiles}

@@ -1,18 +1,18 @@
-package live_test
+package watchmode_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/live"
+	"github.com/gavel-evals/gavel/controller/watchmode"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt and by no other one.
 func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 	const bye = "test_definitions/talk/level_1/bye.json"
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: http, url: \"https://h\"}}\n"})
 	s.git("commit", "-qam", "deploy")
@@ -41,7 +41,7 @@ func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 // TestAFileOfTheProgramRerunsItsCases where the target names no inputs, and one
 // that git ignores does not.
 func TestAFileOfTheProgramRerunsItsCases(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.write(map[string]string{
 		"gavel.yaml":     "version: 1\ntargets: {bot: {provider: command, argv: [sh, agent/run.sh]}}\n",

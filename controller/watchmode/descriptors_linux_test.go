@@ -1,4 +1,4 @@
-package live_test
+package watchmode_test
 
 import (
 	"fmt"

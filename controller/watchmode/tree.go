@@ -1,10 +1,10 @@
-// Package live plans and runs a working tree as its files are saved.
+// Package watchmode plans and runs a working tree as its files are saved.
 //
 // Most callers want [Open], which follows the files, and then [New], which
 // runs what each change affects. What always holds: once the files are at
 // rest, the plan is the one that a fresh process makes of them. Hints only say
 // where to look; what changed is what has other bytes.
-package live
+package watchmode
 
 import (
 	"context"

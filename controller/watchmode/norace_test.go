@@ -1,5 +1,5 @@
 //go:build !race
 
-package live_test
+package watchmode_test
 
 const manyFiles = 5000

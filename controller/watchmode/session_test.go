@@ -1,4 +1,4 @@
-package live_test
+package watchmode_test
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/controller/watchmode"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -73,17 +73,17 @@ func (b *bot) calls() []string {
 type stage struct {
 	*repo
 	bot     *bot
-	session *live.Session
+	session *watchmode.Session
 	updates chan watchstate.Update
 	runs    int
 }
 
-func newStage(t *testing.T, opts live.Options) *stage {
+func newStage(t *testing.T, opts watchmode.Options) *stage {
 	t.Helper()
 	s := &stage{repo: newRepo(t), bot: newBot(), updates: make(chan watchstate.Update, 1000)}
 	cfg := s.config()
 	cfg.Open = s.judged
-	tree, err := live.Open(t.Context(), cfg)
+	tree, err := watchmode.Open(t.Context(), cfg)
 	s.must(err)
 	opts.Tell = func(u watchstate.Update) { s.updates <- u }
 	opts.Ref = "HEAD"
@@ -96,7 +96,7 @@ func newStage(t *testing.T, opts live.Options) *stage {
 		host := controller.Host{Open: func(config.Target, controller.Checkout) (target.Target, error) { return s.bot, nil }}
 		return p.Execute(ctx, host, o)
 	}
-	s.session = live.New(tree, opts)
+	s.session = watchmode.New(tree, opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- s.session.Run(ctx) }()
@@ -188,7 +188,7 @@ func (s *stage) want(got []string, want ...string) {
 
 // TestSession goes through an hour of somebody's day.
 func TestSession(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.want(states(s.until(watchstate.Result, nil).Board))
 	s.want(s.bot.calls())
 
@@ -244,7 +244,7 @@ func TestSession(t *testing.T) {
 
 // TestAccept holds that what was accepted stays what is compared with.
 func TestAccept(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
 	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail first")
 	s.session.Do(watchstate.Command{Do: watchstate.Accept})
@@ -257,7 +257,7 @@ func TestAccept(t *testing.T) {
 // TestSuperseded holds that a change during a run gives up what it made stale
 // and keeps the rest.
 func TestSuperseded(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
 	s.write(map[string]string{hello: greeting("wait for hello"), "test_definitions/talk/level_1/bye.json": bye})
@@ -278,7 +278,7 @@ func TestSuperseded(t *testing.T) {
 
 // TestGuard holds that what costs much is asked about, and only that.
 func TestGuard(t *testing.T) {
-	s := newStage(t, live.Options{MaxCases: 1, MaxUSD: 1})
+	s := newStage(t, watchmode.Options{MaxCases: 1, MaxUSD: 1})
 	s.until(watchstate.Result, nil)
 	s.want(s.changed(map[string]string{hello: greeting("one")}), "talk/level_1/hello pass first")
 	s.bot.calls()
@@ -305,7 +305,7 @@ func TestGuard(t *testing.T) {
 // TestUnpriced holds that an unknown price is asked about where the most that
 // may be spent was said.
 func TestUnpriced(t *testing.T) {
-	s := newStage(t, live.Options{MaxUSD: 1, AskUnpriced: true})
+	s := newStage(t, watchmode.Options{MaxUSD: 1, AskUnpriced: true})
 	s.until(watchstate.Result, nil)
 	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: openai, model: m}}\n"})
 	u := s.until(watchstate.Question, nil)
@@ -317,7 +317,7 @@ func TestUnpriced(t *testing.T) {
 // TestUndisturbed holds that a save which changes no plan leaves the run under
 // way as it is.
 func TestUndisturbed(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.write(map[string]string{hello: greeting("wait")})
 	s.until(watchstate.Started, nil)
@@ -332,7 +332,7 @@ func TestUndisturbed(t *testing.T) {
 
 // TestPauseStopRerun holds what the other commands do.
 func TestPauseStopRerun(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.session.Do(watchstate.Command{Do: watchstate.Pause})
 	s.until(watchstate.StateChanged, nil)
@@ -369,7 +369,7 @@ func TestPauseStopRerun(t *testing.T) {
 
 // TestAPanicIsShown has a worker panic: the watch tells of it and goes on.
 func TestAPanicIsShown(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	answer := s.bot.answer
 	s.bot.answer = func(string) string { panic("a fault of ours") }
@@ -387,7 +387,7 @@ func gate(b watchstate.Board) string { return b.Gate.Result + ": " + b.Gate.Reas
 // TestTheGateOfWhatIsNotJudged declines a question, and then renames and
 // deletes definitions: while cases are to be judged the gate is undetermined.
 func TestTheGateOfWhatIsNotJudged(t *testing.T) {
-	s := newStage(t, live.Options{MaxCases: 1})
+	s := newStage(t, watchmode.Options{MaxCases: 1})
 	passes := func(u watchstate.Update) {
 		t.Helper()
 		if u.Board.Gate.Result != report.GatePass {
@@ -431,7 +431,7 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 // TestTheGateAfterARerun judges a case again by name, which fails now: so does
 // the gate.
 func TestTheGateAfterARerun(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 	s.bot.answer = func(string) string { return "bye" }
@@ -443,7 +443,7 @@ func TestTheGateAfterARerun(t *testing.T) {
 
 // TestWhatIsGivenUpIsCounted stops a run of which some calls are waiting.
 func TestWhatIsGivenUpIsCounted(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
 	more := strings.Replace(start["test_definitions/talk/level_2/more.json"], `"prompt": "more"`, `"prompt": "more!"`, 1)
@@ -469,7 +469,7 @@ func TestWhatIsGivenUpIsCounted(t *testing.T) {
 // TestSecretsAreNotShown: what an agent leaks is on no board and in no details,
 // and the case is judged by what was said.
 func TestSecretsAreNotShown(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	key := "sk-proj-" + strings.Repeat("aB3x", 12)
 	s.bot.answer = func(string) string { return "hello, my key is " + key }

@@ -1,4 +1,4 @@
-package live_test
+package watchmode_test
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/watch"
+	"github.com/gavel-evals/gavel/controller/watchmode"
 )
 
 const hello = "test_definitions/talk/level_1/hello.json"
@@ -28,13 +28,13 @@ func greeting(word string) string {
 // A follower takes the looks of a tree.
 type follower struct {
 	*repo
-	tree *live.Tree
+	tree *watchmode.Tree
 	last []string
 }
 
-func follow(r *repo, cfg live.Config) *follower {
+func follow(r *repo, cfg watchmode.Config) *follower {
 	r.t.Helper()
-	tree, err := live.Open(r.t.Context(), cfg)
+	tree, err := watchmode.Open(r.t.Context(), cfg)
 	r.must(err)
 	r.t.Cleanup(func() { r.must(tree.Close()) })
 	f := &follower{repo: r, tree: tree}
@@ -268,7 +268,7 @@ func TestFault(t *testing.T) {
 	r := newRepo(t)
 	cfg := r.config()
 	open, asked := 0, 0
-	cfg.Open = func(ctx context.Context) (live.Place, error) {
+	cfg.Open = func(ctx context.Context) (watchmode.Place, error) {
 		place, err := r.open(ctx)
 		open++
 		shut := place.Close
@@ -276,13 +276,13 @@ func TestFault(t *testing.T) {
 		return place, err
 	}
 	base := cfg.Base
-	cfg.Base = func(ctx context.Context, p live.Place) (string, error) {
+	cfg.Base = func(ctx context.Context, p watchmode.Place) (string, error) {
 		if asked++; asked > 1 && asked < 6 {
 			return "", errors.New("the branch is gone")
 		}
 		return base(ctx, p)
 	}
-	tree, err := live.Open(t.Context(), cfg)
+	tree, err := watchmode.Open(t.Context(), cfg)
 	r.must(err)
 	for _, want := range []string{"<nil>", "the branch is gone", "<nil>"} {
 		look, err := tree.Next(t.Context())

@@ -1,4 +1,4 @@
-package live_test
+package watchmode_test
 
 import (
 	"path/filepath"
@@ -9,8 +9,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/watch"
+	"github.com/gavel-evals/gavel/controller/watchmode"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
@@ -24,7 +24,7 @@ type ear struct {
 	errors  chan error
 }
 
-func newEar(r *repo, cfg *live.Config) *ear {
+func newEar(r *repo, cfg *watchmode.Config) *ear {
 	e := &ear{repo: r, events: make(chan fsnotify.Event), errors: make(chan error)}
 	cfg.Watch.Source = func() (watch.Source, error) {
 		e.opened, e.folders = e.opened+1, nil
@@ -123,7 +123,7 @@ func TestWatchingBeginsAgainAfterLostEvents(t *testing.T) {
 // TestRowsWhileCasesAreJudged holds what a row says before, while and after its
 // case is judged, and that a case without a stored sample has details, too.
 func TestRowsWhileCasesAreJudged(t *testing.T) {
-	s := newStage(t, live.Options{})
+	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.session.Do(watchstate.Command{Do: watchstate.Pause})
 	s.until(watchstate.StateChanged, nil)

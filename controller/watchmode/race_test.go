@@ -1,6 +1,6 @@
 //go:build race
 
-package live_test
+package watchmode_test
 
 // manyFiles is what a checkout changes. Under the race detector, which sees the
 // same of fewer, each takes many times as long.

@@ -1,4 +1,4 @@
-package live_test
+package watchmode_test
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/live"
+	"github.com/gavel-evals/gavel/controller/watchmode"
 )
 
 // generated is a repository of n committed cases in ten domains of ten levels.
@@ -70,7 +70,7 @@ func BenchmarkSaveToPlan(b *testing.B) {
 			cfg := r.config()
 			cfg.Open = r.judged
 			cfg.Watch.Settle = 0 // the default
-			tree, err := live.Open(b.Context(), cfg)
+			tree, err := watchmode.Open(b.Context(), cfg)
 			r.must(err)
 			defer tree.Close()
 			look, err := tree.Next(b.Context())

@@ -1,4 +1,4 @@
-package live_test
+package watchmode_test
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/live"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/watch"
+	"github.com/gavel-evals/gavel/controller/watchmode"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -94,16 +94,16 @@ func (r *repo) must(err error) {
 }
 
 // open opens the repository without a ledger.
-func (r *repo) open(context.Context) (live.Place, error) {
+func (r *repo) open(context.Context) (watchmode.Place, error) {
 	repository, err := gitrepo.Open(r.dir)
 	if err != nil {
-		return live.Place{}, err
+		return watchmode.Place{}, err
 	}
-	return live.Place{Repo: repository, Files: []string{r.dir}, Own: []string{".gavel/", "test_definitions/book.db"}, Close: repository.Close}, nil
+	return watchmode.Place{Repo: repository, Files: []string{r.dir}, Own: []string{".gavel/", "test_definitions/book.db"}, Close: repository.Close}, nil
 }
 
 // judged opens it with a ledger.
-func (r *repo) judged(ctx context.Context) (live.Place, error) {
+func (r *repo) judged(ctx context.Context) (watchmode.Place, error) {
 	place, err := r.open(ctx)
 	if err != nil {
 		return place, err
@@ -116,16 +116,16 @@ func (r *repo) judged(ctx context.Context) (live.Place, error) {
 }
 
 // config follows the repository against HEAD.
-func (r *repo) config() live.Config {
-	return live.Config{
+func (r *repo) config() watchmode.Config {
+	return watchmode.Config{
 		Open: r.open,
-		Base: func(ctx context.Context, p live.Place) (string, error) {
+		Base: func(ctx context.Context, p watchmode.Place) (string, error) {
 			if p.Repo.Unborn() {
 				return "", nil
 			}
 			return p.Repo.Resolve(ctx, "HEAD")
 		},
-		At: func(p live.Place, commit string, otherwise *config.Config) (controller.Checkout, error) {
+		At: func(p watchmode.Place, commit string, otherwise *config.Config) (controller.Checkout, error) {
 			files, err := p.Repo.FS(commit)
 			if err != nil {
 				return controller.Checkout{}, err
@@ -136,10 +136,10 @@ func (r *repo) config() live.Config {
 			}
 			return controller.Checkout{Commit: commit, FS: files, Config: cfg}, err
 		},
-		Snapshot: func(ctx context.Context, _ live.Place, at controller.Checkout) (*load.Snapshot, error) {
+		Snapshot: func(ctx context.Context, _ watchmode.Place, at controller.Checkout) (*load.Snapshot, error) {
 			return load.Scan(ctx, at.FS, load.Options{Settings: at.Config.Settings()})
 		},
-		ReadConfig: func(_ live.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
+		ReadConfig: func(_ watchmode.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
 			return readConfig(files)
 		},
 		ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
@@ -186,7 +186,7 @@ func (r *repo) fresh() []string {
 	if r.committed() {
 		commit, err := repository.Resolve(r.t.Context(), "HEAD")
 		r.must(err)
-		base, err := r.config().At(live.Place{Repo: repository}, commit, cfg)
+		base, err := r.config().At(watchmode.Place{Repo: repository}, commit, cfg)
 		r.must(err)
 		req.Base = &base
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
@@ -223,7 +223,7 @@ func lines(p *plan.Plan, problems []schema.Problem) []string {
 	return out
 }
 
-func linesOf(look *live.Look) []string {
+func linesOf(look *watchmode.Look) []string {
 	if look.Prepared == nil {
 		return lines(nil, look.Problems)
 	}
