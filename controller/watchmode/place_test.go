@@ -14,11 +14,11 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/filewatch"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/watch"
 	"github.com/gavel-evals/gavel/controller/watchmode"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -143,7 +143,7 @@ func (r *repo) config() watchmode.Config {
 			return readConfig(files)
 		},
 		ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
-		Watch: watch.Config{Settle: 20 * time.Millisecond},
+		Watch: filewatch.Config{Settle: 20 * time.Millisecond},
 	}
 }
 

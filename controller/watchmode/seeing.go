@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/filewatch"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/source"
-	"github.com/gavel-evals/gavel/controller/watch"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -297,7 +297,7 @@ func (t *Tree) watch() error {
 	repo := t.Place().Repo
 	cfg.Root, cfg.Paths, cfg.Held, cfg.Ignore = repo.Root(), outermost(slices.Concat(t.paths, t.programs.watched)), repo.Busy, t.ignores
 	var err error
-	t.watcher, err = watch.Open(cfg)
+	t.watcher, err = filewatch.Open(cfg)
 	return err
 }
 

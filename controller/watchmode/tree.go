@@ -18,9 +18,9 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/filewatch"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/watch"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -64,7 +64,7 @@ type Config struct {
 
 	// Watch says how patiently to watch; its root, paths and filters are set
 	// here. Its zero value has the defaults.
-	Watch watch.Config
+	Watch filewatch.Config
 }
 
 // A Look is the working tree at one moment, planned.
@@ -107,7 +107,7 @@ type Tree struct {
 	given   bool    // a look was made of the last
 	lies    []os.FileInfo
 	linked  bool // git's own files are elsewhere, where they are not watched
-	watcher *watch.Watcher
+	watcher *filewatch.Watcher
 	paths   []string
 	ignored func(name string, isFolder bool) bool
 
@@ -244,9 +244,9 @@ const (
 
 // hint waits for the watcher: not at all the first time, and not for long where
 // the last look failed or HEAD may move unseen.
-func (t *Tree) hint(ctx context.Context) (watch.Hint, error) {
+func (t *Tree) hint(ctx context.Context) (filewatch.Hint, error) {
 	if !t.begun {
-		return watch.Hint{All: true}, ctx.Err()
+		return filewatch.Hint{All: true}, ctx.Err()
 	}
 	if !t.failed && !t.linked {
 		return t.watcher.Next(ctx)
@@ -260,17 +260,17 @@ func (t *Tree) hint(ctx context.Context) (watch.Hint, error) {
 	hint, err := t.watcher.Next(short)
 	switch {
 	case ctx.Err() != nil:
-		return watch.Hint{}, ctx.Err()
+		return filewatch.Hint{}, ctx.Err()
 	case t.failed:
-		return watch.Hint{All: true}, nil
+		return filewatch.Hint{All: true}, nil
 	case err != nil:
-		return watch.Hint{}, nil // base is looked up with every look
+		return filewatch.Hint{}, nil // base is looked up with every look
 	}
 	return hint, nil
 }
 
 // look compares and plans. It gives nil where nothing changed.
-func (t *Tree) look(ctx context.Context, hint watch.Hint) (*Look, error) {
+func (t *Tree) look(ctx context.Context, hint filewatch.Hint) (*Look, error) {
 	moved := !slices.EqualFunc(t.lies, stat(t.Place().Files), os.SameFile)
 	if moved || t.failed {
 		if err := t.open(ctx); err != nil {

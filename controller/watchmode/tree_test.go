@@ -15,7 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/watch"
+	"github.com/gavel-evals/gavel/controller/filewatch"
 	"github.com/gavel-evals/gavel/controller/watchmode"
 )
 
@@ -242,7 +242,7 @@ func TestWithoutWatches(t *testing.T) {
 	r := newRepo(t)
 	cfg := r.config()
 	cfg.Watch.Poll = 20 * time.Millisecond
-	cfg.Watch.Source = func() (watch.Source, error) { return nil, syscall.ENOSPC }
+	cfg.Watch.Source = func() (filewatch.Source, error) { return nil, syscall.ENOSPC }
 	f := follow(r, cfg)
 	if !strings.Contains(f.tree.Notice(), "max_user_watches") {
 		t.Errorf("notice %q", f.tree.Notice())
@@ -307,7 +307,7 @@ func TestLostEvents(t *testing.T) {
 	r := newRepo(t)
 	cfg := r.config()
 	lost := make(chan error, 1)
-	cfg.Watch.Source = func() (watch.Source, error) { return deaf{lost}, nil }
+	cfg.Watch.Source = func() (filewatch.Source, error) { return deaf{lost}, nil }
 	f := follow(r, cfg)
 	r.write(map[string]string{hello: greeting("hi"), "test_definitions/talk/level_7/new.json": start["test_definitions/talk/level_1/bye.json"]})
 	r.must(os.RemoveAll(r.path("test_definitions/talk/level_2")))

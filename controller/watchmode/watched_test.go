@@ -9,7 +9,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/watch"
+	"github.com/gavel-evals/gavel/controller/filewatch"
 	"github.com/gavel-evals/gavel/controller/watchmode"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
@@ -26,7 +26,7 @@ type ear struct {
 
 func newEar(r *repo, cfg *watchmode.Config) *ear {
 	e := &ear{repo: r, events: make(chan fsnotify.Event), errors: make(chan error)}
-	cfg.Watch.Source = func() (watch.Source, error) {
+	cfg.Watch.Source = func() (filewatch.Source, error) {
 		e.opened, e.folders = e.opened+1, nil
 		return e, nil
 	}

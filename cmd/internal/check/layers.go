@@ -38,7 +38,7 @@ var rooms = []room{
 	{dir: "controller/gitrepo", sees: []string{"schema"}, reason: "it reads git and knows nothing of cases"},
 	{dir: "controller/source", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo"}, reason: "it reads what a target is built from, and runs nothing"},
 	{dir: "controller/snapshot", sees: []string{"schema", "controller/gitrepo"}, reason: "it remembers what files say, and knows no verdict"},
-	{dir: "controller/watch", reason: "it tells that something happened to files, and nothing of what they mean"},
+	{dir: "controller/filewatch", reason: "it tells that something happened to files, and nothing of what they mean"},
 	{dir: "controller/reconcile", sees: []string{"controller/backoff"}, reason: "it knows keys, and nothing of their meaning"},
 	{dir: "controller/forge", sees: []string{"schema", "controller/backoff"}, reason: "it reads a forge and knows nothing of cases"},
 	{dir: "controller/evaluate/sandbox", sees: []string{"schema"}, reason: "it runs programs and knows nothing of what they are for"},
@@ -84,14 +84,14 @@ var rooms = []room{
 	}, reason: "its notices follow from rows and stored outcomes; it asks no agent"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/choice", "controller/requirement", "controller/gitrepo",
-		"controller/source", "controller/snapshot", "controller/watch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/remeasure", "controller/report", "controller/invocation", "controller/deployment",
+		"controller/source", "controller/snapshot", "controller/filewatch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/remeasure", "controller/report", "controller/invocation", "controller/deployment",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/rehearsal", sees: []string{
 		"controller/verdict", "controller/plan", "controller/config", "controller/target", "controller/ledger", "controller/confirm", "controller/report", "controller",
 	}, reason: "it plays both sides and the model, and decides nothing"},
 	{dir: "controller/watchmode", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
-		"controller/source", "controller/watch", "controller/ledger", "controller/run", "controller", "controller/report", "reporters/textfmt", "reporters",
+		"controller/source", "controller/filewatch", "controller/ledger", "controller/run", "controller", "controller/report", "reporters/textfmt", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
 	{dir: "controller/explain", sees: []string{
 		"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "reporters/textfmt", "reporters",
@@ -133,7 +133,7 @@ var libraries = []confined{
 	{"modernc.org/sqlite", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"database/sql", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"github.com/theory/jsonpath", []string{"controller/target/httpagent"}, "which dialect of JSONPath is read has one answer"},
-	{"github.com/fsnotify", []string{"controller/watch"}, "its events are hints, and only there are they taken for no more"},
+	{"github.com/fsnotify", []string{"controller/filewatch"}, "its events are hints, and only there are they taken for no more"},
 	{"github.com/clipperhouse/displaywidth", []string{"reporters/textfmt"}, "how wide a text is has one answer"},
 	{"charm.land", []string{"reporters/screen"}, "one room takes the terminal over and gives it back"},
 	{"github.com/landlock-lsm/go-landlock", []string{"schema/confine", "controller/evaluate/sandbox"}, "a process that restricts itself does so for good, and so only in a child"},
