@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/upkeep"
+	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -28,7 +28,7 @@ func historyCommand(a *cli.App) *cobra.Command {
 				return cli.UsageError("--runs %d: write 1 or more", runs)
 			}
 			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, _ *cli.Workspace, book *ledger.Ledger) error {
-				h, err := upkeep.Histories(ctx, book, runs, nil)
+				h, err := maintenance.Histories(ctx, book, runs, nil)
 				if err != nil {
 					return err
 				}

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/requirement"
-	"github.com/gavel-evals/gavel/controller/upkeep"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/artifact"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -71,7 +71,7 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Le
 		return cli.UsageError("nothing was judged: %s", why[0].Message)
 	}
 	files := artifact.Named(a.Path, artifact.JUnit(f.junit), artifact.Markdown(f.markdown), artifact.HTML(f.html, func() (casehistory.History, error) {
-		return upkeep.Histories(context.WithoutCancel(ctx), book, casehistory.UsualRuns, nil)
+		return maintenance.Histories(context.WithoutCancel(ctx), book, casehistory.UsualRuns, nil)
 	}), artifact.Results(f.results, time.Now), artifact.Summary(f.summary, time.Now))
 	if err := artifact.Check(files...); err != nil {
 		return cli.UsageError("%w", err)

@@ -13,14 +13,14 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/duration"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/upkeep"
 )
 
 // gcFlags are the flags of ledger gc.
 type gcFlags struct {
-	upkeep.Limits
+	maintenance.Limits
 	bases []string
 }
 
@@ -53,10 +53,10 @@ func (c command) gc(ctx context.Context, w *cli.Workspace, book *ledger.Ledger, 
 	if err != nil {
 		return cli.UsageError("%w", err)
 	}
-	if what.Needed, err = c.needed(ctx, w, book, upkeep.Roots{Bases: f.bases, Closed: what.Closed}); err != nil {
+	if what.Needed, err = c.needed(ctx, w, book, maintenance.Roots{Bases: f.bases, Closed: what.Closed}); err != nil {
 		return err
 	}
-	out, err := upkeep.Collect(ctx, book, what)
+	out, err := maintenance.Collect(ctx, book, what)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (c command) gc(ctx context.Context, w *cli.Workspace, book *ledger.Ledger, 
 }
 
 // needed are the digests of what bases and open pull requests consist of.
-func (c command) needed(ctx context.Context, w *cli.Workspace, book *ledger.Ledger, roots upkeep.Roots) (_ []plan.Digests, err error) {
+func (c command) needed(ctx context.Context, w *cli.Workspace, book *ledger.Ledger, roots maintenance.Roots) (_ []plan.Digests, err error) {
 	roots.Repo, roots.Ledger, roots.ConfigFile, roots.LookupEnv = w.Repo, book, c.ConfigFile, c.LookupEnv
 	if roots.Head, err = c.Worktree(w); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (c command) needed(ctx context.Context, w *cli.Workspace, book *ledger.Ledg
 		defer func() { err = errors.Join(err, roots.Fetched.Close()) }()
 	}
 	all, err := roots.Needed(ctx)
-	var missing *upkeep.MissingError
+	var missing *maintenance.MissingError
 	if errors.As(err, &missing) {
 		return nil, cli.UsageError("%w", err)
 	}

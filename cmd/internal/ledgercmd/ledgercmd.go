@@ -15,8 +15,8 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/target/secret"
-	"github.com/gavel-evals/gavel/controller/upkeep"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -65,7 +65,7 @@ func (c command) verifyLedger(ctx context.Context, w *cli.Workspace, book *ledge
 	if unplanned != nil {
 		fmt.Fprintf(c.Stderr, "gavel: no verdict was re-decided: %v\n", unplanned)
 	}
-	if err := c.PrintOr(v, upkeep.Verified(v)); err != nil {
+	if err := c.PrintOr(v, maintenance.Verified(v)); err != nil {
 		return err
 	}
 	if len(v.Faults) > 0 {
@@ -87,7 +87,7 @@ func (c command) exportLedger(ctx context.Context, w *cli.Workspace, book *ledge
 }
 
 func (c command) ledgerStats(ctx context.Context, _ *cli.Workspace, book *ledger.Ledger) error {
-	totals, err := upkeep.Total(ctx, book)
+	totals, err := maintenance.Total(ctx, book)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
-// Package upkeep keeps a ledger small and says what it was good for.
+// Package maintenance keeps a ledger small and says what it was good for.
 //
 // Most callers want [Roots.Needed], which says what may not be removed from a
 // ledger, and [Total], which sums up what its runs spent and saved.
-package upkeep
+package maintenance
 
 import (
 	"context"

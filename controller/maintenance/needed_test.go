@@ -1,4 +1,4 @@
-package upkeep_test
+package maintenance_test
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/upkeep"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
@@ -57,7 +57,7 @@ func TestNeeded(t *testing.T) {
 		}
 		return hash
 	}
-	roots := upkeep.Roots{
+	roots := maintenance.Roots{
 		Repo: repo, Ledger: book, ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
 	}
 	roots.Head = state(t, repo, commit("main"))
@@ -86,7 +86,7 @@ func TestNeeded(t *testing.T) {
 	roots.Bases = []string{"feature"}
 	want("hello there", "hello you")
 	roots.Bases = []string{"nowhere"}
-	var missing *upkeep.MissingError
+	var missing *maintenance.MissingError
 	if _, err := roots.Needed(t.Context()); !errors.As(err, &missing) {
 		t.Errorf("a base that is not there: %v", err)
 	}
