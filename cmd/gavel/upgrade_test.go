@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	reports "github.com/gavel-evals/gavel/controller/report/archive"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -170,7 +171,7 @@ func reportsIn(t *testing.T, file string) []*report.Report {
 	}
 	var all []*report.Report
 	err = book.EachReport(t.Context(), func(r ledger.Run) error {
-		report, err := report.Decode(r.Report)
+		report, err := reports.Decode(r.Report)
 		all = append(all, report)
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/archive"
 )
 
 // Recalled bounds how many runs back a ledger is searched for a report.
@@ -33,7 +34,7 @@ func Stored(ctx context.Context, book *ledger.Ledger, id string) (*report.Report
 	if err != nil {
 		return nil, err
 	}
-	report, err := report.Decode(run.Report)
+	report, err := archive.Decode(run.Report)
 	if err != nil {
 		return nil, fmt.Errorf("read the report of run %s: %w", id, err)
 	}

@@ -1,4 +1,4 @@
-package report_test
+package archive_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/archive"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -42,7 +43,7 @@ func TestDecode(t *testing.T) {
 			},
 		}},
 	}
-	got, err := report.Decode([]byte(oldReport))
+	got, err := archive.Decode([]byte(oldReport))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,13 +54,13 @@ func TestDecode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err = report.Decode(today); err != nil {
+	if got, err = archive.Decode(today); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a report of today (-want +got):\n%s", diff)
 	}
-	if _, err := report.Decode([]byte(`{"cases":7}`)); err == nil {
+	if _, err := archive.Decode([]byte(`{"cases":7}`)); err == nil {
 		t.Error("Decode accepts what is not a report")
 	}
 }

@@ -1,8 +1,11 @@
-package report
+// Package archive reads reports that were stored, by this version or an earlier
+// one.
+package archive
 
 import (
 	"encoding/json"
 
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/oldnames"
 )
@@ -28,12 +31,12 @@ var oldParts = map[string]string{"again": "rerun", "asked": "command"}
 
 // Decode reads a report that was stored as JSON, by this version or an earlier
 // one. The error is that of a document that is not a report.
-func Decode(stored []byte) (*Report, error) {
+func Decode(stored []byte) (*report.Report, error) {
 	out := struct {
-		*Report
+		*report.Report
 		// Old is in every report with old names, and in no other.
 		Old *string `json:"not_run"`
-	}{Report: &Report{}}
+	}{Report: &report.Report{}}
 	if err := json.Unmarshal(stored, &out); err != nil || out.Old == nil {
 		return out.Report, err
 	}
@@ -41,7 +44,7 @@ func Decode(stored []byte) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r Report
+	var r report.Report
 	if err := json.Unmarshal(renamed, &r); err != nil {
 		return nil, err
 	}
