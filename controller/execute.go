@@ -155,7 +155,10 @@ func (e *execution) store(ctx context.Context, out *report.Report, started time.
 	if e.p.req.Ledger == nil {
 		return nil
 	}
-	body, err := json.Marshal(out)
+	// The JSON of all cases at once takes as much memory as they do.
+	frame := *out
+	frame.Cases = []report.Row{}
+	body, err := json.Marshal(&frame)
 	if err != nil {
 		return fmt.Errorf("store the report: %w", err)
 	}
@@ -168,6 +171,13 @@ func (e *execution) store(ctx context.Context, out *report.Report, started time.
 	err = e.p.req.Ledger.SaveReport(ctx, ledger.Run{
 		ID: e.opts.ID, Repository: e.opts.Repository, PullRequest: e.opts.PullRequest,
 		Base: e.p.Plan.Base, Head: e.p.Plan.Head, Started: started, Finished: e.p.req.Now(), Report: body,
+		Cases: func(yield func([]byte, error) bool) {
+			for i := range out.Cases {
+				if !yield(json.Marshal(&out.Cases[i])) {
+					return
+				}
+			}
+		},
 	}, items...)
 	if err != nil || e.p.req.Invocation == nil || e.unfinished {
 		return err

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -125,6 +126,77 @@ func TestGrowth(t *testing.T) {
 		if err != nil || len(v.Faults) < 1 || !strings.HasPrefix(v.Faults[0].Entry, "run ") {
 			t.Errorf("damage %d: %v, %+v", i, err, v.Faults)
 		}
+	}
+}
+
+// caseByCase hands on the cases of a report one by one. atEnd is called after the
+// last one.
+func caseByCase(t *testing.T, report []byte, atEnd func()) iter.Seq2[[]byte, error] {
+	t.Helper()
+	var parsed struct{ Cases []json.RawMessage }
+	if err := json.Unmarshal(report, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func([]byte, error) bool) {
+		for _, c := range parsed.Cases {
+			if !yield(c, nil) {
+				return
+			}
+		}
+		atEnd()
+	}
+}
+
+// TestCasesAreStoredOneByOne holds that a report whose cases come one by one is
+// stored as one with all of them is, also where pieces of it are collected between
+// the look at what is there and the transaction, and that they are never in memory
+// together.
+func TestCasesAreStoredOneByOne(t *testing.T) {
+	const cases = 10_000
+	l := opened(t)
+	whole := manyCases(t, 1, cases, -1)
+	around, rest, _ := bytes.Cut(whole, []byte(`"cases":[`))
+	frame := slices.Concat(around, []byte(`"cases":[]`), rest[bytes.LastIndexByte(rest, ']')+1:])
+	if err := l.SaveReport(t.Context(), Run{ID: "whole", Started: time.UnixMilli(1), Report: whole}); err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	run := Run{ID: "parts", Started: time.UnixMilli(2), Report: frame, Cases: caseByCase(t, whole, func() {
+		if looks++; looks > 1 {
+			return
+		}
+		err := l.store.Submit(t.Context(), func(t *store.Tx) error {
+			_, err := removeRuns(t, `["whole"]`)
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})}
+	if err := l.SaveReport(t.Context(), run); err != nil || looks != 2 {
+		t.Fatalf("stored after %d looks with the error %v, want 2 and none", looks, err)
+	}
+	stored, err := l.Run(t.Context(), "parts")
+	if err != nil || !bytes.Equal(stored.Report, whole) {
+		t.Fatalf("the report that comes back is another: %v", err)
+	}
+
+	const long = 1000
+	var before, most uint64
+	run = Run{ID: "many", Started: time.UnixMilli(3), Report: []byte(`{"cases":[]}`), Cases: func(yield func([]byte, error) bool) {
+		before = heap()
+		for i := range cases {
+			if !yield(fmt.Appendf(nil, `{"key":"%d","text":%q}`, i, strings.Repeat("x", long)), nil) {
+				return
+			}
+		}
+		most = max(heap(), before)
+	}}
+	if err := l.SaveReport(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	if grown := most - before; grown > cases*long/4 {
+		t.Errorf("%d cases of %d bytes leave %d bytes in memory, want less than a quarter of them", cases, long, grown)
 	}
 }
 

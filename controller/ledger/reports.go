@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/ledger/pieces"
@@ -21,53 +21,60 @@ const (
 // A packing is a report on its way to the file.
 type packing struct {
 	frame   []byte
-	pieces  [][]byte
 	digests [][]byte
 	packed  [][]byte // nil where the ledger has the piece
 }
 
-// pack does what needs no transaction. Pieces that the ledger has are not
-// packed again.
-func (l *Ledger) pack(ctx context.Context, report []byte) (*packing, error) {
-	split := pieces.Of(report)
-	p := &packing{frame: pieces.Pack(split.Frame()), pieces: split.Pieces, packed: make([][]byte, len(split.Pieces))}
-	names := make([]string, len(split.Pieces))
-	for i, piece := range split.Pieces {
-		sum := sha256.Sum256(piece)
-		p.digests = append(p.digests, sum[:])
-		names[i] = hex.EncodeToString(sum[:])
-	}
-	known := make([]bool, len(names))
-	err := l.bulk(ctx, names, func(rows *sql.Rows) error {
-		var i int
-		err := rows.Scan(&i)
-		known[i] = err == nil
+// errCollected means that a piece that the ledger had was collected meanwhile.
+var errCollected = errors.New("a piece of the report is gone")
+
+// pack does what needs no transaction. Pieces that the ledger has are not packed
+// again, unless all are wanted.
+func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packing, error) {
+	p := &packing{}
+	add := func(piece []byte) error {
+		sum, known := sha256.Sum256(piece), false
+		err := l.store.Each(ctx, func(*sql.Rows) error { known = true; return nil }, "SELECT 1 FROM pieces WHERE digest = ?", sum[:])
+		var packed []byte
+		if all || !known {
+			packed = pieces.Pack(piece)
+		}
+		p.digests, p.packed = append(p.digests, sum[:]), append(p.packed, packed)
 		return err
-	}, "SELECT q.key FROM json_each(?) q JOIN pieces ON digest = unhex(q.value)")
-	for i, piece := range split.Pieces {
-		if !known[i] {
-			p.packed[i] = pieces.Pack(piece)
+	}
+	if r.Cases != nil {
+		around, err := pieces.Around(r.Report)
+		if err != nil {
+			return nil, err
+		}
+		p.frame = pieces.Pack(around.Frame())
+		return p, pieces.Each(r.Cases, add)
+	}
+	split := pieces.Of(r.Report)
+	p.frame = pieces.Pack(split.Frame())
+	for _, piece := range split.Pieces {
+		if err := add(piece); err != nil {
+			return nil, err
 		}
 	}
-	return p, err
+	return p, nil
 }
 
-// insert writes the report of a run that is written.
+// insert writes the report of a run that is written. The error is errCollected
+// where all pieces have to be packed.
 func (p *packing) insert(t *store.Tx, run string) error {
 	if err := t.Exec("INSERT INTO reports (run, body, form) VALUES (?, ?, ?)", run, p.frame, formFrame); err != nil {
 		return err
 	}
 	const link = "INSERT INTO report_pieces (run, place, piece) SELECT ?, ?, id FROM pieces WHERE digest = ?"
 	for i, digest := range p.digests {
-		n, err := t.Change(link, run, i, digest)
-		if err != nil {
+		switch n, err := t.Change(link, run, i, digest); {
+		case err != nil:
 			return err
-		}
-		if n == 1 {
+		case n == 1:
 			continue
-		}
-		if p.packed[i] == nil { // it was there a moment ago, and was collected
-			p.packed[i] = pieces.Pack(p.pieces[i])
+		case p.packed[i] == nil:
+			return errCollected
 		}
 		if err := t.Exec("INSERT INTO pieces (digest, body) VALUES (?, ?)", digest, p.packed[i]); err != nil {
 			return err

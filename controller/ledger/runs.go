@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger/store"
@@ -21,6 +22,9 @@ type Run struct {
 	Started, Finished time.Time
 	// Report is JSON.
 	Report json.RawMessage
+	// Cases, where it is set, gives the JSON of one case after the other, for the list
+	// of cases of a Report to be stored that is empty there. Reading leaves it nil.
+	Cases iter.Seq2[[]byte, error]
 }
 
 // An OutboxItem is something that has to be published with a report: a comment
@@ -47,12 +51,24 @@ var ErrNoRun = errors.New("there is no such run")
 // given the same content for the same head is left out. Runs of the repository
 // that are too many are removed afterwards.
 func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) error {
-	now := l.now().UnixMilli()
-	packed, err := l.pack(ctx, r.Report)
-	if err != nil {
-		return l.store.Fault("store run "+r.ID, err)
+	err := l.saveReport(ctx, r, false, items)
+	if errors.Is(err, errCollected) {
+		err = l.saveReport(ctx, r, true, items)
 	}
-	err = l.store.Submit(ctx, func(t *store.Tx) error {
+	if err == nil {
+		_ = l.trim(ctx, r.Repository) // the run is stored; the next one tries again
+	}
+	return l.store.Fault("store run "+r.ID, err)
+}
+
+// saveReport stores a run, with all of its pieces or those that the ledger lacks.
+func (l *Ledger) saveReport(ctx context.Context, r Run, all bool, items []OutboxItem) error {
+	now := l.now().UnixMilli()
+	packed, err := l.pack(ctx, r, all)
+	if err != nil {
+		return err
+	}
+	return l.store.Submit(ctx, func(t *store.Tx) error {
 		err := t.Exec("INSERT INTO runs (id, repository, pull_request, base, head, started, finished) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			r.ID, r.Repository, r.PullRequest, r.Base, r.Head, r.Started.UnixMilli(), r.Finished.UnixMilli())
 		if err != nil {
@@ -73,10 +89,6 @@ func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) err
 		}
 		return nil
 	})
-	if err == nil {
-		_ = l.trim(ctx, r.Repository) // the run is stored; the next one tries again
-	}
-	return l.store.Fault("store run "+r.ID, err)
 }
 
 const runColumns = "runs.id, repository, pull_request, base, head, started, finished"

@@ -59,9 +59,8 @@ func newPlace(s *stage, blob int64) *place {
 }
 
 // crowded is how many names each of three levels of folders has, so that the
-// repository has some 50,000 definitions. With 100,000 the report alone, which has
-// a row for each, takes the server beyond the bound.
-const crowded = 37
+// repository has more than 100,000 definitions.
+const crowded = 47
 
 // newCrowd makes a repository with many definitions, to which a head adds one.
 func newCrowd(s *stage) *place {

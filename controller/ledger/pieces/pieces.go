@@ -1,16 +1,18 @@
 // Package pieces takes a report apart so that what two reports have in common
 // is stored once.
 //
-// [Split] gives a frame and the pieces of the list of cases; [Join] puts them
+// [Of] gives a frame and the pieces of the list of cases; [Join] puts them
 // together again, byte for byte. [Pack] and [Unpack] make either small.
 package pieces
 
 import (
 	"bytes"
 	"compress/flate"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"iter"
 	"sync"
 )
 
@@ -54,6 +56,44 @@ func Of(report []byte) Split {
 		begin = end + 1
 	}
 	return s
+}
+
+// Around is the frame of a report whose list of cases is empty, without pieces:
+// those that [Each] makes of the cases belong there. The error is that of a report
+// without such a list.
+func Around(report []byte) (Split, error) {
+	start := bytes.Index(report, list)
+	if start < 0 || !bytes.HasPrefix(report[start+len(list):], []byte("]")) {
+		return Split{}, errors.New("the report has no empty list of cases")
+	}
+	start += len(list)
+	return Split{Before: report[:start], After: report[start:]}, nil
+}
+
+// Each hands on the pieces that [Of] would find in a list of these cases, one after
+// the other. A piece lasts until the next. The error is the first of cases or do.
+func Each(cases iter.Seq2[[]byte, error], do func(piece []byte) error) error {
+	var piece []byte
+	n := 0
+	for element, err := range cases {
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			piece = append(piece, ',')
+		}
+		piece = append(piece, element...)
+		if n++; last(element) || n == most {
+			if err := do(piece); err != nil {
+				return err
+			}
+			piece, n = piece[:0], 0
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return do(piece)
 }
 
 // last reports whether a piece ends with a case. What a case begins with

@@ -3,7 +3,9 @@ package pieces_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +65,47 @@ func TestOf(t *testing.T) {
 	more := bytes.Replace(report(1000, -1), []byte(`"cases":[`), []byte(`"cases":[{"key":"a/new","x":1},`), 1)
 	if n := news(a, pieces.Of(more)); n > 2 {
 		t.Errorf("%d of %d pieces differ after one case was added", n, len(a.Pieces))
+	}
+}
+
+// TestEachIsOf: cases that are handed on one by one make the pieces, and with the
+// report around them the bytes, that the whole report has.
+func TestEachIsOf(t *testing.T) {
+	for _, n := range []int{0, 1, 127, 128, 129, 3000} {
+		whole := report(n, -1)
+		var parsed struct{ Cases []json.RawMessage }
+		if err := json.Unmarshal(whole, &parsed); err != nil {
+			t.Fatal(err)
+		}
+		got, err := pieces.Around([]byte(`{"run":"r","cases":[],"gate":"pass"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases := func(yield func([]byte, error) bool) {
+			for _, c := range parsed.Cases {
+				if !yield(c, nil) {
+					return
+				}
+			}
+		}
+		err = pieces.Each(cases, func(piece []byte) error {
+			got.Pieces = append(got.Pieces, bytes.Clone(piece))
+			return nil
+		})
+		if err != nil || n > 0 && !bytes.Equal(got.Join(), whole) {
+			t.Errorf("%d cases: %v, and the report is another", n, err)
+		}
+		if want := pieces.Of(whole).Pieces; !slices.EqualFunc(got.Pieces, want, bytes.Equal) {
+			t.Errorf("%d cases are %d other pieces, want %d", n, len(got.Pieces), len(want))
+		}
+	}
+	if _, err := pieces.Around([]byte(`{"run":"r","cases":[{}]}`)); err == nil {
+		t.Error("a list that is not empty is taken for one that is")
+	}
+	failed := errors.New("failed")
+	err := pieces.Each(func(yield func([]byte, error) bool) { yield(nil, failed) }, func([]byte) error { return nil })
+	if !errors.Is(err, failed) {
+		t.Errorf("the error of a case is %v, want %v", err, failed)
 	}
 }
 
