@@ -41,8 +41,9 @@ func candidates(found *survey.Survey) []candidate {
 			})
 			continue
 		}
+		ask, answer := api.Text()
 		out = append(out, candidate{
-			agent: scaffold.Agent{Provider: config.HTTP, URL: api.URL},
+			agent: scaffold.Agent{Provider: config.HTTP, URL: api.URL, Ask: ask, Answer: answer},
 			label: "POST " + api.URL + " (" + api.Source + ")", flags: "--url " + api.URL,
 		})
 	}

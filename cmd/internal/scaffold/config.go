@@ -51,21 +51,7 @@ func configText(a Answers) string {
 func agentText(a Agent) string {
 	switch a.Provider {
 	case config.HTTP:
-		return fmt.Sprintf(`  # Your agent. Each turn it is sent
-  #   POST {"messages": [{"role": "user", "content": "…"}], "metadata": {…}}
-  # and answers
-  #   {"messages": [{"role": "assistant", "content": "…"}]}
-  agent:
-    provider: http
-    url: %s
-    # The environment variable with its bearer token:
-    # api_key_env: AGENT_TOKEN
-    # How Gavel knows which version is deployed; with reply, the agent's answers
-    # name it in metadata.revision. Stored verdicts are then reused.
-    # revision: reply
-    timeout: 60s
-
-`, quoted(a.URL))
+		return httpText(a)
 	case config.Command:
 		return fmt.Sprintf(`  # Your agent, started for each turn. It reads
   #   {"messages": [{"role": "user", "content": "…"}], "metadata": {…}}
@@ -105,6 +91,38 @@ func inputs(argv []string) []string {
 		}
 	}
 	return []string{"src/**", "prompts/**"}
+}
+
+// httpText is an agent over HTTP.
+func httpText(a Agent) string {
+	contract := `  # Your agent. Each turn it is sent
+  #   POST {"messages": [{"role": "user", "content": "…"}], "metadata": {…}}
+  # and answers
+  #   {"messages": [{"role": "assistant", "content": "…"}]}
+`
+	form := `    # If it takes and gives something else:
+    # body: {message: "{{message}}"}
+    # reply: $.answer
+`
+	if a.Ask != "" {
+		contract = "  # Your agent.\n"
+		form = fmt.Sprintf(`    # What it takes: {{message}} is the user's last message, {{messages}} all of them.
+    body: {%s: "{{message}}"}
+    # Where its text is in the reply.
+    reply: $.%s
+`, quoted(a.Ask), a.Answer)
+	}
+	return fmt.Sprintf(`%s  agent:
+    provider: http
+    url: %s
+%s    # The environment variable with its bearer token:
+    # api_key_env: AGENT_TOKEN
+    # How Gavel knows which version is deployed; with reply, the agent's answers
+    # name it in metadata.revision. Stored verdicts are then reused.
+    # revision: reply
+    timeout: 60s
+
+`, contract, quoted(a.URL), form)
 }
 
 // languages are extensions of programs.

@@ -31,8 +31,10 @@ type File struct {
 // An Agent is how a target is reached: what a target of gavel.yaml says.
 type Agent struct {
 	Provider string
-	// URL is that of an http agent.
-	URL string
+	// URL is that of an http agent. Ask is the field of its request with the user's
+	// message, and Answer the one of its reply with the text; both are empty where it
+	// speaks Gavel's contract.
+	URL, Ask, Answer string
 	// Argv starts a command.
 	Argv []string
 	// Model and BaseURL are those of a model, KeyEnv names the variable with its

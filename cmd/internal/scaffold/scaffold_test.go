@@ -21,6 +21,7 @@ var agents = map[string]scaffold.Agent{
 	"command": {Provider: config.Command, Argv: []string{"python3", "agent.py", "--say", "it: #yes", "on"}},
 	"model":   {Provider: config.OpenAI, Model: "llama3.2:3b", BaseURL: "http://127.0.0.1:11434/v1"},
 	"key":     {Provider: config.Anthropic, Model: "some-model", KeyEnv: "ANTHROPIC_API_KEY"},
+	"form":    {Provider: config.HTTP, URL: "http://127.0.0.1:8000/ask", Ask: "question", Answer: "answer"},
 	"preset":  {Provider: "ollama", Model: "llama3.2:3b"},
 	"account": {Provider: "azure", Model: "gpt", BaseURL: "https://shop.openai.azure.com/openai/v1", KeyEnv: "AZURE_OPENAI_API_KEY"},
 	"mock":    {Provider: config.Mock},

@@ -75,6 +75,14 @@ func TestAPersonAnswers(t *testing.T) {
 			asked:   []string{"1  POST http://127.0.0.1:8000/ask (openapi.yaml)"},
 			config:  []string{`url: "http://127.0.0.1:8000/ask"`},
 		},
+		"an API with a form of its own": {
+			files: map[string]string{"openapi.json": `{"paths": {"/ask": {"post": {
+				"requestBody": {"content": {"application/json": {"schema": {"properties": {"question": {}, "session": {}}}}}},
+				"responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Answer"}}}}}}}},
+				"components": {"schemas": {"Answer": {"properties": {"answer": {}, "took_ms": {}}}}}}`},
+			answers: []string{"", "", "y"},
+			config:  []string{`body: {question: "{{message}}"}`, "reply: $.answer"},
+		},
 		"a model whose SDK is there, and a rubric": {
 			files:   map[string]string{"requirements.txt": "anthropic\n"},
 			answers: []string{"1", "", "some-model", "4", ""},

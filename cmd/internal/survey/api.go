@@ -18,8 +18,30 @@ type API struct {
 	Title string
 	// URL is asked; BaseURL is that of an OpenAI-compatible API, which has no URL.
 	URL, BaseURL string
-	// Fields are those of the request, sorted, as far as the document says them.
-	Fields []string
+	// Fields are those of the request, Replies those of the reply with status 200,
+	// both sorted, as far as the document says them.
+	Fields, Replies []string
+}
+
+// Text is the field of the request that takes the user's message, and the one of the
+// reply that has the answer's text; both are empty where one of them is not clear, or
+// where the agent takes messages.
+func (a API) Text() (ask, answer string) {
+	ask = firstOf(a.Fields, "message", "question", "query", "prompt", "input", "text", "user_input", "content")
+	answer = firstOf(a.Replies, "reply", "answer", "response", "output", "text", "message", "content", "result")
+	if a.Speaks() || ask == "" || answer == "" {
+		return "", ""
+	}
+	return ask, answer
+}
+
+func firstOf(names []string, wanted ...string) string {
+	for _, name := range wanted {
+		if slices.Contains(names, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // Speaks reports whether the request has the field that Gavel's own contract
@@ -50,7 +72,7 @@ func apisOf(source string, doc map[string]any) []API {
 		if !is || rank < 0 || strings.Contains(name, "{") {
 			continue
 		}
-		api := API{Source: source, Title: title, URL: base + name, Fields: fieldsOf(doc, post)}
+		api := API{Source: source, Title: title, URL: base + name, Fields: fieldsOf(doc, post["requestBody"]), Replies: repliesOf(doc, post)}
 		if strings.HasSuffix(name, completions) {
 			api.URL, api.BaseURL = "", base+strings.TrimSuffix(name, completions)
 		}
@@ -89,9 +111,15 @@ func serverOf(source string, doc map[string]any) string {
 	return strings.TrimRight(at.String(), "/")
 }
 
-// fieldsOf are the names of the fields of an operation's JSON request.
-func fieldsOf(doc, operation map[string]any) []string {
-	body := follow(doc, operation["requestBody"])
+// repliesOf are the names of the fields of an operation's JSON reply.
+func repliesOf(doc, operation map[string]any) []string {
+	responses, _ := operation["responses"].(map[string]any)
+	return fieldsOf(doc, responses["200"])
+}
+
+// fieldsOf are the names of the fields of a JSON request or reply.
+func fieldsOf(doc map[string]any, at any) []string {
+	body := follow(doc, at)
 	content, _ := body["content"].(map[string]any)
 	media, _ := content["application/json"].(map[string]any)
 	form := follow(doc, media["schema"])
