@@ -68,6 +68,7 @@ func TestANewcomerGetsAVerdictAndAComment(t *testing.T) {
 	n.gavel(exitUsage, []string{"init", "--git"}, "add one of", "--url http://127.0.0.1:8000/respond")
 	n.gavel(exitPass, []string{"init", "--git", "--url", n.agent}, "gavel.yaml", "gavel run", "a CI job does not reach")
 	n.gavel(exitPass, []string{"validate", "--strict"}, "2 definitions, 2 cases, 0 errors, 0 warnings")
+	n.gavel(exitPass, []string{"try", "agent", "Hello"}, "I can help you with orders and returns.")
 	n.gavel(exitPass, []string{"run"}, "2 cases: 2 passed", "gate pass")
 	n.gavel(exitPass, []string{"new", "refund", "--input", "How long can I return a helmet?", "--contains", "30 days"}, "gavel run test_definitions/refund.yaml")
 	n.gavel(exitPass, []string{"run", "test_definitions/refund.yaml"}, "1 case: 1 passed")

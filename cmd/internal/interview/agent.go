@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/survey"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target/preset"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // A candidate is a way to reach the agent that was found.
@@ -76,16 +77,20 @@ func otherwise(ctx context.Context, found *survey.Survey, console *Console) (sca
 	if len(ways) == 1 && !ways[0].unfinished {
 		return ways[0].agent, nil
 	}
-	said := make([]string, 0, len(ways)+4)
+	ways = append(ways,
+		candidate{flags: "--url http://127.0.0.1:8000/respond", label: "an agent over HTTP"},
+		candidate{flags: `--command "python agent.py"`, label: "a program"},
+		candidate{flags: "--provider openai --model …", label: "a model"},
+		candidate{flags: "--provider mock", label: "none yet"})
+	width := 0
 	for _, way := range ways {
-		said = append(said, "  "+way.flags+"    "+way.label)
+		width = max(width, textfmt.Columns(way.flags))
 	}
-	said = append(said,
-		"  --url http://127.0.0.1:8000/respond    an agent over HTTP",
-		`  --command "python agent.py"            a program`,
-		"  --provider openai --model …            a model",
-		"  --provider mock                        none yet")
-	return scaffold.Agent{}, mistake("it is not known how your agent is reached; add one of\n%s", strings.Join(said, "\n"))
+	var said strings.Builder
+	for _, way := range ways {
+		fmt.Fprintf(&said, "\n  %s%s  %s", way.flags, strings.Repeat(" ", width-textfmt.Columns(way.flags)), way.label)
+	}
+	return scaffold.Agent{}, mistake("it is not known how your agent is reached; add one of%s", said.String())
 }
 
 // askAgent asks how the agent is reached.

@@ -70,6 +70,11 @@ func Hear(ctx context.Context, flags Flags, found *survey.Survey, console *Conso
 	if err != nil {
 		return out, err
 	}
+	for _, way := range candidates(found) {
+		if agent.URL != "" && way.agent.URL == agent.URL {
+			agent.Ask, agent.Answer = way.agent.Ask, way.agent.Answer
+		}
+	}
 	out.Agent = agent
 	switch {
 	case flags.Format != "" || console == nil || len(found.Definitions) > 0 || agent.Provider == config.Mock:

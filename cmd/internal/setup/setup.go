@@ -191,6 +191,9 @@ func (s Setup) conclude(found *survey.Survey, a scaffold.Answers, out *Result) {
 	if s.Dir != out.Root {
 		out.Notes = append(out.Notes, "the files are in the root of the repository, "+out.Root)
 	}
+	if a.Agent.Provider != "" && a.Agent.Provider != config.Mock {
+		out.Next = append(out.Next, Step{`gavel try agent "Hello"`, "send your agent one message"})
+	}
 	out.Next = append(out.Next, Step{"gavel run", "judge the tests"},
 		Step{"gavel watch", "judge them again whenever a file is saved"}, Step{"gavel new NAME", "write another test"})
 }
