@@ -97,6 +97,15 @@ func blocks(r *report.Report, row *report.Row) report.Class {
 	if row.Verdict == nil {
 		return ""
 	}
+	if c := row.Confirmation; c != nil && r.Gate.FailOn != report.FailOnAny {
+		// Further measurements say what one verdict does not.
+		if c.Held != nil && !*c.Held {
+			return report.New
+		}
+		if c.Held != nil || row.Class != nil && (*row.Class == report.Unclear || *row.Class == report.Flaky) {
+			return ""
+		}
+	}
 	strict := r.Gate.FailOn == report.FailOnAny || row.Required && r.Gate.FailOn != report.FailOnNever
 	bad := *row.Verdict == verdict.Fail || strict && *row.Verdict == verdict.Borderline
 	switch {
@@ -208,10 +217,23 @@ func Label(row *report.Row) string {
 	return "higher"
 }
 
+// Remeasured says what further measurements of a row showed; empty where there were
+// none to be made.
+func Remeasured(row *report.Row) string {
+	if row.Confirmation == nil {
+		return ""
+	}
+	return row.Confirmation.Sentence
+}
+
 // Remark is what has to be said about such a row beside its label; may be
 // empty.
 func Remark(row *report.Row) string {
-	switch Label(row) {
+	label := Label(row)
+	if said := Remeasured(row); said != "" && (label == "unclear" || label == "flaky" || label == "new") {
+		return said
+	}
+	switch label {
 	case "accepted":
 		return row.Accepted.String()
 	case "error", "not run":

@@ -25,6 +25,9 @@ func (s *Sections) Headline(r *report.Report) string {
 		parts = append(parts, words)
 	}
 	add(s.Regressed, "regression")
+	if s.Regressed > 0 && s.confirmed() {
+		parts[len(parts)-1] += " (confirmed)"
+	}
 	if r.Base == nil && s.Failing > 0 {
 		parts = append(parts, fmt.Sprintf("%s of %s %s", textfmt.Int(int64(s.Failing)), textfmt.Count(r.Summary.Cases, "case"), textfmt.Verb(s.Failing, "fails", "fail")))
 	} else {
@@ -33,6 +36,7 @@ func (s *Sections) Headline(r *report.Report) string {
 	add(len(report.Accepted(r)), "accepted case")
 	add(report.Errors(r), "error")
 	add(r.Diff.Improvements, "improvement")
+	parts = append(parts, Unsettled(r)...)
 	if n := r.Summary.NotRun; n > 0 && len(parts) > 0 { // else the gate says it, and why
 		parts = append(parts, textfmt.Count(n, "case")+" not run")
 	}
@@ -41,6 +45,34 @@ func (s *Sections) Headline(r *report.Report) string {
 		return line
 	}
 	return line + " · " + left
+}
+
+// confirmed reports whether all regressions were measured again.
+func (s *Sections) confirmed() bool {
+	for _, row := range s.Blocking {
+		if order(row) == 0 && (row.Confirmation == nil || !row.Confirmation.Confirmed || len(row.Confirmation.Samples) == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// Unsettled counts the cases that were worse once and that further measurements do
+// not confirm: "3 unclear" and "1 flaky", as far as there are some.
+func Unsettled(r *report.Report) []string {
+	counts := map[report.Class]int{}
+	for i := range r.Cases {
+		if row := &r.Cases[i]; row.Class != nil && row.Confirmation != nil && row.Accepted == nil {
+			counts[*row.Class]++
+		}
+	}
+	var said []string
+	for _, class := range []report.Class{report.Unclear, report.Flaky} {
+		if n := counts[class]; n > 0 {
+			said = append(said, textfmt.Int(int64(n))+" "+string(class))
+		}
+	}
+	return said
 }
 
 // headline falls back on the gate where no count says what happened.

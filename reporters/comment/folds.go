@@ -16,12 +16,16 @@ import (
 
 // fold shows how a verdict came about: the decisive turns and the criteria.
 func (c *comment) fold(row *report.Row) {
-	if row.Detail == nil && !row.Retried() {
+	if row.Detail == nil && !row.Retried() && !row.Confirmation.Measured() {
 		return
 	}
 	c.line("<details><summary>What happened in <b>" + mdescape.Text(row.Name(), 200) + "</b></summary>")
 	c.line("")
 	c.happened(row)
+	if row.Confirmation.Measured() {
+		c.line("Measured again: " + mdescape.Text(row.Confirmation.Series(), 400))
+		c.line("")
+	}
 	if row.Samples > 1 {
 		c.line(textfmt.Count(row.Samples, "sample"))
 		c.line("")

@@ -63,6 +63,9 @@ func (c *comment) blockingCell(row *report.Row) string {
 	if row.VerdictReason != "" {
 		cell = append(cell, mdescape.Text(row.VerdictReason, 240))
 	}
+	if said := reporters.Remeasured(row); said != "" {
+		cell = append(cell, mdescape.Text(said, 240))
+	}
 	if why := c.why(row); why != "" {
 		cell = append(cell, "<sub>"+why+"</sub>")
 	}
@@ -132,7 +135,7 @@ func (c *comment) alsoChanged() {
 		}
 		c.line("")
 		for _, row := range rows[:shown] {
-			if row.Retried() && c.level == full {
+			if (row.Retried() || row.Confirmation.Measured()) && c.level == full {
 				c.fold(row)
 			}
 		}

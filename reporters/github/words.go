@@ -106,7 +106,11 @@ func changeWords(r *report.Report) string {
 	add(len(accepted), "accepted case")
 	add(report.Errors(r), "error")
 	add(d.Improvements, "improvement")
-	add(d.Unclear, "unclear case")
+	unsettled := reporters.Unsettled(r)
+	words = append(words, unsettled...)
+	if len(unsettled) == 0 {
+		add(d.Unclear, "unclear case")
+	}
 	add(d.New, "new case")
 	said := strings.Join(words, ", ")
 	switch {

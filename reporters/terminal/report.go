@@ -122,6 +122,7 @@ func (p *page) blocking(r *report.Report, row *report.Row, keys int) {
 	}
 	p.row(entry{"✗", color, word, row}, keys)
 	p.note(row.VerdictReason, "")
+	p.note(reporters.Remeasured(row), "")
 	p.note(reporters.Why(r, row), dim)
 	p.trial(row)
 }

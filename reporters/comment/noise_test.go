@@ -1,0 +1,61 @@
+package comment_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/controller/stats"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
+)
+
+// TestNoise: the headline counts what is confirmed and what is not, a row says in a
+// sentence what was measured again, and a fold shows it.
+func TestNoise(t *testing.T) {
+	s := reporttest.New()
+	s.In.Noise = &noise.Findings{Place: map[string]int{}, Result: confirm.Result{Complete: true}}
+	add := func(key string, f confirm.Finding, series string) {
+		s.Add(key, reporttest.Pass(1), reporttest.Fail(0, "no"), plan.Reason{Part: "prompt", Message: "the prompt changed"})
+		f.BaseVerdict, f.HeadVerdict = verdict.Pass, verdict.Fail
+		var samples []noise.Sample
+		for _, r := range series {
+			v := map[rune]verdict.Verdict{'p': verdict.Pass, 'f': verdict.Fail}[r]
+			samples = append(samples, noise.Sample{Side: "head", Verdict: v}, noise.Sample{Side: "base", Verdict: verdict.Pass})
+		}
+		s.In.Noise.Place[key] = len(s.In.Noise.Result.Findings)
+		s.In.Noise.Result.Findings = append(s.In.Noise.Result.Findings, f)
+		s.In.Noise.Samples = append(s.In.Noise.Samples, samples)
+	}
+	none, all := stats.Count{Of: 4}, stats.Count{Passed: 4, Of: 4}
+	add("math/1/a", confirm.Finding{Class: confirm.Regression, Confirmed: true, P: 0.01, Head: none, Base: all, Reruns: none}, "ffff")
+	add("math/1/b", confirm.Finding{Class: confirm.Unclear, Reruns: stats.Count{Passed: 1, Of: 3}}, "fpf")
+	add("math/1/c", confirm.Finding{Class: confirm.Flaky, Reruns: all}, "pppp")
+	r := report.Compare(s.In)
+	rows := reporters.Arrange(r)
+	if got, want := rows.Headline(r), "1 regression (confirmed), 1 unclear, 1 flaky"; got != want {
+		t.Errorf("the headline is %q, want %q", got, want)
+	}
+	text := comment.Markdown(r, comment.Options{})
+	for _, want := range []string{
+		"1 regression (confirmed), 1 unclear, 1 flaky",
+		"failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)",
+		"Measured again: head ✗ ✗ ✗ ✗, base ✓ ✓ ✓ ✓",
+		"failed once; 3 reruns do not settle it",
+		"Measured again: head ✗ ✓ ✗, base ✓ ✓ ✓",
+		"failed once, then passed 4 of 4 reruns: as likely noise",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the comment lacks %q:\n%s", want, text)
+		}
+	}
+	r.Cases[0].Confirmation.Samples = nil
+	if got := rows.Headline(r); strings.Contains(got, "confirmed") {
+		t.Errorf("the headline is %q although nothing was measured again", got)
+	}
+}
