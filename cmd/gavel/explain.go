@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,39 +14,57 @@ import (
 )
 
 func explainCommand(a *cli.App) *cobra.Command {
-	var base string
+	var e explained
 	cmd := &cobra.Command{
 		Use:   "explain CASE",
 		Short: "Show everything that is known about one case",
 		Example: `  gavel explain support/level_1/test_refund_window
   gavel explain test_definitions/refund.yaml
-  gavel explain support/level_1/test_refund_window --base main`,
+  gavel explain support/level_1/test_refund_window --base main --prompts`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.UsageError("explain takes the key of one case, such as math/level_1/test_sum")
 			}
 			return a.WithStored(cmd.Context(), a.WithPlan, func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
-				return explainCase(ctx, a, explained{w, book, args[0], base})
+				return explainCase(ctx, a, w, e.of(book, args[0]))
 			})
 		},
 	}
-	cmd.Flags().StringVar(&base, "base", "", "also say what changed since the merge base of this ref and HEAD, such as main")
+	flags := cmd.Flags()
+	flags.StringVar(&e.base, "base", "", "also say what changed since the merge base of this ref and HEAD, such as main")
+	flags.StringVar(&e.target, "target", "", "explain the case as it runs against this target, such as small (default: its own)")
+	flags.BoolVar(&e.more.Digests, "digests", false, "also print the digests and what they consist of")
+	flags.BoolVar(&e.more.Prompts, "prompts", false, "also print what judges were asked and what they answered")
 	return cmd
 }
 
 // An explained is the case that is asked about.
 type explained struct {
-	*cli.Workspace
-	book      *ledger.Ledger
-	key, base string
+	book              *ledger.Ledger
+	key, base, target string
+	more              explain.Detail
 }
 
-func explainCase(ctx context.Context, a *cli.App, e explained) error {
-	prepared, err := a.Local(ctx, e.Workspace, e.book, cli.Selection{Base: e.base})
+// of adds the key, which may have its target behind it as reports write it: KEY @
+// TARGET.
+func (e explained) of(book *ledger.Ledger, key string) explained {
+	e.book, e.key = book, key
+	if own, target, ok := strings.Cut(key, " @ "); ok && e.target == "" {
+		e.key, e.target = own, target
+	}
+	return e
+}
+
+func explainCase(ctx context.Context, a *cli.App, w *cli.Workspace, e explained) error {
+	s := cli.Selection{Base: e.base}
+	if e.target != "" {
+		s.Targets = []string{e.target}
+	}
+	prepared, err := a.Local(ctx, w, e.book, s)
 	if err != nil {
 		return err
 	}
-	named, folder := a.Named(e.Workspace, []string{e.key})
+	named, folder := a.Named(w, []string{e.key})
 	row, err := explain.Find(prepared.Plan, prepared.Problems, named[0], folder)
 	if err != nil {
 		return cli.UsageError("%w", err)
@@ -55,7 +74,7 @@ func explainCase(ctx context.Context, a *cli.App, e explained) error {
 		return err
 	}
 	if row.Head != nil && row.Head.Dialect == schema.DialectTestcase {
-		if out.Identity, err = explain.IdentityAt(ctx, e.Repo, row.HeadCase, prepared.Head().Config.Settings()); err != nil {
+		if out.Identity, err = explain.IdentityAt(ctx, w.Repo, row.HeadCase, prepared.Head().Config.Settings()); err != nil {
 			return err
 		}
 	}
@@ -63,5 +82,5 @@ func explainCase(ctx context.Context, a *cli.App, e explained) error {
 	if a.JSON {
 		return a.Print(out)
 	}
-	return out.Write(a.Stdout)
+	return out.Write(a.Stdout, e.more)
 }

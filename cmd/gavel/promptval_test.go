@@ -57,10 +57,12 @@ func TestPromptvalIsTold(t *testing.T) {
 	comment := filepath.Join(t.TempDir(), "comment.md")
 	stdout, _, _ := gavel(t, dir, "run", "--markdown", comment)
 	report, _, _ := strings.Cut(stdout, "\n\n")
-	explained, _, _ := gavel(t, dir, "explain", "plans/rainy_day")
-	head, rest, _ := strings.Cut(explained, "\nDigests\n")
-	_, conversations, _ := strings.Cut(rest, "\nSample 1")
-	golden.Compare(t, "testdata/promptval.txt", report+"\n\n"+head+"\nSample 1"+conversations)
+	explained, _, _ := gavel(t, dir, "explain", "plans/rainy_day", "--prompts")
+	golden.Compare(t, "testdata/promptval.txt", report+"\n\n"+explained)
+	short, _, _ := gavel(t, dir, "explain", "plans/rainy_day")
+	if strings.Contains(short, "\n    | ") || !strings.Contains(short, "--prompts adds what judges were asked") || len(short) >= len(explained) {
+		t.Errorf("explain shows prompts that nobody asked for:\n%s", short)
+	}
 	data, err := os.ReadFile(comment)
 	if err != nil {
 		t.Fatal(err)

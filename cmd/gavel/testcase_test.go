@@ -78,7 +78,7 @@ func judgeExample(t *testing.T, name string, want map[string]string) (dir string
 // all that it says.
 func goldenSamples(t *testing.T, dir, key, file string) string {
 	t.Helper()
-	stdout, stderr, code := gavel(t, dir, "explain", key)
+	stdout, stderr, code := gavel(t, dir, "explain", key, "--prompts")
 	_, samples, found := strings.Cut(stdout, "\nSample 1")
 	if code != exitPass || !found {
 		t.Fatalf("explain: exit code %d: %s%s", code, stdout, stderr)

@@ -15,35 +15,20 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// Write writes what is known of a case for people: the conversation
-// turn by turn with what was found in each turn, then every judgement with all
-// that the judge saw and said.
-func (x Case) Write(w io.Writer) error {
+// A Detail is what is written on request alone.
+type Detail struct {
+	// Digests are the three digests and what they consist of.
+	Digests bool
+	// Prompts are what judges were asked and what they answered, word for word.
+	Prompts bool
+}
+
+// Write writes what is known of a case for people, what matters first: the verdict,
+// the conversation turn by turn with what was found in each turn, every judgement,
+// and why the case runs or not.
+func (x Case) Write(w io.Writer, more Detail) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
-	if id := x.Identity; id != nil {
-		fmt.Fprintf(&b, "  id %s%s%s\n", textfmt.Line(id.ID), day(", created ", id.Created), day(", updated ", id.Updated))
-	}
-	if x.Decision != nil {
-		fmt.Fprintf(&b, "  %s %s: %s\n", x.Decision.Verdict, textfmt.OutOf(x.Decision.Score, x.scale), textfmt.Line(x.Decision.Reason))
-		writeAttempts(&b, x)
-	}
-	action := x.Action.Text()
-	if x.Action == plan.Reuse && x.Decision == nil {
-		action = "unaffected"
-	}
-	fmt.Fprintf(&b, "  plan: %s", action)
-	if len(x.Reasons) > 0 {
-		fmt.Fprintf(&b, ", %s", plan.Summarise(x.Reasons))
-	}
-	fmt.Fprintf(&b, "\n\nDigests\n  execution %s\n  judgement %s\n  decision  %s\n\nParts\n", x.Digests.E, x.Digests.J, x.Digests.D)
-	for _, p := range x.Digests.Parts {
-		fmt.Fprintf(&b, "  %-9s  %.12s  %s", p.Layer, p.Digest, p.Title())
-		if p.Show != "" {
-			fmt.Fprintf(&b, " %s", textfmt.Line(p.Show))
-		}
-		fmt.Fprintf(&b, "  %s\n", strings.Join(p.Files, ", "))
-	}
+	writeHead(&b, x)
 	for _, s := range x.Samples {
 		t := s.Transcript
 		fmt.Fprintf(&b, "\n%s, %s", SampleName(s.Ordinal, s.Variant), textfmt.Count(t.Usage.Calls+t.Simulated.Calls, "call"))
@@ -54,19 +39,70 @@ func (x Case) Write(w io.Writer) error {
 		writeTranscript(&b, t, remarks(x.Judgements, s))
 	}
 	writeUnfinished(&b, x)
+	asked := false
 	for _, s := range x.Judgements {
 		for _, m := range s.Measurements {
 			fmt.Fprintf(&b, "\n%s by %s: %s\n", SampleName(s.Ordinal, s.Variant), m.Evaluator, textfmt.Line(m.Reason))
-			writeMeasurement(&b, m)
+			writeMeasurement(&b, m, more)
+			asked = asked || m.Asked != ""
 		}
 	}
-	if x.Decision == nil {
-		b.WriteString("\nNo verdict is stored for this state: run it with gavel run.\n")
-	} else {
-		fmt.Fprintf(&b, "\n%s, %d tokens%s\n", textfmt.Count(x.Usage.Calls, "call"), x.Usage.Tokens(), textfmt.Cost(x.CostUSD))
+	writePlan(&b, x)
+	if more.Digests {
+		writeDigests(&b, x)
+	}
+	switch {
+	case asked && !more.Prompts && !more.Digests:
+		b.WriteString("--prompts adds what judges were asked and answered, --digests what the digests consist of\n")
+	case asked && !more.Prompts:
+		b.WriteString("--prompts adds what judges were asked and answered\n")
+	case !more.Digests:
+		b.WriteString("--digests adds what the digests consist of\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeHead writes which case it is, and its verdict.
+func writeHead(b *strings.Builder, x Case) {
+	fmt.Fprintf(b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
+	if id := x.Identity; id != nil {
+		fmt.Fprintf(b, "  id %s%s%s\n", textfmt.Line(id.ID), day(", created ", id.Created), day(", updated ", id.Updated))
+	}
+	if x.Decision != nil {
+		fmt.Fprintf(b, "  %s %s: %s\n", x.Decision.Verdict, textfmt.OutOf(x.Decision.Score, x.scale), textfmt.Line(x.Decision.Reason))
+		writeAttempts(b, x)
+	}
+}
+
+// writePlan writes what the next run does with the case, and what it cost.
+func writePlan(b *strings.Builder, x Case) {
+	action := x.Action.Text()
+	if x.Action == plan.Reuse && x.Decision == nil {
+		action = "unaffected"
+	}
+	fmt.Fprintf(b, "\nplan: %s", action)
+	if len(x.Reasons) > 0 {
+		fmt.Fprintf(b, ", %s", plan.Summarise(x.Reasons))
+	}
+	b.WriteString("\n")
+	if x.Decision == nil {
+		b.WriteString("No verdict is stored for this state: run it with gavel run.\n")
+		return
+	}
+	fmt.Fprintf(b, "%s, %d tokens%s\n", textfmt.Count(x.Usage.Calls, "call"), x.Usage.Tokens(), textfmt.Cost(x.CostUSD))
+}
+
+// writeDigests writes the digests and their parts.
+func writeDigests(b *strings.Builder, x Case) {
+	fmt.Fprintf(b, "\nDigests\n  execution %s\n  judgement %s\n  decision  %s\n\nParts\n", x.Digests.E, x.Digests.J, x.Digests.D)
+	for _, p := range x.Digests.Parts {
+		fmt.Fprintf(b, "  %-9s  %.12s  %s", p.Layer, p.Digest, p.Title())
+		if p.Show != "" {
+			fmt.Fprintf(b, " %s", textfmt.Line(p.Show))
+		}
+		fmt.Fprintf(b, "  %s\n", strings.Join(p.Files, ", "))
+	}
 }
 
 // writeAttempts writes the attempts, the rewritten prompt and the second one.
@@ -177,11 +213,11 @@ func writeUnfinished(b *strings.Builder, x Case) {
 	}
 }
 
-func writeMeasurement(b *strings.Builder, m verdict.Measurement) {
+func writeMeasurement(b *strings.Builder, m verdict.Measurement, more Detail) {
 	for _, c := range m.Criteria {
 		fmt.Fprintf(b, "  %-30s %s  %s\n", textfmt.Line(c.ID), criterionScore(c), textfmt.Line(c.Remark()))
 	}
-	if m.Asked != "" {
+	if more.Prompts && m.Asked != "" {
 		fmt.Fprintf(b, "  asked\n%s\n  answered\n%s\n", quoted(m.Asked), quoted(m.Answered))
 	}
 }
