@@ -83,7 +83,7 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Le
 		return err
 	}
 	// The verdict is paid for: it is printed even if the files fail.
-	err = errors.Join(err, a.PrintReport(report), artifact.Write(report, files...))
+	err = errors.Join(err, a.PrintReport(report), printSaid(context.WithoutCancel(ctx), a, prepared, report), artifact.Write(report, files...))
 	if n := agentevals.LeftOut(report); n > 0 && f.results != "" {
 		a.Note(fmt.Sprintf("%s of other formats: not in %s, which holds cases of the evalcase format", textfmt.Count(n, "case"), f.results))
 	}

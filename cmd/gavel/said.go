@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/explain"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// mostSaid is of how many failures a run shows what was said.
+const mostSaid = 5
+
+// printSaid shows what the agent said in the first cases that failed. That it is not
+// known of some costs only the line.
+func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *report.Report) error {
+	if a.JSON {
+		return nil
+	}
+	rows := map[string]plan.Row{}
+	for _, row := range p.Plan.Rows {
+		rows[row.Key+"\x00"+row.Target] = row
+	}
+	var all []terminal.Saying
+	for _, failed := range reporters.Arrange(r).Blocking {
+		row, ok := rows[failed.Key+"\x00"+failed.Target]
+		if !ok || len(all) == mostSaid {
+			continue
+		}
+		known, err := explain.Of(ctx, p.Ledger(), row)
+		if err != nil {
+			continue
+		}
+		if text := lastSaid(known); text != "" {
+			all = append(all, controller.Redacted(p, terminal.Saying{Case: failed.Name(), Text: text}))
+		}
+	}
+	return terminal.Said(a.Stdout, all, terminal.For(a.Stdout, a.LookupEnv))
+}
+
+// lastSaid is the last text of the agent in the last sample of a case.
+func lastSaid(known explain.Case) string {
+	text := ""
+	for _, s := range known.Samples {
+		for _, m := range s.Transcript.Messages {
+			if _, said := verdict.Thought(m); m.Role == schema.RoleAssistant && said != "" {
+				text = said
+			}
+		}
+	}
+	return text
+}

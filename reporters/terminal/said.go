@@ -1,0 +1,34 @@
+package terminal
+
+import (
+	"io"
+	"strings"
+
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// A Saying is what the agent said last in a case that failed.
+type Saying struct{ Case, Text string }
+
+// Said writes at most two lines of each saying, and the command that shows the rest
+// of the first one. It writes nothing where there are none.
+func Said(w io.Writer, all []Saying, o Options) error {
+	if len(all) == 0 {
+		return nil
+	}
+	const inset = "    "
+	p := newPage(o)
+	p.WriteString("\nWhat the agent said last:\n")
+	for _, s := range all {
+		p.paragraph(margin{first: "  "}, s.Case, "")
+		lines := textfmt.Wrap(textfmt.Line(s.Text), p.Width-len(inset)-1)
+		if len(lines) > 2 {
+			lines = append(lines[:1:1], lines[1]+"…")
+		}
+		for _, line := range lines {
+			p.WriteString(inset + p.paint(dim, line) + "\n")
+		}
+	}
+	p.WriteString("gavel explain '" + strings.ReplaceAll(textfmt.Line(all[0].Case), "'", `'\''`) + "' shows the rest\n")
+	return p.writeTo(w)
+}
