@@ -23,7 +23,7 @@ func TestResultsOfTheExample(t *testing.T) {
 		lines := map[string]map[string]any{}
 		data, err := os.ReadFile(results)
 		if err != nil {
-			t.Fatalf("%v: %s", err, stderr)
+			t.Fatalf("gavel ended with %v, want success; stderr: %s", err, stderr)
 		}
 		for line := range bytes.Lines(data) {
 			var l map[string]any

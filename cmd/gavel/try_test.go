@@ -169,7 +169,7 @@ func TestTryJSON(t *testing.T) {
 	get := func(args ...string) (d document) {
 		stdout, stderr, _ := try(t, dir, env, append(args, "--json")...)
 		if err := json.Unmarshal([]byte(stdout), &d); err != nil {
-			t.Fatalf("%v: %v\n%s%s", args, err, stdout, stderr)
+			t.Fatalf("gavel %v ended with %v, want success\n%s%s", args, err, stdout, stderr)
 		}
 		return d
 	}

@@ -70,6 +70,6 @@ func TestUnmatchedSaysWhatIsMeant(t *testing.T) {
 		"no case is in the file \"test_definitions/nothing.yaml\"; there are math, refund#tone, refund#window, refunds",
 	}
 	if got := chosen.Unmatched(); !slices.Equal(got, want) {
-		t.Errorf("%s", strings.Join(got, "\n"))
+		t.Errorf("the choice says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

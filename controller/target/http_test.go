@@ -260,7 +260,7 @@ func TestPresets(t *testing.T) {
 		}
 		cfg, problems := config.Parse("gavel.yaml", []byte("version: 1\ntargets:\n  bot:\n"+fields))
 		if len(problems) > 0 {
-			t.Fatalf("%s: %v", name, problems)
+			t.Fatalf("the target %s has problems, want none: %v", name, problems)
 		}
 		var sent *http.Request
 		target, err := New(cfg.Targets["bot"], Env{
@@ -272,7 +272,7 @@ func TestPresets(t *testing.T) {
 			}),
 		})
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("opening the target %s returns %v, want no error", name, err)
 		}
 		if reply, err := target.Respond(t.Context(), aTurn()); err != nil || reply.Messages[0].Content != "yes" {
 			t.Errorf("%s: the reply is %v, %v", name, reply, err)

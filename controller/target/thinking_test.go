@@ -29,7 +29,7 @@ func TestThinkingIsKeptApart(t *testing.T) {
 		}
 		reply, err := target.Respond(t.Context(), user("15 × 7?"))
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s returns %v, want no error", name, err)
 			continue
 		}
 		if m := reply.Messages[0]; m.Content != "105" || m.Reasoning != "15 × 7" {

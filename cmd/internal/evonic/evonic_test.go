@@ -93,7 +93,7 @@ func TestWhatIsNoDocument(t *testing.T) {
 		"":                       "the document is not JSON",
 	} {
 		if _, _, err := evonic.Import([]byte(text), "x"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("importing %q returns %v, want an error that contains %q", text, err, want)
 		}
 	}
 	for i := range document {
@@ -105,7 +105,7 @@ func TestWhatIsNoDocument(t *testing.T) {
 	}
 	for _, odd := range []string{`{"domains": null}`, `{"domains": {}}`, `{"domains": [{"id": "a", "tests": [1]}]}`, `{"domains": [{"id": "a", "tests": {"1": 7}}], "tools": "x"}`} {
 		if _, _, err := evonic.Import([]byte(odd), "x"); err != nil {
-			t.Errorf("%s: %v", odd, err)
+			t.Errorf("importing %s returns %v, want no error", odd, err)
 		}
 	}
 }

@@ -171,7 +171,7 @@ func labelOf(field *ast.Field) string {
 // empty line are not among it.
 func docOf(field *ast.Field) string {
 	var lines []string
-	for _, group := range field.Comments() {
+	for _, group := range ast.Comments(field) {
 		if !group.Doc {
 			continue
 		}

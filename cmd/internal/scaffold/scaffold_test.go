@@ -45,7 +45,7 @@ func TestFilesAreStrictlyValid(t *testing.T) {
 				}
 				needs := requirement.Of(fsys, "gavel.yaml", cfg, func(string) (string, bool) { return "set", true })
 				for _, p := range slices.Concat(problems, found.Problems(), needs.Validation(found, problems)) {
-					t.Errorf("%s:%d:%d: %s: %s", p.File, p.Line, p.Column, p.Message, p.Hint)
+					t.Errorf("what was written has a problem, want none: %s:%d:%d: %s: %s", p.File, p.Line, p.Column, p.Message, p.Hint)
 				}
 				want := 2
 				if agent.Provider == config.Mock {
@@ -159,7 +159,7 @@ func TestWriteNeverOverwrites(t *testing.T) {
 	}
 	out, err := scaffold.Write(dir, []scaffold.File{{Path: "a.yaml", Text: "new"}, {Path: "b/c.yaml", Text: "new"}})
 	if err != nil || len(out.Kept) != 1 || len(out.Written) != 1 {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf("Write returns %+v and %v, want one file kept and one written", out, err)
 	}
 	for file, want := range map[string]string{"a.yaml": "mine", "b/c.yaml": "new"} {
 		if got, err := os.ReadFile(filepath.Join(dir, file)); string(got) != want {

@@ -115,7 +115,7 @@ func TestAPersonAnswers(t *testing.T) {
 			s.Out = &out
 			s.Console = &interview.Console{In: strings.NewReader(strings.Join(c.answers, "\n") + "\n"), Out: &out}
 			if _, err := s.Run(t.Context()); err != nil {
-				t.Fatalf("%v\n%s", err, out.String())
+				t.Fatalf("the setup returns %v, want success\n%s", err, out.String())
 			}
 			for _, want := range c.asked {
 				if !strings.Contains(out.String(), want) {
@@ -172,7 +172,7 @@ func TestFlagsInsteadOfAPerson(t *testing.T) {
 		s := newSetup(t, nil)
 		s.Flags = flags
 		if err := failure(t, s); !errors.As(err, new(*interview.Mistake)) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v", flags, err)
+			t.Errorf("the flags %+v return %v, which is not the error that was wanted", flags, err)
 		}
 	}
 	s := newSetup(t, map[string]string{"gavel.yaml": "version: 1"})
@@ -206,7 +206,7 @@ func TestTheForgeOfTheRemote(t *testing.T) {
 			t.Errorf("%q: the workflow is written: %v", remote, written)
 		}
 		if !want && !strings.Contains(strings.Join(out.Notes, "\n"), "gavel run --base trunk --junit report.xml") {
-			t.Errorf("%q: %v", remote, out.Notes)
+			t.Errorf("with the remote %q the notes are %v, want one that names gavel run --base trunk --junit report.xml", remote, out.Notes)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func TestASecondTimeChangesNothing(t *testing.T) {
 	s.URL = ""
 	out, err := s.Run(t.Context())
 	if err != nil || len(out.Written.Written) != 0 || !strings.Contains(out.Text(), "Kept .vscode/settings.json, which existed") {
-		t.Errorf("%v\n%s", err, out.Text())
+		t.Errorf("the setup returns %v, want success and a note that .vscode/settings.json was kept\n%s", err, out.Text())
 	}
 	if got := read(t, s, ".vscode/settings.json"); got != "{}" {
 		t.Errorf("settings.json is %q", got)

@@ -34,10 +34,10 @@ func TestDefinitionsAndConfiguration(t *testing.T) {
 		"test_definitions/notes.json": `{"oranges": 7}`,
 	})
 	if got.Config != "" || got.Misspelt != "gavel.yml" || len(got.Definitions) != 1 || got.Definitions[0].Dialect != "evalcase" {
-		t.Errorf("%+v", got)
+		t.Errorf("the survey finds %+v, which is not what the files hold", got)
 	}
 	if got := look(t, map[string]string{"gavel.yaml": "version: 1", ".gavel.yml": "x"}); got.Config != "gavel.yaml" {
-		t.Errorf("%+v", got)
+		t.Errorf("the survey finds %+v, want the configuration gavel.yaml", got)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestForeignFilesAreToldTruthfully(t *testing.T) {
 		"promptfooconfig.yaml is a file of promptfoo with 2 tests, which this version does not read: keep it there, and write its tests with gavel new",
 	}
 	if !slices.Equal(said, want) {
-		t.Errorf("%s", strings.Join(said, "\n"))
+		t.Errorf("the survey says the wrong things:\n%s", strings.Join(said, "\n"))
 	}
 }
 
@@ -91,11 +91,11 @@ func TestAPIs(t *testing.T) {
 	got := look(t, map[string]string{"docs/openapi.yaml": described}).APIs
 	if len(got) != 2 || got[0].URL != "http://127.0.0.1:8000/api/respond" || !got[0].Speaks() ||
 		got[1].URL != "" || got[1].BaseURL != "http://127.0.0.1:8000/api/v1" || got[1].Speaks() {
-		t.Errorf("%+v", got)
+		t.Errorf("the survey finds %+v, want /api/respond, which speaks the contract, and the base /api/v1", got)
 	}
 	old := `{"swagger": "2.0", "host": "agent.example.com", "basePath": "/v2", "paths": {"/ask": {"post": {}}}}`
 	if got := look(t, map[string]string{"swagger.json": old}).APIs; len(got) != 1 || got[0].URL != "https://agent.example.com/v2/ask" {
-		t.Errorf("%+v", got)
+		t.Errorf("the survey finds %+v, want https://agent.example.com/v2/ask", got)
 	}
 	for _, broken := range []string{"", "{", "openapi: [", "paths: 7", strings.Replace(described, "schemas/Turn", "schemas/Loop", 1)} {
 		look(t, map[string]string{"openapi.yaml": broken})
@@ -114,7 +114,7 @@ func TestPackages(t *testing.T) {
 		file, text, _ := strings.Cut(text, " ")
 		want.File = file
 		if got := look(t, map[string]string{file: text}).Packages; len(got) != 1 || got[0] != want {
-			t.Errorf("%s %q: %+v", file, text, got)
+			t.Errorf("in %s with %q the survey finds %+v, want %+v", file, text, got, want)
 		}
 	}
 }
@@ -151,6 +151,6 @@ func TestServers(t *testing.T) {
 	got := look(t, nil, models, agent, leaves, nobody).Servers
 	if len(got) != 3 || !slices.Equal(got[0].Models, []string{"llama", "qwen"}) || got[0].BaseURL != fmt.Sprintf("http://127.0.0.1:%d/v1", models) ||
 		len(got[1].APIs) != 1 || got[1].APIs[0].URL != fmt.Sprintf("http://127.0.0.1:%d/chat", agent) || got[2].Models != nil || got[2].APIs != nil {
-		t.Errorf("%+v", got)
+		t.Errorf("the survey finds %+v, want the two models, the agent at /chat, and a server that says nothing", got)
 	}
 }

@@ -104,7 +104,7 @@ func compiled(t *testing.T, text string) *schema.Case {
 	files := fstest.MapFS{"suites/a.yaml": {Data: []byte("- id: example\n  expected_outcome: It works.\n  input: Hi" + text + "\n")}}
 	doc, problems := schema.Open(files, "suites/a.yaml")
 	if doc == nil {
-		t.Fatalf("%s: %v", text, problems)
+		t.Fatalf("%s has problems, want none: %v", text, problems)
 	}
 	cases, problems := format.Load(schema.Source{FS: files, Root: "suites", KeyRoot: "suites"}, doc)
 	if schema.HasErrors(problems) || len(cases) != 1 {
