@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -124,7 +123,7 @@ func (d *deciding) measure(ctx context.Context, batch []confirm.Request) error {
 	if d.Measure == nil {
 		return nil
 	}
-	var mu sync.Mutex
+	var outcomes [2][]run.Outcome
 	var group errgroup.Group
 	for side, places := range due {
 		if len(places) == 0 {
@@ -135,19 +134,21 @@ func (d *deciding) measure(ctx context.Context, batch []confirm.Request) error {
 			for i, at := range places {
 				mine[i] = jobs[at]
 			}
-			outcomes, err := d.Measure(ctx, confirm.Side(side), mine)
-			mu.Lock()
-			defer mu.Unlock()
-			for i, o := range outcomes {
-				d.record(batch[places[i]], o)
-			}
-			if err != nil {
+			var err error
+			if outcomes[side], err = d.Measure(ctx, confirm.Side(side), mine); err != nil {
 				return fmt.Errorf("measure %s again: %w", confirm.Side(side), err)
 			}
 			return nil
 		})
 	}
-	return group.Wait()
+	err = group.Wait()
+	// Nobody measures any more who could read what this changes.
+	for side, some := range outcomes {
+		for i, o := range some {
+			d.record(batch[due[side][i]], o)
+		}
+	}
+	return err
 }
 
 // stored are the decisions that the ledger has on the jobs, nil for the others.
