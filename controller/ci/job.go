@@ -86,7 +86,7 @@ func (j *Job) Refuse(ctx context.Context, e forge.Event, why string) error {
 	if err != nil {
 		return err
 	}
-	return reviewer.Settle(ctx, r.Place().Number, r.Head(), why)
+	return reviewer.Settle(ctx, r.PullHead().Number, r.Head(), why)
 }
 
 // steered judges a pull request as it is now. A command that is about a report
@@ -121,8 +121,8 @@ func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 	}
 }
 
-func (j *Job) desk(r *review.Review) *command.Desk {
-	return command.NewDesk(command.Config{
+func (j *Job) desk(r *review.Review) *command.Inbox {
+	return command.NewInbox(command.Config{
 		Client: r.Client, Ledger: r.Ledger, ID: r.RepositoryID(), Known: r.Known, Login: r.Login, Bots: r.Bots, WebURL: r.WebURL, Tell: func(_ int, line string) { r.Tell(line) }, Report: j.recall,
 		Redact: j.Redact,
 	})
@@ -136,7 +136,7 @@ func (j *Job) answer(ctx context.Context, r *review.Review, commands command.Com
 	}
 	desk := j.desk(r)
 	return r.Retry.Do(ctx, func() error {
-		again, unread, err := desk.Take(ctx, r.Place())
+		again, unread, err := desk.Process(ctx, r.PullHead())
 		return errors.Join(unread, again.Unanswered, err)
 	})
 }
@@ -147,13 +147,13 @@ func (j *Job) take(ctx context.Context, r *review.Review) (command.Commands, err
 	var commands command.Commands
 	var err error
 	unread := r.Retry.Do(ctx, func() (unread error) {
-		commands, unread, err = desk.Take(ctx, r.Place())
+		commands, unread, err = desk.Process(ctx, r.PullHead())
 		return unread
 	})
 	if unread != nil {
 		r.Tell(fmt.Sprintf("not all that people ask for could be read or answered: %v", unread))
 	}
-	r.Obey(commands)
+	r.Follow(commands)
 	return commands, err
 }
 
@@ -161,7 +161,7 @@ func (j *Job) take(ctx context.Context, r *review.Review) (command.Commands, err
 func (j *Job) settle(ctx context.Context, r *review.Review, why string) error {
 	cfg := j.Review
 	cfg.Recall = j.recall
-	return review.New(cfg).Settle(ctx, r.Place().Number, r.Head(), why)
+	return review.New(cfg).Settle(ctx, r.PullHead().Number, r.Head(), why)
 }
 
 func (j *Job) recall(ctx context.Context, number int, head string) (*report.Report, error) {

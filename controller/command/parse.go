@@ -1,4 +1,4 @@
-// Package command obeys what people write in comments on pull requests:
+// Package command follows what people write in comments on pull requests:
 // `/gavel run`, `/gavel approve`, and the like.
 //
 // [Parse] reads one comment. Whatever it says is data.

@@ -19,12 +19,12 @@ type heads = map[string]time.Time
 var zero time.Time
 
 // waits reports whether a command is about a report that is still to come.
-func (l *look) waits(verb string) bool {
+func (l *poll) waits(verb string) bool {
 	return l.report == nil && l.Unapprovable == "" && (verb == Rerun || verb == Accept || verb == Explain)
 }
 
 // resolve says what a command is about at this head, or why it is refused.
-func (l *look) resolve(c *ledger.Command) {
+func (l *poll) resolve(c *ledger.Command) {
 	switch c.Verb {
 	case Approve:
 		c.Refused = l.approve(c)
@@ -38,7 +38,7 @@ func (l *look) resolve(c *ledger.Command) {
 		c.Refused = l.find(c)
 	case Cancel:
 		now := l.commands(l.taken)
-		over := l.report != nil && report.SameCommands(l.report.Commands, now.Obeyed) && l.report.Summary.NotRun == 0
+		over := l.report != nil && report.SameCommands(l.report.Commands, now.Followed) && l.report.Summary.NotRun == 0
 		if now.Cancelled != "" || over && !l.Running {
 			c.Refused = "nothing is under way"
 		}
@@ -47,7 +47,7 @@ func (l *look) resolve(c *ledger.Command) {
 
 // approve binds an approval to the head. Who writes less than all of its id has
 // to mean a head that was there before, and no other that begins so.
-func (l *look) approve(c *ledger.Command) string {
+func (l *poll) approve(c *ledger.Command) string {
 	commit := c.Argument
 	_, seen := l.before[l.Head]
 	switch {
@@ -67,7 +67,7 @@ func (l *look) approve(c *ledger.Command) string {
 	return ""
 }
 
-func (l *look) run(c *ledger.Command) string {
+func (l *poll) run(c *ledger.Command) string {
 	if c.Argument == "" {
 		return ""
 	}
@@ -83,7 +83,7 @@ func (l *look) run(c *ledger.Command) string {
 	return strings.TrimSuffix("no case has such a key; "+schema.DidYouMean(c.Argument, l.names()), "; ")
 }
 
-func (l *look) rerun(c *ledger.Command) string {
+func (l *poll) rerun(c *ledger.Command) string {
 	if l.report == nil {
 		return "this head is not judged yet"
 	}
@@ -102,7 +102,7 @@ func (l *look) rerun(c *ledger.Command) string {
 	return ""
 }
 
-func (l *look) accept(c *ledger.Command) string {
+func (l *poll) accept(c *ledger.Command) string {
 	if refused := l.find(c); refused != "" {
 		return refused
 	}
@@ -119,7 +119,7 @@ func (l *look) accept(c *ledger.Command) string {
 // find takes the case out of the argument of a command: the longest name of the
 // report's that it begins with. Where a case was run against several targets,
 // its key means all of them.
-func (l *look) find(c *ledger.Command) (refused string) {
+func (l *poll) find(c *ledger.Command) (refused string) {
 	if l.report == nil {
 		return "this head is not judged yet"
 	}
@@ -141,7 +141,7 @@ func (l *look) find(c *ledger.Command) (refused string) {
 }
 
 // rows are those of the report with a name.
-func (l *look) rows(name string) []*report.Row {
+func (l *poll) rows(name string) []*report.Row {
 	var found []*report.Row
 	for i := range l.report.Cases {
 		if row := &l.report.Cases[i]; row.Named(name) {
@@ -152,7 +152,7 @@ func (l *look) rows(name string) []*report.Row {
 }
 
 // names are what the cases of the report are called.
-func (l *look) names() []string {
+func (l *poll) names() []string {
 	var names []string
 	for i := range l.report.Cases {
 		names = append(names, l.report.Cases[i].Key)
@@ -165,7 +165,7 @@ func (l *look) names() []string {
 
 // commands are what commands come to for the head. To cancel ends what was asked
 // for before and is not in the report yet; whatever is asked for later counts.
-func (l *look) commands(taken []ledger.Command) Commands {
+func (l *poll) commands(taken []ledger.Command) Commands {
 	const most = 5 // lines
 	var out Commands
 	for _, c := range taken {
@@ -175,12 +175,12 @@ func (l *look) commands(taken []ledger.Command) Commands {
 			out.Refused = append(out.Refused, fmt.Sprintf("%q of %s was refused: %s", written(c), c.Login, c.Refused))
 		case c.Verb == Cancel:
 			out.Cancelled = fmt.Sprintf("cancelled by %s; /gavel run judges it", c.Login)
-			out.Obeyed = slices.DeleteFunc(out.Obeyed, func(o report.Command) bool {
+			out.Followed = slices.DeleteFunc(out.Followed, func(o report.Command) bool {
 				return (o.Verb == Run || o.Verb == Rerun) && !l.done(o)
 			})
 		default:
 			out.Cancelled = ""
-			out.Obeyed = append(out.Obeyed, report.Command{
+			out.Followed = append(out.Followed, report.Command{
 				CommentID: c.Comment, Author: c.Login, TakenAt: c.Taken, Verb: c.Verb, Argument: c.Argument, Cases: c.Cases,
 			})
 		}
@@ -199,6 +199,6 @@ func written(c ledger.Command) string {
 }
 
 // done reports whether a command is in the report.
-func (l *look) done(o report.Command) bool {
+func (l *poll) done(o report.Command) bool {
 	return l.report != nil && slices.ContainsFunc(l.report.Commands, func(d report.Command) bool { return d.CommentID == o.CommentID })
 }

@@ -38,7 +38,7 @@ func TestApprove(t *testing.T) {
 		"in short, of another commit": {commit: other[:7], before: []string{other, head}, want: "the head of this"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := look{Place: Place{Head: head, Unapprovable: tc.never}, before: heads{}}
+			l := poll{PullHead: PullHead{Head: head, Unapprovable: tc.never}, before: heads{}}
 			for _, sha := range tc.before {
 				l.before[sha] = time.Time{}
 			}
@@ -98,7 +98,7 @@ func TestResolve(t *testing.T) {
 			if o.Problem != "" {
 				t.Fatal(o.Problem)
 			}
-			l := look{Place: Place{Head: head}, report: judged()}
+			l := poll{PullHead: PullHead{Head: head}, report: judged()}
 			c := ledger.Command{Verb: o.Verb, Argument: o.Argument}
 			l.resolve(&c)
 			if diff := cmp.Diff(want.cases, c.Cases); diff != "" || c.Argument != want.argument || c.Refused != want.refused {
@@ -140,13 +140,13 @@ func TestCommands(t *testing.T) {
 		"what nobody may ask for here": {taken: []ledger.Command{{Comment: 1, Verb: Approve, Refused: "its author has no write permission"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := look{Place: Place{Head: head}, report: &report.Report{}}
+			l := poll{PullHead: PullHead{Head: head}, report: &report.Report{}}
 			for _, id := range tc.done {
 				l.report.Commands = append(l.report.Commands, report.Command{CommentID: id})
 			}
 			got := l.commands(tc.taken)
 			var ids []int64
-			for _, o := range got.Obeyed {
+			for _, o := range got.Followed {
 				ids = append(ids, o.CommentID)
 			}
 			if diff := cmp.Diff(tc.obeyed, ids); diff != "" || len(got.Refused) != tc.refused || !strings.HasPrefix(got.Cancelled, tc.cancelled) || (got.Cancelled == "") != (tc.cancelled == "") {

@@ -82,7 +82,7 @@ func (r *Review) pending(ctx context.Context, working <-chan struct{}) error {
 
 // announced are the statuses that say that something is under way.
 func (r *Review) announced() []github.Status {
-	if r.clock != nil {
+	if r.schedule != nil {
 		return []github.Status{{Context: drift.Context, State: github.Pending, Description: "judging everything again"}}
 	}
 	return []github.Status{

@@ -110,7 +110,7 @@ func TestGreenStaysGreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Obey(command.Commands{Obeyed: []report.Command{{CommentID: 7, Author: "mona", Verb: report.CommandRun, Cases: []string{"**"}, TakenAt: time.Now().Add(time.Hour)}}})
+	r.Follow(command.Commands{Followed: []report.Command{{CommentID: 7, Author: "mona", Verb: report.CommandRun, Cases: []string{"**"}, TakenAt: time.Now().Add(time.Hour)}}})
 	if _, unpublished, err := r.Run(t.Context()); err != nil || unpublished != nil {
 		t.Fatal(err, unpublished)
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// Place is where commands are about the head, see [command.Desk.Take].
-func (r *Review) Place() command.Place {
-	return command.Place{Repository: r.Repository, Number: r.number, Head: r.head, Unapprovable: r.Unapprovable()}
+// PullHead is where commands are about the head, see [command.Inbox.Take].
+func (r *Review) PullHead() command.PullHead {
+	return command.PullHead{Repository: r.Repository, Number: r.number, Head: r.head, Unapprovable: r.Unapprovable()}
 }
 
-// Obey has the review do what was asked for. Without it the report tells nobody
+// Follow has the review do what was asked for. Without it the report tells nobody
 // what may be written.
-func (r *Review) Obey(o command.Commands) {
-	r.commands, r.obeying = o, true
-	r.approved = slices.ContainsFunc(o.Obeyed, func(o report.Command) bool {
+func (r *Review) Follow(o command.Commands) {
+	r.commands, r.follows = o, true
+	r.approved = slices.ContainsFunc(o.Followed, func(o report.Command) bool {
 		return o.Verb == report.CommandApprove && o.Argument == r.head
 	})
 	if r.approved && r.Unapprovable() == "" {
@@ -42,7 +42,7 @@ func (r *Review) approvable() bool { return r.Programs == ProgramsApproved || r.
 
 // anew says since when it counts what is stored of a case.
 func (r *Review) anew(key string) (since time.Time, why plan.Reason) {
-	for _, o := range r.commands.Obeyed {
+	for _, o := range r.commands.Followed {
 		again := o.Verb == report.CommandRun || o.Verb == report.CommandRerun
 		if again && slices.ContainsFunc(o.Cases, func(glob string) bool { return wildcard.Match(glob, key) }) {
 			since, why = o.TakenAt, plan.Reason{Part: "command", Message: "requested by " + o.Author}
@@ -53,10 +53,10 @@ func (r *Review) anew(key string) (since time.Time, why plan.Reason) {
 
 // asked is anew, nil where nothing was asked for.
 func (r *Review) asked() func(string) (time.Time, plan.Reason) {
-	if r.clock != nil {
-		return r.clock.anew
+	if r.schedule != nil {
+		return r.schedule.ignoreBefore
 	}
-	if len(r.commands.Obeyed) == 0 {
+	if len(r.commands.Followed) == 0 {
 		return nil
 	}
 	return r.anew
@@ -64,7 +64,7 @@ func (r *Review) asked() func(string) (time.Time, plan.Reason) {
 
 // suggested are the commands that people may write below a report, as far as it helps.
 func (r *Review) suggested(rep *report.Report) []string {
-	if !r.obeying {
+	if !r.follows {
 		return nil
 	}
 	var out []string

@@ -26,9 +26,9 @@ func (d *desk) obey(approved string) *report.Report {
 		approved = r.Head()
 	}
 	if approved != "" {
-		commands.Obeyed = []report.Command{{CommentID: 7, Author: "mona", Verb: report.CommandApprove, Argument: approved}}
+		commands.Followed = []report.Command{{CommentID: 7, Author: "mona", Verb: report.CommandApprove, Argument: approved}}
 	}
-	r.Obey(commands)
+	r.Follow(commands)
 	report, unpublished, err := r.Run(d.t.Context())
 	if err != nil || unpublished != nil {
 		d.t.Fatal(err, unpublished)

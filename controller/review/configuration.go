@@ -79,13 +79,13 @@ func (r *Review) decides(base, head func() (fs.FS, error)) (cfg *config.Config, 
 // where it is run.
 func (r *Review) notRun(problems []schema.Problem, found bool) string {
 	switch {
-	case !r.trust.Run && (r.Forks == ForksPlan || !r.obeying):
+	case !r.trust.Run && (r.Forks == ForksPlan || !r.follows):
 		return r.trust.Reason + ": validated and planned only"
 	case !r.trust.Run:
 		return r.trust.Reason + ": validated and planned only, until somebody with write permission approves"
 	case !found && r.approved:
 		return fmt.Sprintf("neither base nor head has a %s: validated and planned only", r.ConfigFile)
-	case !found && r.obeying:
+	case !found && r.follows:
 		return fmt.Sprintf("base has no %s: validated and planned only, until somebody with write permission approves", r.ConfigFile)
 	case !found:
 		return fmt.Sprintf("%s has no %s: validated and planned only", r.decider, r.ConfigFile)

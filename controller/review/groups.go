@@ -15,7 +15,7 @@ func (r *Review) Planned(note func(groups []string) error) { r.planned = note }
 // verdict: forges show a context that has to be there as expected, and a second
 // for each would pass before anything is judged.
 func (r *Review) plannedGroups(p *controller.Prepared) error {
-	if r.Client == nil || r.clock != nil || !p.Head().Config.GroupStatuses {
+	if r.Client == nil || r.schedule != nil || !p.Head().Config.GroupStatuses {
 		return nil
 	}
 	names, rest := report.ActiveGroups(p.Plan)

@@ -138,10 +138,10 @@ func (r *Review) writes() ledger.Trust {
 // be published with its report.
 func (r *Review) execution(ctx context.Context) controller.RunOptions {
 	return controller.RunOptions{
-		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Obeyed,
+		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Followed,
 		Outbox: func(report *report.Report) ([]ledger.OutboxItem, error) {
 			// What was broken off in the middle must not stand for the commit.
-			if why := abandoned(ctx); why != "" {
+			if why := whyCancelled(ctx); why != "" {
 				return nil, errors.New(why)
 			}
 			return r.outbox(ctx, report)

@@ -72,7 +72,7 @@ func (p posting) item() (ledger.OutboxItem, error) {
 // postings are what a report puts on the forge. The groups come last: with a
 // second between two writes, what says all of it must not wait for them.
 func (r *Review) postings(ctx context.Context, report *report.Report) []posting {
-	if r.clock != nil {
+	if r.schedule != nil {
 		return r.drifted(report)
 	}
 	validate, verdict := github.StatusFor(report)

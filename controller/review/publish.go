@@ -215,7 +215,7 @@ func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) err
 
 // Text renders the report as the comment, at any size.
 func (r *Review) Text(report *report.Report) github.Text {
-	if r.clock != nil {
+	if r.schedule != nil {
 		return r.driftText(report)
 	}
 	opts := comment.Options{

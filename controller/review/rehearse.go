@@ -28,17 +28,17 @@ type Subject struct {
 	Trust       forge.Trust
 	// Merged and Queued are as in [Review].
 	Merged, Queued bool
-	// Obeyed and Refused are the commands that count for the head. Obeying means
+	// Followed and Refused are the commands that count for the head. Follows means
 	// that somebody reads commands.
-	Obeyed   []report.Command
+	Followed []report.Command
 	Refused  []string
-	Obeying  bool
+	Follows  bool
 	Approved bool
 	// Pushed means that who pushed the head decides about its programs. Stranger
 	// says why they need an approval, and is empty where they do not.
 	Pushed   bool
 	Stranger string
-	Clock    *Clock
+	Schedule *Schedule
 	// Last is the newest run of the head that is stored, empty for none.
 	Last string
 	// The fields below are as in [Config].
@@ -52,7 +52,7 @@ func (r *Review) Subject(ctx context.Context) Subject {
 	s := Subject{
 		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Head: r.head, Known: r.known, Refs: r.refs, Base: r.base,
 		Level: r.level, Trust: r.trust, Merged: r.merged, Queued: r.queued,
-		Obeyed: r.commands.Obeyed, Refused: r.commands.Refused, Obeying: r.obeying, Approved: r.approved, Clock: r.clock,
+		Followed: r.commands.Followed, Refused: r.commands.Refused, Follows: r.follows, Approved: r.approved, Schedule: r.schedule,
 		ConfigFile: r.ConfigFile, WebURL: r.WebURL, Forks: r.Forks, Programs: r.Programs, Deadline: r.Deadline,
 	}
 	if r.last != nil {
@@ -73,8 +73,8 @@ func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error
 	cfg.ConfigFile, cfg.WebURL, cfg.Forks, cfg.Programs, cfg.Deadline = s.ConfigFile, s.WebURL, s.Forks, s.Programs, s.Deadline
 	r := &Review{
 		Config: New(cfg).cfg, head: s.Head, refs: s.Refs, known: s.Known, base: s.Base, number: s.Number, queued: s.Queued,
-		level: s.Level, trust: s.Trust, merged: s.Merged, clock: s.Clock,
-		commands: command.Commands{Obeyed: s.Obeyed, Refused: s.Refused}, obeying: s.Obeying, approved: s.Approved,
+		level: s.Level, trust: s.Trust, merged: s.Merged, schedule: s.Schedule,
+		commands: command.Commands{Followed: s.Followed, Refused: s.Refused}, follows: s.Follows, approved: s.Approved,
 	}
 	if s.Pushed {
 		r.outsider = func(context.Context) string { return s.Stranger }
@@ -95,7 +95,7 @@ func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error
 // render makes all that a report puts on a forge, and keeps none of it.
 func (r *Review) render(report *report.Report) {
 	r.Text(report)(comment.MaxBytes)
-	if r.clock != nil {
+	if r.schedule != nil {
 		return
 	}
 	github.StatusFor(report)

@@ -52,7 +52,7 @@ type Config struct {
 	// WebURL is the root of the forge's pages, such as https://github.com;
 	// RunURL is the page of this run, or empty.
 	WebURL, RunURL string
-	// Hint is said beside the commands that people may write, see [Review.Obey]:
+	// Hint is said beside the commands that people may write, see [Review.Follow]:
 	// who reads them, where that does not go without saying.
 	Hint string
 	// Tell is given a line for whoever looks on.
@@ -107,11 +107,11 @@ const (
 // ProgramChoices are the Programs constants, the default one first.
 var ProgramChoices = []string{ProgramsWriters, ProgramsApproved, ProgramsBase, ProgramsNever}
 
-// An Abandoned is the cause of a context that ends a review whose result
+// An Cancelled is the cause of a context that ends a review whose result
 // nobody waits for any more. Both statuses of the commit say its reason; no
 // report is stored and no comment written. What its groups say is left to
 // [Reviewer.Settle], since the next head must not wait for it.
-type Abandoned struct {
+type Cancelled struct {
 	Reason string
 	// Within bounds how long the forge is given to take it. Defaults to 30 s, as
 	// for every context that ends.
@@ -133,7 +133,7 @@ func lasting(ctx context.Context) (late context.Context, cancel context.CancelFu
 	late, drop := context.WithCancel(priority.Finishing(sent, sent))
 	context.AfterFunc(ctx, func() {
 		within := farewell
-		if a, ok := errors.AsType[*Abandoned](context.Cause(ctx)); ok {
+		if a, ok := errors.AsType[*Cancelled](context.Cause(ctx)); ok {
 			within = cmp.Or(a.Within, farewell)
 			if a.Superseded {
 				drop()
@@ -151,11 +151,11 @@ func lasting(ctx context.Context) (late context.Context, cancel context.CancelFu
 }
 
 // Error is the reason.
-func (a *Abandoned) Error() string { return a.Reason }
+func (a *Cancelled) Error() string { return a.Reason }
 
-// abandoned is the reason to give up, empty where there is none.
-func abandoned(ctx context.Context) string {
-	var a *Abandoned
+// whyCancelled is the reason to give up, empty where there is none.
+func whyCancelled(ctx context.Context) string {
+	var a *Cancelled
 	if errors.As(context.Cause(ctx), &a) {
 		return a.Reason
 	}
@@ -206,13 +206,13 @@ type Review struct {
 	pushed time.Time
 	// again completes the check run again, see [Reviewer.Answer].
 	again bool
-	// clock is set where head is judged anew because it is time.
-	clock *Clock
+	// schedule is set where head is judged anew because it is time.
+	schedule *Schedule
 	// last is what is stored of head.
 	last *report.Report
-	// commands are what people asked for, see Obey; approved is whether head was.
+	// commands are what people asked for, see [Review.Follow]; approved is whether head was.
 	commands          command.Commands
-	obeying, approved bool
+	follows, approved bool
 	// decider is where the configuration is from that decides.
 	decider string
 	// groups are the contexts of the groups that are known to have a status;
@@ -304,8 +304,8 @@ func (r *Review) Closed() bool { return r.closed }
 // Run judges and publishes. Where the verdict does not come within a few seconds
 // both statuses are pending until then. unpublished is what the forge did not
 // take, which changes no verdict; err is why there is no report, and then both
-// statuses say so; it is an [Abandoned] where they say that. Either is an
-// [Abandoned] where the head was superseded. There is neither where nothing may
+// statuses say so; it is an [Cancelled] where they say that. Either is an
+// [Cancelled] where the head was superseded. There is neither where nothing may
 // be looked at, see [ForksNever].
 func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, err error) {
 	// The head must not stay pending, even when the run was cancelled.
@@ -314,7 +314,7 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	if r.Forks == ForksNever && !r.trust.Run {
 		return nil, r.settle(ctx, late, "not looked at: "+r.trust.Reason), nil
 	}
-	if r.Recall != nil && r.clock == nil {
+	if r.Recall != nil && r.schedule == nil {
 		if r.last, err = r.Recall(ctx, r.number, r.head); err != nil {
 			return nil, nil, err
 		}
@@ -322,7 +322,7 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	said := r.announce(ctx, late)
 	report, err = r.judge(ctx, said)
 	said.end()
-	why := abandoned(ctx)
+	why := whyCancelled(ctx)
 	var declined *Declined
 	switch {
 	case err != nil && superseded(ctx) != nil:
@@ -331,7 +331,7 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 		if err := r.settle(ctx, late, why); err != nil {
 			return nil, nil, err
 		}
-		return nil, nil, &Abandoned{Reason: why}
+		return nil, nil, &Cancelled{Reason: why}
 	case errors.As(err, &declined):
 		return nil, r.Decline(ctx, declined.Reason), nil
 	case err != nil:
@@ -348,7 +348,7 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 // superseded is why nobody waits for a head any more, nil where somebody does or
 // where it has to say so itself.
 func superseded(ctx context.Context) error {
-	if a, ok := errors.AsType[*Abandoned](context.Cause(ctx)); ok && a.Superseded {
+	if a, ok := errors.AsType[*Cancelled](context.Cause(ctx)); ok && a.Superseded {
 		return a
 	}
 	return nil
@@ -358,7 +358,7 @@ func superseded(ctx context.Context) error {
 // the tries and late each of them.
 func (r *Review) settle(ctx, late context.Context, why string, groups ...string) error {
 	late = r.worth(late, priority.Verdict)
-	if r.clock != nil {
+	if r.schedule != nil {
 		return r.setStatuses(late, github.Status{Context: drift.Context, State: github.Error, Description: why})
 	}
 	var all []github.Status
@@ -419,7 +419,7 @@ func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, er
 	if r.last.Base != nil {
 		last = *r.last.Base
 	}
-	if last != base || r.last.NotRunReason != r.notRun(problems, found) || !report.SameCommands(r.last.Commands, r.commands.Obeyed) {
+	if last != base || r.last.NotRunReason != r.notRun(problems, found) || !report.SameCommands(r.last.Commands, r.commands.Followed) {
 		return false, nil
 	}
 	return r.last.NotRunReason != "" || !open(r.last), nil

@@ -18,7 +18,7 @@ type Predecessor struct {
 	Head   string
 	// Pushed is when the head came, as far as that is known.
 	Pushed time.Time
-	// Drift means that it was judged by the clock, see [Reviewer.Anew].
+	// Drift means that it was judged by the clock, see [Reviewer.Scheduled].
 	Drift bool
 }
 

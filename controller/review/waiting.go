@@ -37,7 +37,7 @@ type Turn struct {
 // Waiting is what a turn is asked for.
 func (r *Review) Waiting() Waiting {
 	w := Waiting{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again, Subject: r.Subject}
-	for _, o := range r.commands.Obeyed {
+	for _, o := range r.commands.Followed {
 		if (o.Verb == report.CommandRun || o.Verb == report.CommandRerun) && o.TakenAt.After(w.Asked) {
 			w.Asked = o.TakenAt
 		}
@@ -58,11 +58,11 @@ func (r *Review) Decline(ctx context.Context, why string) error {
 	late, end := lasting(ctx)
 	defer end()
 	err := r.settle(ctx, late, why)
-	if err != nil || r.Client == nil || r.clock != nil || r.number == 0 || r.queued {
+	if err != nil || r.Client == nil || r.schedule != nil || r.number == 0 || r.queued {
 		return err
 	}
 	none := report.Report{
-		Head: &r.head, NotRunReason: why, Commands: r.commands.Obeyed,
+		Head: &r.head, NotRunReason: why, Commands: r.commands.Followed,
 		Gate: report.Gate{Result: report.GateUndetermined, Reason: why},
 	}
 	text := r.Text(&none)

@@ -10,9 +10,9 @@ import (
 )
 
 // newInbox takes the commands of a repository.
-func (w *worker) newInbox(repo *repository) *command.Desk {
+func (w *worker) newInbox(repo *repository) *command.Inbox {
 	name := repo.name.String()
-	return command.NewDesk(command.Config{
+	return command.NewInbox(command.Config{
 		Client: repo.Client, Ledger: w.cfg.Ledger, ID: repo.said.ID, Known: repo.ledgerName, Bots: w.registry.currentPolicy().Bots, WebURL: repo.WebURL, Redact: w.cfg.Redact,
 		Report: func(ctx context.Context, number int, head string) (*report.Report, error) {
 			return w.reports.report(ctx, reportKey{repo.ledgerName, number, head})
@@ -27,7 +27,7 @@ func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *revie
 	if key.Kind != PullRequest {
 		return commands, nil, nil
 	}
-	if commands, unread, err = repo.inbox.Take(ctx, r.Place()); err != nil {
+	if commands, unread, err = repo.inbox.Process(ctx, r.PullHead()); err != nil {
 		return commands, nil, err
 	}
 	unread = errors.Join(unread, commands.Unanswered)
@@ -38,7 +38,7 @@ func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *revie
 		}
 		return commands, unread, err
 	}
-	r.Obey(commands)
+	r.Follow(commands)
 	return commands, unread, nil
 }
 
@@ -50,9 +50,9 @@ func (w *worker) cancelReason(ctx context.Context, repo *repository, key Key) (s
 	if err != nil {
 		return "", err
 	}
-	place := r.Place()
+	place := r.PullHead()
 	place.Running = true
-	commands, unread, err := repo.inbox.Take(ctx, place)
+	commands, unread, err := repo.inbox.Process(ctx, place)
 	if commands.Cancelled == "" {
 		return "", errors.Join(unread, commands.Unanswered, err)
 	}

@@ -27,7 +27,7 @@ type repository struct {
 	url        string
 	branches   []string
 	reviewer   *review.Reviewer
-	inbox      *command.Desk // nil where there is no forge
+	inbox      *command.Inbox // nil where there is no forge
 
 	clone    string      // the folder of the mirror
 	fetching *sync.Mutex // held while the mirror fetches

@@ -90,7 +90,7 @@ func (w *worker) scheduled(ctx context.Context, repo *repository, key Key) error
 	if err != nil || tip == "" {
 		return err
 	}
-	r := repo.reviewer.Anew(review.Clock{Branch: key.Ref, SHA: tip, Due: due, Issue: repo.DriftIssue})
+	r := repo.reviewer.Scheduled(review.Schedule{Branch: key.Ref, SHA: tip, Due: due, Issue: repo.DriftIssue})
 	if err := w.run(ctx, key, r); err != nil {
 		return err
 	}

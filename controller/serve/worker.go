@@ -133,7 +133,7 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 	defer stop()
 	report, unpublished, err := r.Run(inner)
 	w.judged(key, r, report)
-	var abandoned *review.Abandoned
+	var abandoned *review.Cancelled
 	if errors.As(errors.Join(err, unpublished), &abandoned) {
 		w.cfg.Observer.Log(w.registry.keyName(key), fmt.Sprintf("%.7s: %s", r.Head(), abandoned.Reason))
 		if abandoned.Superseded {
@@ -172,14 +172,14 @@ type cancellation struct {
 }
 
 // why is the reason that the run of a key is not wanted any more.
-func (w *worker) why(ctx context.Context, key Key) *review.Abandoned {
+func (w *worker) why(ctx context.Context, key Key) *review.Cancelled {
 	if !errors.Is(context.Cause(ctx), reconcile.ErrSuperseded) {
-		return &review.Abandoned{Reason: "gavel was stopped; judging resumes when it restarts", Within: w.cfg.ShutdownTimeout}
+		return &review.Cancelled{Reason: "gavel was stopped; judging resumes when it restarts", Within: w.cfg.ShutdownTimeout}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.cancelled[key]
-	return &review.Abandoned{Reason: now.reason, Within: w.cfg.ShutdownTimeout, Superseded: now.superseded}
+	return &review.Cancelled{Reason: now.reason, Within: w.cfg.ShutdownTimeout, Superseded: now.superseded}
 }
 
 // begin ends the sweep of the head, if it is at it: what that says must not come

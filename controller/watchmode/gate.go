@@ -38,11 +38,11 @@ func awaiting(rule string, due int) report.Gate {
 // decide brings the gate up to what is stored, after some cases were judged
 // again by name.
 func (s *Session) decide(ctx context.Context) error {
-	prepared, err := controller.Prepare(ctx, s.look.Prepared.Request())
+	prepared, err := controller.Prepare(ctx, s.view.Prepared.Request())
 	if err != nil {
 		return err
 	}
-	s.look.Prepared, s.fresh = prepared, true
+	s.view.Prepared, s.fresh = prepared, true
 	left := due(prepared.Plan)
 	notRun := ""
 	if left > 0 || prepared.Estimate().Calls > 0 {
@@ -61,7 +61,7 @@ func (s *Session) decide(ctx context.Context) error {
 // gate is that of the report, if the affected cases are enough to decide it: a
 // rule about all cases needs the others too.
 func (s *Session) gate(r *report.Report) report.Gate {
-	p := s.look.Prepared
+	p := s.view.Prepared
 	g := p.Head().Config.Gate
 	about := g.MinScore != nil || g.MaxDrop != nil || g.FailOn == report.FailOnAny || g.FailOn == report.FailOnThreshold
 	if about && p.Plan.Rest.Cases > 0 {

@@ -21,7 +21,7 @@ type programs struct {
 }
 
 // build brings the files of programs up to date, if a hint is about them.
-func (s *seeing) build(hints []string) error {
+func (s *planner) build(hints []string) error {
 	if len(s.programs.folders) == 0 {
 		s.programs.files = map[string]string{}
 		return nil
@@ -48,8 +48,8 @@ func (s *seeing) build(hints []string) error {
 }
 
 // rule reads what git ignores.
-func (s *seeing) rule() (err error) {
-	s.programs.rules, err = listing.Ignored(s.files, os.DirFS(s.Place().Repo.Root()))
+func (s *planner) rule() (err error) {
+	s.programs.rules, err = listing.Ignored(s.files, os.DirFS(s.Workspace().Repo.Root()))
 	return err
 }
 

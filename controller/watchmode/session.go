@@ -46,7 +46,7 @@ type Session struct {
 
 	// The fields below belong to the goroutine of Run.
 	board   watchstate.Board
-	look    *Look // the last that could be planned
+	view    *View // the last that could be planned
 	fresh   bool  // look's plan knows everything that is stored
 	blocked bool  // the configuration has errors now
 	paused  bool
@@ -55,7 +55,7 @@ type Session struct {
 	current *running
 	results results
 	rowsAt  time.Time // when the board's rows were made
-	retired []*Look   // still used by the run under way
+	retired []*View   // still used by the run under way
 
 	mu sync.Mutex
 	// What details are read from: the digests of the cases that were planned,
@@ -89,7 +89,7 @@ type ending struct {
 	err    error
 }
 
-// New makes a Session, which takes the looks of the tree from now on.
+// New makes a Session, which takes the views of the tree from now on.
 func New(tree *Tree, o Options) *Session {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -113,9 +113,9 @@ func (s *Session) Do(c watchstate.Command) {
 // down. What was finished is stored.
 func (s *Session) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	looks := make(chan *Look)
+	looks := make(chan *View)
 	var group sync.WaitGroup
-	var broken error // set before looks is closed
+	var broken error // set before views is closed
 	group.Go(func() {
 		defer close(looks)
 		defer func() {
@@ -162,8 +162,8 @@ func (s *Session) Run(ctx context.Context) error {
 	}
 	group.Wait()
 	s.retire()
-	if s.look != nil {
-		return errors.Join(broken, s.look.Close())
+	if s.view != nil {
+		return errors.Join(broken, s.view.Close())
 	}
 	return broken
 }
@@ -200,7 +200,7 @@ func (s *Session) state() watchstate.State {
 }
 
 // see takes a new look at the files.
-func (s *Session) see(ctx context.Context, look *Look) {
+func (s *Session) see(ctx context.Context, look *View) {
 	s.board.Error, s.board.Notice = "", look.Notice
 	if look.Fault != nil {
 		s.board.Error = look.Fault.Error()
@@ -231,20 +231,20 @@ func (s *Session) see(ctx context.Context, look *Look) {
 	s.begin(ctx)
 }
 
-// replace puts a look in the place of the one before.
-func (s *Session) replace(look *Look) {
-	if s.look != nil {
-		s.retired = append(s.retired, s.look)
+// replace puts a view in the place of the one before.
+func (s *Session) replace(look *View) {
+	if s.view != nil {
+		s.retired = append(s.retired, s.view)
 	}
-	s.look, s.fresh, s.refused = look, true, false
+	s.view, s.fresh, s.refused = look, true, false
 	if s.current == nil {
 		s.retire()
 	}
 }
 
-// remember keeps what the details of the look's cases are read by.
+// remember keeps what the details of the view's cases are read by.
 func (s *Session) remember() {
-	p := s.look.Prepared
+	p := s.view.Prepared
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ledger, s.planned = p.Ledger(), p
@@ -255,7 +255,7 @@ func (s *Session) remember() {
 	}
 }
 
-// retire closes the looks that nothing uses any more.
+// retire closes the views that nothing uses any more.
 func (s *Session) retire() {
 	for _, look := range s.retired {
 		_ = look.Close() // it was only read
@@ -275,15 +275,15 @@ func decisions(p *plan.Plan) map[string]bool {
 // notYet is why the report of a plan has no verdict on what is to be judged.
 const notYet = "not yet"
 
-// plan brings the board up to what is stored of the look's cases.
+// plan brings the board up to what is stored of the view's cases.
 func (s *Session) plan(ctx context.Context) error {
 	s.remember()
-	report, err := s.look.Prepared.Preview(ctx, notYet)
+	report, err := s.view.Prepared.Preview(ctx, notYet)
 	if err != nil {
 		return err
 	}
-	p := s.look.Prepared.Plan
-	s.results.planned(report, s.look.Problems)
+	p := s.view.Prepared.Plan
+	s.results.planned(report, s.view.Problems)
 	s.board.Affected, s.board.Total = 0, p.Rest.Cases
 	for i := range p.Rows {
 		if p.Rows[i].Head == nil {
@@ -294,26 +294,26 @@ func (s *Session) plan(ctx context.Context) error {
 			s.board.Affected++
 		}
 	}
-	s.board.Estimate = s.look.Prepared.Estimate().Estimate
+	s.board.Estimate = s.view.Prepared.Estimate().Estimate
 	s.board.Gate = awaiting(report.Gate.FailOn, due(p))
 	s.tree.Pin(s.results.failing())
 	return nil
 }
 
-// begin runs what the look affects, if it may.
+// begin runs what the view affects, if it may.
 func (s *Session) begin(ctx context.Context) {
 	if !s.idle() || s.paused || s.refused {
 		return
 	}
 	if !s.fresh {
-		prepared, err := controller.Prepare(ctx, s.look.Prepared.Request())
+		prepared, err := controller.Prepare(ctx, s.view.Prepared.Request())
 		if err != nil {
 			s.fault(err)
 			return
 		}
-		s.look.Prepared, s.fresh = prepared, true
+		s.view.Prepared, s.fresh = prepared, true
 	}
-	s.ask(ctx, s.look.Prepared, false)
+	s.ask(ctx, s.view.Prepared, false)
 }
 
 // ask runs a plan, or asks first where that takes much.
@@ -421,11 +421,11 @@ func (s *Session) finish(ctx context.Context, e ending) {
 
 // replan asks the ledger again about the files as they are.
 func (s *Session) replan(ctx context.Context) error {
-	prepared, err := controller.Prepare(ctx, s.look.Prepared.Request())
+	prepared, err := controller.Prepare(ctx, s.view.Prepared.Request())
 	if err != nil {
 		return err
 	}
-	s.look.Prepared, s.fresh = prepared, true
+	s.view.Prepared, s.fresh = prepared, true
 	return s.plan(ctx)
 }
 
@@ -447,7 +447,7 @@ func (s *Session) obey(ctx context.Context, c watchstate.Command) {
 		s.tell(watchstate.StateChanged, nil)
 	case watchstate.Rerun:
 		if s.idle() {
-			s.ask(ctx, s.look.Prepared.Rerun(func(key string) bool { return slices.Contains(c.Keys, key) }), true)
+			s.ask(ctx, s.view.Prepared.Rerun(func(key string) bool { return slices.Contains(c.Keys, key) }), true)
 		}
 	case watchstate.All:
 		s.all(ctx)
@@ -469,14 +469,14 @@ func (s *Session) obey(ctx context.Context, c watchstate.Command) {
 }
 
 // idle reports whether there is something that could be run, and nothing is.
-func (s *Session) idle() bool { return s.look != nil && s.current == nil && !s.blocked }
+func (s *Session) idle() bool { return s.view != nil && s.current == nil && !s.blocked }
 
 // all plans every case, affected or not, and asks as ever where it is much.
 func (s *Session) all(ctx context.Context) {
 	if !s.idle() {
 		return
 	}
-	req := s.look.Prepared.Request()
+	req := s.view.Prepared.Request()
 	req.All = true
 	now := s.opts.Now()
 	req.ReuseSince = func(plan.Row) time.Time { return now }
@@ -485,7 +485,7 @@ func (s *Session) all(ctx context.Context) {
 		s.fault(err)
 		return
 	}
-	s.look.Prepared, s.fresh, s.refused = prepared, true, false
+	s.view.Prepared, s.fresh, s.refused = prepared, true, false
 	if err := s.plan(ctx); err != nil {
 		s.fault(err)
 		return

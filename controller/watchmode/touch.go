@@ -17,7 +17,7 @@ type touch struct {
 // version nobody knows: since a save affected it. What was stored when the
 // watch began serves until then. The function only reads what is known now, so
 // that a plan may be made again at any time.
-func (s *seeing) looked() func(plan.Row) time.Time {
+func (s *planner) looked() func(plan.Row) time.Time {
 	before, now := s.touched, time.Now()
 	if s.cfg.Now != nil {
 		now = s.cfg.Now()
@@ -36,7 +36,7 @@ func (s *seeing) looked() func(plan.Row) time.Time {
 
 // touch notes when the affected cases of a plan were affected. A case that no
 // longer is, is affected by the next save that changes it.
-func (s *seeing) touch(p *controller.Prepared) {
+func (s *planner) touch(p *controller.Prepared) {
 	touched := map[string]touch{}
 	for i := range p.Plan.Rows {
 		row := &p.Plan.Rows[i]

@@ -25,9 +25,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A Place is an opened repository with its ledger. Both may lie in a folder
+// A Workspace is an opened repository with its ledger. Both may lie in a folder
 // that is deleted and made again, and are opened again then.
-type Place struct {
+type Workspace struct {
 	Repo   *gitrepo.Repository
 	Ledger *ledger.Ledger
 	// Files are what the place lies in: where one of them is gone or is
@@ -43,18 +43,18 @@ type Place struct {
 // A Config says what is followed and how its parts are read.
 type Config struct {
 	// Open opens the place.
-	Open func(ctx context.Context) (Place, error)
+	Open func(ctx context.Context) (Workspace, error)
 	// Base gives the commit to compare with now, or nothing to compare with
 	// nothing.
-	Base func(ctx context.Context, p Place) (string, error)
+	Base func(ctx context.Context, p Workspace) (string, error)
 	// At gives a commit as a state, with the other configuration where it has
 	// none that can be used.
-	At func(p Place, commit string, otherwise *config.Config) (controller.Checkout, error)
+	At func(p Workspace, commit string, otherwise *config.Config) (controller.Checkout, error)
 	// Snapshot gives what a commit has for definitions.
-	Snapshot func(ctx context.Context, p Place, at controller.Checkout) (*load.Snapshot, error)
+	Snapshot func(ctx context.Context, p Workspace, at controller.Checkout) (*load.Snapshot, error)
 	// ReadConfig reads the configuration of a state; found is false where there
 	// is none and the defaults stand in.
-	ReadConfig func(p Place, files *gitrepo.WorkTree) (cfg *config.Config, problems []schema.Problem, err error)
+	ReadConfig func(p Workspace, files *gitrepo.WorkTree) (cfg *config.Config, problems []schema.Problem, err error)
 	// ConfigFile, LookupEnv and Now go into every plan.
 	ConfigFile string
 	LookupEnv  func(string) (string, bool)
@@ -67,8 +67,8 @@ type Config struct {
 	Watch filewatch.Config
 }
 
-// A Look is the working tree at one moment, planned.
-type Look struct {
+// A View is the working tree at one moment, planned.
+type View struct {
 	// Prepared is the plan; nil where none can be made.
 	Prepared *controller.Prepared
 	// Problems are what is wrong with the definitions or, where there is no
@@ -76,7 +76,7 @@ type Look struct {
 	Problems []schema.Problem
 	// Fault says why the files could not be read at all; nil when they were.
 	Fault error
-	// Changed are the files that changed since the look before, sorted; all
+	// Changed are the files that changed since the view before, sorted; all
 	// that differ from base where base is another one than before.
 	Changed []string
 	// Differing counts the files that differ from base.
@@ -91,9 +91,9 @@ type Look struct {
 	files *gitrepo.WorkTree
 }
 
-// Close releases the files of the look. What was prepared must not be used
+// Close releases the files of the view. What was prepared must not be used
 // afterwards.
-func (l *Look) Close() error {
+func (l *View) Close() error {
 	if l.files == nil {
 		return nil
 	}
@@ -102,14 +102,14 @@ func (l *Look) Close() error {
 
 // A Tree follows a working tree. Its methods are for one goroutine.
 type Tree struct {
-	cfg     Config
-	places  []Place // the last is in use; looks may still need the others
-	given   bool    // a look was made of the last
-	lies    []os.FileInfo
-	linked  bool // git's own files are elsewhere, where they are not watched
-	watcher *filewatch.Watcher
-	paths   []string
-	ignored func(name string, isFolder bool) bool
+	cfg        Config
+	workspaces []Workspace // the last is in use; views may still need the others
+	given      bool        // a view was made of the last
+	lies       []os.FileInfo
+	linked     bool // git's own files are elsewhere, where they are not watched
+	watcher    *filewatch.Watcher
+	paths      []string
+	ignored    func(name string, isFolder bool) bool
 
 	// What the last look saw; nil where it was not read yet.
 	commit   string
@@ -157,13 +157,13 @@ func (t *Tree) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := len(t.places); n > 0 && !t.given {
+	if n := len(t.workspaces); n > 0 && !t.given {
 		// Otherwise each attempt at something that cannot be read would leave
 		// one open.
-		_ = t.places[n-1].Close() // nothing was done with it
-		t.places = t.places[:n-1]
+		_ = t.workspaces[n-1].Close() // nothing was done with it
+		t.workspaces = t.workspaces[:n-1]
 	}
-	t.places, t.given, t.lies = append(t.places, place), false, stat(place.Files)
+	t.workspaces, t.given, t.lies = append(t.workspaces, place), false, stat(place.Files)
 	t.commit, t.base, t.snapshot, t.differ, t.extra, t.programs = "", nil, nil, nil, nil, programs{}
 	info, err := os.Lstat(filepath.Join(place.Repo.Root(), ".git"))
 	t.linked = err != nil || !info.IsDir()
@@ -184,14 +184,14 @@ func (t *Tree) Close() error {
 	if t.watcher != nil {
 		errs = append(errs, t.watcher.Close())
 	}
-	for _, p := range t.places {
+	for _, p := range t.workspaces {
 		errs = append(errs, p.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// Place is what the last look was made of.
-func (t *Tree) Place() Place { return t.places[len(t.places)-1] }
+// Workspace is what the last look was made of.
+func (t *Tree) Workspace() Workspace { return t.workspaces[len(t.workspaces)-1] }
 
 // Notice says why files are polled and what would let them be watched; empty
 // where they are watched.
@@ -199,20 +199,20 @@ func (t *Tree) Notice() string { return t.watcher.Notice() }
 
 // Next waits until something changed that may bear on the plan, and plans. The
 // first call does not wait. Its error is ctx's; what goes wrong otherwise is in
-// the Look.
-func (t *Tree) Next(ctx context.Context) (*Look, error) {
+// the View.
+func (t *Tree) Next(ctx context.Context) (*View, error) {
 	for {
 		hint, err := t.hint(ctx)
 		if err != nil {
 			return nil, err
 		}
 		start := time.Now()
-		look, err := t.look(ctx, hint)
+		look, err := t.view(ctx, hint)
 		if err != nil && ctx.Err() == nil {
 			// A file went while it was read, or git packed its objects anew:
 			// from nothing it mostly succeeds.
 			if err = t.open(ctx); err == nil {
-				look, err = t.look(ctx, hint)
+				look, err = t.view(ctx, hint)
 			}
 		}
 		if ctx.Err() != nil {
@@ -224,7 +224,7 @@ func (t *Tree) Next(ctx context.Context) (*Look, error) {
 		failed := t.failed
 		t.begun, t.failed = true, err != nil
 		if err != nil && !failed {
-			look = &Look{Fault: err}
+			look = &View{Fault: err}
 		}
 		if look != nil {
 			t.given = t.given || look.Prepared != nil
@@ -269,9 +269,9 @@ func (t *Tree) hint(ctx context.Context) (filewatch.Hint, error) {
 	return hint, nil
 }
 
-// look compares and plans. It gives nil where nothing changed.
-func (t *Tree) look(ctx context.Context, hint filewatch.Hint) (*Look, error) {
-	moved := !slices.EqualFunc(t.lies, stat(t.Place().Files), os.SameFile)
+// view compares and plans. It gives nil where nothing changed.
+func (t *Tree) view(ctx context.Context, hint filewatch.Hint) (*View, error) {
+	moved := !slices.EqualFunc(t.lies, stat(t.Workspace().Files), os.SameFile)
 	if moved || t.failed {
 		if err := t.open(ctx); err != nil {
 			return nil, err
@@ -282,11 +282,11 @@ func (t *Tree) look(ctx context.Context, hint filewatch.Hint) (*Look, error) {
 			return nil, err
 		}
 	}
-	files, err := t.Place().Repo.WorkFS()
+	files, err := t.Workspace().Repo.WorkFS()
 	if err != nil {
 		return nil, err
 	}
-	s := &seeing{Tree: t, files: files, all: hint.All, news: moved || t.failed || !t.begun}
+	s := &planner{Tree: t, files: files, all: hint.All, news: moved || t.failed || !t.begun}
 	look, err := s.see(ctx, hint.Paths)
 	if err != nil || look == nil || look.Prepared == nil {
 		err = errors.Join(err, files.Close())

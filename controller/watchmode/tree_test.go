@@ -25,7 +25,7 @@ func greeting(word string) string {
 	return fmt.Sprintf(`{"id": "hello", "name": "Hello", "prompt": %q, "expected": {"keywords": ["hello"]}}`, word)
 }
 
-// A follower takes the looks of a tree.
+// A follower takes the views of a tree.
 type follower struct {
 	*repo
 	tree *watchmode.Tree
@@ -55,7 +55,7 @@ func (f *follower) next(ctx context.Context) bool {
 	return true
 }
 
-// settles waits until the look is what a new process plans. That it does not
+// settles waits until the view is what a new process plans. That it does not
 // come is noticed after a time in which it would on any machine.
 func (f *follower) settles() {
 	f.t.Helper()
@@ -268,7 +268,7 @@ func TestFault(t *testing.T) {
 	r := newRepo(t)
 	cfg := r.config()
 	open, asked := 0, 0
-	cfg.Open = func(ctx context.Context) (watchmode.Place, error) {
+	cfg.Open = func(ctx context.Context) (watchmode.Workspace, error) {
 		place, err := r.open(ctx)
 		open++
 		shut := place.Close
@@ -276,7 +276,7 @@ func TestFault(t *testing.T) {
 		return place, err
 	}
 	base := cfg.Base
-	cfg.Base = func(ctx context.Context, p watchmode.Place) (string, error) {
+	cfg.Base = func(ctx context.Context, p watchmode.Workspace) (string, error) {
 		if asked++; asked > 1 && asked < 6 {
 			return "", errors.New("the branch is gone")
 		}

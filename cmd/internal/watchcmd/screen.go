@@ -21,7 +21,7 @@ func (c command) watchScreen(ctx context.Context, tree *watchmode.Tree, f watchF
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var session *watchmode.Session // set once there is a screen
-	root := tree.Place().Repo.Root()
+	root := tree.Workspace().Repo.Root()
 	view := watchscreen.Open(watchscreen.Config{
 		Do:     func(c watchstate.Command) { session.Do(c) },
 		Detail: func(key string) (watchstate.Detail, error) { return session.Detail(ctx, key) },

@@ -184,19 +184,19 @@ func (c command) baseOf(ctx context.Context, w *cli.Workspace, ref string) (stri
 
 // followed says what is followed and how the commands read it.
 func (c command) followed(ref string) watchmode.Config {
-	in := func(p watchmode.Place) *cli.Workspace { return &cli.Workspace{Repo: p.Repo} }
+	in := func(p watchmode.Workspace) *cli.Workspace { return &cli.Workspace{Repo: p.Repo} }
 	return watchmode.Config{
 		Open: c.openPlace,
-		Base: func(ctx context.Context, p watchmode.Place) (string, error) {
+		Base: func(ctx context.Context, p watchmode.Workspace) (string, error) {
 			return c.baseOf(ctx, in(p), ref)
 		},
-		At: func(p watchmode.Place, commit string, otherwise *config.Config) (controller.Checkout, error) {
+		At: func(p watchmode.Workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
 			return c.At(in(p), commit, otherwise)
 		},
-		Snapshot: func(ctx context.Context, p watchmode.Place, at controller.Checkout) (*load.Snapshot, error) {
+		Snapshot: func(ctx context.Context, p watchmode.Workspace, at controller.Checkout) (*load.Snapshot, error) {
 			return c.Snapshot(ctx, in(p), at)
 		},
-		ReadConfig: func(_ watchmode.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
+		ReadConfig: func(_ watchmode.Workspace, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
 			cfg, problems, _, err := c.ReadConfig(files)
 			return cfg, problems, err
 		},
@@ -205,14 +205,14 @@ func (c command) followed(ref string) watchmode.Config {
 }
 
 // openPlace opens the repository with its ledger.
-func (c command) openPlace(ctx context.Context) (watchmode.Place, error) {
+func (c command) openPlace(ctx context.Context) (watchmode.Workspace, error) {
 	w, err := c.Workspace()
 	if err != nil {
-		return watchmode.Place{}, err
+		return watchmode.Workspace{}, err
 	}
 	book, err := c.OpenLedger(ctx, w)
 	if err != nil {
-		return watchmode.Place{}, errors.Join(err, w.Close())
+		return watchmode.Workspace{}, errors.Join(err, w.Close())
 	}
 	file, own := c.LedgerAt(w), []string{ownfolder.Name + "/"}
 	if c.LedgerFile != "" {
@@ -222,7 +222,7 @@ func (c command) openPlace(ctx context.Context) (watchmode.Place, error) {
 			}
 		}
 	}
-	return watchmode.Place{
+	return watchmode.Workspace{
 		Repo: w.Repo, Ledger: book, Files: []string{w.Repo.Root(), file}, Own: own,
 		Close: func() error { return errors.Join(book.Close(), w.Close()) },
 	}, nil

@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// Lives tell which runs on this machine are alive. Every run locks a byte of
+// Locks tell which runs on this machine are alive. Every run locks a byte of
 // one file, its slot, for as long as it lives, and the system lets go of the
 // lock with the process. Where there are no such locks the slot is 0, and a
 // run that was killed is waited for until its leases end. They are safe for
 // concurrent use.
-type Lives struct {
+type Locks struct {
 	path string
 
 	mu sync.Mutex
@@ -28,10 +28,10 @@ type Lives struct {
 
 // New returns those who share the file at path, which is made when the first
 // run begins.
-func New(path string) *Lives { return &Lives{path: path, slots: map[int64]bool{}} }
+func New(path string) *Locks { return &Locks{path: path, slots: map[int64]bool{}} }
 
 // Begin names a new run and locks its slot.
-func (v *Lives) Begin() (run string, slot int64) {
+func (v *Locks) Begin() (run string, slot int64) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	slot = int64(binary.BigEndian.Uint64(random[:])>>2) + 1
@@ -47,7 +47,7 @@ func (v *Lives) Begin() (run string, slot int64) {
 	return run, slot
 }
 
-func (v *Lives) open() error {
+func (v *Locks) open() error {
 	if v.file != nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (v *Lives) open() error {
 }
 
 // openFile returns the file, or nil where it cannot be had.
-func (v *Lives) openFile() *os.File {
+func (v *Locks) openFile() *os.File {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.open() != nil {
@@ -67,7 +67,7 @@ func (v *Lives) openFile() *os.File {
 }
 
 // End lets go of a slot.
-func (v *Lives) End(slot int64) {
+func (v *Locks) End(slot int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.slots[slot] {
@@ -77,14 +77,14 @@ func (v *Lives) End(slot int64) {
 }
 
 // Mine reports whether a run is one of this process and has not ended.
-func (v *Lives) Mine(run string) bool {
+func (v *Locks) Mine(run string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.slots[slotOf(run)]
 }
 
 // Alive reports whether a run lives, or may live as far as anybody can tell.
-func (v *Lives) Alive(run string) bool {
+func (v *Locks) Alive(run string) bool {
 	slot := slotOf(run)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -104,7 +104,7 @@ func slotOf(run string) int64 {
 }
 
 // Close lets go of every slot.
-func (v *Lives) Close() error {
+func (v *Locks) Close() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.file == nil {

@@ -43,7 +43,7 @@ type Store struct {
 	full   string
 	opened os.FileInfo
 	db     *sql.DB
-	lives  *liveness.Lives
+	lives  *liveness.Locks
 	refuse error // every write, where it is not nil
 
 	mu    sync.Mutex
@@ -168,7 +168,7 @@ func (s *Store) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
 func (s *Store) Close() error { return s.close() }
 
 // Lives tell which runs on this machine are alive.
-func (s *Store) Lives() *liveness.Lives { return s.lives }
+func (s *Store) Lives() *liveness.Locks { return s.lives }
 
 // DB is the file, for what [Store.Each] and [Store.Submit] cannot do.
 func (s *Store) DB() *sql.DB { return s.db }

@@ -21,7 +21,7 @@ type write struct {
 // A Tx is the transaction that changes are made in. A cancelled caller does
 // not end it, for it serves others too.
 type Tx struct {
-	turn  liveness.Turn
+	turn  liveness.WriteLock
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt // by text, kept from one transaction to the next
 }
@@ -51,7 +51,7 @@ func (s *Store) Submit(ctx context.Context, do func(*Tx) error) error {
 // transaction is flushed to disk go into the next together, so that they share
 // its flush. It ends when the ledger is closed, with what went wrong then.
 func (s *Store) writer(conn *sql.Conn) error {
-	t := &Tx{turn: s.lives.Turn(), conn: conn, stmts: map[string]*sql.Stmt{}}
+	t := &Tx{turn: s.lives.WriteLock(), conn: conn, stmts: map[string]*sql.Stmt{}}
 	for {
 		select {
 		case w := <-s.writes:
@@ -94,7 +94,7 @@ func (t *Tx) commit(batch []write) {
 // transact makes all changes or none. failed reports that a change was at
 // fault rather than the transaction.
 func (t *Tx) transact(batch []write) (failed bool, err error) {
-	defer t.turn.Take()()
+	defer t.turn.Acquire()()
 	if err := t.Exec("BEGIN IMMEDIATE"); err != nil {
 		return false, err
 	}

@@ -12,19 +12,19 @@ const (
 	turnWait = 250 * time.Millisecond
 )
 
-// A Turn lets the writers of several processes write by turns. SQLite itself
+// A WriteLock lets the writers of several processes write by turns. SQLite itself
 // lets a writer that has much to write begin again and again before another
 // comes to it, which may then wait for so long that its leases end.
-type Turn struct{ lives *Lives }
+type WriteLock struct{ lives *Locks }
 
-// Turn is that of the writers of one ledger.
-func (v *Lives) Turn() Turn { return Turn{v} }
+// WriteLock is that of the writers of one ledger.
+func (v *Locks) WriteLock() WriteLock { return WriteLock{v} }
 
-// Take waits until it is the caller's turn, and gives what to call when it is
+// Acquire waits until it is the caller's turn, and gives what to call when it is
 // over. Who writes is known by one lock, and who is next by another, which the
 // next one holds until it writes. Who waits for too long goes ahead: SQLite
 // sees to it that nobody else writes then.
-func (t Turn) Take() (release func()) {
+func (t WriteLock) Acquire() (release func()) {
 	f := t.lives.openFile()
 	if f == nil {
 		return func() {}

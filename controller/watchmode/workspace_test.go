@@ -94,16 +94,16 @@ func (r *repo) must(err error) {
 }
 
 // open opens the repository without a ledger.
-func (r *repo) open(context.Context) (watchmode.Place, error) {
+func (r *repo) open(context.Context) (watchmode.Workspace, error) {
 	repository, err := gitrepo.Open(r.dir)
 	if err != nil {
-		return watchmode.Place{}, err
+		return watchmode.Workspace{}, err
 	}
-	return watchmode.Place{Repo: repository, Files: []string{r.dir}, Own: []string{".gavel/", "test_definitions/book.db"}, Close: repository.Close}, nil
+	return watchmode.Workspace{Repo: repository, Files: []string{r.dir}, Own: []string{".gavel/", "test_definitions/book.db"}, Close: repository.Close}, nil
 }
 
 // judged opens it with a ledger.
-func (r *repo) judged(ctx context.Context) (watchmode.Place, error) {
+func (r *repo) judged(ctx context.Context) (watchmode.Workspace, error) {
 	place, err := r.open(ctx)
 	if err != nil {
 		return place, err
@@ -119,13 +119,13 @@ func (r *repo) judged(ctx context.Context) (watchmode.Place, error) {
 func (r *repo) config() watchmode.Config {
 	return watchmode.Config{
 		Open: r.open,
-		Base: func(ctx context.Context, p watchmode.Place) (string, error) {
+		Base: func(ctx context.Context, p watchmode.Workspace) (string, error) {
 			if p.Repo.Unborn() {
 				return "", nil
 			}
 			return p.Repo.Resolve(ctx, "HEAD")
 		},
-		At: func(p watchmode.Place, commit string, otherwise *config.Config) (controller.Checkout, error) {
+		At: func(p watchmode.Workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
 			files, err := p.Repo.FS(commit)
 			if err != nil {
 				return controller.Checkout{}, err
@@ -136,10 +136,10 @@ func (r *repo) config() watchmode.Config {
 			}
 			return controller.Checkout{Commit: commit, FS: files, Config: cfg}, err
 		},
-		Snapshot: func(ctx context.Context, _ watchmode.Place, at controller.Checkout) (*load.Snapshot, error) {
+		Snapshot: func(ctx context.Context, _ watchmode.Workspace, at controller.Checkout) (*load.Snapshot, error) {
 			return load.Scan(ctx, at.FS, load.Options{Settings: at.Config.Settings()})
 		},
-		ReadConfig: func(_ watchmode.Place, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
+		ReadConfig: func(_ watchmode.Workspace, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
 			return readConfig(files)
 		},
 		ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
@@ -186,7 +186,7 @@ func (r *repo) fresh() []string {
 	if r.committed() {
 		commit, err := repository.Resolve(r.t.Context(), "HEAD")
 		r.must(err)
-		base, err := r.config().At(watchmode.Place{Repo: repository}, commit, cfg)
+		base, err := r.config().At(watchmode.Workspace{Repo: repository}, commit, cfg)
 		r.must(err)
 		req.Base = &base
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
@@ -223,7 +223,7 @@ func lines(p *plan.Plan, problems []schema.Problem) []string {
 	return out
 }
 
-func linesOf(look *watchmode.Look) []string {
+func linesOf(look *watchmode.View) []string {
 	if look.Prepared == nil {
 		return lines(nil, look.Problems)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
-// A Clock asks for a base branch's commit to be judged anew.
-type Clock struct {
+// A Schedule asks for a base branch's commit to be judged anew.
+type Schedule struct {
 	// Branch has the commit SHA.
 	Branch, SHA string
 	// Due is the time that it is due for: what was judged since serves, so that
@@ -22,36 +22,36 @@ type Clock struct {
 	Issue int
 }
 
-// Anew is a review by the clock: all that a commit of a base branch has is
+// Scheduled is a review by the clock: all that a commit of a base branch has is
 // judged anew and compared with what was known of it. Its result is a status of
 // its own, and the comment of an issue.
-func (r *Reviewer) Anew(c Clock) *Review {
+func (r *Reviewer) Scheduled(c Schedule) *Review {
 	return &Review{
 		Config: r.cfg, head: c.SHA, refs: []string{"refs/heads/" + c.Branch}, level: ledger.LevelBase, merged: true,
-		trust: forge.Trusted(forge.EventPush, nil, forge.PermissionUnknown), clock: &c,
+		trust: forge.Trusted(forge.EventPush, nil, forge.PermissionUnknown), schedule: &c,
 	}
 }
 
-// anew says of every case since when what is stored serves.
-func (c *Clock) anew(string) (time.Time, plan.Reason) {
+// ignoreBefore says of every case since when what is stored serves.
+func (c *Schedule) ignoreBefore(string) (time.Time, plan.Reason) {
 	return c.Due, plan.Reason{Part: "schedule", Message: "scheduled run of all cases"}
 }
 
 // due is what divides the past that head is compared with from what is judged
 // anew; zero where it is compared with another commit.
 func (r *Review) due() time.Time {
-	if r.clock == nil {
+	if r.schedule == nil {
 		return time.Time{}
 	}
-	return r.clock.Due
+	return r.schedule.Due
 }
 
 // drifted is what a report by the clock puts on the forge.
 func (r *Review) drifted(report *report.Report) []posting {
 	all := []posting{r.status(drift.Status(report))}
-	if r.clock.Issue != 0 {
+	if r.schedule.Issue != 0 {
 		all = append(all, posting{
-			Repository: r.Known, Number: r.clock.Issue, Head: r.head, Branch: r.clock.Branch,
+			Repository: r.Known, Number: r.schedule.Issue, Head: r.head, Branch: r.schedule.Branch,
 			Comment: r.driftText(report)(0),
 		})
 	}
@@ -60,7 +60,7 @@ func (r *Review) drifted(report *report.Report) []posting {
 
 // driftText renders the report as the comment of an issue, at any size.
 func (r *Review) driftText(report *report.Report) github.Text {
-	opts := drift.Options{Branch: r.clock.Branch, Due: r.clock.Due, RepositoryURL: r.WebURL + "/" + r.Repository.String()}
+	opts := drift.Options{Branch: r.schedule.Branch, Due: r.schedule.Due, RepositoryURL: r.WebURL + "/" + r.Repository.String()}
 	return func(maxBytes int) string {
 		opts.MaxBytes = maxBytes
 		return drift.Markdown(report, opts)

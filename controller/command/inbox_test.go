@@ -45,13 +45,13 @@ func (h *hall) take() (command.Commands, error) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	commands, unread, err := command.NewDesk(command.Config{
+	commands, unread, err := command.NewInbox(command.Config{
 		Client: client, Ledger: h.book, ID: 1, Known: "octo/demo", WebURL: "https://github.com",
 		Report: func(context.Context, int, string) (*report.Report, error) {
 			return nil, nil
 		},
 		Tell: func(_ int, line string) { h.t.Log(line) },
-	}).Take(h.t.Context(), command.Place{Repository: forge.Repo{Owner: "octo", Name: "demo"}, Number: 1, Head: headSHA})
+	}).Process(h.t.Context(), command.PullHead{Repository: forge.Repo{Owner: "octo", Name: "demo"}, Number: 1, Head: headSHA})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -82,8 +82,8 @@ func TestACommandThatCannotBeAsked(t *testing.T) {
 			h := newHall(t)
 			tt.breaks(h)
 			commands, unread := h.take()
-			if unread == nil || len(commands.Obeyed)+len(commands.Refused) > 0 {
-				t.Errorf("obeyed %v, refused %q, unread: %v", commands.Obeyed, commands.Refused, unread)
+			if unread == nil || len(commands.Followed)+len(commands.Refused) > 0 {
+				t.Errorf("obeyed %v, refused %q, unread: %v", commands.Followed, commands.Refused, unread)
 			}
 			if got := h.forge.Reactions(1, h.command, "maintainer"); got != "" {
 				t.Errorf("its author was told %q", got)
@@ -96,8 +96,8 @@ func TestACommandThatCannotBeAsked(t *testing.T) {
 				t.Errorf("stored %v, %v", stored, err)
 			}
 			commands, unread = h.take()
-			if unread != nil || len(commands.Obeyed) != 1 || commands.Obeyed[0].Author != "mona" {
-				t.Errorf("then obeyed %v, unread: %v", commands.Obeyed, unread)
+			if unread != nil || len(commands.Followed) != 1 || commands.Followed[0].Author != "mona" {
+				t.Errorf("then obeyed %v, unread: %v", commands.Followed, unread)
 			}
 			if got := h.forge.Reactions(1, h.command, "maintainer"); got != "+1" {
 				t.Errorf("then its author was told %q", got)
@@ -128,14 +128,14 @@ func TestAnAnswerThatWaits(t *testing.T) {
 	h := newHall(t)
 	h.forge.Inject(forgetest.Fault{Method: http.MethodPost, Path: "/reactions", Status: http.StatusInternalServerError, Times: -1})
 	commands, unread := h.take()
-	if unread != nil || commands.Unanswered == nil || len(commands.Obeyed) != 1 {
-		t.Errorf("obeyed %v, unread: %v, unanswered: %v", commands.Obeyed, unread, commands.Unanswered)
+	if unread != nil || commands.Unanswered == nil || len(commands.Followed) != 1 {
+		t.Errorf("obeyed %v, unread: %v, unanswered: %v", commands.Followed, unread, commands.Unanswered)
 	}
 	h.forge.Heal()
 	for range 2 {
 		commands, unread = h.take()
-		if unread != nil || commands.Unanswered != nil || len(commands.Obeyed) != 1 {
-			t.Errorf("obeyed %v, unread: %v, unanswered: %v", commands.Obeyed, unread, commands.Unanswered)
+		if unread != nil || commands.Unanswered != nil || len(commands.Followed) != 1 {
+			t.Errorf("obeyed %v, unread: %v, unanswered: %v", commands.Followed, unread, commands.Unanswered)
 		}
 	}
 	if got := h.forge.Reactions(1, h.command, "maintainer"); got != "+1" {

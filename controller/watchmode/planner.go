@@ -18,8 +18,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A seeing is one look in the making.
-type seeing struct {
+// A planner is one look in the making.
+type planner struct {
 	*Tree
 	files *gitrepo.WorkTree
 	// all says that every file is compared, news that there is something to
@@ -29,7 +29,7 @@ type seeing struct {
 
 // see goes through what a plan rests on, from the outside to the inside: base,
 // configuration, paths, files.
-func (s *seeing) see(ctx context.Context, hints []string) (*Look, error) {
+func (s *planner) see(ctx context.Context, hints []string) (*View, error) {
 	if err := s.rebase(ctx); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *seeing) see(ctx context.Context, hints []string) (*Look, error) {
 	if err := s.compareWith(ctx); err != nil {
 		return nil, err
 	}
-	var look *Look
+	var look *View
 	for {
 		if err := s.widen(); err != nil {
 			return nil, err
@@ -75,8 +75,8 @@ func (s *seeing) see(ctx context.Context, hints []string) (*Look, error) {
 }
 
 // rebase finds what is compared with.
-func (s *seeing) rebase(ctx context.Context) error {
-	commit, err := s.cfg.Base(ctx, s.Place())
+func (s *planner) rebase(ctx context.Context) error {
+	commit, err := s.cfg.Base(ctx, s.Workspace())
 	if err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func (s *seeing) rebase(ctx context.Context) error {
 
 // configure reads the configuration. While it has errors the last one without
 // them stays, for what else is to be watched.
-func (s *seeing) configure() error {
-	cfg, problems, err := s.cfg.ReadConfig(s.Place(), s.files)
+func (s *planner) configure() error {
+	cfg, problems, err := s.cfg.ReadConfig(s.Workspace(), s.files)
 	if err != nil {
 		return err
 	}
@@ -107,9 +107,9 @@ func (s *seeing) configure() error {
 	return nil
 }
 
-// unplanned is the look at a configuration that is wrong. The files are
+// unplanned is the view of a configuration that is wrong. The files are
 // compared below the paths that were right before.
-func (s *seeing) unplanned(ctx context.Context, hints []string) (*Look, error) {
+func (s *planner) unplanned(ctx context.Context, hints []string) (*View, error) {
 	before := s.differ
 	if err := s.follow(slices.Concat(s.paths, gitPaths, []string{s.cfg.ConfigFile})); err != nil {
 		return nil, err
@@ -121,19 +121,19 @@ func (s *seeing) unplanned(ctx context.Context, hints []string) (*Look, error) {
 	if len(changed) == 0 && !s.news {
 		return nil, nil
 	}
-	return &Look{Problems: s.problems, Changed: changed, Differing: len(s.differ), Base: s.commit}, nil
+	return &View{Problems: s.problems, Changed: changed, Differing: len(s.differ), Base: s.commit}, nil
 }
 
 // compareWith reads base as a state and what it has for definitions.
-func (s *seeing) compareWith(ctx context.Context) error {
+func (s *planner) compareWith(ctx context.Context) error {
 	if s.commit == "" || s.base != nil {
 		return nil
 	}
-	state, err := s.cfg.At(s.Place(), s.commit, s.config)
+	state, err := s.cfg.At(s.Workspace(), s.commit, s.config)
 	if err != nil {
 		return err
 	}
-	snapshot, err := s.cfg.Snapshot(ctx, s.Place(), state)
+	snapshot, err := s.cfg.Snapshot(ctx, s.Workspace(), state)
 	if err != nil {
 		return err
 	}
@@ -143,8 +143,8 @@ func (s *seeing) compareWith(ctx context.Context) error {
 
 // compare brings the differences up to date: all of them, or those that the
 // hints name.
-func (s *seeing) compare(ctx context.Context, hints []string) error {
-	repo := s.Place().Repo
+func (s *planner) compare(ctx context.Context, hints []string) error {
+	repo := s.Workspace().Repo
 	paths := fileOf(s.paths)
 	if s.all || s.differ == nil {
 		found, err := repo.Differences(ctx, s.commit, paths)
@@ -183,9 +183,9 @@ func (s *seeing) compare(ctx context.Context, hints []string) error {
 }
 
 // plan asks the pipeline.
-func (s *seeing) plan(ctx context.Context) (*Look, error) {
+func (s *planner) plan(ctx context.Context) (*View, error) {
 	operator := ledger.Trust{Level: ledger.LevelOperator}
-	place := s.Place()
+	place := s.Workspace()
 	differ := s.differ
 	req := controller.Request{
 		Head:       controller.Checkout{Commit: controller.Worktree, FS: s.files, Config: s.config, Dir: place.Repo.Root()},
@@ -210,12 +210,12 @@ func (s *seeing) plan(ctx context.Context) (*Look, error) {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	s.touch(prepared)
-	return &Look{Prepared: prepared, Problems: prepared.Problems, Differing: len(differ), Base: s.commit, files: s.files}, nil
+	return &View{Prepared: prepared, Problems: prepared.Problems, Differing: len(differ), Base: s.commit, files: s.files}, nil
 }
 
 // needs notes the files that the planned cases are built from and reports
 // whether one of them is not looked at yet.
-func (s *seeing) needs(p *controller.Prepared) bool {
+func (s *planner) needs(p *controller.Prepared) bool {
 	before := len(s.extra)
 	for _, row := range p.Plan.Rows {
 		if row.Head == nil {
@@ -231,7 +231,7 @@ func (s *seeing) needs(p *controller.Prepared) bool {
 }
 
 // widen follows what the configuration, base, and the cases so far name.
-func (s *seeing) widen() error {
+func (s *planner) widen() error {
 	ignored, err := ignore.Matcher(s.files)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (s *seeing) widen() error {
 }
 
 // follow watches the paths, if they are not what is watched already.
-func (s *seeing) follow(paths []string) error {
+func (s *planner) follow(paths []string) error {
 	paths, folders := outermost(cleaned(paths)), outermost(s.programs.folders)
 	if slices.Equal(paths, s.paths) && slices.Equal(folders, s.programs.watched) {
 		return nil
@@ -269,7 +269,7 @@ func (s *seeing) follow(paths []string) error {
 
 // passing reports whether a file is one that an editor puts beside what it
 // edits, in a folder where nothing reads it.
-func (s *seeing) passing(name string) bool {
+func (s *planner) passing(name string) bool {
 	base := path.Base(name)
 	if !strings.HasPrefix(base, ".") && !strings.HasSuffix(base, "~") && base != "4913" || slices.Contains(s.extra, name) {
 		return false
@@ -294,7 +294,7 @@ func (t *Tree) watch() error {
 		_ = t.watcher.Close() // what it would still tell is looked at anyway
 	}
 	cfg := t.cfg.Watch
-	repo := t.Place().Repo
+	repo := t.Workspace().Repo
 	cfg.Root, cfg.Paths, cfg.Held, cfg.Ignore = repo.Root(), outermost(slices.Concat(t.paths, t.programs.watched)), repo.Busy, t.ignores
 	var err error
 	t.watcher, err = filewatch.Open(cfg)
@@ -325,7 +325,7 @@ func (t *Tree) ignores(name string, isFolder bool) bool {
 
 // own reports whether Gavel itself writes a file.
 func (t *Tree) own(name string) bool {
-	return slices.ContainsFunc(t.Place().Own, func(prefix string) bool {
+	return slices.ContainsFunc(t.Workspace().Own, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix) || name+"/" == prefix
 	})
 }

@@ -42,8 +42,8 @@ type Config struct {
 	Tell func(number int, line string)
 }
 
-// A Desk takes the commands of one repository. It is safe for concurrent use.
-type Desk struct {
+// An Inbox takes the commands of one repository. It is safe for concurrent use.
+type Inbox struct {
 	cfg        Config
 	repository string // as the ledger calls it
 
@@ -56,16 +56,16 @@ type Desk struct {
 	taking map[int]chan struct{}
 }
 
-// NewDesk returns a Desk.
-func NewDesk(cfg Config) *Desk {
+// NewInbox returns an Inbox.
+func NewInbox(cfg Config) *Inbox {
 	if cfg.Redact == nil {
 		cfg.Redact = redact.Text
 	}
-	return &Desk{taking: map[int]chan struct{}{}, cfg: cfg, repository: fmt.Sprintf("%s/%d", cfg.Client.REST().BaseURL.Host, cfg.ID)}
+	return &Inbox{taking: map[int]chan struct{}{}, cfg: cfg, repository: fmt.Sprintf("%s/%d", cfg.Client.REST().BaseURL.Host, cfg.ID)}
 }
 
-// A Place is a pull request with the head that it has now.
-type Place struct {
+// A PullHead is a pull request with the head that it has now.
+type PullHead struct {
 	Repository forge.Repo // as it is called now
 	Number     int
 	Head       string
@@ -78,10 +78,10 @@ type Place struct {
 
 // Commands are what counts for a head.
 type Commands struct {
-	// Obeyed are carried out, the oldest first; Refused are lines about those
+	// Followed are carried out, the oldest first; Refused are lines about those
 	// that are not, of people who may ask.
-	Obeyed  []report.Command
-	Refused []string
+	Followed []report.Command
+	Refused  []string
 	// Cancelled says why nothing is run until somebody asks for it; empty where
 	// nobody ended it.
 	Cancelled string
@@ -93,17 +93,17 @@ type Commands struct {
 	Unanswered error
 }
 
-// Take reads the comments of a pull request, stores and answers the commands that
+// Process reads the comments of a pull request, stores and answers the commands that
 // are new, and gives all that count for its head. What was stored before is
 // there although the forge does not answer: unread is why not all comments could
 // be read, for another try.
-func (d *Desk) Take(ctx context.Context, p Place) (commands Commands, unread, err error) {
-	leave, err := d.enter(ctx, p.Number)
+func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unread, err error) {
+	leave, err := d.lock(ctx, p.Number)
 	if err != nil {
 		return commands, nil, err
 	}
 	defer leave()
-	l := &look{Place: p, desk: d}
+	l := &poll{PullHead: p, desk: d}
 	if l.before, err = d.cfg.Ledger.SeeHead(ctx, d.repository, p.Number, p.Head); err != nil {
 		return commands, nil, err
 	}
@@ -118,7 +118,7 @@ func (d *Desk) Take(ctx context.Context, p Place) (commands Commands, unread, er
 	})
 	comments, unread := d.cfg.Client.Comments(ctx, p.Repository, p.Number, zero)
 	for _, c := range comments {
-		if err := l.take(ctx, c); err != nil {
+		if err := l.process(ctx, c); err != nil {
 			unread = errors.Join(unread, err)
 		}
 	}
@@ -134,9 +134,9 @@ func (d *Desk) Take(ctx context.Context, p Place) (commands Commands, unread, er
 	return commands, unread, nil
 }
 
-// enter waits until nobody else takes the commands of a pull request, so that
+// lock waits until nobody else takes the commands of a pull request, so that
 // nothing is answered twice. Other pull requests do not wait.
-func (d *Desk) enter(ctx context.Context, number int) (leave func(), err error) {
+func (d *Inbox) lock(ctx context.Context, number int) (leave func(), err error) {
 	for {
 		d.mu.Lock()
 		other := d.taking[number]
@@ -163,10 +163,10 @@ func (d *Desk) enter(ctx context.Context, number int) (leave func(), err error) 
 // unclear begins why a command is refused that says nothing.
 const unclear = "not understood: "
 
-// A look is one at a pull request.
-type look struct {
-	Place
-	desk   *Desk
+// A poll is one at a pull request.
+type poll struct {
+	PullHead
+	desk   *Inbox
 	before heads
 	taken  []ledger.Command // the oldest first
 	report *report.Report
@@ -176,9 +176,9 @@ type look struct {
 	waiting bool
 }
 
-// take stores the order of a comment that was not taken before. An error leaves
+// process stores the order of a comment that was not taken before. An error leaves
 // it for the next look.
-func (l *look) take(ctx context.Context, c forge.Comment) error {
+func (l *poll) process(ctx context.Context, c forge.Comment) error {
 	command, ok := Parse(c.Body)
 	known := slices.ContainsFunc(l.taken, func(t ledger.Command) bool { return t.Comment == c.ID })
 	if !ok || known {
@@ -230,7 +230,7 @@ func (l *look) take(ctx context.Context, c forge.Comment) error {
 // It is answered, and it counts from when it was written, since all that is
 // known was judged later. It is about this head unless that was first seen
 // after it; only an approval says itself which head it means.
-func (l *look) again(ctx context.Context, cmd *ledger.Command) (bool, error) {
+func (l *poll) again(ctx context.Context, cmd *ledger.Command) (bool, error) {
 	self, err := l.desk.whoami(ctx)
 	if err != nil || self == "" {
 		return false, err
@@ -258,7 +258,7 @@ func (l *look) again(ctx context.Context, cmd *ledger.Command) (bool, error) {
 
 // denied says why nobody listens to a comment, empty where it is heard. What its
 // author may do is asked of the forge, and not believed from anything else.
-func (d *Desk) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (string, error) {
+func (d *Inbox) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (string, error) {
 	self, err := d.whoami(ctx)
 	if err != nil {
 		return "", err
@@ -290,7 +290,7 @@ func (d *Desk) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (st
 }
 
 // whoami is our own account. A job's token may not ask.
-func (d *Desk) whoami(ctx context.Context) (string, error) {
+func (d *Inbox) whoami(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	self, asked := d.self, d.asked
 	d.mu.Unlock()
@@ -310,7 +310,7 @@ func (d *Desk) whoami(ctx context.Context) (string, error) {
 
 // answer tells the author of a comment what becomes of it. What the forge
 // refuses for good is not tried again: the comment may be gone.
-func (l *look) answer(ctx context.Context, c ledger.Command) error {
+func (l *poll) answer(ctx context.Context, c ledger.Command) error {
 	publisher := github.New(github.Config{
 		REST: l.desk.cfg.Client.REST(), Explain: forge.Explain, Owner: l.Repository.Owner, Name: l.Repository.Name, Number: l.Number,
 	})
@@ -341,7 +341,7 @@ func (l *look) answer(ctx context.Context, c ledger.Command) error {
 
 // reply is the comment that answers a command, empty for most. Its marker names
 // the comment that it answers, so that it is written once.
-func (l *look) reply(ctx context.Context, c ledger.Command) (string, error) {
+func (l *poll) reply(ctx context.Context, c ledger.Command) (string, error) {
 	marker := fmt.Sprintf("<!-- gavel:answer to=%d -->", c.Comment)
 	switch {
 	case c.Refused != "":
@@ -366,7 +366,7 @@ func (l *look) reply(ctx context.Context, c ledger.Command) (string, error) {
 
 // detail reads from the ledger what the report leaves out, since most people do
 // not ask for it.
-func (l *look) detail(ctx context.Context, row report.Row) (*report.Detail, error) {
+func (l *poll) detail(ctx context.Context, row report.Row) (*report.Detail, error) {
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: l.desk.cfg.Known, PullRequest: l.Number}}
 	decided, err := l.desk.cfg.Ledger.Decided(ctx, scope, []string{row.Digest})
 	d, ok := decided[row.Digest]
