@@ -33,11 +33,13 @@ type Filter struct {
 var labels = [...]struct {
 	name string
 	of   func(*schema.CaseInfo) []string
+	// absent are the dialects that do not have the label.
+	absent []string
 }{
-	{"tag", func(c *schema.CaseInfo) []string { return c.Labels.Tags }},
-	{"difficulty", func(c *schema.CaseInfo) []string { return []string{c.Labels.Difficulty} }},
-	{"domain", func(c *schema.CaseInfo) []string { return group(c, 0) }},
-	{"level", func(c *schema.CaseInfo) []string { return group(c, 1) }},
+	{"tag", func(c *schema.CaseInfo) []string { return c.Labels.Tags }, []string{schema.DialectDomain, schema.DialectPromptval}},
+	{"difficulty", func(c *schema.CaseInfo) []string { return []string{c.Labels.Difficulty} }, []string{schema.DialectEvalcase, schema.DialectPromptval}},
+	{"domain", func(c *schema.CaseInfo) []string { return group(c, 0) }, nil},
+	{"level", func(c *schema.CaseInfo) []string { return group(c, 1) }, nil},
 }
 
 // A Choice is a Filter at work. It remembers what the cases have that it was
@@ -51,13 +53,15 @@ type Choice struct {
 	// had are the names that the cases have, hadKeys their keys.
 	had     [len(labels)]map[string]bool
 	hadKeys map[string]bool
+	// lacking are the cases of dialects that do not have a label, by dialect.
+	lacking [len(labels)]map[string]map[string]bool
 }
 
 // Choose puts the filter to work.
 func (f Filter) Choose() *Choice {
 	c := &Choice{keys: f.Keys, folder: f.Folder, met: map[string]bool{}, wanted: [...][]string{f.Tags, f.Difficulties, f.Domains, f.Levels}, hadKeys: map[string]bool{}}
 	for i := range c.had {
-		c.had[i] = map[string]bool{}
+		c.had[i], c.lacking[i] = map[string]bool{}, map[string]map[string]bool{}
 	}
 	return c
 }
@@ -77,6 +81,12 @@ func (c *Choice) Func() func(*schema.CaseInfo) bool {
 		}
 		for i, label := range labels {
 			has := label.of(kase)
+			if len(c.wanted[i]) > 0 && admitted && slices.Contains(label.absent, kase.Dialect) {
+				if c.lacking[i][kase.Dialect] == nil {
+					c.lacking[i][kase.Dialect] = map[string]bool{}
+				}
+				c.lacking[i][kase.Dialect][kase.Key] = true
+			}
 			for _, name := range has {
 				c.had[i][name] = true
 			}
@@ -109,6 +119,26 @@ func (c *Choice) Unmatched() []string {
 		}
 	}
 	return out
+}
+
+// Lacking has a line for every label that was asked for and that formats of the cases
+// do not have: their cases are left out, whatever they are like.
+func (c *Choice) Lacking() []string {
+	var out []string
+	for i, label := range labels {
+		for _, dialect := range slices.Sorted(maps.Keys(c.lacking[i])) {
+			n := len(c.lacking[i][dialect])
+			out = append(out, fmt.Sprintf("--%s leaves out the %d %s of the %s format, which does not have a %s", label.name, n, plural(n), dialect, label.name))
+		}
+	}
+	return out
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return "case"
+	}
+	return "cases"
 }
 
 // Named returns whether one of the globs means a case: those of Filter.Keys, from a

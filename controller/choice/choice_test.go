@@ -57,6 +57,45 @@ func TestGlobsArePathsToo(t *testing.T) {
 	}
 }
 
+// TestLackingLabels says which cases a label leaves out because their format does not
+// have it.
+func TestLackingLabels(t *testing.T) {
+	mixed := []*schema.CaseInfo{
+		{Key: "a", Dialect: schema.DialectTestcase, Labels: schema.Labels{Difficulty: "hard", Tags: []string{"slow"}}},
+		{Key: "b", Dialect: schema.DialectDomain, Labels: schema.Labels{Difficulty: "hard"}},
+		{Key: "c", Dialect: schema.DialectEvalcase, Labels: schema.Labels{Tags: []string{"slow"}}},
+		{Key: "d", Dialect: schema.DialectPromptval},
+		{Key: "e", Dialect: schema.DialectPromptval},
+	}
+	for _, tt := range []struct {
+		filter choice.Filter
+		kept   string
+		want   []string
+	}{
+		{choice.Filter{Difficulties: []string{"hard"}}, "a b", []string{
+			"--difficulty leaves out the 1 case of the evalcase format, which does not have a difficulty",
+			"--difficulty leaves out the 2 cases of the promptval format, which does not have a difficulty",
+		}},
+		{choice.Filter{Tags: []string{"slow"}}, "a c", []string{
+			"--tag leaves out the 1 case of the domain format, which does not have a tag",
+			"--tag leaves out the 2 cases of the promptval format, which does not have a tag",
+		}},
+		{choice.Filter{Tags: []string{"slow"}, Keys: []string{"a", "c"}}, "a c", nil},
+		{choice.Filter{Keys: []string{"d"}}, "d", nil},
+	} {
+		chosen := tt.filter.Choose()
+		var kept []string
+		for _, c := range mixed {
+			if chosen.Func()(c) {
+				kept = append(kept, c.Key)
+			}
+		}
+		if got := chosen.Lacking(); strings.Join(kept, " ") != tt.kept || !slices.Equal(got, tt.want) {
+			t.Errorf("%+v keeps %q and says %q, want %s and %q", tt.filter, kept, got, tt.kept, tt.want)
+		}
+	}
+}
+
 // TestUnmatchedSaysWhatIsMeant suggests keys for keys and for files.
 func TestUnmatchedSaysWhatIsMeant(t *testing.T) {
 	chosen := choice.Filter{Keys: []string{"refnds", "refnds.json", "test_definitions/nothing.yaml"}}.Choose()

@@ -91,6 +91,7 @@ func Compare(in Input) *Report {
 	r.Summary, r.Saved = summarise(r.Cases, pairs)
 	r.Diff = diff(r.Cases, pairs)
 	r.Groups, r.Conversations = groups(pairs), conversations(pairs)
+	r.Labels = labels(r.Cases, pairs)
 	r.Targets = targets(in.Plan.Targets, r.Cases)
 	r.Notices = append([]Notice{}, slices.Concat(in.Notices, notices(in.Config, pairs), noiseNotices(r))...)
 	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)

@@ -59,6 +59,8 @@ type Report struct {
 
 	// Groups are the scores of the dialects' aggregates: domains and levels.
 	Groups []Group `json:"groups"`
+	// Labels count the cases by difficulty, tag and status, as far as they have them.
+	Labels []Label `json:"labels,omitempty"`
 	// GroupGates are there where every group has a status of its own.
 	GroupGates []GroupGate `json:"group_gates,omitempty"`
 	// Conversations are those of cases that are turns of the same one; the path

@@ -120,7 +120,7 @@ func bound(rule schema.Rule, criteria []Criterion) []Criterion {
 		switch {
 		case !ok:
 			criteria[i].Score = math.NaN()
-		case *c.Value <= most:
+		case round9(*c.Value) <= round9(most):
 			criteria[i].Score = 1
 		default:
 			criteria[i].Score = 0

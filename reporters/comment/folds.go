@@ -157,6 +157,27 @@ func (c *comment) groups() {
 	}
 }
 
+// labels folds a table of the difficulties, tags and statuses of the cases.
+func (c *comment) labels() {
+	all := c.r.Distribution()
+	if len(all) == 0 || c.level == countsOnly || c.r.NotRunReason != "" {
+		return
+	}
+	c.line("<details><summary>By difficulty, tag and status</summary>")
+	c.line("")
+	c.line("| | | score | cases |")
+	c.line("|:--|:--|--:|:--|")
+	shown := c.limit(len(all))
+	for _, l := range all[:shown] {
+		c.line("| " + strings.Join([]string{l.Label, mdescape.Text(l.Name, 80), textfmt.Score(l.Score, 2), reporters.LabelCounts(l)}, " | ") + " |")
+	}
+	if rest := len(all) - shown; rest > 0 {
+		c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")
+	}
+	c.line("</details>")
+	c.line("")
+}
+
 // targets writes how several targets did over the same cases.
 func (c *comment) targets() {
 	if len(c.r.Targets) == 0 || c.r.NotRunReason != "" {

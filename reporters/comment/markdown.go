@@ -102,6 +102,7 @@ func (c *comment) render() string {
 	c.blocking()
 	c.alsoChanged()
 	c.groups()
+	c.labels()
 	c.line(c.foot())
 	return c.b.String()
 }

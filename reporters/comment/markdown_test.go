@@ -221,6 +221,28 @@ func TestConversations(t *testing.T) {
 	}
 }
 
+// TestLabels folds how the cases of each difficulty and tag did.
+func TestLabels(t *testing.T) {
+	s := reporttest.New()
+	for _, c := range []struct {
+		key        string
+		difficulty string
+		side       *reporttest.Side
+	}{{"a/1/a", "hard", reporttest.Fail(0, "no")}, {"a/1/b", "normal", reporttest.Pass(1)}} {
+		row := s.Add(c.key, nil, c.side, reporttest.Definition())
+		row.Head.Labels.Difficulty, row.Head.Labels.Tags = c.difficulty, []string{"<b>"}
+	}
+	text := Markdown(report.Compare(s.In), Options{})
+	for _, part := range []string{
+		"<summary>By difficulty, tag and status</summary>", "| difficulty | hard | 0.00 | 1 case: 1 fail |", "| difficulty | normal | 1.00 | 1 case: 1 pass |",
+		"| tag | &lt;b&gt; | 0.50 | 2 cases: 1 pass, 1 fail |",
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the comment lacks %q:\n%s", part, text)
+		}
+	}
+}
+
 // TestGroupTables holds that the tables of two dialects can be told apart, that
 // a difference says of which cases it speaks, and that none is shown where no
 // case was judged on both sides.

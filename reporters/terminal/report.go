@@ -35,6 +35,7 @@ func Report(w io.Writer, r *report.Report, o Options) error {
 	}
 	p.groups(r.Groups)
 	p.groups(aggregate.Flat(r.Conversations))
+	p.labels(r.Distribution())
 	p.targets(r.Targets)
 	p.summary(r)
 	return p.writeTo(w)
@@ -195,6 +196,25 @@ func (p *page) groups(groups []report.Group) {
 		p.WriteString("\n")
 	}
 }
+
+// labels writes how the cases of each difficulty, tag and status did.
+func (p *page) labels(all []report.Label) {
+	const most = 30
+	widest := 0
+	for _, l := range all {
+		widest = max(widest, textfmt.Columns(labelName(l)))
+	}
+	widest = min(widest, most)
+	for _, l := range all {
+		line := "  " + textfmt.Pad(textfmt.Fit(labelName(l), widest), widest) + "  " + textfmt.Score(l.Score, 2) + "  " + reporters.LabelCounts(l)
+		p.WriteString(textfmt.Fit(line, p.Width) + "\n")
+	}
+	if len(all) > 0 {
+		p.WriteString("\n")
+	}
+}
+
+func labelName(l report.Label) string { return l.Label + " " + textfmt.Line(l.Name) }
 
 func groupName(g report.Group) string {
 	name := textfmt.Line(g.Path[0])

@@ -60,6 +60,33 @@ func TestReportGolden(t *testing.T) {
 	}
 }
 
+// TestLabels lists how the cases of each difficulty and tag did, each on a line.
+func TestLabels(t *testing.T) {
+	r := reporttest.Stored(t, "first_run")
+	score := 0.5
+	r.Labels = []report.Label{
+		{Label: "difficulty", Name: "hard", Verdicts: report.Verdicts{Cases: 3, Pass: 1, Fail: 1, Skipped: 1}, Score: &score},
+		{Label: "difficulty", Name: "normal", Verdicts: report.Verdicts{Cases: 1, Error: 1}},
+		{Label: "tag", Name: strings.Repeat("red-team ", 9), Verdicts: report.Verdicts{Cases: 12345, Pass: 12000, Borderline: 100, Fail: 100, Error: 100, Skipped: 45}, Score: &score},
+		{Label: "status", Name: "active", Verdicts: report.Verdicts{Cases: 4}},
+	}
+	text := holds(t, 80, func(o Options) string {
+		var b bytes.Buffer
+		if err := Report(&b, r, o); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	})
+	for _, part := range []string{"  difficulty hard                 0.50  3 cases: 1 pass, 1 fail, 1 skipped\n", "  1 case: 1 error\n", "12,345 cases: 12,000 pass"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the report lacks %q:\n%s", part, text)
+		}
+	}
+	if strings.Contains(text, "status active") {
+		t.Errorf("the report has a status that all cases share:\n%s", text)
+	}
+}
+
 // TestALongSummary has every number that a summary may have, at a width that
 // its lines pass.
 func TestALongSummary(t *testing.T) {

@@ -185,6 +185,9 @@ func (a *App) Local(ctx context.Context, w *Workspace, book *ledger.Ledger, s Se
 		}
 		fmt.Fprintln(a.Stderr, "gavel:", line)
 	}
+	for _, line := range choice.Lacking() {
+		fmt.Fprintln(a.Stderr, "gavel:", line)
+	}
 	return prepared, nil
 }
 

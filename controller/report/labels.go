@@ -1,0 +1,87 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report/aggregate"
+)
+
+// The labels by which cases are counted.
+const (
+	LabelDifficulty = "difficulty"
+	LabelTag        = "tag"
+	LabelStatus     = "status"
+)
+
+// A Label counts the cases of head that have one difficulty, tag or status. A case
+// counts for each of its tags.
+type Label struct {
+	// Label is difficulty, tag or status, and Name the one that the cases have.
+	Label string `json:"label"`
+	Name  string `json:"name"`
+	Verdicts
+	// Score is the weighted mean over the judged ones; null where none is.
+	Score *float64 `json:"score"`
+}
+
+// labels counts cases by their labels: by difficulty, then tag, then status, each in
+// natural order.
+func labels(rows []Row, pairs []pair) []Label {
+	type place struct{ label, name string }
+	var out []Label
+	var means []aggregate.Mean
+	at := map[place]int{}
+	count := func(label, name string, row *Row) {
+		if name == "" {
+			return
+		}
+		i, known := at[place{label, name}]
+		if !known {
+			i = len(out)
+			at[place{label, name}] = i
+			out, means = append(out, Label{Label: label, Name: name}), append(means, aggregate.Mean{})
+		}
+		out[i].Count(row.Verdict)
+		if row.Verdict == nil && row.Error != nil {
+			out[i].Error++
+		}
+		means[i].Add(row.Score, row.Weight)
+	}
+	for i := range rows {
+		c := pairs[i].plan.Head
+		if c == nil || rows[i].Action == plan.Removed {
+			continue
+		}
+		count(LabelDifficulty, c.Labels.Difficulty, &rows[i])
+		tags := slices.Clone(c.Labels.Tags)
+		slices.Sort(tags)
+		for _, tag := range slices.Compact(tags) {
+			count(LabelTag, tag, &rows[i])
+		}
+		count(LabelStatus, c.Labels.Status, &rows[i])
+	}
+	for i := range out {
+		out[i].Score = means[i].Value()
+	}
+	order := []string{LabelDifficulty, LabelTag, LabelStatus}
+	slices.SortFunc(out, func(a, b Label) int {
+		if a.Label != b.Label {
+			return slices.Index(order, a.Label) - slices.Index(order, b.Label)
+		}
+		return aggregate.CompareNatural(a.Name, b.Name)
+	})
+	return out
+}
+
+// Distribution returns the labels that tell cases apart: those of a difficulty or a
+// status that all cases share say nothing.
+func (r *Report) Distribution() []Label {
+	alone := map[string]int{}
+	for _, l := range r.Labels {
+		alone[l.Label]++
+	}
+	return slices.DeleteFunc(slices.Clone(r.Labels), func(l Label) bool {
+		return l.Label != LabelTag && alone[l.Label] < 2
+	})
+}
