@@ -40,7 +40,7 @@ func TestSeeds(t *testing.T) {
 		"bad.yaml": {
 			"conversation/level_1/test_greeting": `fail 0.00 of 1 the reply contains the forbidden "maaf"; 1 of 2 keywords were found; missing: "selamat" (if the keywords are alternatives, set ` + "`match: any`)",
 			"math/level_1/test_addition":         `fail 0.00 of 1 the answer is "5", expected "4"`,
-			"math/level_1/test_multiply":         `fail 0.00 of 1 the answer is "Hasilnya 110.", expected "105"`,
+			"math/level_1/test_multiply":         `fail 0.00 of 1 the answer is "110", expected "105"`,
 			"sql/level_1/test_products":          `fail 0.33 of 1 the result lacks the column "price"; the result has 0 rows, expected at least 1`,
 			"tool_calling/level_1/test_weather":  "fail 0.00 of 1 0 of 1 expected tool calls were made; missing: get_weather (not called); called: none",
 			"tool_calling/level_2/test_notify":   "fail 0.50 of 1 1 of 2 expected tool calls were made in order; missing: send_notification (called out of order); called: send_notification, get_order",
