@@ -27,8 +27,11 @@ type Case struct {
 	// Editor says that the schemas for editors exist.
 	Editor bool
 
-	// definitions is the folder, bound the evaluator of a case of the evalcase format.
-	definitions, bound string
+	// Untimed says that the target is a mock, of which no latency is known.
+	Untimed bool
+
+	// definitions is the folder.
+	definitions string
 }
 
 // levelKey is the key of a test of the domain format.
@@ -99,7 +102,10 @@ func (c Case) checksText(id string) string {
 }
 
 func (c Case) evalcaseText(id string) string {
-	target := ""
+	target, bound := "", "{type: latency, max_ms: 60000}"
+	if c.Untimed {
+		bound = "{type: execution_metrics, max_tool_calls: 0}"
+	}
 	if c.Target != "" {
 		target = "    execution: {target: " + quoted(c.Target) + "}\n"
 	}
@@ -113,7 +119,7 @@ evalcases:
     # rubrics: [Names the deadline, Is polite]
     evaluators:
       - %s
-`, c.Key, quoted(id), quoted(c.Outcome), quoted(c.Input), target, cmp.Or(c.bound, "{type: latency, max_ms: 60000}"))
+`, c.Key, quoted(id), quoted(c.Outcome), quoted(c.Input), target, bound)
 }
 
 // mockCase passes by what the mock of gavel.yaml answers.
@@ -121,7 +127,7 @@ func mockCase(a Answers) []File {
 	c := Case{
 		Format: schema.DialectEvalcase, Key: "mock", Input: "How long do I have to return a helmet?", Contains: "30 days",
 		Outcome: "The answer names the 30 days.", Target: mockName, Editor: a.Editor,
-		bound: "{type: execution_metrics, max_tool_calls: 0}",
+		Untimed: true,
 	}
 	files := c.Files(a.Definitions)
 	files[0].About = "a test that passes without a network; delete it when you like"
