@@ -143,6 +143,7 @@ func changesOfCases(suite string) []change {
 		{"#Evalcase.rubrics", suite, "Is it kind?", "Is it polite?", "greets J"},
 		{"#Evalcase.execution", suite, "{timeout_seconds: 90, ", "{", "greets E"},
 		{"#Evalcase.evaluators", suite, `"Is it good?"`, `"Is it bad?"`, "agents J"},
+		{"#Evalcase.checks", suite, "  expected_output: Hey\n", "  expected_output: Hey\n  checks: [{contains: good}]\n", "plain J"},
 		{"evaluators under their other name", suite, "  execution: {target: clerk}\n  evaluators: [{type: llm_judge, prompt: \"Is it good?\"}]\n", "  execution: {target: clerk, evaluators: [{type: llm_judge, prompt: \"Is it good?\"}]}\n", ""},
 		{"#Evalcase.description", suite, "The first.", "x", ""},
 		{"#Evalcase.conversation_id", suite, "conversation_id: c1", "conversation_id: c2", ""},

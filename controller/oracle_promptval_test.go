@@ -112,6 +112,7 @@ func changesOfPromptvals() []change {
 		{"#PromptvalToolCount.gt", numeric, "gt: 0", "gt: 1", "numeric J"},
 		{"#PromptvalToolCount.ge", numeric, "ge: 1", "ge: 2", "numeric J"},
 		{"#Promptval.analysis", numeric, "analysis: true", "analysis: false", "numeric J"},
+		{"#Promptval.checks", numeric, "analysis: true\n", "analysis: true\nchecks: [{contains: good}]\n", "numeric J"},
 		{"analysis by default", numeric, "analysis: true\n", "", ""},
 		{"#Promptval.output", numeric, "left over", "other", ""},
 

@@ -97,6 +97,7 @@ func changesOfTestcases() []change {
 		{"#TestcaseMock.expected_params", refund, "mock_responses: [{expected_params: {order: 7}", "mock_responses: [{expected_params: {order: 8}", "refund E"},
 		{"#TestcaseMock.response", refund, "ok: true", "ok: false", "refund E"},
 		{"#Testcase.evaluation_criteria_override", refund, "Be kind", "Be quick", "refund J"},
+		{"#Testcase.checks", talk, `{"name": "Open"}`, `{"name": "Open", "checks": [{"contains": "good"}]}`, "open J"},
 		{"#Testcase.id", refund, "0b9f6a34", "1b9f6a34", ""},
 		{"#Testcase.created_at", refund, `created_at: "2026-01-01"`, `created_at: "2026-01-02"`, ""},
 		{"#Testcase.updated_at", refund, `updated_at: "2026-01-01"`, "updated_at: null", ""},

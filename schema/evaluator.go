@@ -24,6 +24,8 @@ type Evaluator struct {
 	// Rule decides what the measurement means. It belongs to the decision
 	// digest D: changing it needs no call.
 	Rule Rule
+	// Fallback marks an evaluator that nobody wrote: checks take its place.
+	Fallback bool `json:",omitempty"`
 }
 
 // A Spec says what an evaluator measures. All fields that bear on the

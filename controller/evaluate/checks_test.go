@@ -1,6 +1,7 @@
 package evaluate_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,33 @@ func TestChecksLookAtTheAnswer(t *testing.T) {
 	in.Transcript.Messages = append([]schema.Message{history}, in.Transcript.Messages...)
 	if m := run(t, evaluator.Checks{Checks: []evaluator.Check{{ID: "a", Kind: "contains", Text: "42"}}}, in, nil); m.Criteria[0].Score != 0 {
 		t.Errorf("the measurement is %+v, want a score of 0", m)
+	}
+}
+
+// TestChecksAlone give the share that holds as the score, and pass or fail.
+func TestChecksAlone(t *testing.T) {
+	spec := evaluator.Checks{Checks: []evaluator.Check{{ID: "contains", Kind: "contains", Text: "days"}, {ID: "contains 2", Kind: "contains", Text: "30"}}}
+	c := &schema.Case{Evaluators: []schema.Evaluator{{Name: "checks", Weight: 1, Spec: spec, Rule: spec.Rule(nil)}}}
+	answers := func(list ...string) []verdict.Sample {
+		var out []verdict.Sample
+		for _, answer := range list {
+			out = append(out, verdict.Sample{Measurements: []verdict.Measurement{run(t, spec, input("When?", answer, &script{}), nil)}})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		samples []verdict.Sample
+		want    verdict.Verdict
+		score   float64
+	}{
+		{answers("30 days"), verdict.Pass, 1},
+		{answers("9 days"), verdict.Fail, 0.5},
+		{answers("30 days", "30 days", "never"), verdict.Pass, 2. / 3}, // each holds in most
+	} {
+		got := verdict.DecideCase(c, tt.samples)
+		if got.Verdict != tt.want || math.Abs(*got.Score-tt.score) > 1e-9 {
+			t.Errorf("%d samples: %s with %v, want %s with %v", len(tt.samples), got.Verdict, *got.Score, tt.want, tt.score)
+		}
 	}
 }
 

@@ -177,7 +177,8 @@ func TestDefaults(t *testing.T) {
 		Drive: schema.Drive{Messages: []schema.Message{{Role: "user", Content: "Hi"}}},
 		Evaluators: []schema.Evaluator{{
 			Name: "llm_judge", File: "suites/a.yaml", Weight: 1, Rule: schema.Rule{Threshold: 0.8},
-			Spec: evaluator.LLMJudge{Subject: evaluator.Subject{ExpectedOutcome: "It works."}},
+			Spec:     evaluator.LLMJudge{Subject: evaluator.Subject{ExpectedOutcome: "It works."}},
+			Fallback: true,
 		}},
 		Policy: schema.Policy{
 			Iterations: 1, Timeout: 5 * time.Minute, MaxToolRounds: 16, Bands: &schema.Bands{Pass: 0.8, Borderline: 0.6},

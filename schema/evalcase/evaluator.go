@@ -43,6 +43,9 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 	if len(out) == 0 && len(listed.list()) == 0 {
 		listed = c.keys.sub("evaluator")
 		out = c.fallback(threshold)
+		for i := range out {
+			out[i].Fallback = !listed.has()
+		}
 	}
 	if len(out) > 0 && !slices.ContainsFunc(out, func(ev schema.Evaluator) bool { return ev.Weight > 0 }) {
 		c.fail(listed.problem("no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0"))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -42,7 +43,7 @@ func definitionsOf(checks string) []string {
 	return files
 }
 
-// addChecks returns the cases of a definition the checks next to it. A
+// addChecks gives the cases of a definition the checks next to it. A
 // case whose checks cannot be read would pass without them, so it is left out.
 func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []schema.Problem {
 	if def.Dialect == "" || def.isSidecar(src) {
@@ -56,7 +57,7 @@ func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []s
 	l.addInput(def, schema.Input{File: file, Role: checksRole})
 	doc, problems := src.Open(file)
 	if doc != nil {
-		c := checksReader{Complaints: schema.Complaints{Doc: doc}, src: src, def: def, brief: l.opts.Brief && l.opts.Note == nil, invalid: invalid}
+		c := checksReader{Complaints: schema.Complaints{Doc: doc}, src: src, def: def, invalid: invalid}
 		c.read()
 		problems = append(problems, c.Problems...)
 	}
@@ -87,9 +88,8 @@ type checksReader struct {
 	schema.Complaints
 	src schema.Source
 	def *Definition
-	// brief leaves the cases as they are, invalid says that some of them could
-	// not be compiled.
-	brief, invalid bool
+	// invalid says that some of the cases could not be compiled.
+	invalid bool
 }
 
 func (r *checksReader) read() {
@@ -108,7 +108,7 @@ func (r *checksReader) read() {
 		cases[id], known = c, append(known, id)
 	}
 	for _, id := range r.Doc.Keys() {
-		spec, rule := r.list(id)
+		list := r.list(fmt.Sprintf("the checks of %q", id), id)
 		c, ok := cases[id]
 		switch {
 		case !ok && !r.invalid:
@@ -120,58 +120,106 @@ func (r *checksReader) read() {
 				hint = "the cases are " + strings.Join(known, ", ")
 			}
 			r.Fail("unknown-case", fmt.Sprintf("%s has no case %q", path.Base(r.def.File), id), hint, id)
-		case ok && !r.brief && len(spec.Checks) > 0:
-			attach(c, r.Doc.File, spec, rule)
+		case ok:
+			r.attach(c, list)
 		}
 	}
 }
 
-// attach adds the checks to a case. They have no share in its score, unless
-// nothing else has.
-func attach(c *schema.Case, file string, spec evaluator.Checks, rule schema.Rule) {
-	// The format says of its runs that all have to hold.
-	rule.Unanimous = c.Dialect == schema.DialectPromptval
-	ev := schema.Evaluator{Name: "checks", File: file, Spec: spec, Rule: rule}
-	for slices.ContainsFunc(c.Evaluators, func(other schema.Evaluator) bool { return other.Name == ev.Name }) {
-		ev.Name += " beside"
-	}
-	if !slices.ContainsFunc(c.Evaluators, func(other schema.Evaluator) bool { return other.Weight > 0 }) {
-		ev.Weight = 1
-	}
-	c.Evaluators = append(slices.Clip(c.Evaluators), ev)
+// A writtenCheck is a check with the bound of the quantity that it looks at, which
+// is nil for others.
+type writtenCheck struct {
+	evaluator.Check
+	most *float64
 }
 
-// list reads the checks of one case.
-func (r *checksReader) list(id string) (evaluator.Checks, schema.Rule) {
-	var spec evaluator.Checks
-	most := map[string]float64{}
-	if !r.Doc.IsList(id) || r.Doc.Items(id) == 0 {
-		r.Fail("wrong-type", fmt.Sprintf("the checks of %q are not a list", id), `write [{"contains": "…"}]`, id)
-		return spec, schema.Rule{}
+// attach adds checks to a case, and to those that it has. They take the place of
+// a judge that nobody asked for, and have no share in the score unless nothing
+// else has.
+func (r *checksReader) attach(c *schema.Case, list []writtenCheck) {
+	if len(list) == 0 {
+		return
 	}
-	count := map[string]int{}
-	for i := range r.Doc.Items(id) {
-		found := r.Doc.CheckPart("#Check", schema.Error, id, i)
+	others := slices.DeleteFunc(slices.Clone(c.Evaluators), func(ev schema.Evaluator) bool { return ev.Fallback })
+	if len(others) < len(c.Evaluators) {
+		r.Problems = append(r.Problems, schema.Problem{
+			Position: c.Origin, Severity: schema.Note, Rule: "judged-by-checks",
+			Message: fmt.Sprintf("%s is judged by its checks alone, and no judge is asked about `expected_outcome`", c.Key),
+			Hint:    "write `rubrics` or evaluators if one shall be asked",
+		})
+	}
+	ev := schema.Evaluator{Name: "checks"}
+	var spec evaluator.Checks
+	at := slices.IndexFunc(others, func(other schema.Evaluator) bool { _, is := other.Spec.(evaluator.Checks); return is })
+	if at >= 0 {
+		ev = others[at]
+		spec, _ = ev.Spec.(evaluator.Checks)
+		others = slices.Delete(others, at, at+1)
+	}
+	for slices.ContainsFunc(others, func(other schema.Evaluator) bool { return other.Name == ev.Name }) {
+		ev.Name += " beside"
+	}
+	most := maps.Clone(ev.Rule.Most)
+	spec.Checks = slices.Clone(spec.Checks)
+	for _, check := range list {
+		check.ID = check.Kind
+		if n := count(spec.Checks, check.Kind); n > 0 {
+			check.ID = fmt.Sprintf("%s %d", check.Kind, n+1)
+		}
+		if check.most != nil {
+			if most == nil {
+				most = map[string]float64{}
+			}
+			most[check.ID] = *check.most
+		}
+		spec.Checks = append(spec.Checks, check.Check)
+	}
+	ev.File, ev.Spec, ev.Rule = r.Doc.File, spec, spec.Rule(most)
+	// The format says of its runs that all have to hold.
+	ev.Rule.Unanimous = c.Dialect == schema.DialectPromptval
+	if !slices.ContainsFunc(others, func(other schema.Evaluator) bool { return other.Weight > 0 }) {
+		ev.Weight = 1
+	}
+	if len(others) == 0 {
+		c.Policy.Bands = nil // it passes or fails, and is not borderline
+	}
+	c.Evaluators = append(others, ev)
+}
+
+func count(checks []evaluator.Check, kind string) int {
+	n := 0
+	for _, c := range checks {
+		if c.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// list reads a list of checks.
+func (r *checksReader) list(of string, at ...any) []writtenCheck {
+	if !r.Doc.IsList(at...) || r.Doc.Items(at...) == 0 {
+		r.Fail("wrong-type", of+" are not a list", `write [{"contains": "…"}]`, at...)
+		return nil
+	}
+	var out []writtenCheck
+	for i := range r.Doc.Items(at...) {
+		item := append(slices.Clip(at), i)
+		found := r.Doc.CheckPart("#Check", schema.Error, item...)
 		r.Problems = append(r.Problems, found...)
 		if schema.HasErrors(found) {
 			continue
 		}
-		keys := r.Doc.Keys(id, i)
+		keys := r.Doc.Keys(item...)
 		if len(keys) != 1 {
-			r.Fail("one-check", fmt.Sprintf("a check has one field, and this one has %d", len(keys)), "write an item of the list for each check", id, i)
+			r.Fail("one-check", fmt.Sprintf("a check has one field, and this one has %d", len(keys)), "write an item of the list for each check", item...)
 			continue
 		}
-		check := evaluator.Check{Kind: keys[0], ID: keys[0]}
-		if count[check.Kind]++; count[check.Kind] > 1 {
-			check.ID = fmt.Sprintf("%s %d", check.Kind, count[check.Kind])
-		}
-		r.value(&check, most, id, i, keys[0])
-		spec.Checks = append(spec.Checks, check)
+		check := writtenCheck{Check: evaluator.Check{Kind: keys[0]}}
+		r.value(&check, append(item, keys[0])...)
+		out = append(out, check)
 	}
-	if len(most) == 0 {
-		most = nil
-	}
-	return spec, spec.Rule(most)
+	return out
 }
 
 // schemaHint says what to write instead of a JSON Schema that cannot be used.
@@ -184,7 +232,7 @@ func schemaHint(err error) string {
 }
 
 // value reads what a check compares with.
-func (r *checksReader) value(check *evaluator.Check, most map[string]float64, at ...any) {
+func (r *checksReader) value(check *writtenCheck, at ...any) {
 	check.Text = r.Doc.Text(at...)
 	raw := r.Doc.JSON(at...)
 	switch check.Kind {
@@ -210,6 +258,6 @@ func (r *checksReader) value(check *evaluator.Check, most map[string]float64, at
 		if err := json.Unmarshal(raw, &bound); err != nil {
 			r.Fail("decode", err.Error(), "", at...)
 		}
-		most[check.ID] = bound
+		check.most = &bound
 	}
 }

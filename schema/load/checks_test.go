@@ -15,9 +15,9 @@ import (
 // checkedFiles has a definition of every dialect with checks beside it.
 func checkedFiles() map[string]string {
 	return map[string]string{
-		"test_definitions/suite.yaml":         "- {id: one, expected_outcome: x, input: i}\n- {id: two, expected_outcome: x, input: i}\n",
+		"test_definitions/suite.yaml":         "- {id: one, expected_outcome: x, input: i, rubrics: [Is kind]}\n- {id: two, expected_outcome: x, input: i, rubrics: [Is kind]}\n",
 		"test_definitions/suite.checks.yaml":  "two:\n  - contains: refund\n  - contains: days\n  - latency_ms: 5000\n",
-		"test_definitions/lines.jsonl":        `{"id": "three", "expected_outcome": "x", "input": "i"}` + "\n",
+		"test_definitions/lines.jsonl":        `{"id": "three", "expected_outcome": "x", "input": "i", "rubrics": ["Is kind"]}` + "\n",
 		"test_definitions/lines.yaml":         "name: Lines\n",
 		"test_definitions/lines.checks.yaml":  "three: [{is_json: {type: object, required: [a]}}, {is_json: true}]\n",
 		"test_definitions/prompt.json":        `{"test_type": "agent", "name": "planner", "user_input": "x", "testing_prompt": "y"}`,

@@ -342,6 +342,7 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 		p.Severity = schema.Warning
 		found = []schema.Problem{p}
 	}
+	found = append(found, inlineChecks(&def, doc)...)
 	return def, append(problems, found...)
 }
 

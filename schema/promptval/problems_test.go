@@ -23,7 +23,7 @@ func TestProblems(t *testing.T) {
 	workflow := swap(with(), "agent", "workflow", "planner", "support")
 	for name, row := range map[string]struct{ text, want string }{
 		"misspelt field":           {with(`"iteration": 2`), "2:1: error: unknown field `iteration`; did you mean `iterations`?"},
-		"unknown field":            {with(`"zzz": 2`), "2:1: error: unknown field `zzz`; known are test_type, name, user_input, iterations, testing_prompt, rubric, evaluation_type, threshold, retry, max_retries, edit_prompt, editor_model, new_prompt, expected_tools, analysis, output"},
+		"unknown field":            {with(`"zzz": 2`), "2:1: error: unknown field `zzz`; known are test_type, name, user_input, iterations, testing_prompt, rubric, evaluation_type, threshold, retry, max_retries, edit_prompt, editor_model, new_prompt, expected_tools, analysis, checks, output"},
 		"field of testcase":        {with(`"persona": {}`), "2:1: error: `persona` does not belong here: nobody plays the user of an agent or workflow; remove it, or write a case of the testcase format"},
 		"field of domain":          {with(`"evaluator_id": "keyword"`), "2:1: error: `evaluator_id` does not belong here: `evaluation_type` says how the output is judged; write numeric or default there"},
 		"field of evalcase":        {with(`"expected_outcome": "x"`), "2:1: error: `expected_outcome` does not belong here: what is expected is said to the evaluation agent; write it into `testing_prompt`"},

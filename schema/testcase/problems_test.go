@@ -17,7 +17,7 @@ var agent = schema.Settings{
 }
 
 const known = "known are name, description, difficulty, tags, status, persona, persona_context, initial_message, first_message, first_turn, user_context, max_turns, " +
-	"expected_outcomes, expected_tool_calls, evaluation_criteria_override, id, created_at, updated_at, agent_id, source_call_id"
+	"expected_outcomes, expected_tool_calls, checks, evaluation_criteria_override, id, created_at, updated_at, agent_id, source_call_id"
 
 // TestProblems says everything that is said of a file: place, message and what
 // to write instead; and how many of its cases load all the same.

@@ -1,0 +1,57 @@
+package load
+
+import (
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// inlineChecks gives the cases of a document the checks that are written in them.
+// A case whose checks cannot be read would pass without them, so it is left out.
+func inlineChecks(def *Definition, doc *schema.Document) []schema.Problem {
+	r := checksReader{Complaints: schema.Complaints{Doc: doc}, def: def}
+	at := map[schema.Position]*schema.Case{}
+	for _, c := range def.Cases {
+		at[c.Origin] = c
+	}
+	broken := map[*schema.Case]bool{}
+	for _, way := range casePlaces(doc) {
+		place := append(slices.Clip(way), "checks")
+		if !doc.Has(place...) {
+			continue
+		}
+		before := len(r.Problems)
+		list := r.list("the checks", place...)
+		c, ok := at[doc.At(way...)]
+		switch {
+		case !ok: // it has problems of its own
+		case schema.HasErrors(r.Problems[before:]):
+			broken[c] = true
+		default:
+			r.attach(c, list)
+		}
+	}
+	def.Cases = slices.DeleteFunc(def.Cases, func(c *schema.Case) bool { return broken[c] })
+	return r.Problems
+}
+
+// casePlaces are the ways to the cases of a document: its items, those of the list
+// in it, or the document itself.
+func casePlaces(doc *schema.Document) [][]any {
+	var list []any
+	if doc.IsObject() {
+		for _, name := range []string{"evalcases", "eval_cases", "cases", "test_cases"} {
+			if doc.IsList(name) {
+				list = []any{name}
+			}
+		}
+		if list == nil {
+			return [][]any{nil}
+		}
+	}
+	places := make([][]any, doc.Items(list...))
+	for i := range places {
+		places[i] = append(slices.Clip(list), i)
+	}
+	return places
+}
