@@ -34,10 +34,12 @@ func liveDigests(c *schema.Case, d plan.Digests, stored map[string]*ledger.Decis
 	}
 	decision, decided := stored[d.D]
 	most := c.Policy.Retry.Most
+	all = append(all, d.Edit(most+1))
 	var attempts []verdict.Attempt
 	if decided {
 		attempts = decision.Result.Attempts
 		most = max(len(attempts)-1, 0)
+		all = append(all, d.Edit(most+1))
 	}
 	for n := 1; n <= most; n++ {
 		system := c.System

@@ -142,6 +142,8 @@ type Policy struct {
 	// TurnCap is after how many replies a conversation that found no end of its
 	// own is an error; 0 means never. It is 0 if there is a MaxTurns, which wins.
 	TurnCap int
+	// Whole makes an attempt an error that has a sample in error.
+	Whole bool
 	// Retry runs a case that failed again; nil takes its first result.
 	Retry *Retry
 	// Bands decide by the score of the case, unless a required criterion fails

@@ -3,7 +3,8 @@ package schema
 // A Retry says how a case that failed is run again. An attempt is all samples
 // of the case again; every attempt is kept, and the last one is the result.
 type Retry struct {
-	// Most is how many attempts may follow the first, ≥ 1.
+	// Most is how many attempts may follow the first; 0 only with an Edit, which
+	// then proposes a prompt that is not run.
 	Most int `json:"most"`
 	// Edit has the system prompt rewritten after an attempt that failed; nil
 	// leaves every attempt the same one.

@@ -112,7 +112,8 @@ func (e *estimator) count(turns int) Case {
 	first := q.Calls / sides
 	e.judge(&q, e.comparison, e.judgements, question)
 	if e.executions > 0 {
-		q.RetryCalls = e.retries * (first + e.editors)
+		// The last of the editor's prompts is a proposal that is not run.
+		q.RetryCalls = e.retries*(first+e.editors) + e.editors
 	}
 	return q
 }

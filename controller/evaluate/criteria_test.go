@@ -163,6 +163,7 @@ func TestToolCounts(t *testing.T) {
 		"the seed's, missed":  {[]evaluator.ToolCount{count("tool_a", 1, 1), count("tool_b", 1, 3)}, "tool_b tool_b tool_b tool_b", []float64{0, 0}, "tool_a was called never, expected once; tool_b was called 4 times, expected from 1 to 3 times"},
 		"at the upper bound":  {[]evaluator.ToolCount{count("a", 0, 2)}, "a a", []float64{1}, "every tool was called as often as expected"},
 		"above it":            {[]evaluator.ToolCount{count("a", 0, 2)}, "a a a", []float64{0}, "a was called 3 times, expected at most 2 times"},
+		"nothing is asked":    {nil, "a", []float64{1}, "nothing is asked of the answer"},
 		"another case counts": {[]evaluator.ToolCount{count("a", 1)}, "A", []float64{0}, "a was called never, expected at least once"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,6 +19,9 @@ import (
 // of the target are not known, nothing is measured. Calls count as they were
 // asked for, whatever came of them.
 func toolCounts(spec evaluator.ToolCounts, tr *verdict.Transcript) (finding, error) {
+	if len(spec.Counts) == 0 {
+		return finding{criteria: []verdict.Criterion{{ID: "answer", Score: 1}}, reason: "nothing is asked of the answer"}, nil
+	}
 	if !tr.Traced {
 		return finding{}, errors.New("the target does not report its tool calls, so they cannot be counted")
 	}

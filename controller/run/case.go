@@ -29,6 +29,9 @@ type caseRun struct {
 	contest  *verdict.Comparison
 	// stuck says why an attempt that was due could not begin.
 	stuck string
+	// proposal is what an editor proposes after the last attempt; unproposed says why
+	// there is none although one was asked.
+	proposal, unproposed string
 }
 
 func newCaseRun(r *runner, job Job) *caseRun { return &caseRun{run: r, job: job} }
@@ -165,7 +168,19 @@ func (c *caseRun) makeAttempts(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return c.propose(ctx)
+}
+
+// propose has an editor propose a prompt after a last attempt that failed, which no
+// attempt is run with.
+func (c *caseRun) propose(ctx context.Context) (err error) {
+	retry := c.job.Case.Policy.Retry
+	if retry == nil || retry.Edit == nil || c.last().result.Verdict != verdict.Fail || c.stopped() {
+		return nil
+	}
+	c.proposal, err = c.rewrite(ctx, c.last())
+	c.unproposed, c.stuck = c.stuck, ""
+	return err
 }
 
 func (c *caseRun) mostAttempts() int {
@@ -254,7 +269,10 @@ func (c *caseRun) outcome() Outcome {
 // report about its prompt.
 func (c *caseRun) listAttempts(r *verdict.Result) {
 	n := len(c.attempts)
-	if n == 1 && c.stuck == "" {
+	if c.unproposed != "" {
+		r.Reason += "; no prompt is proposed: " + c.unproposed
+	}
+	if n == 1 && c.stuck == "" && c.proposal == "" {
 		return
 	}
 	for _, a := range c.attempts {
@@ -264,7 +282,11 @@ func (c *caseRun) listAttempts(r *verdict.Result) {
 			})
 		}
 	}
+	if c.proposal != "" {
+		r.Attempts[len(r.Attempts)-1].Proposal = c.proposal
+	}
 	switch {
+	case n == 1 && c.stuck == "":
 	case c.stuck != "":
 		*r = verdict.Result{Verdict: verdict.Error, Attempts: r.Attempts, Comparison: r.Comparison,
 			Reason: fmt.Sprintf("attempt %d could not begin: %s", n+1, c.stuck)}

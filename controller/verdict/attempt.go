@@ -8,6 +8,9 @@ type Attempt struct {
 	// System is the system prompt that the attempt was run with; an editor may
 	// have written it. Empty means that none was sent.
 	System string `json:"system_prompt,omitempty"`
+	// Proposal is the prompt that an editor proposes after the last attempt failed. It
+	// was not run.
+	Proposal string `json:"proposed_prompt,omitempty"`
 }
 
 // Prompts are the system prompts of the first and of the last attempt; rewritten

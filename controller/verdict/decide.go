@@ -32,8 +32,8 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 		return Result{Verdict: Error, Reason: "the case has no evaluator"}
 	}
 	judged, problem := judgeable(evaluators, samples)
-	if len(judged) == 0 {
-		return Result{Verdict: Error, Reason: problem}
+	if len(judged) == 0 || c.Policy.Whole && len(judged) < len(samples) {
+		return Result{Verdict: Error, Samples: len(judged), Reason: problem}
 	}
 	res := Result{Samples: len(judged)}
 	var sum, weights float64

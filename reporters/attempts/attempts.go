@@ -110,11 +110,27 @@ func (r *Record) changes() []string {
 	return diff(lines(before), lines(after))
 }
 
+// proposed are the lines of the last prompt and of the one that an editor proposes
+// in its place as a diff; nil where nothing is proposed.
+func (r *Record) proposed() []string {
+	n := len(r.attempts)
+	if n == 0 || r.attempts[n-1].Proposal == "" {
+		return nil
+	}
+	return diff(lines(r.attempts[n-1].System), lines(r.attempts[n-1].Proposal))
+}
+
+// notRun introduces a proposal.
+const notRun = "prompt that the editor proposes; it was not run:"
+
 // Lines tells all of it in plain lines, which are safe to print.
 func (r *Record) Lines(scale float64) []string {
 	out := r.attemptLines(scale)
 	if changes := r.changes(); changes != nil {
 		out = append(append(out, "the final prompt, which the repository does not have:"), changes...)
+	}
+	if changes := r.proposed(); changes != nil {
+		out = append(append(out, "the "+notRun), changes...)
 	}
 	if c := r.comparison; c != nil {
 		out = append(out, r.outcome(scale))
@@ -137,6 +153,9 @@ func (r *Record) Markdown(scale float64) string {
 	}
 	if changes := r.changes(); changes != nil {
 		b.WriteString("\nThe final prompt, which the repository does not have:\n\n" + fenced(changes))
+	}
+	if changes := r.proposed(); changes != nil {
+		b.WriteString("\nThe " + notRun + "\n\n" + fenced(changes))
 	}
 	c := r.comparison
 	if c == nil {

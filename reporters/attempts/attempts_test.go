@@ -50,6 +50,10 @@ func TestLines(t *testing.T) {
 			},
 			"passed on attempt 2 with a prompt that was rewritten",
 		},
+		"a proposal": {
+			verdict.Result{Attempts: []verdict.Attempt{{Verdict: verdict.Fail, Score: at(0.3), System: "You plan.", Proposal: "You plan.\nGive dates."}}},
+			[]string{"attempt 1: fail, 3.00/10", "the prompt that the editor proposes; it was not run:", "  You plan.", "+ Give dates."}, "",
+		},
 		"a numeric comparison": {
 			verdict.Result{Comparison: numeric},
 			[]string{

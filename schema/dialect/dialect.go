@@ -31,8 +31,7 @@ var (
 	}
 	// renamed are the names that later versions of the formats use.
 	renamed = map[string]map[string]string{
-		schema.DialectEvalcase:  {"tests": "evalcases"},
-		schema.DialectPromptval: {"type": "test_type", "id": "name", "input": "user_input"},
+		schema.DialectEvalcase: {"tests": "evalcases"},
 	}
 	// contentDialects are known by the content of the file, in this order.
 	contentDialects = []string{schema.DialectEvalcase, schema.DialectPromptval, schema.DialectTestcase}
@@ -43,7 +42,7 @@ func Detect(doc *schema.Document) string {
 	switch {
 	case isSuite(doc), has(doc, "id", "expected_outcome"), has(doc, "id", "criteria"), has(doc, "id", "outcome"):
 		return schema.DialectEvalcase
-	case has(doc, "test_type", "testing_prompt"):
+	case has(doc, "test_type", "testing_prompt"), has(doc, "type", "testing_prompt"):
 		return schema.DialectPromptval
 	case isEnvelope(doc), isTestcase(doc):
 		return schema.DialectTestcase
@@ -234,7 +233,7 @@ func counts(dialect, key string, keys []string) bool {
 	if _, ok := renamed[dialect][key]; !ok {
 		return false
 	}
-	return dialect != schema.DialectPromptval || slices.Contains(keys, "testing_prompt")
+	return true
 }
 
 // lacking says what would make the file a definition.

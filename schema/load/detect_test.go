@@ -51,7 +51,7 @@ func TestDetect(t *testing.T) {
 		"a misspelt outcome":       {"a.yaml", "- id: x\n  input: y\n  expected_outcom: z\n", "", "3:3: error: unknown field `expected_outcom`; did you mean `expected_outcome` of the evalcase format?"},
 		"an outcome and rubrics":   {"a.yaml", "- id: x\n  rubrics: 5\n  expected_outcom: z\n", "", "2:12: error: `rubrics` must be a list, not a number; write [5] / 3:3: error: unknown field `expected_outcom`; did you mean `expected_outcome`?"},
 		"a misspelt id":            {"a.yaml", "- ID: x\n  input: y\n  expected_outcome: z\n", "", "1:3: error: unknown field `ID`; did you mean `id`?"},
-		"a later promptval":        {"a.json", `{"type": "agent", "id": "x", "testing_prompt": "x"}`, "", "1:2: error: `type` is the name that a later version of the promptval format uses; write `test_type` / 1:19: error: `id` is the name that a later version of the promptval format uses; write `name`"},
+		"a later promptval":        {"a.json", `{"type": "agent", "id": "x", "testing_prompt": "x"}`, "promptval", ""},
 		"type alone":               {"a.json", `{"type": "agent", "id": "x"}`, "", "note"},
 		"a later suite":            {"a.yaml", "tests: []\n", "", "1:1: error: `tests` is the name that a later version of the evalcase format uses; write `evalcases`"},
 		"a renamed suite":          {"a.yaml", "eval_cases: [{id: x, criteria: y, input: z}]\n", "evalcase", ""},

@@ -273,6 +273,11 @@ func ofDomain(d domain.Definition) Definition {
 func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Problem, condense func(*Definition)) []schema.Problem {
 	l.fsys.count(def.File, len(def.Cases))
 	found := l.addChecks(src, def, schema.HasErrors(problems))
+	for _, c := range def.Cases {
+		if c.Dialect == schema.DialectPromptval && len(c.Evaluators) == 0 {
+			c.Evaluators = promptval.Ungated()
+		}
+	}
 	if l.opts.Note != nil {
 		for _, c := range def.Cases {
 			def.notes = append(def.notes, l.opts.Note(c))

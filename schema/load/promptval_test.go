@@ -40,12 +40,10 @@ func TestPromptvalAmongOthers(t *testing.T) {
 		for _, p := range res.Problems {
 			problems = append(problems, strings.TrimPrefix(p.String(), "test_definitions/prompts/"))
 		}
-		if diff := cmp.Diff([]string{"prompts/deep/lines", "prompts/plan"}, keys); diff != "" {
+		if diff := cmp.Diff([]string{"prompts/deep/later", "prompts/deep/lines", "prompts/plan"}, keys); diff != "" {
 			t.Error(diff)
 		}
 		want := []string{
-			"deep/later.json:1:2: error: `type` is the name that a later version of the promptval format uses; write `test_type`",
-			"deep/later.json:1:38: error: `input` is the name that a later version of the promptval format uses; write `user_input`",
 			"deep/two.json:1:87: error: the file holds 2 configurations; it may hold one; write each into a file of its own",
 			"deep/wrong.json:1:24: error: unknown target \"planer\"; did you mean `planner`?",
 			"plan.yaml:1:1: error: the case prompts/plan is defined twice; the other is in test_definitions/prompts/plan.json:1:1",

@@ -17,9 +17,10 @@ import (
 // is.
 func (c *compiler) evaluators() []schema.Evaluator {
 	var out []schema.Evaluator
-	judge := c.judge()
 	if orElse(field[bool](c, "analysis"), true) {
-		out = append(out, judge)
+		out = append(out, c.judge())
+	} else if c.Doc.Has("threshold") {
+		c.Warn("ignored-field", "`threshold` is ignored, since analysis is false", "remove it, or remove analysis", "threshold")
 	}
 	counts := c.counts()
 	if len(counts) > 0 {
@@ -111,8 +112,8 @@ func (c *compiler) checkSum(weights []float64) {
 // counts reads expected_tools, sorted by tool.
 func (c *compiler) counts() []evaluator.ToolCount {
 	const name = "expected_tools"
-	if c.Doc.Items(name) > 0 && c.Doc.Text("test_type") != "agent" {
-		c.Warn("ignored-field", "`expected_tools` is ignored, since test_type is not agent", "remove it", name)
+	if c.Doc.Items(name) > 0 && c.Doc.Text(c.kind) != "agent" {
+		c.Warn("ignored-field", "`expected_tools` is ignored, since "+c.kind+" is not agent", "remove it", name)
 		return nil
 	}
 	var out []evaluator.ToolCount

@@ -17,11 +17,12 @@ func (c *compiler) policy(target schema.TargetSettings) schema.Policy {
 		Timeout:       cmp.Or(target.Timeout, c.Settings.Timeout, defaultTimeout),
 		MaxToolRounds: maxToolRounds,
 		Retry:         c.retry(),
+		Whole:         true,
 	}
 }
 
-// retry is gated by the field of that name: the number of retries and the
-// rewriting of the prompt mean nothing without it.
+// retry is gated by the field of that name: the number of retries means nothing
+// without it. Without one an editor proposes a prompt for a case that failed.
 func (c *compiler) retry() *schema.Retry {
 	on := orElse(field[bool](c, "retry"), false)
 	most := orElse(field[int](c, "max_retries"), 0)
@@ -32,10 +33,10 @@ func (c *compiler) retry() *schema.Retry {
 	case on && most == 0:
 		c.Warn("ignored-field", "`retry` has no effect, since max_retries is 0", `write "max_retries": 1 or more`, "retry")
 	}
-	if !on || most == 0 {
-		if edited {
-			c.Warn("ignored-field", "`edit_prompt` has no effect without a retry", `write "retry": true and "max_retries": 1 or more`, "edit_prompt")
-		}
+	if !on {
+		most = 0
+	}
+	if most == 0 && !edited {
 		return nil
 	}
 	retry := &schema.Retry{Most: most}
@@ -58,7 +59,7 @@ func (c *compiler) checkSamples(kase *schema.Case) {
 	if n <= maxSamples {
 		return
 	}
-	at := "user_input"
+	at := c.input
 	for _, field := range []string{"max_retries", "iterations"} {
 		if c.Doc.Has(field) {
 			at = field
@@ -72,6 +73,10 @@ func (c *compiler) checkSamples(kase *schema.Case) {
 // checkRetry warns of retries that nothing can bring about.
 func (c *compiler) checkRetry(kase *schema.Case) {
 	if kase.Policy.Retry == nil || len(kase.Evaluators) != 1 || !kase.Evaluators[0].Rule.Ungated {
+		return
+	}
+	if kase.Policy.Retry.Most == 0 {
+		c.Warn("never-edited", "no prompt is ever proposed, since without a threshold every score passes", `add "threshold": …`, "edit_prompt")
 		return
 	}
 	c.Warn("never-retried", "the case is never retried, since without a threshold every score passes", `add "threshold": …`, "retry")

@@ -22,28 +22,30 @@ func TestProblems(t *testing.T) {
 	custom := swap(with(), "agent", "custom_workflow", "planner", "small")
 	workflow := swap(with(), "agent", "workflow", "planner", "support")
 	for name, row := range map[string]struct{ text, want string }{
-		"misspelt field":           {with(`"iteration": 2`), "2:1: error: unknown field `iteration`; did you mean `iterations`?"},
-		"unknown field":            {with(`"zzz": 2`), "2:1: error: unknown field `zzz`; known are test_type, name, user_input, iterations, testing_prompt, rubric, evaluation_type, threshold, retry, max_retries, edit_prompt, editor_model, new_prompt, expected_tools, analysis, checks, output"},
-		"field of testcase":        {with(`"persona": {}`), "2:1: error: `persona` does not belong here: nobody plays the user of an agent or workflow; remove it, or write a case of the testcase format"},
-		"field of domain":          {with(`"evaluator_id": "keyword"`), "2:1: error: `evaluator_id` does not belong here: `evaluation_type` says how the output is judged; write numeric or default there"},
-		"field of evalcase":        {with(`"expected_outcome": "x"`), "2:1: error: `expected_outcome` does not belong here: what is expected is said to the evaluation agent; write it into `testing_prompt`"},
-		"later name of the format": {with(`"input": "x"`), "2:1: error: `input` is the name that a later version of the format uses; write `user_input`"},
-		"wrong type":               {with(`"iterations": "3"`), "2:15: error: `iterations` must be a number, not a string; write 3 without quotes"},
-		"no whole number":          {with(`"iterations": 1.5`), "2:15: error: `iterations` must be a whole number, not 1.5; write it without a fraction"},
-		"no iterations":            {with(`"iterations": 0`), "2:15: error: `iterations` is 0; it must be at least 1, or null"},
-		"iterations without end":   {with(`"iterations": 1000000000`), "2:15: error: `iterations` is 1000000000; it must be at most 1000"},
-		"too many samples":         {strings.Replace(with(`"iterations": 1000`), `"Plan a trip."`, `["a"`+strings.Repeat(`, "a"`, 10)+`]`, 1), "2:1: error: the case takes up to 11000 samples (inputs × iterations × attempts: 11 × 1000 × 1); it may take 10000; lower `iterations` or `max_retries`, or write several files"},
-		"too many attempts":        {with(`"iterations": 10, "retry": true, "max_retries": 1000`), "2:1: error: the case takes up to 10010 samples (inputs × iterations × attempts: 1 × 10 × 1001); it may take 10000; lower `iterations` or `max_retries`, or write several files"},
-		"fewer retries than none":  {with(`"max_retries": -1`), "2:16: error: `max_retries` is -1; it must be at least 0"},
-		"number of no size":        {with(`"iterations": 99999999999999999999`), "2:15: error: `iterations` is more than can be counted; write a number that can be meant, or null"},
-		"threshold out of range":   {with(`"threshold": 11`), "2:14: error: `threshold` is 11; it must be at most 10"},
-		"wrong enum":               {with(`"editor_model": "claud"`), "2:17: error: `editor_model` is \"claud\"; did you mean `claude`? write one of gemini, claude"},
-		"missing field":            {strings.Replace(with(), `"name": "planner", `, "", 1), "1:1: error: the field `name` is missing; add \"name\": …"},
-		"no input":                 {strings.Replace(with(), `"Plan a trip."`, "\n[]", 1), "2:1: error: `user_input` has 0 items; it must have at least 1 item"},
-		"object for an agent":      {strings.Replace(with(), `"user_input": "Plan a trip."`, "\n\"user_input\": {}", 1), "2:1: error: `user_input` may be an object for a custom_workflow only; write a string or a list of strings"},
-		"unknown target":           {strings.Replace(with(), `"name": "planner"`, "\n\"name\": \"planer\"", 1), "2:1: error: unknown target \"planer\"; did you mean `planner`?"},
-		"target unlike any":        {strings.Replace(with(), `"name": "planner"`, "\n\"name\": \"zzz\"", 1), "2:1: error: unknown target \"zzz\"; add it to targets: or aliases: in gavel.yaml"},
-		"target of another kind":   {strings.Replace(with(), `"test_type": "agent"`, "\n\"test_type\": \"workflow\"", 1), "2:1: error: planner is of the kind agent, and test_type is workflow; write \"agent\", or kind: workflow for the target in gavel.yaml"},
+		"misspelt field":          {with(`"iteration": 2`), "2:1: error: unknown field `iteration`; did you mean `iterations`?"},
+		"unknown field":           {with(`"zzz": 2`), "2:1: error: unknown field `zzz`; known are test_type, type, name, id, user_input, input, iterations, testing_prompt, rubric, evaluation_type, threshold, retry, max_retries, edit_prompt, editor_model, new_prompt, expected_tools, analysis, checks, output"},
+		"field of testcase":       {with(`"persona": {}`), "2:1: error: `persona` does not belong here: nobody plays the user of an agent or workflow; remove it, or write a case of the testcase format"},
+		"field of domain":         {with(`"evaluator_id": "keyword"`), "2:1: error: `evaluator_id` does not belong here: `evaluation_type` says how the output is judged; write numeric or default there"},
+		"field of evalcase":       {with(`"expected_outcome": "x"`), "2:1: error: `expected_outcome` does not belong here: what is expected is said to the evaluation agent; write it into `testing_prompt`"},
+		"both names of a field":   {with(`"input": "x"`), "2:1: error: `input` says the same as `user_input`; remove one of them"},
+		"neither name of a field": {`{"type": "agent", "id": "planner", "testing_prompt": "x"}`, "1:1: error: the field `user_input` is missing; add \"user_input\": …"},
+		"a wrong later name":      {`{"type": "agnt", "id": "planner", "testing_prompt": "x", "input": "y"}`, "1:10: error: `type` is \"agnt\"; did you mean `agent`? write one of agent, workflow, custom_workflow"},
+		"wrong type":              {with(`"iterations": "3"`), "2:15: error: `iterations` must be a number, not a string; write 3 without quotes"},
+		"no whole number":         {with(`"iterations": 1.5`), "2:15: error: `iterations` must be a whole number, not 1.5; write it without a fraction"},
+		"no iterations":           {with(`"iterations": 0`), "2:15: error: `iterations` is 0; it must be at least 1, or null"},
+		"iterations without end":  {with(`"iterations": 1000000000`), "2:15: error: `iterations` is 1000000000; it must be at most 1000"},
+		"too many samples":        {strings.Replace(with(`"iterations": 1000`), `"Plan a trip."`, `["a"`+strings.Repeat(`, "a"`, 10)+`]`, 1), "2:1: error: the case takes up to 11000 samples (inputs × iterations × attempts: 11 × 1000 × 1); it may take 10000; lower `iterations` or `max_retries`, or write several files"},
+		"too many attempts":       {with(`"iterations": 10, "retry": true, "max_retries": 1000`), "2:1: error: the case takes up to 10010 samples (inputs × iterations × attempts: 1 × 10 × 1001); it may take 10000; lower `iterations` or `max_retries`, or write several files"},
+		"fewer retries than none": {with(`"max_retries": -1`), "2:16: error: `max_retries` is -1; it must be at least 0"},
+		"number of no size":       {with(`"iterations": 99999999999999999999`), "2:15: error: `iterations` is more than can be counted; write a number that can be meant, or null"},
+		"threshold out of range":  {with(`"threshold": 11`), "2:14: error: `threshold` is 11; it must be at most 10"},
+		"wrong enum":              {with(`"editor_model": "claud"`), "2:17: error: `editor_model` is \"claud\"; did you mean `claude`? write one of gemini, claude"},
+		"missing field":           {strings.Replace(with(), `"name": "planner", `, "", 1), "1:1: error: the field `name` is missing; add \"name\": …"},
+		"no input":                {strings.Replace(with(), `"Plan a trip."`, "\n[]", 1), "2:1: error: `user_input` has 0 items; it must have at least 1 item"},
+		"object for an agent":     {strings.Replace(with(), `"user_input": "Plan a trip."`, "\n\"user_input\": {}", 1), "2:1: error: `user_input` may be an object for a custom_workflow only; write a string or a list of strings"},
+		"unknown target":          {strings.Replace(with(), `"name": "planner"`, "\n\"name\": \"planer\"", 1), "2:1: error: unknown target \"planer\"; did you mean `planner`?"},
+		"target unlike any":       {strings.Replace(with(), `"name": "planner"`, "\n\"name\": \"zzz\"", 1), "2:1: error: unknown target \"zzz\"; add it to targets: or aliases: in gavel.yaml"},
+		"target of another kind":  {strings.Replace(with(), `"test_type": "agent"`, "\n\"test_type\": \"workflow\"", 1), "2:1: error: planner is of the kind agent, and test_type is workflow; write \"agent\", or kind: workflow for the target in gavel.yaml"},
 
 		"numeric without a rubric":  {with(score), "1:1: error: the field `rubric` is missing, and evaluation_type is numeric; add \"rubric\": {\"criteria\": [{\"name\": …, \"weight\": 1}]}"},
 		"numeric without a weight":  {with(`"rubric": {"criteria": [{"name": "Clarity"}]}`, score), "2:25: error: the criterion \"Clarity\" has no weight, and evaluation_type is numeric; add \"weight\": …"},
@@ -63,10 +65,10 @@ func TestProblems(t *testing.T) {
 		"tool with two entries":  {with(`"expected_tools": [{"name": "a", "gt": 0}, {"name": "a", "lt": 3}]`), "2:45: error: the tool \"a\" has two entries; write its rules into the entry in line 2"},
 		"tools of a workflow":    {strings.Replace(workflow, "}", ",\n\"expected_tools\": [{\"name\": \"a\", \"eq\": 1}]}", 1), "2:1: warning: `expected_tools` is ignored, since test_type is not agent; remove it"},
 		"tools of another":       {strings.Replace(custom, "}", ",\n\"expected_tools\": [{\"name\": \"a\", \"eq\": 1}]}", 1), "2:1: warning: `expected_tools` is ignored, since test_type is not agent; remove it"},
-		"nothing to judge by":    {with(`"analysis": false`), "2:1: warning: nothing judges it: the analysis is off and no tool calls are counted; write expected_tools, or remove analysis"},
+		"a threshold of nothing": {with(`"analysis": false, "evaluation_type": "numeric"`, `"threshold": 7`), "3:1: warning: `threshold` is ignored, since analysis is false; remove it, or remove analysis"},
 		"retries that are off":   {with(`"max_retries": 2`), "2:1: warning: `max_retries` is ignored, since retry is not true; write \"retry\": true, or remove it"},
 		"no retries":             {with(`"retry": true`), "2:1: warning: `retry` has no effect, since max_retries is 0; write \"max_retries\": 1 or more"},
-		"rewriting without use":  {with(`"edit_prompt": true`), "2:1: warning: `edit_prompt` has no effect without a retry; write \"retry\": true and \"max_retries\": 1 or more"},
+		"rewriting in vain":      {with(`"edit_prompt": true,` + score + "," + weighed), "2:1: warning: no prompt is ever proposed, since without a threshold every score passes; add \"threshold\": …"},
 		"nothing can fail":       {with(retried + "," + score + "," + weighed), "2:1: warning: the case is never retried, since without a threshold every score passes; add \"threshold\": …"},
 		"empty rival":            {with(`"new_prompt": " "`), "2:1: warning: `new_prompt` is empty; nothing is compared; write a prompt, or remove it"},
 		"rival that is not sent": {strings.Replace(workflow, "}", ",\n\"new_prompt\": \"B\"}", 1), "2:1: error: support takes no prompt from outside, so that none can be compared; write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"},
@@ -99,8 +101,8 @@ func TestEveryMistakeIsReported(t *testing.T) {
 	}
 }
 
-// TestAnalysisOff: without the judge the counts of tool calls decide alone,
-// and where there are none the case is listed and not run.
+// TestAnalysisOff: without the judge the counts of tool calls and the checks decide
+// alone, and no rubric is needed.
 func TestAnalysisOff(t *testing.T) {
 	kase, problems := load(t, "tests/a.json", with(`"analysis": false`, toolsExample, `"new_prompt": "B"`), settings())
 	if len(problems) > 0 || len(kase.Evaluators) != 1 || kase.Evaluators[0].Weight != 1 || kase.Evaluators[0].Spec.Kind() != "tool_counts" || kase.Skip != "" {
@@ -109,9 +111,9 @@ func TestAnalysisOff(t *testing.T) {
 	if kase.Rival == nil || kase.Rival.Comparison != nil {
 		t.Errorf("the rival is %v; it is to be compared without a judge", kase.Rival)
 	}
-	kase, _ = load(t, "tests/a.json", with(`"analysis": false`), settings())
-	if kase.Skip == "" {
-		t.Error("a case that nothing judges is run")
+	kase, problems = load(t, "tests/a.json", with(`"analysis": false`, `"evaluation_type": "numeric"`), settings())
+	if len(problems) > 0 || kase.Skip != "" || len(kase.Evaluators) > 0 {
+		t.Errorf("a case that nothing judges has the problems %v and the evaluators %v, want it active with none", problems, kase.Evaluators)
 	}
 }
 
@@ -186,5 +188,23 @@ func TestNoOriginalPrompt(t *testing.T) {
 		if got != want || kase == nil {
 			t.Errorf("%s with %s: the problems are %q, want %q and a case", test.target, test.field, got, want)
 		}
+	}
+}
+
+// TestLaterNames are other names of the same fields.
+func TestLaterNames(t *testing.T) {
+	today, problems := load(t, "tests/a.json", `{"test_type": "agent", "name": "planner", "user_input": ["Hi", "Ho"], "testing_prompt": "Good?", "expected_tools": [{"name": "a", "eq": 1}]}`, settings())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	later, problems := load(t, "tests/a.json", `{"type": "agent", "id": "planner", "input": ["Hi", "Ho"], "testing_prompt": "Good?", "expected_tools": [{"name": "a", "eq": 1}]}`, settings())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if diff := cmp.Diff(today, later); diff != "" {
+		t.Errorf("the names of today against those of later versions (-today +later):\n%s", diff)
+	}
+	if _, problems := load(t, "tests/a.json", `{"type": "workflow", "id": "planner", "input": "Hi", "testing_prompt": "Good?"}`, settings()); len(problems) != 1 || problems[0] != "1:2: error: planner is of the kind agent, and type is workflow; write \"agent\", or kind: workflow for the target in gavel.yaml" {
+		t.Errorf("a target of another kind gives %q, want an error at type", problems)
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 const (
@@ -42,8 +44,11 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		doc = doc.Part(0)
 	}
 	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Promptval", schema.Error)}}
+	if doc.IsObject() {
+		c.names()
+	}
 	if known := c.Problems; schema.HasErrors(known) {
-		if name := doc.Text("name"); name != "" {
+		if name := doc.Text(c.name); name != "" {
 			c.target(name)
 		}
 		return nil, schema.SortProblems(append(known, schema.LeadingNowhere(c.Problems)...))
@@ -60,6 +65,27 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 type compiler struct {
 	schema.Source
 	schema.Complaints
+	// kind, name and input are the fields that say what is tested, of which there are
+	// two forms.
+	kind, name, input string
+}
+
+// names finds out which form of each required field is written.
+func (c *compiler) names() {
+	keys, known := c.Doc.Keys(), c.Doc.Fields("#Promptval")
+	strange := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return slices.Contains(known, k) })
+	pick := func(field, later string) string {
+		switch hasLater := slices.Contains(keys, later); {
+		case slices.Contains(keys, field) && hasLater:
+			c.Fail("both-forms", fmt.Sprintf("`%s` says the same as `%s`", later, field), "remove one of them", later)
+		case hasLater:
+			return later
+		case !slices.Contains(keys, field) && !slices.ContainsFunc(strange, func(k string) bool { return schema.Suggest(k, []string{field}) != "" }):
+			c.Fail("missing-field", fmt.Sprintf("the field `%s` is missing", field), fmt.Sprintf(`add "%s": …`, field))
+		}
+		return field
+	}
+	c.kind, c.name, c.input = pick("test_type", "type"), pick("name", "id"), pick("user_input", "input")
 }
 
 // field reads a field that passed the check; nil where it is absent or null.
@@ -84,7 +110,7 @@ func orElse[T any](v *T, fallback T) T {
 }
 
 func (c *compiler) build() *schema.Case {
-	name := c.Doc.Text("name")
+	name := c.Doc.Text(c.name)
 	kase := &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: c.Key(c.Doc.File, ""), Dialect: schema.DialectPromptval, Origin: c.Doc.At(),
@@ -103,27 +129,30 @@ func (c *compiler) build() *schema.Case {
 	}
 	c.checkRetry(kase)
 	c.checkSamples(kase)
-	if len(kase.Evaluators) == 0 {
-		kase.Skip = "nothing judges it: the analysis is off and no tool calls are counted"
-		c.Warn("no-check", kase.Skip, "write expected_tools, or remove analysis", "analysis")
-	}
 	return kase
+}
+
+// Ungated is what judges a case that has neither an analysis nor expected_tools nor
+// checks: it passes, and reports say that nothing was asked of it.
+func Ungated() []schema.Evaluator {
+	spec := evaluator.ToolCounts{}
+	return []schema.Evaluator{{Name: spec.Kind(), Weight: 1, Spec: spec, Rule: schema.Rule{Ungated: true}}}
 }
 
 // target finds what is tested. known says that its settings are.
 func (c *compiler) target(name string) (target string, known bool) {
 	target, known, problem := c.Settings.FindTarget(name)
 	if problem != nil {
-		problem.Position = c.Doc.At("name")
+		problem.Position = c.Doc.At(c.name)
 		c.Problems = append(c.Problems, *problem)
 		return "", false
 	}
 	target = cmp.Or(c.Settings.Against, target)
 	// A model may be anything: what it is, its prompt says.
-	want, is := c.Doc.Text("test_type"), c.Settings.Targets[target].Kind
+	want, is := c.Doc.Text(c.kind), c.Settings.Targets[target].Kind
 	if known && is != "" && is != "model" && is != want {
-		c.Fail("wrong-kind", fmt.Sprintf("%s is of the kind %s, and test_type is %s", target, is, want),
-			fmt.Sprintf("write %q, or kind: %s for the target in gavel.yaml", is, want), "test_type")
+		c.Fail("wrong-kind", fmt.Sprintf("%s is of the kind %s, and %s is %s", target, is, c.kind, want),
+			fmt.Sprintf("write %q, or kind: %s for the target in gavel.yaml", is, want), c.kind)
 	}
 	return target, known
 }
@@ -131,22 +160,22 @@ func (c *compiler) target(name string) (target string, known bool) {
 // drive returns the openings of the conversations. A list of one input is the
 // same as the input.
 func (c *compiler) drive() schema.Drive {
-	if c.Doc.IsObject("user_input") {
-		if c.Doc.Text("test_type") != "custom_workflow" {
-			c.Fail("wrong-type", "`user_input` may be an object for a custom_workflow only", "write a string or a list of strings", "user_input")
+	if c.Doc.IsObject(c.input) {
+		if c.Doc.Text(c.kind) != "custom_workflow" {
+			c.Fail("wrong-type", "`"+c.input+"` may be an object for a custom_workflow only", "write a string or a list of strings", c.input)
 		}
-		return schema.Drive{Messages: opening(string(c.Doc.JSON("user_input")))}
+		return schema.Drive{Messages: opening(string(c.Doc.JSON(c.input)))}
 	}
-	n := c.Doc.Items("user_input")
+	n := c.Doc.Items(c.input)
 	switch n {
 	case 0:
-		return schema.Drive{Messages: opening(c.Doc.Text("user_input"))}
+		return schema.Drive{Messages: opening(c.Doc.Text(c.input))}
 	case 1:
-		return schema.Drive{Messages: opening(c.Doc.Text("user_input", 0))}
+		return schema.Drive{Messages: opening(c.Doc.Text(c.input, 0))}
 	}
 	openings := make([][]schema.Message, n)
 	for i := range openings {
-		openings[i] = opening(c.Doc.Text("user_input", i))
+		openings[i] = opening(c.Doc.Text(c.input, i))
 	}
 	return schema.Drive{Openings: openings}
 }

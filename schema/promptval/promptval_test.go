@@ -195,7 +195,7 @@ func TestPolicy(t *testing.T) {
 	configured := settings()
 	configured.Iterations, configured.Timeout = 4, time.Minute
 	retried := `"retry": true, "max_retries": 2`
-	base := schema.Policy{Iterations: 1, Timeout: 120 * time.Second, MaxToolRounds: 16}
+	base := schema.Policy{Iterations: 1, Timeout: 120 * time.Second, MaxToolRounds: 16, Whole: true}
 	for name, test := range map[string]struct {
 		text     string
 		settings schema.Settings
@@ -211,6 +211,12 @@ func TestPolicy(t *testing.T) {
 		}},
 		"claude": {with(retried, `"edit_prompt": true, "editor_model": "claude"`), settings(), func(p *schema.Policy) {
 			p.Retry = &schema.Retry{Most: 2, Edit: &schema.Edit{Editor: schema.ClaudeEditor}}
+		}},
+		"an editor without a retry": {with(`"edit_prompt": true`), settings(), func(p *schema.Policy) {
+			p.Retry = &schema.Retry{Edit: &schema.Edit{Editor: schema.GeminiEditor, ShowOutputs: true}}
+		}},
+		"an editor and retries that are off": {with(`"edit_prompt": true`, `"retry": false, "editor_model": "claude"`), settings(), func(p *schema.Policy) {
+			p.Retry = &schema.Retry{Edit: &schema.Edit{Editor: schema.ClaudeEditor}}
 		}},
 		"editor without use": {with(`"editor_model": "claude"`), settings(), func(*schema.Policy) {}},
 	} {
