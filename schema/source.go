@@ -144,12 +144,11 @@ func (s Source) candidates(ref Reference) ([]string, bool) {
 		return nil, false
 	}
 	out := []string{full}
-	if strings.HasPrefix(path.Clean(name), "../") {
-		return out, true
-	}
 	for dir != "." {
 		dir = path.Dir(dir)
-		out = append(out, path.Join(dir, name))
+		if above := path.Join(dir, name); fs.ValidPath(above) && above != "." {
+			out = append(out, above)
+		}
 	}
 	return out, true
 }

@@ -36,6 +36,14 @@ func TestRead(t *testing.T) {
 			"tests/math/a.yaml:3:7: warning: shared.md is not next to this file; using tests/shared.md; write the path from the file's own folder, or /tests/shared.md",
 		},
 		{
+			"up in a folder above", "../top.md", "top.md", []string{"tests/top.md"},
+			"tests/math/a.yaml:3:7: warning: ../top.md is not next to this file; using top.md; write the path from the file's own folder, or /top.md",
+		},
+		{
+			"up and missing", "../nowhere.md", "", []string{"tests/nowhere.md", "nowhere.md"},
+			"tests/math/a.yaml:3:7: error: the file tests/nowhere.md does not exist; add it or correct the path",
+		},
+		{
 			"missing", "promt.md", "", []string{"tests/math/promt.md", "tests/promt.md", "promt.md"},
 			"tests/math/a.yaml:3:7: error: the file tests/math/promt.md does not exist; did you mean `prompt.md`?",
 		},

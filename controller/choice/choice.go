@@ -5,6 +5,7 @@
 package choice
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/testcase"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -114,7 +116,11 @@ func (c *Choice) Unmatched() []string {
 		known := slices.Sorted(maps.Keys(c.had[i]))
 		for _, name := range c.wanted[i] {
 			if !c.had[i][name] {
-				out = append(out, fmt.Sprintf("--%s: no case has the %s %q%s", label.name, label.name, name, nearName(name, known)))
+				near := nearName(name, known)
+				if meant := schema.DidYouMean(name, testcase.Tags()); meant != "" && label.name == "tag" {
+					near = "; " + cmp.Or(schema.DidYouMean(name, known), meant)
+				}
+				out = append(out, fmt.Sprintf("--%s: no case has the %s %q%s", label.name, label.name, name, near))
 			}
 		}
 	}

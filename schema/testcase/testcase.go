@@ -21,6 +21,9 @@ import (
 // envelope is the field that holds the cases of a file with several.
 const envelope = "test_cases"
 
+// Tags are those that the format knows from the start. A case may have any others.
+func Tags() []string { return []string{"normal", "red-team", "edge-case"} }
+
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // Load compiles the cases of a file, in the order of the file. Cases with

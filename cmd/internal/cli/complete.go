@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
 // completionTime bounds how long a shell waits for what may come next.
@@ -83,6 +84,9 @@ func (a *App) known(cmd *cobra.Command) (out known) {
 		for _, c := range found.Cases {
 			out.keys = append(out.keys, c.Key)
 			out.tags = append(out.tags, c.Labels.Tags...)
+			if c.Dialect == schema.DialectTestcase {
+				out.tags = append(out.tags, testcase.Tags()...)
+			}
 			if groups := c.Labels.Groups; c.Dialect == schema.DialectDomain && len(groups) > 1 {
 				out.domains, out.levels = append(out.domains, groups[0]), append(out.levels, groups[1])
 			}

@@ -1,0 +1,22 @@
+package choice_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/choice"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// TestTagsThatTheFormatKnows are suggested where no case has them yet.
+func TestTagsThatTheFormatKnows(t *testing.T) {
+	for written, want := range map[string]string{
+		"redteam": "did you mean `red-team`?", "edge-cases": "did you mean `edge-case`?", "slwo": "did you mean `slow`?",
+	} {
+		c := choice.Filter{Tags: []string{written}}.Choose()
+		c.Func()(&schema.CaseInfo{Key: "a", Labels: schema.Labels{Tags: []string{"slow"}}})
+		if got := c.Unmatched(); len(got) != 1 || !strings.HasSuffix(got[0], want) {
+			t.Errorf("--tag %s gives %q, want a line that ends with %s", written, got, want)
+		}
+	}
+}
