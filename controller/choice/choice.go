@@ -116,17 +116,14 @@ func (c *Choice) Unmatched() []string {
 		known := slices.Sorted(maps.Keys(c.had[i]))
 		for _, name := range c.wanted[i] {
 			if !c.had[i][name] {
-				near := nearName(name, known)
-				if meant := schema.DidYouMean(name, testcase.Tags()); meant != "" && label.name == "tag" {
-					near = "; " + cmp.Or(schema.DidYouMean(name, known), meant)
-				}
-				out = append(out, fmt.Sprintf("--%s: no case has the %s %q%s", label.name, label.name, name, near))
+				out = append(out, fmt.Sprintf("--%s: no case has the %s %q%s", label.name, label.name, name, near(label.name, name, known)))
 			}
 		}
 	}
 	return out
 }
 
+<<<<<<< HEAD
 // Lacking has a line for every label that was asked for and that formats of the cases
 // do not have: their cases are left out, whatever they are like.
 func (c *Choice) Lacking() []string {
@@ -145,6 +142,15 @@ func plural(n int) string {
 		return "case"
 	}
 	return "cases"
+=======
+// near ends a line about a label with the name that is meant, or with what there is.
+// Tags of which no case has one are suggested where the format knows them.
+func near(label, name string, known []string) string {
+	if meant := schema.DidYouMean(name, testcase.Tags()); meant != "" && label == "tag" {
+		return "; " + cmp.Or(schema.DidYouMean(name, known), meant)
+	}
+	return nearName(name, known)
+>>>>>>> 824b0a7 (pages: the fields of testcases, configurations and gavel.yaml are those of today)
 }
 
 // Named returns whether one of the globs means a case: those of Filter.Keys, from a
