@@ -123,7 +123,6 @@ func (c *Choice) Unmatched() []string {
 	return out
 }
 
-<<<<<<< HEAD
 // Lacking has a line for every label that was asked for and that formats of the cases
 // do not have: their cases are left out, whatever they are like.
 func (c *Choice) Lacking() []string {
@@ -142,7 +141,8 @@ func plural(n int) string {
 		return "case"
 	}
 	return "cases"
-=======
+}
+
 // near ends a line about a label with the name that is meant, or with what there is.
 // Tags of which no case has one are suggested where the format knows them.
 func near(label, name string, known []string) string {
@@ -150,7 +150,6 @@ func near(label, name string, known []string) string {
 		return "; " + cmp.Or(schema.DidYouMean(name, known), meant)
 	}
 	return nearName(name, known)
->>>>>>> 824b0a7 (pages: the fields of testcases, configurations and gavel.yaml are those of today)
 }
 
 // Named returns whether one of the globs means a case: those of Filter.Keys, from a
