@@ -33,11 +33,11 @@ func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *repor
 		if !ok || len(all) == mostSaid {
 			continue
 		}
-		known, err := explain.Of(ctx, p.Ledger(), row)
+		samples, err := explain.SamplesOf(ctx, p.Ledger(), row.HeadDigests)
 		if err != nil {
 			continue
 		}
-		if text := lastSaid(known); text != "" {
+		if text := lastSaid(samples); text != "" {
 			all = append(all, controller.Redacted(p, terminal.Saying{Case: failed.Name(), Text: text}))
 		}
 	}
@@ -45,9 +45,9 @@ func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *repor
 }
 
 // lastSaid is the last text of the agent in the last sample of a case.
-func lastSaid(known explain.Case) string {
+func lastSaid(samples []explain.Sample) string {
 	text := ""
-	for _, s := range known.Samples {
+	for _, s := range samples {
 		for _, m := range s.Transcript.Messages {
 			if _, said := verdict.Thought(m); m.Role == schema.RoleAssistant && said != "" {
 				text = said

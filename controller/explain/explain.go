@@ -101,23 +101,35 @@ func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
 	for _, ev := range c.Evaluators {
 		out.Evaluator = append(out.Evaluator, Evaluator{ev.Name, ev.Spec.Kind(), ev.Spec, ev.Rule})
 	}
+	out.scale = schema.ShownScale(c.Dialect)
+	return out, out.read(ctx, book, digests)
+}
+
+// SamplesOf reads what the ledger has of the samples under the digests of a case.
+func SamplesOf(ctx context.Context, book *ledger.Ledger, digests plan.Digests) ([]Sample, error) {
+	var out Case
+	err := out.read(ctx, book, digests)
+	return out.Samples, err
+}
+
+// read adds what the ledger has under the digests.
+func (out *Case) read(ctx context.Context, book *ledger.Ledger, digests plan.Digests) error {
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
 	decided, err := book.Decided(ctx, scope, []string{digests.D})
 	if err != nil {
-		return out, err
+		return err
 	}
 	parts := []variant{{digests: digests}}
 	if d, ok := decided[digests.D]; ok {
 		out.Decision, out.Usage, out.CostUSD = &d.Result, d.Usage, d.Usage.Cost()
 		parts = variantsOf(digests, d.Result)
 	}
-	out.scale = schema.ShownScale(c.Dialect)
 	for _, part := range parts {
 		if err := out.gather(ctx, book, part); err != nil {
-			return out, err
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // A variant is all samples of a case under one prompt.
