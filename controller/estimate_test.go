@@ -70,7 +70,7 @@ func TestEstimate(t *testing.T) {
 }
 
 // TestEstimateOfExamples holds that judges, simulated users, comparisons and
-// further attempts are counted: what the examples really take is beside it. A brief
+// further attempts are counted: the comment after each row says what the example really takes. A brief
 // plan estimates the same from what is remembered, and reads no definition for it.
 func TestEstimateOfExamples(t *testing.T) {
 	for name, want := range map[string]report.Estimate{

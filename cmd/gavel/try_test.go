@@ -115,7 +115,7 @@ read from the reply of the target own
 	}
 }
 
-// TestTryFails ends with 1 where there is no reply, and with 2 where the call or the
+// TestTryFails ends with 1 if the target does not reply, and with 2 if the call or the
 // configuration is wrong.
 func TestTryFails(t *testing.T) {
 	t.Parallel()

@@ -88,7 +88,7 @@ type row struct {
 	Key       string           `json:"key"`
 	Target    string           `json:"target"`
 	PerTarget bool             `json:"per_target"`
-	Beside    bool             `json:"beside"` // its name before the first release
+	Beside    bool             `json:"beside"` // what reports from before the first release call it
 	Action    plan.Action      `json:"action"`
 	Verdict   *verdict.Verdict `json:"verdict"`
 	Score     *float64         `json:"score"`

@@ -145,7 +145,7 @@ func (r *checksReader) attach(c *schema.Case, list []writtenCheck) {
 		r.Problems = append(r.Problems, schema.Problem{
 			Position: c.Origin, Severity: schema.Note, Rule: "judged-by-checks",
 			Message: fmt.Sprintf("%s is judged by its checks alone, and no judge is asked about `expected_outcome`", c.Key),
-			Hint:    "write `rubrics` or evaluators if one shall be asked",
+			Hint:    "write `rubrics` or `evaluators` to have a judge score it",
 		})
 	}
 	ev := schema.Evaluator{Name: "checks"}

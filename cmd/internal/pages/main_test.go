@@ -76,7 +76,7 @@ func TestLinksLeadToSections(t *testing.T) {
 				there = string(data)
 			}
 			if !strings.Contains(strings.ToLower(there), "\n## "+found[2]+"\n") {
-				t.Errorf("%s links to %s, and there is no such section", p.file, found[0])
+				t.Errorf("%s links to %s, which is not a section of that page", p.file, found[0])
 			}
 		}
 	}

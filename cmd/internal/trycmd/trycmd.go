@@ -104,7 +104,7 @@ func (t *trial) run(ctx context.Context, w *cli.Workspace) error {
 	return t.tell(newOutcome(cfg, wire, reply, failed))
 }
 
-// tell prints the outcome and fails where there is no reply.
+// tell prints the outcome, and returns an error if the target did not reply.
 func (t *trial) tell(o outcome) error {
 	var err error
 	if t.JSON {

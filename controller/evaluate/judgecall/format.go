@@ -40,7 +40,7 @@ func CompactJSON(v any) string {
 		raw, err = schema.Canonical(raw)
 	}
 	if err != nil {
-		return fmt.Sprintf("%q", fmt.Sprint(v)) // a schema that is no JSON
+		return fmt.Sprintf("%q", fmt.Sprint(v)) // a schema that is not JSON
 	}
 	return string(raw)
 }
