@@ -89,6 +89,9 @@ func (s *Sections) headline(r *report.Report, parts []string) string {
 	case report.Affected(r) == 0 && r.Base != nil && report.Withdrawals(r) == "":
 		return "No affected cases"
 	case r.Base == nil:
+		if r.Summary.Pass == 1 {
+			return "The one judged case passes"
+		}
 		return "All " + textfmt.Count(r.Summary.Pass, "judged case") + " pass"
 	case told != "":
 		return "No regressions, " + told
