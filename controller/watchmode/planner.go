@@ -263,7 +263,7 @@ func (s *planner) follow(paths []string) error {
 	if slices.Equal(paths, s.paths) && slices.Equal(folders, s.programs.watched) {
 		return nil
 	}
-	s.paths, s.programs.watched, s.all = paths, folders, true
+	s.paths, s.programs.watched, s.all, s.rewatched = paths, folders, true, true
 	return s.watch()
 }
 
@@ -291,7 +291,7 @@ var gitPaths = []string{".git/HEAD", ".git/packed-refs", ".git/refs/heads", ".gi
 // watch opens the watcher anew.
 func (t *Tree) watch() error {
 	if t.watcher != nil {
-		_ = t.watcher.Close() // what it would still tell is looked at anyway
+		_ = t.watcher.Close() // what it would still report is read again
 	}
 	cfg := t.cfg.Watch
 	repo := t.Workspace().Repo

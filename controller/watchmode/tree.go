@@ -123,6 +123,9 @@ type Tree struct {
 	programs programs          // those without inputs
 	begun    bool
 	failed   bool // the last look had a fault
+	// rewatched says that the last look began to watch other files. Base and the
+	// configuration were read before and may have changed unseen.
+	rewatched bool
 
 	mu   sync.Mutex
 	pins []string // guarded by mu
@@ -242,11 +245,16 @@ const (
 	headEvery = 2 * time.Second
 )
 
-// hint waits for the watcher: not at all the first time, and not for long where
-// the last look failed or HEAD may move unseen.
+// hint waits for the watcher: not at all the first time and after other files
+// were watched, and not for long where the last look failed or HEAD may move
+// unseen.
 func (t *Tree) hint(ctx context.Context) (filewatch.Hint, error) {
 	if !t.begun {
 		return filewatch.Hint{All: true}, ctx.Err()
+	}
+	if t.rewatched {
+		t.rewatched = false
+		return filewatch.Hint{}, ctx.Err()
 	}
 	if !t.failed && !t.linked {
 		return t.watcher.Next(ctx)

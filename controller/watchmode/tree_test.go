@@ -15,8 +15,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/filewatch"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/watchmode"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 const hello = "test_definitions/talk/level_1/hello.json"
@@ -178,6 +181,31 @@ func TestNewInput(t *testing.T) {
 	r.write(map[string]string{"prompts/other.md": "Be longer.\n"})
 	f.settles()
 	r.must(os.Remove(r.path("prompts/other.md")))
+	f.settles()
+}
+
+// TestACommitWhileFoldersAreAdded: base was read before the new folders were
+// watched, and the commit came in between.
+func TestACommitWhileFoldersAreAdded(t *testing.T) {
+	r := newRepo(t)
+	cfg := r.config()
+	read := cfg.ReadConfig
+	commits := false
+	cfg.ReadConfig = func(p watchmode.Workspace, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
+		if commits {
+			commits = false
+			r.git("commit", "-q", "-m", "program")
+		}
+		return read(p, files)
+	}
+	f := follow(r, cfg)
+	r.write(map[string]string{
+		"gavel.yaml":   "version: 1\ntargets: {bot: {provider: command, argv: [sh, agent/run.sh]}}\n",
+		"agent/run.sh": "true\n",
+	})
+	r.git("add", "-A")
+	commits = true
+	f.next(t.Context())
 	f.settles()
 }
 
