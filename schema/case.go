@@ -11,6 +11,7 @@ const (
 	DialectPromptval = "promptval"
 	DialectDomain    = "domain"
 	DialectEvalcase  = "evalcase"
+	DialectMatrix    = "matrix"
 )
 
 // A Case is one test of one target, compiled from any dialect. Nothing after

@@ -29,7 +29,7 @@ var kinds = map[string]string{
 // definitions, and the kinds of files of the domain dialect: domain/test and so
 // on.
 func Formats() []string {
-	return append([]string{DialectTestcase, DialectPromptval, DialectDomain, DialectEvalcase, FormatConfig, FormatServer, FormatChecks}, slices.Sorted(maps.Keys(kinds))...)
+	return append([]string{DialectTestcase, DialectPromptval, DialectDomain, DialectEvalcase, DialectMatrix, FormatConfig, FormatServer, FormatChecks}, slices.Sorted(maps.Keys(kinds))...)
 }
 
 // FormatCUE returns a format as the CUE that its files are checked with.
@@ -69,7 +69,7 @@ var schemaKeyForm = shape.JSON{"type": []string{"string", "null"}}
 
 // withSchemaKey has the whole files of a format take a $schema.
 func withSchemaKey(file, defs shape.JSON) {
-	for _, form := range []any{file, defs["Testcase"], defs["Promptval"], defs["Config"], defs["Server"]} {
+	for _, form := range []any{file, defs["Testcase"], defs["Promptval"], defs["Matrix"], defs["Config"], defs["Server"]} {
 		form, _ := form.(shape.JSON)
 		if properties, ok := form["properties"].(shape.JSON); ok {
 			properties[schemaKey] = schemaKeyForm
@@ -91,6 +91,7 @@ var inner = map[string]string{
 	"#EvalcaseExecution.evaluators": "[#EvalcaseEvaluator]",
 	"#EvalcaseComposite.evaluators": "[#EvalcaseEvaluator]",
 	"#EvalcaseSuite.evalcases":      "[#Evalcase]",
+	"#MatrixTest.assert":            "[#MatrixAssertion]",
 }
 
 // fileSchema returns the schema of the files of a format; nil if there is no such
@@ -111,6 +112,8 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 		}
 		suite := shape.JSON{"if": shape.JSON{"anyOf": named}, "then": w.Ref("#EvalcaseSuite"), "else": w.Ref("#EvalcaseSidecar")}
 		return listOr(shape.JSON{"items": w.Ref("#Evalcase")}, suite)
+	case DialectMatrix:
+		return w.Ref("#Matrix")
 	case DialectDomain:
 		return listOr(shape.JSON{"items": testSchema(w)}, shape.JSON{
 			"anyOf": []shape.JSON{testSchema(w), w.Ref("#Domain"), w.Ref("#Level"), w.Ref("#Tool"), w.Ref("#Evaluator")},

@@ -11,6 +11,9 @@ import (
 type Settings struct {
 	// Definitions are the definition folders, relative to the repository root.
 	Definitions []string
+	// RootFiles are further definitions, which are read where they exist. If one does,
+	// the folders need not. They are relative to the repository root.
+	RootFiles []string `json:",omitempty"`
 	// Listed says that they are written as a list, which may grow: keys begin at
 	// the repository root and not below a folder.
 	Listed bool `json:",omitempty"`

@@ -62,6 +62,9 @@ type Config struct {
 	Gate       Gate
 	Noise      Noise `json:",omitzero"`
 	Budget     Budget
+	// RootFiles are definitions that are read if they exist; nil where Definitions are
+	// configured.
+	RootFiles []string
 	// Dialects pin files to a dialect by glob, sorted by glob.
 	Dialects []Pin
 	// Tools are further folders with tool definitions.

@@ -236,6 +236,7 @@ func (f form) config() *Config {
 func (c *Config) fill() {
 	if len(c.Definitions) == 0 {
 		c.Definitions = []string{"test_definitions"}
+		c.RootFiles = []string{"promptfooconfig.json", "promptfooconfig.yaml", "promptfooconfig.yml"}
 	}
 	if c.DefaultTarget == "" && len(c.Targets) == 1 {
 		for name := range c.Targets {

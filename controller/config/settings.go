@@ -7,6 +7,7 @@ import "github.com/gavel-evals/gavel/schema"
 func (c *Config) Settings() schema.Settings {
 	s := schema.Settings{
 		Definitions:   c.Definitions,
+		RootFiles:     c.RootFiles,
 		Listed:        c.Listed,
 		Tools:         c.Tools,
 		Dialects:      make(map[string]string, len(c.Dialects)),

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/assertion"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -112,6 +113,11 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 		return composite(ctx, s, in, d)
 	case evaluator.Checks:
 		return checks(s, in.evalcase(d))
+	case evaluator.Assertion:
+		c, err := assertion.Measure(s, in.Transcript.Final())
+		return finding{criteria: []verdict.Criterion{c}, reason: c.Note}, err
+	case evaluator.Graded:
+		return graded(ctx, s, in, d)
 	}
 	return findEvalcase(ctx, spec, in.evalcase(d))
 }

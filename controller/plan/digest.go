@@ -21,7 +21,7 @@ const DriverVersion = 1
 
 // compilerVersions count up when a dialect's compiler changes what it makes of
 // the same files in a way that the Case does not show.
-var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1, schema.DialectPromptval: 1, schema.DialectEvalcase: 1}
+var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1, schema.DialectPromptval: 1, schema.DialectEvalcase: 1, schema.DialectMatrix: 1}
 
 // Digest condenses a case in its environment into the digests E, J and D and
 // remembers what the parts are made from. The environment must not change after

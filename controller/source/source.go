@@ -115,7 +115,7 @@ func outside(s State) (func(name string, isFolder bool) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := slices.Concat(s.Config.Definitions, []string{s.ConfigFile, ".gavel", ".github", ".git"})
+	own := slices.Concat(s.Config.Definitions, s.Config.RootFiles, []string{s.ConfigFile, ".gavel", ".github", ".git"})
 	return func(name string, isFolder bool) bool {
 		return slices.ContainsFunc(own, func(dir string) bool { return listing.Covers(path.Clean(dir), name) }) || ignored(name, isFolder)
 	}, nil

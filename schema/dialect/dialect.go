@@ -44,6 +44,8 @@ func Detect(doc *schema.Document) string {
 		return schema.DialectEvalcase
 	case has(doc, "test_type", "testing_prompt"), has(doc, "type", "testing_prompt"):
 		return schema.DialectPromptval
+	case isMatrix(doc):
+		return schema.DialectMatrix
 	case isEnvelope(doc), isTestcase(doc):
 		return schema.DialectTestcase
 	}
@@ -54,6 +56,16 @@ func Detect(doc *schema.Document) string {
 // names.
 func isSuite(doc *schema.Document) bool {
 	return slices.ContainsFunc(doc.Keys(), func(key string) bool { return key == "evalcases" || key == "eval_cases" || key == "cases" })
+}
+
+// isMatrix reports whether the document multiplies prompts or providers with
+// tests.
+func isMatrix(doc *schema.Document) bool {
+	keys := doc.Keys()
+	any := func(names ...string) bool {
+		return slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(names, key) })
+	}
+	return any("prompts") && any("tests", "providers", "targets", "scenarios", "defaultTest", "redteam") || any("providers") && any("tests")
 }
 
 // has reports whether the object, or an item of the list, has all the fields.

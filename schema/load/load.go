@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/ignore"
+	"github.com/gavel-evals/gavel/schema/matrix"
 	"github.com/gavel-evals/gavel/schema/prompt"
 	"github.com/gavel-evals/gavel/schema/promptval"
 	"github.com/gavel-evals/gavel/schema/testcase"
@@ -143,7 +144,20 @@ func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error
 			return nil, err
 		}
 	}
+	for _, file := range opts.Settings.RootFiles {
+		if !exists(fsys, file) {
+			continue
+		}
+		if err := l.folder(ctx, file); err != nil {
+			return nil, err
+		}
+	}
 	return l, nil
+}
+
+func exists(fsys fs.FS, file string) bool {
+	_, err := fs.Stat(fsys, file)
+	return err == nil
 }
 
 // result puts together what was found in all folders.
@@ -342,6 +356,8 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 		def.Cases, found = promptval.Load(src, doc)
 	case schema.DialectEvalcase:
 		def.Cases, found = evalcase.Load(src, doc)
+	case schema.DialectMatrix:
+		def.Cases, found = matrix.Load(src, doc)
 	default:
 		p := doc.Problem("not-read", fmt.Sprintf("definitions of the %s format are not read, and their cases are not run", def.Dialect), "name the file in .gavelignore")
 		p.Severity = schema.Warning

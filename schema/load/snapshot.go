@@ -119,7 +119,7 @@ func (s *Snapshot) intern(sets map[string]int, files []string) int {
 // Folders are the folders and files of the repository that bear on its
 // definitions, besides what definitions name elsewhere.
 func Folders(settings schema.Settings) []string {
-	out := slices.Concat(settings.Definitions, settings.Tools, []string{ignore.File})
+	out := slices.Concat(settings.Definitions, settings.RootFiles, settings.Tools, []string{ignore.File})
 	for _, root := range settings.Definitions {
 		out = append(out, path.Join(path.Dir(path.Clean(root)), "tools"))
 	}
@@ -211,7 +211,7 @@ func (s *Snapshot) Outside(settings schema.Settings) []string {
 	found := map[string]bool{}
 	for _, set := range s.inputs {
 		for _, file := range set {
-			if !slices.ContainsFunc(settings.Definitions, func(dir string) bool { return strings.HasPrefix(file, path.Clean(dir)+"/") }) {
+			if !slices.ContainsFunc(settings.Definitions, func(dir string) bool { return file == dir || strings.HasPrefix(file, path.Clean(dir)+"/") }) {
 				found[file] = true
 			}
 		}

@@ -33,6 +33,8 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 		case l.seen == l.fsys.most.entries:
 			l.problem(at, "too-many-entries", fmt.Sprintf("the definitions folders have more than %d files and folders", l.fsys.most.entries), "split the repository")
 			return fs.SkipAll
+		case errors.Is(err, fs.ErrNotExist) && name == root && l.hasRootFile():
+			return nil
 		case errors.Is(err, fs.ErrNotExist) && name == root:
 			l.problem(at, "missing-folder", "the definitions folder does not exist", "run gavel init, which writes the first test, or set definitions: in gavel.yaml")
 			return nil
@@ -64,6 +66,11 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 		return nil
 	})
 	return files, err
+}
+
+// hasRootFile reports whether there are definitions outside of the folders.
+func (l *loader) hasRootFile() bool {
+	return slices.ContainsFunc(l.opts.Settings.RootFiles, func(file string) bool { return exists(l.fsys, file) })
 }
 
 // linked says of a link or submodule that it is not followed. One that is named
@@ -104,10 +111,7 @@ func (l *loader) overlooked(root, file string) {
 // isLonely reports whether a file holds checks and has no definition next to it.
 func (l *loader) isLonely(file string) bool {
 	files := definitionsOf(file)
-	return len(files) > 0 && !slices.ContainsFunc(files, func(file string) bool {
-		_, err := fs.Stat(l.fsys, file)
-		return err == nil
-	})
+	return len(files) > 0 && !slices.ContainsFunc(files, func(file string) bool { return exists(l.fsys, file) })
 }
 
 // ignored says what is not looked at, by its name or by .gavelignore.
@@ -184,7 +188,7 @@ func (l *loader) inIgnored(root, file string) bool {
 
 // looksAt reports whether walk would list a file.
 func (l *loader) looksAt(root, file string) bool {
-	if !strings.HasPrefix(file, root+"/") && root != "." || strings.Count(file, "/") > maxFolders {
+	if file != root && !strings.HasPrefix(file, root+"/") && root != "." || strings.Count(file, "/") > maxFolders {
 		return false
 	}
 	if l.ignored(root, file, false) || l.inIgnored(root, file) {

@@ -29,6 +29,7 @@ var pages = []page{
 	{"examples/formats/promptval.md", "schema/promptval.cue"},
 	{"examples/formats/domain.md", "schema/domain.cue"},
 	{"examples/formats/evalcase.md", "schema/evalcase.cue"},
+	{"examples/formats/matrix.md", "schema/matrix.cue"},
 	{"examples/formats/checks.md", "schema/checks.cue"},
 }
 

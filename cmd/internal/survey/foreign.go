@@ -35,6 +35,8 @@ func (f Foreign) Says() string {
 	switch {
 	case f.Configures:
 		return fmt.Sprintf("%s has targets of %s: add those that you need to gavel.yaml under targets", f.File, f.Tool)
+	case f.Dialect == schema.DialectMatrix:
+		return fmt.Sprintf("%s is a file of %s%s, which gavel reads as it is (%s): add the file to definitions in gavel.yaml", f.File, f.Tool, tests, f.Dialect)
 	case f.Dialect != "":
 		return fmt.Sprintf("%s is a file of %s%s, which gavel reads as it is (%s): add its folder to definitions in gavel.yaml", f.File, f.Tool, tests, f.Dialect)
 	}

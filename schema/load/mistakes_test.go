@@ -29,22 +29,22 @@ const (
 	lacksEvaluators = "no field of the dialect names an evaluator"
 )
 
-// mistakes are the rows of the matrix in their order.
+// mistakes are the rows of the table in their order.
 var mistakes = []string{
 	"misspelt field", "wrong type", "missing required", "out of range", "wrong enum", "duplicate id",
 	"missing referenced file", "path escaping the repository", "unknown target", "unknown tool", "unknown evaluator",
 	"YAML tab", "empty file", "two documents", "duplicate key", "alias bomb", "invalid UTF-8", "wrong dialect's field",
 }
 
-// A matrix has the mistakes of one dialect. none says why there is no such one.
-type matrix struct {
+// A mistakeTable has the mistakes of one dialect. none says why there is no such one.
+type mistakeTable struct {
 	fields string // of a valid definition, as YAML
 	rows   map[string]mistake
 	none   map[string]string
 }
 
 // common adds the mistakes that are the same everywhere.
-func (m matrix) common(file string) map[string]mistake {
+func (m mistakeTable) common(file string) map[string]mistake {
 	out := map[string]mistake{
 		"YAML tab":      {file: file, text: m.fields + "extra:\n\t- x\n"},
 		"empty file":    {file: file, text: "\n"},
@@ -62,10 +62,10 @@ func (m matrix) common(file string) map[string]mistake {
 	return out
 }
 
-func matrices() map[string]matrix {
+func mistakeTables() map[string]mistakeTable {
 	const d = "test_definitions/"
 	test := "id: t\nname: T\nprompt: 2?\n"
-	return map[string]matrix{
+	return map[string]mistakeTable{
 		schema.DialectTestcase: {
 			fields: "name: Refund\nmax_turns: 3\n",
 			rows: map[string]mistake{
@@ -142,7 +142,7 @@ func TestMistakes(t *testing.T) {
 	with := settings
 	with.DefaultTarget = "bot"
 	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent", Agent: true}}
-	for dialect, m := range matrices() {
+	for dialect, m := range mistakeTables() {
 		t.Run(dialect, func(t *testing.T) {
 			file := "test_definitions/x.yaml"
 			if dialect == schema.DialectDomain {
@@ -153,7 +153,7 @@ func TestMistakes(t *testing.T) {
 			for _, name := range mistakes {
 				row, ok := rows[name]
 				if reason := m.none[name]; (reason == "") != ok {
-					t.Errorf("%s is not in the matrix, or is and cannot be", name)
+					t.Errorf("%s is not in the table, or is and cannot be", name)
 				} else if !ok {
 					fmt.Fprintf(&got, "%s\n  - %s\n", name, reason)
 					continue
@@ -203,7 +203,7 @@ func TestMistakesInEveryType(t *testing.T) {
 		}
 		return out
 	}
-	for dialect, m := range matrices() {
+	for dialect, m := range mistakeTables() {
 		file := "test_definitions/x"
 		if dialect == schema.DialectDomain {
 			file = "test_definitions/math/level_1/x"

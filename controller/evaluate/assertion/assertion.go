@@ -1,0 +1,212 @@
+// Package assertion measures answers by the assertions of the matrix dialect,
+// one rule per type. No model is asked.
+//
+// Most callers want [Measure].
+package assertion
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/jsonschema"
+)
+
+// Criterion is the id of the one criterion of a measurement.
+const Criterion = "assertion"
+
+// Measure holds an answer against an assertion: the criterion scores 1 where it
+// holds, else 0, and its note says why. The error says that the assertion itself
+// cannot be used.
+func Measure(spec evaluator.Assertion, answer string) (verdict.Criterion, error) {
+	holds, wrong, err := hold(spec, answer)
+	if err != nil {
+		return verdict.Criterion{}, err
+	}
+	out := verdict.Criterion{ID: Criterion}
+	switch {
+	case spec.Not && holds:
+		out.Note = fmt.Sprintf("%s holds, and must not", spec.Type)
+	case !spec.Not && !holds:
+		out.Note = wrong
+	default:
+		out.Score = 1
+	}
+	return out, nil
+}
+
+// hold reports whether a rule holds, without regard to Not, and what is wrong
+// where it does not.
+func hold(spec evaluator.Assertion, answer string) (holds bool, wrong string, err error) {
+	switch spec.Type {
+	case "contains", "icontains", "starts-with", "ends-with", "regex", "levenshtein":
+		return text(spec, answer)
+	case "contains-any", "contains-all", "icontains-any", "icontains-all":
+		return several(spec, answer)
+	case "equals":
+		return equal(spec.Value, answer)
+	case "is-json":
+		return isJSON(spec.Value, answer)
+	case "contains-json":
+		return containsJSON(spec.Value, answer)
+	}
+	return false, "", fmt.Errorf("the assertion %q is not known", spec.Type)
+}
+
+// text compares the answer with one text, letter by letter.
+func text(spec evaluator.Assertion, answer string) (bool, string, error) {
+	var want string
+	if err := json.Unmarshal(spec.Value, &want); err != nil || want == "" {
+		return false, "", fmt.Errorf("the value of %s is not a text", spec.Type)
+	}
+	switch spec.Type {
+	case "contains":
+		return strings.Contains(answer, want), "the answer does not contain " + textnorm.Quote(want), nil
+	case "icontains":
+		return strings.Contains(strings.ToLower(answer), strings.ToLower(want)), "the answer does not contain " + textnorm.Quote(want) + " in any case", nil
+	case "starts-with":
+		return strings.HasPrefix(answer, want), "the answer does not start with " + textnorm.Quote(want), nil
+	case "ends-with":
+		return strings.HasSuffix(answer, want), "the answer does not end with " + textnorm.Quote(want), nil
+	case "regex":
+		re, err := regexp.Compile(want)
+		if err != nil {
+			return false, "", err
+		}
+		return re.MatchString(answer), "the answer does not match " + textnorm.Quote(want), nil
+	}
+	d, ok := distance(answer, want)
+	if !ok {
+		return false, fmt.Sprintf("the answer or the value has more than %d characters and is not compared", maxDistance), nil
+	}
+	return d <= spec.Most, fmt.Sprintf("the answer is %d edits from %s, and %d are allowed", d, textnorm.Quote(want), spec.Most), nil
+}
+
+// several looks for some or all of a list of texts.
+func several(spec evaluator.Assertion, answer string) (bool, string, error) {
+	var wanted []string
+	if err := json.Unmarshal(spec.Value, &wanted); err != nil || len(wanted) == 0 {
+		return false, "", fmt.Errorf("the value of %s is not a list of texts", spec.Type)
+	}
+	kind, fold := strings.CutPrefix(spec.Type, "i")
+	if fold {
+		answer = strings.ToLower(answer)
+	}
+	var missing []string
+	for _, want := range wanted {
+		if sought := want; fold && !strings.Contains(answer, strings.ToLower(sought)) || !fold && !strings.Contains(answer, sought) {
+			missing = append(missing, want)
+		}
+	}
+	if kind == "contains-any" {
+		return len(missing) < len(wanted), "the answer contains none of " + textnorm.QuoteAll(wanted), nil
+	}
+	return len(missing) == 0, "the answer does not contain " + textnorm.QuoteAll(missing), nil
+}
+
+// equal compares texts letter by letter, and anything else as JSON.
+func equal(want json.RawMessage, answer string) (bool, string, error) {
+	var s string
+	if err := json.Unmarshal(want, &s); err == nil {
+		if strings.TrimSpace(answer) == strings.TrimSpace(s) {
+			return answer == s, "the answer has other white space around it than " + textnorm.Quote(s), nil
+		}
+		return false, "the answer is " + textnorm.Quote(answer) + ", not " + textnorm.Quote(s), nil
+	}
+	canonical, err := schema.Canonical(want)
+	if err != nil {
+		return false, "", fmt.Errorf("the value of equals: %w", err)
+	}
+	got, err := schema.Canonical([]byte(answer))
+	if err != nil {
+		return false, "the answer is not JSON: " + textnorm.Quote(answer), nil
+	}
+	return string(got) == string(canonical), "the answer is " + textnorm.Clip(string(got)) + ", not " + textnorm.Clip(string(canonical)), nil
+}
+
+// isJSON wants the whole answer to be JSON that fits a schema, if there is one.
+func isJSON(form json.RawMessage, answer string) (bool, string, error) {
+	if _, err := schema.Canonical([]byte(answer)); err != nil {
+		return false, "the answer is not JSON: " + textnorm.Quote(answer), nil
+	}
+	return fits(form, []byte(answer))
+}
+
+// containsJSON wants a JSON object or list anywhere in the answer.
+func containsJSON(form json.RawMessage, answer string) (bool, string, error) {
+	wrong := "the answer contains no JSON"
+	tried := 0
+	for i, r := range answer {
+		if r != '{' && r != '[' {
+			continue
+		}
+		if tried++; tried > maxStarts {
+			break
+		}
+		var found json.RawMessage
+		if json.NewDecoder(strings.NewReader(answer[i:])).Decode(&found) != nil {
+			continue
+		}
+		holds, why, err := fits(form, found)
+		if holds || err != nil {
+			return holds, "", err
+		}
+		wrong = why
+	}
+	return false, wrong, nil
+}
+
+// maxStarts bounds at how many places of an answer JSON is looked for, since
+// each may take a pass over the rest.
+const maxStarts = 100
+
+func fits(form json.RawMessage, data []byte) (bool, string, error) {
+	if len(form) == 0 {
+		return true, "", nil
+	}
+	wanted, err := jsonschema.Compile(form)
+	if err != nil {
+		return false, "", err
+	}
+	err = wanted.Check(data)
+	if mismatch, ok := errors.AsType[*jsonschema.Mismatch](err); ok {
+		return false, "the JSON of the answer does not fit: " + textnorm.Clip(mismatch.Error()), nil
+	}
+	return err == nil, "", err
+}
+
+// maxDistance bounds the texts whose distance is computed, in characters.
+const maxDistance = 10_000
+
+// distance is the number of characters that are inserted, deleted or replaced to
+// turn a into b (Levenshtein 1966). ok is false for texts that are too long.
+func distance(a, b string) (d int, ok bool) {
+	if utf8.RuneCountInString(a) > maxDistance || utf8.RuneCountInString(b) > maxDistance {
+		return 0, false
+	}
+	from, to := []rune(a), []rune(b)
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range from {
+		before := row[0]
+		row[0] = i + 1
+		for j, s := range to {
+			replaced := before
+			if r != s {
+				replaced++
+			}
+			before = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, before+1)
+		}
+	}
+	return row[len(to)], true
+}

@@ -1,0 +1,66 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// graded has the judge say whether an answer meets a rubric, with a score from 0
+// to 1 (llm-rubric of the matrix dialect). A pass that is left out is true, and a
+// score that is left out is that of the pass. A score that is out of range is
+// asked for again.
+func graded(ctx context.Context, spec evaluator.Graded, in Input, d *judgecall.Dialogue) (finding, error) {
+	reply := judgecall.ObjectSchema(map[string]any{
+		"reason": judgecall.TypeSchema("string"), "score": judgecall.TypeSchema("number"), "pass": judgecall.TypeSchema("boolean"),
+	})
+	return judgecall.Ask(ctx, d, judgecall.Question{
+		Text:   gradedQuestion(spec, in),
+		Format: &target.Format{Name: "grade", Schema: json.RawMessage(judgecall.CompactJSON(reply))},
+	}, func(reply string) (finding, error) { return readGrade(spec, reply) })
+}
+
+// gradedQuestion is the judge's whole prompt. A change of a word counts up the
+// Version of [evaluator.Graded].
+func gradedQuestion(spec evaluator.Graded, in Input) string {
+	return strings.Join([]string{
+		judgecall.IsData, judgecall.Block("INPUT", in.question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
+		"YOUR TASK. Grade the OUTPUT, which is what the system under test answered to the INPUT, by this rubric:\n\n" + judgecall.Unmarked(spec.Rubric),
+		`Reply with one JSON object {"reason": "…", "score": …, "pass": …}: reason says why in one or two sentences; score is a number from 0 (the rubric is not met at all) to 1 (it is met in full); pass is true or false. Write nothing else.`,
+	}, "\n\n")
+}
+
+func readGrade(spec evaluator.Graded, reply string) (finding, error) {
+	var got struct {
+		Pass   *bool    `json:"pass"`
+		Score  *float64 `json:"score"`
+		Reason string   `json:"reason"`
+	}
+	if err := judgecall.StrictJSON(reply, &got); err != nil {
+		return finding{}, err
+	}
+	if got.Pass == nil && got.Score == nil {
+		return finding{}, errors.New(`it has neither "pass" nor "score"`)
+	}
+	passed := share(got.Pass == nil || *got.Pass)
+	score := passed
+	if got.Score != nil {
+		var err error
+		if score, err = judgecall.Share(*got.Score, 1); err != nil {
+			return finding{}, err
+		}
+	}
+	if spec.Not {
+		passed, score = 1-passed, 1-score
+	}
+	return finding{
+		criteria: []verdict.Criterion{{ID: evaluator.GradedPass, Score: passed}, {ID: evaluator.GradedScore, Score: score}},
+		reason:   strings.TrimSpace(got.Reason),
+	}, nil
+}

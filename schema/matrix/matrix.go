@@ -1,0 +1,295 @@
+// Package matrix reads the matrix dialect: a file is prompts × vars × assertions,
+// as in promptfooconfig.yaml. Every row of the matrix is a case.
+//
+// Most callers want [Load]. A row that needs what is not read, such as a program,
+// is a case that is listed and not run; the other rows of the file run.
+package matrix
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const (
+	// defaultTimeout bounds a sample where neither the target nor gavel.yaml
+	// does.
+	defaultTimeout = 120 * time.Second
+	// maxToolRounds ends the tool loop of a model.
+	maxToolRounds = 16
+	// maxRows bounds the cases of one file.
+	maxRows = 20_000
+	// maxRepeat bounds the samples of a case.
+	maxRepeat = 1000
+)
+
+// Load compiles the rows of a file to cases. A file with errors compiles to none.
+func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+	for _, key := range []string{"default_test", "evaluate_options", "environment", "governance"} {
+		if doc.Has(key) {
+			return nil, []schema.Problem{doc.Problem("agentv", fmt.Sprintf("`%s` is a key of AgentV 5, whose rules differ from those of promptfoo and are not read", key),
+				"name the file in .gavelignore, or write its tests in the evalcase format", key)}
+		}
+	}
+	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Matrix", schema.Warning)}, skipped: map[string]int{}}
+	if !doc.IsObject() || schema.HasErrors(c.Problems) {
+		return nil, schema.SortProblems(c.Problems)
+	}
+	cases := c.build()
+	c.Problems = schema.SortProblems(c.Problems)
+	if schema.HasErrors(c.Problems) {
+		return nil, c.Problems
+	}
+	return cases, c.Problems
+}
+
+// A compiler makes cases of one file.
+type compiler struct {
+	schema.Source
+	schema.Complaints
+	inputs    []schema.Input
+	prompts   []prompt
+	providers []provider
+	shared    test
+	skipped   map[string]int // rows by what they need
+}
+
+// A provider is one of the targets that every row is run against.
+type provider struct {
+	target string
+	// prompts are the labels that it is limited to; nil for all.
+	prompts []string
+}
+
+func (c *compiler) build() []*schema.Case {
+	for _, key := range []string{"scenarios", "extensions", "nunjucksFilters", "redteam"} {
+		if c.Doc.Has(key) {
+			c.Warn("not-read", fmt.Sprintf("`%s` is not read", key), notRead[key], key)
+		}
+	}
+	c.inputs = append(c.inputs, schema.Input{File: c.Doc.File, Role: "definition"})
+	c.prompts = c.readPrompts()
+	c.providers = c.readProviders()
+	c.shared = c.readShared()
+	tests := c.readTests()
+	if schema.HasErrors(c.Problems) {
+		return nil
+	}
+	var cases []*schema.Case
+	for _, row := range c.name(c.expand(tests)) {
+		if len(cases) > maxRows {
+			break
+		}
+		cases = append(cases, c.cases(row)...)
+	}
+	if len(cases) > maxRows {
+		c.Fail("too-many-rows", fmt.Sprintf("the file makes more than %d cases", maxRows), "split it", "tests")
+		return nil
+	}
+	c.reportSkipped(len(cases))
+	return cases
+}
+
+// notRead says what to do about keys that are not read.
+var notRead = map[string]string{
+	"scenarios":       "write its tests under `tests`; the tests there are run without it",
+	"extensions":      "remove it; the tests are run without it",
+	"nunjucksFilters": "remove it; a test whose template uses a filter is not run",
+	"redteam":         "generate the tests with promptfoo and commit them; tests are run, and their generation is not",
+}
+
+// reportSkipped says in one line how many rows are read.
+func (c *compiler) reportSkipped(all int) {
+	if len(c.skipped) == 0 {
+		return
+	}
+	n := 0
+	var needs []string
+	for what, rows := range c.skipped {
+		n += rows
+		needs = append(needs, fmt.Sprintf("%s: %d", what, rows))
+	}
+	slices.Sort(needs)
+	const most = 5
+	if len(needs) > most {
+		needs = append(needs[:most], "…")
+	}
+	verb := "need"
+	if n == 1 {
+		verb = "needs"
+	}
+	c.Warn("rows-not-run", fmt.Sprintf("%d of %d cases are run; %d %s what is not read (%s)", all-n, all, n, verb, strings.Join(needs, ", ")),
+		"gavel explain CASE names the need of each", "tests")
+}
+
+// cases are those of one row: one for every prompt and target.
+func (c *compiler) cases(r row) []*schema.Case {
+	var cases []*schema.Case
+	for _, p := range c.prompts {
+		local := r.name
+		if p.id != "" {
+			local += "/" + p.id
+		}
+		for _, t := range c.providers {
+			if t.prompts != nil && !slices.Contains(t.prompts, p.label) {
+				continue
+			}
+			cases = append(cases, c.oneCase(r, p, t, local))
+		}
+	}
+	return cases
+}
+
+func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Case {
+	kase := &schema.Case{
+		CaseInfo: schema.CaseInfo{
+			Key: c.Key(c.Doc.File, local), Dialect: schema.DialectMatrix, Origin: r.test.at,
+			Labels: schema.Labels{Name: r.title(), Description: r.test.description, Tags: r.test.tags, Groups: []string{c.Key(c.Doc.File, "")}},
+			Target: t.target, PerTarget: len(c.providers) > 1, Weight: 1,
+			Inputs: r.inputs(c.inputs, p),
+		},
+		Policy: schema.Policy{
+			Iterations: c.repeat(), MaxToolRounds: maxToolRounds, Timeout: c.timeout(t.target),
+		},
+	}
+	skip := r.test.need
+	system, messages, err := p.messages(r)
+	if skip == "" && err != nil {
+		skip = err.Error()
+	}
+	kase.System, kase.Drive.Messages = system, messages
+	if system != "" {
+		kase.Layers = []schema.Layer{{File: p.file, Text: system}}
+	}
+	j := judgement{threshold: r.test.threshold, names: map[string]int{}}
+	for _, a := range r.test.asserts {
+		if err := j.add(a, r.vars); err != nil && skip == "" {
+			skip = err.Error()
+		}
+	}
+	kase.Evaluators, kase.Policy.Bands = j.result()
+	if skip != "" {
+		c.skipped[skip]++
+		kase.Skip = "it needs " + skip
+		// What is not run must not be judged by half of what it asks for.
+		kase.Evaluators, kase.Policy.Bands = ungated(), nil
+	}
+	return kase
+}
+
+// timeout bounds a sample.
+func (c *compiler) timeout(target string) time.Duration {
+	if t := c.Settings.Targets[target].Timeout; t > 0 {
+		return t
+	}
+	if c.Settings.Timeout > 0 {
+		return c.Settings.Timeout
+	}
+	return defaultTimeout
+}
+
+// repeat is how many samples are taken of a case.
+func (c *compiler) repeat() int {
+	if n, ok := number(c.Doc.JSON("evaluateOptions", "repeat")); ok && n >= 1 && n <= maxRepeat && n == math.Trunc(n) {
+		return int(n)
+	}
+	return max(1, c.Settings.Iterations)
+}
+
+// number reads a JSON number.
+func number(raw json.RawMessage) (float64, bool) {
+	var n *float64
+	if len(raw) == 0 || json.Unmarshal(raw, &n) != nil || n == nil {
+		return 0, false
+	}
+	return *n, true
+}
+
+// text reads a JSON string; empty where it is another value.
+func text(raw json.RawMessage) (string, bool) {
+	var s *string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil || s == nil {
+		return "", false
+	}
+	return *s, true
+}
+
+// readProviders finds the targets of the file.
+func (c *compiler) readProviders() []provider {
+	field := "providers"
+	if !c.Doc.Has(field) && c.Doc.Has("targets") {
+		field = "targets"
+	}
+	var all []provider
+	switch {
+	case !c.Doc.Has(field):
+		all = append(all, provider{target: c.Settings.DefaultTarget})
+	case c.Doc.Text(field) != "":
+		all = append(all, c.provider([]string{c.Doc.Text(field)}, nil, field))
+	case c.Doc.IsList(field):
+		for i := range c.Doc.Items(field) {
+			all = append(all, c.listed(field, i))
+		}
+	default:
+		c.Fail("wrong-type", "`"+field+"` must be a name or a list of names", "write the names of targets in gavel.yaml, or of their aliases", field)
+	}
+	if against := c.Settings.Against; against != "" {
+		return []provider{{target: against}}
+	}
+	return all
+}
+
+// listed reads an item of the list of providers: a name, {id, label, prompts} or
+// {name: {…}}.
+func (c *compiler) listed(field string, i int) provider {
+	if name := c.Doc.Text(field, i); name != "" {
+		return c.provider([]string{name}, nil, field, i)
+	}
+	var names, prompts []string
+	for _, key := range []string{"label", "id"} {
+		if name := c.Doc.Text(field, i, key); name != "" {
+			names = append(names, name)
+		}
+	}
+	if keys := c.Doc.Keys(field, i); len(names) == 0 && len(keys) == 1 {
+		names = keys
+	}
+	if len(names) == 0 {
+		c.Fail("missing-field", "the provider has no `id`", `add "id": …`, field, i)
+		return provider{}
+	}
+	if c.Doc.Has(field, i, "prompts") {
+		prompts = []string{}
+		for n := range c.Doc.Items(field, i, "prompts") {
+			prompts = append(prompts, c.Doc.Text(field, i, "prompts", n))
+		}
+	}
+	if c.Doc.Has(field, i, "config") {
+		c.Note("not-read", fmt.Sprintf("the config of provider %q is not read", names[0]), "the target in gavel.yaml says how it is called", field, i, "config")
+	}
+	return c.provider(names, prompts, field, i)
+}
+
+// provider finds the target of a provider by the first of its names that
+// gavel.yaml knows.
+func (c *compiler) provider(names, prompts []string, path ...any) provider {
+	var problem *schema.Problem
+	for _, name := range names {
+		target, _, p := c.Settings.FindTarget(name)
+		if p == nil {
+			return provider{target, prompts}
+		}
+		problem = p
+	}
+	name := names[len(names)-1]
+	problem.Position = c.Doc.At(path...)
+	problem.Message = fmt.Sprintf("the provider %q is not a target in gavel.yaml", clip(name))
+	problem.Hint = fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
+	c.Problems = append(c.Problems, *problem)
+	return provider{}
+}

@@ -1,0 +1,302 @@
+package matrix_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/matrix"
+)
+
+const file = "promptfooconfig.yaml"
+
+// load compiles a file, with others next to it.
+func load(t *testing.T, text string, others map[string]string) ([]*schema.Case, []schema.Problem) {
+	t.Helper()
+	fsys := fstest.MapFS{file: {Data: []byte(text)}}
+	for name, data := range others {
+		fsys[name] = &fstest.MapFile{Data: []byte(data)}
+	}
+	src := schema.Source{FS: fsys, Root: file, KeyRoot: file, Settings: schema.Settings{
+		DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {}, "large": {}},
+		Aliases: map[string]string{"openai:gpt-5": "large"},
+	}}
+	doc, problems := src.Open(file)
+	if doc == nil {
+		t.Fatalf("the file cannot be read: %v", problems)
+	}
+	cases, more := matrix.Load(src, doc)
+	return cases, append(problems, more...)
+}
+
+// cases compiles a file without problems.
+func cases(t *testing.T, text string, others map[string]string) []*schema.Case {
+	t.Helper()
+	got, problems := load(t, text, others)
+	for _, p := range problems {
+		if p.Severity != schema.Note {
+			t.Errorf("problem: %v", p)
+		}
+	}
+	return got
+}
+
+// lines show what each case is sent.
+func lines(cases []*schema.Case) []string {
+	var out []string
+	for _, c := range cases {
+		line := strings.TrimPrefix(c.Key, "promptfooconfig#") + " @" + c.Target
+		if c.System != "" {
+			line += " system=" + c.System
+		}
+		for _, m := range c.Drive.Messages {
+			line += " " + m.Role + "=" + m.Content
+		}
+		if c.Skip != "" {
+			line += " skip: " + c.Skip
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestRows(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		others     map[string]string
+		want       []string
+	}{
+		{
+			name: "a prompt, a variable, a description",
+			text: "prompts: ['Hi {{ name }}!']\ntests:\n- {description: Greets Ann, vars: {name: Ann}}\n",
+			want: []string{"greets-ann @bot user=Hi Ann!"},
+		},
+		{
+			name: "an unknown variable is empty, and a list or object is JSON",
+			text: "prompts: ['{{a}}|{{b.c}}|{{d[1]}}|{{e}}|{{nope}}']\ntests:\n- {description: x, vars: {a: 1.50, b: {c: true}, d: [1, 2], e: {k: v}}}\n",
+			want: []string{`x @bot user=1.5|true|2|{"k":"v"}|`},
+		},
+		{
+			name: "variables within variables",
+			text: "prompts: ['{{q}}']\ntests:\n- {description: x, vars: {q: 'How is {{city}}?', city: 'Rome'}}\n",
+			want: []string{"x @bot user=How is Rome?"},
+		},
+		{
+			name: "a list of texts multiplies the test, a list of numbers does not",
+			text: "prompts: ['{{q}} {{n}}']\ntests:\n- {description: x, vars: {q: [a, b], n: [1, 2]}}\n",
+			want: []string{"x-6edb2140 @bot user=a [1,2]", "x-c52f10f4 @bot user=b [1,2]"},
+		},
+		{
+			name: "prompts × providers",
+			text: "prompts: [{label: Short, raw: 'S {{q}}'}, {label: Long, raw: 'L {{q}}'}]\nproviders: [bot, {id: 'openai:gpt-5', prompts: [Long]}]\ntests:\n- {description: x, vars: {q: '1'}}\n",
+			want: []string{"x/short @bot user=S 1", "x/long @bot user=L 1", "x/long @large user=L 1"},
+		},
+		{
+			name:   "a chat from a file, with the system prompt apart",
+			text:   "prompts: [file://p/chat.json]\ntests:\n- {description: x, vars: {q: 'say \"hi\"'}}\n",
+			others: map[string]string{"p/chat.json": `[{"role": "system", "content": "Be {{tone}}brief."}, {"role": "user", "content": "{{q}}"}]`},
+			want:   []string{`x @bot system=Be brief. user=say "hi"`},
+		},
+		{
+			name:   "a text file has several prompts",
+			text:   "prompts: file://p.txt\ntests:\n- {description: x, vars: {q: '1'}}\n",
+			others: map[string]string{"p.txt": "A {{q}}\n---\nB {{q}}\n"},
+			want:   []string{"x/p-txt-1 @bot user=A 1", "x/p-txt-2 @bot user=B 1"},
+		},
+		{
+			name:   "tests from a table",
+			text:   "prompts: ['{{q}}']\ntests: file://t.csv\n",
+			others: map[string]string{"t.csv": "q,__expected,__description\nhi,\"contains: there\",Greets\n\"a, b\",Paris,\n"},
+			want:   []string{"greets @bot user=hi", "a-b-68158a52 @bot user=a, b"},
+		},
+		{
+			name:   "variables from files",
+			text:   "prompts: ['{{text}} {{data.n}}']\ntests:\n- {description: x, vars: {text: file://v.txt, data: file://v.json}}\n",
+			others: map[string]string{"v.txt": "long\n", "v.json": `{"n": 7}`},
+			want:   []string{"x @bot user=long 7"},
+		},
+		{
+			name: "without tests what all tests share is one",
+			text: "prompts: ['Hi']\nproviders: bot\ndefaultTest: {assert: [{type: contains, value: x}]}\n",
+			want: []string{"44136fa3 @bot user=Hi"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, lines(cases(t, tt.text, tt.others))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestKeysComeFromWhatARowSays, never from its position.
+func TestKeysComeFromWhatARowSays(t *testing.T) {
+	const head = "prompts: ['{{q}}']\ntests:\n"
+	rows := []string{"- {vars: {q: one}}\n", "- {vars: {q: two}, assert: [{type: equals, value: a}]}\n", "- {vars: {q: two}, assert: [{type: equals, value: b}]}\n", "- {vars: {q: three}}\n", "- {vars: {q: three}}\n"}
+	keys := func(rows []string) []string {
+		var out []string
+		for _, c := range cases(t, head+strings.Join(rows, ""), nil) {
+			out = append(out, c.Key)
+		}
+		slices.Sort(out)
+		return out
+	}
+	forward := keys(rows)
+	backward := slices.Clone(rows)
+	slices.Reverse(backward)
+	if diff := cmp.Diff(forward, keys(backward)); diff != "" {
+		t.Errorf("keys of the same rows in another order (-want +got):\n%s", diff)
+	}
+	if n := len(slices.Compact(slices.Clone(forward))); n != len(rows) {
+		t.Errorf("%d keys for %d rows: %v", n, len(rows), forward)
+	}
+	prompt := func(text string) string {
+		return cases(t, "prompts: ['"+text+"']\ntests: [{vars: {q: one}}]\n", nil)[0].Key
+	}
+	if a, b := prompt("{{q}}"), prompt("Say {{q}}"); a != b {
+		t.Errorf("a changed prompt changes the key %s to %s", a, b)
+	}
+}
+
+// TestAssertions shows what each assertion compiles to.
+func TestAssertions(t *testing.T) {
+	for _, tt := range []struct{ assertion, want string }{
+		{"{type: contains, value: '{{q}}!'}", `contains assertion {"type":"contains","value":"one!"} 1 weight 1`},
+		{"{type: not-icontains, value: x, weight: 2}", `not-icontains assertion {"type":"icontains","not":true,"value":"x"} 1 weight 2`},
+		{"{type: contains-any, value: 'a, b'}", `contains-any assertion {"type":"contains-any","value":["a","b"]} 1 weight 1`},
+		{"{type: equals, value: {a: '{{q}}'}, metric: same}", `same assertion {"type":"equals","value":{"a":"one"}} 1 weight 1`},
+		{"{type: is-json, value: {type: object}}", `is-json assertion {"type":"is-json","value":{"type":"object"}} 1 weight 1`},
+		{"{type: levenshtein, value: x}", `levenshtein assertion {"type":"levenshtein","value":"x","most":5} 1 weight 1`},
+		{"{type: latency, threshold: 500}", `latency checks {"checks":[{"id":"latency","kind":"latency_ms"}]} 1 weight 1`},
+		{"{type: llm-rubric, value: Is polite, threshold: 0.7}", `llm-rubric llm-rubric {"rubric":"Is polite"} 0.7 weight 1 required pass`},
+		{"{type: contains, value: x, weight: 0}", `contains assertion {"type":"contains","value":"x"} 0 weight 0`},
+	} {
+		got := cases(t, "prompts: ['{{q}}']\ntests:\n- vars: {q: one}\n  assert: ["+tt.assertion+", {type: contains, value: other}]\n", nil)
+		ev := got[0].Evaluators[0]
+		spec, _ := json.Marshal(ev.Spec)
+		line := fmt.Sprintf("%s %s %s %v weight %v", ev.Name, ev.Spec.Kind(), spec, ev.Rule.Threshold, ev.Weight)
+		if len(ev.Rule.Required) > 0 {
+			line += " required " + strings.Join(ev.Rule.Required, " ")
+		}
+		if line != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.assertion, line, tt.want)
+		}
+	}
+}
+
+// TestThreshold holds that a threshold of the test lets the score decide.
+func TestThreshold(t *testing.T) {
+	got := cases(t, `prompts: [x]
+defaultTest: {threshold: 0.5, assert: [{type: contains, value: first}]}
+tests:
+- {description: a, assert: [{type: llm-rubric, value: good}]}
+- {description: b, threshold: 0}
+`, nil)
+	if b := got[0].Policy.Bands; b == nil || b.Pass != 0.5 || b.Borderline != 0.5 {
+		t.Errorf("bands of a test with the shared threshold: %+v", b)
+	}
+	if r := got[0].Evaluators[1].Rule.Required; r != nil {
+		t.Errorf("the judge's pass is required next to a threshold: %v", r)
+	}
+	if names := []string{got[0].Evaluators[0].Name, got[0].Evaluators[1].Name}; !slices.Equal(names, []string{"contains", "llm-rubric"}) {
+		t.Errorf("the assertions are %v, want the shared one first", names)
+	}
+	if b := got[1].Policy.Bands; b == nil || b.Pass != 0 {
+		t.Errorf("bands of a test with threshold 0: %+v", b)
+	}
+}
+
+// TestNoAssertion holds that a test that asks nothing passes, and that reports can
+// say so.
+func TestNoAssertion(t *testing.T) {
+	ev := cases(t, "prompts: [x]\ntests: [{description: a}]\n", nil)[0].Evaluators
+	if _, is := ev[0].Spec.(evaluator.ToolCounts); !is || !ev[0].Rule.Ungated {
+		t.Errorf("evaluators %+v", ev)
+	}
+}
+
+// TestNeeds are what leaves a row out, by name, while the others run.
+func TestNeeds(t *testing.T) {
+	for _, tt := range []struct{ row, want string }{
+		{"{assert: [{type: javascript, value: 'output.length > 3'}]}", "a program (javascript)"},
+		{"{assert: [{type: python, value: file://x.py}]}", "a program (python)"},
+		{"{assert: [{type: similar, value: x}]}", "a model that embeds or classifies (similar)"},
+		{"{assert: [{type: contain, value: x}]}", `the assertion "contain", which is not known; did you mean contains`},
+		{"{assert: [{type: not-empty}]}", `the assertion "empty"`},
+		{"{assert: [{type: regex, value: '(?=x)'}]}", "the pattern (?=x), which RE2 does not have"},
+		{"{assert: [{type: latency}]}", "a threshold of the assertion latency"},
+		{"{assert: [{type: contains, value: x, transform: output.a}]}", "`transform` of an assertion"},
+		{"{assert: [{type: contains, value: '{{ q | upper }}'}]}", "the template expression {{ q | upper }}"},
+		{"{assert: [{type: contains, value: '{{ env.HOME }}'}]}", "the environment variable HOME"},
+		{"{options: {transform: output.trim()}}", "a transform (javascript)"},
+		{"{assert: [Greets the user]}", "an assertion in words, as AgentV 5 has it"},
+		{"{provider: other}", "a provider of its own"},
+		{"{vars: {q: file://x.pdf}}", "a variable from a file of the type .pdf"},
+	} {
+		got, problems := load(t, "prompts: ['{{q}}']\ntests:\n- {description: runs, vars: {q: one}}\n- "+tt.row+"\n", nil)
+		if schema.HasErrors(problems) || len(got) != 2 {
+			t.Errorf("%s: %d cases, problems %v", tt.row, len(got), problems)
+			continue
+		}
+		if want := "it needs " + tt.want; got[0].Skip != "" || got[1].Skip != want {
+			t.Errorf("%s: skip %q and %q, want none and %q", tt.row, got[0].Skip, got[1].Skip, want)
+		}
+		i := slices.IndexFunc(problems, func(p schema.Problem) bool { return p.Rule == "rows-not-run" })
+		if want := "1 of 2 cases are run; 1 needs what is not read (" + tt.want + ": 1)"; i < 0 || problems[i].Message != want {
+			t.Errorf("%s: problems %v, want %q", tt.row, problems, want)
+		}
+	}
+}
+
+// TestMistakes are what makes a file an error, with its place and the repair.
+func TestMistakes(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"prompts: []\ntests: [{vars: {}}]\n", "1:1: error: `prompts` has no prompt; write a text with {{variables}}, or file://prompt.txt"},
+		{"prompts: [file://no.txt]\ntests: [{vars: {}}]\n", "1:11: error: the file no.txt does not exist; add it or correct the path"},
+		{"prompts: [x]\nproviders: [openai:gpt-9]\ntests: [{}]\n", `2:13: error: the provider "openai:gpt-9" is not a target in gavel.yaml; add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {"openai:gpt-9": model}`},
+		{"prompts: [x]\ndefault_test: {}\ntests: [{}]\n", "2:1: error: `default_test` is a key of AgentV 5, whose rules differ from those of promptfoo and are not read; name the file in .gavelignore, or write its tests in the evalcase format"},
+		{"prompts: [x]\ntests: {a: 1}\n", "2:1: error: `tests` must be a list of tests or the name of a file; write - vars: {…} for each test, or file://tests.csv"},
+		{"prompts: [x]\ntests: file://t*.yaml\n", `2:1: error: the name "file://t*.yaml" has a wildcard; name each file`},
+		{"prompts: [x]\ntests: [{assert: [{value: x}]}]\n", "2:19: error: the field `type` is missing; add \"type\": …"},
+	} {
+		cases, problems := load(t, tt.text, nil)
+		var got []string
+		for _, p := range problems {
+			if p.Severity == schema.Error {
+				got = append(got, strings.TrimPrefix(p.String(), file+":"))
+			}
+		}
+		if len(cases) != 0 || !slices.Contains(got, tt.want) {
+			t.Errorf("%s: %d cases, errors\n%s\nwant\n%s", tt.text, len(cases), strings.Join(got, "\n"), tt.want)
+		}
+	}
+}
+
+// TestBounds holds that a file cannot make more rows than are looked at.
+func TestBounds(t *testing.T) {
+	list := "[" + strings.Repeat("a, ", 99) + "a]"
+	text := "prompts: ['{{a}}']\ntests: [{vars: {a: " + list + ", b: " + list + ", c: " + list + ", d: " + list + "}}]\n"
+	_, problems := load(t, text, nil)
+	if i := slices.IndexFunc(problems, func(p schema.Problem) bool { return p.Rule == "too-many-rows" }); i < 0 {
+		t.Errorf("problems %v, want that there are too many rows", problems)
+	}
+	bomb := "prompts: ['{{a}}']\ntests:\n- vars:\n    a: '" + strings.Repeat("{{b}}", 1000) + "'\n    b: '" + strings.Repeat("{{c}}", 1000) + "'\n    c: '" + strings.Repeat("{{d}}", 1000) + "'\n    d: " + strings.Repeat("x", 1000) + "\n"
+	got, _ := load(t, bomb, nil)
+	if len(got) != 1 {
+		t.Fatalf("%d cases", len(got))
+	}
+	n := 0
+	for _, m := range got[0].Drive.Messages {
+		n += len(m.Content)
+	}
+	if n > 2<<20 {
+		t.Errorf("a text of %d bytes is sent", n)
+	}
+}

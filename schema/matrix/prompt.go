@@ -1,0 +1,223 @@
+package matrix
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A prompt is what a row is sent with.
+type prompt struct {
+	label string
+	// id tells it from the others of the file in keys; empty where it is the only
+	// one.
+	id string
+	// file is where its text is.
+	file string
+	text string
+	chat []chatMessage // in place of text
+	need string        // what it needs and is not read
+}
+
+// A chatMessage is a message of a prompt, before variables are filled in.
+type chatMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+// readPrompts reads all prompts of the file.
+func (c *compiler) readPrompts() []prompt {
+	var all []prompt
+	switch {
+	case !c.Doc.Has("prompts"):
+		all = append(all, prompt{text: "{{prompt}}", file: c.Doc.File}) // as promptfoo has it
+	case c.Doc.IsList("prompts"):
+		for i := range c.Doc.Items("prompts") {
+			all = append(all, c.listedPrompt("prompts", i)...)
+		}
+	case c.Doc.IsObject("prompts"):
+		for _, name := range c.Doc.Keys("prompts") {
+			all = append(all, c.namedPrompts(name, c.Doc.Text("prompts", name), "prompts", name)...)
+		}
+	default:
+		all = c.namedPrompts("", c.Doc.Text("prompts"), "prompts")
+	}
+	if len(all) == 0 && !schema.HasErrors(c.Problems) {
+		c.Fail("no-prompt", "`prompts` has no prompt", "write a text with {{variables}}, or file://prompt.txt", "prompts")
+	}
+	if len(all) > 1 {
+		ids := map[string]bool{}
+		for i := range all {
+			all[i].id = all[i].identity()
+			if ids[all[i].id] {
+				all[i].id += "-" + all[i].hash()
+			}
+			ids[all[i].id] = true
+		}
+	}
+	return all
+}
+
+// identity names a prompt among others: by its label, its file or its text.
+func (p prompt) identity() string {
+	if p.label != "" {
+		return slug(p.label)
+	}
+	return p.hash()
+}
+
+func (p prompt) hash() string {
+	chat, _ := json.Marshal(p.chat) // raw JSON that was read
+	return shortHash(p.text + string(chat))
+}
+
+// shortHash is enough of a hash to tell the texts of a file apart.
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
+}
+
+// listedPrompt reads an item of the list: a text, {raw, label}, {id, label} or a
+// chat.
+func (c *compiler) listedPrompt(at ...any) []prompt {
+	if c.Doc.IsList(at...) {
+		var chat []chatMessage
+		if json.Unmarshal(c.Doc.JSON(at...), &chat) != nil {
+			c.Fail("wrong-type", "the prompt is not a list of messages", "write messages with role and content", at...)
+			return nil
+		}
+		return []prompt{{chat: chat, file: c.Doc.File}}
+	}
+	if !c.Doc.IsObject(at...) {
+		return c.namedPrompts("", c.Doc.Text(at...), at...)
+	}
+	field := func(name string) string { return c.Doc.Text(append(at[:len(at):len(at)], name)...) }
+	for _, name := range []string{"raw", "id", "file", "prompt"} {
+		if value := field(name); value != "" {
+			return c.namedPrompts(field("label"), value, append(at[:len(at):len(at)], name)...)
+		}
+	}
+	c.Fail("missing-field", "the prompt has neither `raw` nor `id`", `write {raw: "…", label: "…"}, or {id: "file://…", label: "…"}`, at...)
+	return nil
+}
+
+// namedPrompts are those of one text: itself, or those of the file that it names.
+func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
+	name, isFile := strings.CutPrefix(text, "file://")
+	switch {
+	case text == "":
+		c.Fail("wrong-type", "the prompt is not a text", "write a text with {{variables}}, or file://prompt.txt", at...)
+		return nil
+	case strings.HasPrefix(text, "langfuse://"), strings.HasPrefix(text, "portkey://"), strings.HasPrefix(text, "helicone://"):
+		return []prompt{{label: label, file: c.Doc.File, text: text, need: "a prompt that is fetched from the net; download it and name the file"}}
+	case !isFile:
+		return []prompt{{label: label, file: c.Doc.File, text: text}}
+	}
+	found := c.Read(schema.Reference{At: c.Doc.At(at...), Path: strings.TrimPrefix(name, "./"), Role: "prompt"})
+	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
+	if !found.Found() {
+		return nil
+	}
+	if label == "" {
+		label = found.File.Path
+	}
+	return promptsOf(found.File, label)
+}
+
+// promptsOf reads a file with prompts. A .txt file has several, divided by lines
+// of three hyphens.
+func promptsOf(file schema.File, label string) []prompt {
+	whole := prompt{label: label, file: file.Path, text: string(file.Data)}
+	switch path.Ext(file.Path) {
+	case ".txt":
+		var all []prompt
+		parts := strings.Split("\n"+strings.ReplaceAll(whole.text, "\r\n", "\n")+"\n", "\n---\n")
+		for i, part := range parts {
+			p := whole
+			if p.text = strings.TrimSpace(part); len(parts) > 1 {
+				p.label = fmt.Sprintf("%s %d", label, i+1)
+			}
+			if p.text != "" {
+				all = append(all, p)
+			}
+		}
+		return all
+	case ".json", ".yaml", ".yml":
+		doc, problems := schema.Parse(file.Path, file.Data)
+		var chat []chatMessage
+		if doc != nil && !schema.HasErrors(problems) && json.Unmarshal(doc.JSON(), &chat) == nil && len(chat) > 0 {
+			whole.text, whole.chat = "", chat
+		}
+	case ".js", ".cjs", ".mjs", ".ts", ".py":
+		whole.need = "a program that writes the prompt (" + strings.TrimPrefix(path.Ext(file.Path), ".") + ")"
+	}
+	return []prompt{whole}
+}
+
+// messages are what a row is sent, with the system prompt apart. The prefix and
+// suffix of its test are put around a text.
+func (p prompt) messages(r row) (system string, messages []schema.Message, err error) {
+	if p.need != "" {
+		return "", nil, &needError{p.need}
+	}
+	chat, vars := p.chat, r.vars
+	if chat == nil {
+		text, err := vars.fill(r.test.prefix + p.text + r.test.suffix)
+		if err != nil {
+			return "", nil, err
+		}
+		if json.Unmarshal([]byte(text), &chat) != nil || len(chat) == 0 || chat[0].Role == "" {
+			return "", []schema.Message{{Role: schema.RoleUser, Content: text}}, nil
+		}
+		vars = nil // they are filled in
+	}
+	for _, m := range chat {
+		content, err := m.content(vars)
+		if err != nil {
+			return "", nil, err
+		}
+		switch {
+		case m.Role == schema.RoleSystem && len(messages) == 0:
+			system = strings.TrimPrefix(system+"\n\n"+content, "\n\n")
+		case m.Role == schema.RoleSystem, m.Role == schema.RoleUser, m.Role == schema.RoleAssistant:
+			messages = append(messages, schema.Message{Role: m.Role, Content: content})
+		default:
+			return "", nil, &needError{fmt.Sprintf("a message of the role %q", clip(m.Role))}
+		}
+	}
+	if len(messages) == 0 {
+		return "", nil, &needError{"a message besides the system prompt"}
+	}
+	return system, messages, nil
+}
+
+// content is the text of a message. The text parts of a list are joined.
+func (m chatMessage) content(vars variables) (string, error) {
+	s, isText := text(m.Content)
+	if !isText {
+		var parts []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(m.Content, &parts) != nil {
+			return "", &needError{"a message whose content is not a text"}
+		}
+		var texts []string
+		for _, part := range parts {
+			if part.Type != "text" {
+				return "", &needError{fmt.Sprintf("content of the type %q in a prompt", clip(part.Type))}
+			}
+			texts = append(texts, part.Text)
+		}
+		s = strings.Join(texts, "\n")
+	}
+	if vars == nil {
+		return s, nil
+	}
+	return vars.fill(s)
+}

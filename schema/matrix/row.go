@@ -1,0 +1,191 @@
+package matrix
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A row is a test with one value for every variable.
+type row struct {
+	test *test
+	vars variables
+	name string
+}
+
+// maxNested bounds how often variables are filled into variables.
+const maxNested = 5
+
+// expand multiplies tests by the lists of texts in their variables, and fills
+// variables into variables.
+func (c *compiler) expand(tests []test) []row {
+	var rows []row
+	for i := range tests {
+		t := &tests[i]
+		for _, vars := range t.values() {
+			if len(rows) > maxRows {
+				return rows
+			}
+			rows = append(rows, row{test: t, vars: t.nested(vars)})
+		}
+	}
+	return rows
+}
+
+// values are the variables of the rows of a test, in the order of its lists.
+func (t *test) values() []variables {
+	all := []variables{t.vars}
+	for _, name := range t.order {
+		var items []json.RawMessage
+		if !t.expands || json.Unmarshal(t.vars[name], &items) != nil || len(items) == 0 ||
+			slices.ContainsFunc(items, func(item json.RawMessage) bool { _, isText := text(item); return !isText }) {
+			continue
+		}
+		if all = multiply(all, name, items); len(all) > maxRows {
+			break
+		}
+	}
+	return all
+}
+
+// multiply gives a variable each of its values in turn. It stops where there are
+// too many rows.
+func multiply(all []variables, name string, items []json.RawMessage) []variables {
+	var more []variables
+	for _, vars := range all {
+		for _, item := range items {
+			one := maps.Clone(vars)
+			one[name] = item
+			more = append(more, one)
+		}
+		if len(more) > maxRows {
+			break
+		}
+	}
+	return more
+}
+
+// nested fills variables into the texts of variables. What cannot be filled in is
+// left as it is; a prompt that uses it says so.
+func (t *test) nested(vars variables) variables {
+	for range maxNested {
+		changed := false
+		filled := maps.Clone(vars)
+		for name, value := range vars {
+			s, isText := text(value)
+			if !isText || !strings.Contains(s, "{{") {
+				continue
+			}
+			if out, err := vars.fill(s); err == nil && out != s {
+				filled[name], _ = json.Marshal(out) // a text
+				changed = true
+			}
+		}
+		if vars = filled; !changed {
+			break
+		}
+	}
+	return vars
+}
+
+// title is what people see: the description, or the first text among the
+// variables.
+func (r row) title() string {
+	return cmp.Or(r.test.description, clip(r.firstText()))
+}
+
+func (r row) firstText() string {
+	for _, name := range r.test.order {
+		if s, ok := text(r.vars[name]); ok && strings.TrimSpace(s) != "" {
+			return strings.Join(strings.Fields(s), " ")
+		}
+	}
+	return ""
+}
+
+// content says all that tells rows apart, variables first.
+func (r row) content() string {
+	raw, _ := json.Marshal(r.vars) // of JSON values; keys are sorted
+	return string(raw)
+}
+
+// name gives every row a name of what it says, never of its position: the
+// description if it is unique in the file, else the first text with a hash of all
+// variables. Rows with equal variables are told apart by their assertions, and
+// rows that are equal in all by a number.
+func (c *compiler) name(rows []row) []row {
+	names := map[string]int{}
+	for i := range rows {
+		rows[i].name = slug(rows[i].test.description)
+		names[rows[i].name]++
+	}
+	names[""] = 2
+	rename(rows, names, func(r row) string {
+		return strings.TrimPrefix(slug(cmp.Or(r.test.description, r.firstText()))+"-"+shortHash(r.content()), "-")
+	})
+	rename(rows, count(rows), func(r row) string {
+		raw, _ := json.Marshal(r.test.asserts) // as they were read
+		return r.name + "-" + shortHash(string(raw))
+	})
+	same := count(rows)
+	seen := map[string]int{}
+	for i := range rows {
+		name := rows[i].name
+		if seen[name]++; same[name] > 1 && seen[name] > 1 {
+			rows[i].name += "-" + strconv.Itoa(seen[name])
+		}
+	}
+	return rows
+}
+
+// rename gives the rows whose name is not unique another one.
+func rename(rows []row, names map[string]int, of func(row) string) {
+	for i := range rows {
+		if names[rows[i].name] > 1 {
+			rows[i].name = of(rows[i])
+		}
+	}
+}
+
+func count(rows []row) map[string]int {
+	names := map[string]int{}
+	for _, r := range rows {
+		names[r.name]++
+	}
+	return names
+}
+
+// maxSlug bounds the readable part of a name.
+const maxSlug = 48
+
+// slug writes a text as part of a key: small letters and digits, with hyphens
+// between.
+func slug(s string) string {
+	var out []rune
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			out = append(out, r)
+		case len(out) > 0 && out[len(out)-1] != '-':
+			out = append(out, '-')
+		}
+		if len(out) == maxSlug {
+			break
+		}
+	}
+	return strings.Trim(string(out), "-")
+}
+
+// inputs are the files that a case of the row is built from, sorted.
+func (r row) inputs(file []schema.Input, p prompt) []schema.Input {
+	all := append(slices.Clone(file), r.test.inputs...)
+	all = slices.DeleteFunc(all, func(in schema.Input) bool { return in.Role == "prompt" && in.File != p.file && !in.Absent })
+	slices.SortFunc(all, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role)) })
+	return slices.CompactFunc(all, func(a, b schema.Input) bool { return a.File == b.File })
+}
