@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -63,19 +64,74 @@ func (r Roots) Needed(ctx context.Context) ([]plan.Digests, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []plan.Digests
-	for _, s := range slices.Concat([]controller.Checkout{r.Head}, bases, pulls) {
-		prepared, err := controller.Prepare(ctx, controller.Request{
-			Head: s, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
-			HeadTrust:  ledger.Trust{Level: ledger.LevelOperator},
-			ReuseSince: func(plan.Row) time.Time { return time.Time{} }, // whatever its age
-		})
+	head, err := r.cases(ctx, r.Head)
+	if err != nil {
+		return nil, err
+	}
+	all := head.needed
+	for _, b := range bases {
+		base, err := r.cases(ctx, b)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, prepared.LiveDigests()...)
+		further, err := remeasure.Stored(ctx, r.Ledger, head.digests, base.digests)
+		if err != nil {
+			return nil, err
+		}
+		all = slices.Concat(all, base.needed, further)
+	}
+	for _, sides := range pulls {
+		needed, err := r.pull(ctx, sides)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, needed...)
 	}
 	return all, nil
+}
+
+// pull are the digests of both sides of a pull request, and of what was measured
+// again to compare them.
+func (r Roots) pull(ctx context.Context, sides comparison) ([]plan.Digests, error) {
+	base, err := r.cases(ctx, sides.base)
+	if err != nil {
+		return nil, err
+	}
+	head, err := r.cases(ctx, sides.head)
+	if err != nil {
+		return nil, err
+	}
+	further, err := remeasure.Stored(ctx, r.Ledger, head.digests, base.digests)
+	return slices.Concat(base.needed, head.needed, further), err
+}
+
+// A comparison is the two sides of a pull request.
+type comparison struct{ base, head controller.Checkout }
+
+// cases are what a state consists of.
+type cases struct {
+	needed []plan.Digests
+	// digests are those of the cases themselves, by ID.
+	digests map[string]plan.Digests
+}
+
+// cases plans a state by itself.
+func (r Roots) cases(ctx context.Context, s controller.Checkout) (cases, error) {
+	prepared, err := controller.Prepare(ctx, controller.Request{
+		Head: s, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
+		HeadTrust:  ledger.Trust{Level: ledger.LevelOperator},
+		ReuseSince: func(plan.Row) time.Time { return time.Time{} }, // whatever its age
+	})
+	if err != nil {
+		return cases{}, err
+	}
+	out := cases{needed: prepared.LiveDigests(), digests: map[string]plan.Digests{}}
+	for _, row := range prepared.Plan.Rows {
+		if row.Head != nil {
+			out.digests[row.Head.ID()] = row.HeadDigests
+		}
+	}
+	return out, nil
 }
 
 // at is a commit as a state.
@@ -115,7 +171,7 @@ func (r Roots) bases(ctx context.Context) ([]controller.Checkout, error) {
 }
 
 // pulls are both sides of the last run of each pull request that may be open.
-func (r Roots) pulls(ctx context.Context) ([]controller.Checkout, error) {
+func (r Roots) pulls(ctx context.Context) ([]comparison, error) {
 	runs, err := r.Ledger.Runs(ctx, math.MaxInt32)
 	if err != nil {
 		return nil, err
@@ -124,7 +180,7 @@ func (r Roots) pulls(ctx context.Context) ([]controller.Checkout, error) {
 	for _, t := range r.Closed {
 		over[t] = true
 	}
-	var states []controller.Checkout
+	var states []comparison
 	for _, last := range runs { // the newest first
 		t := ledger.Trust{Level: ledger.LevelPull, Repository: last.Repository, PullRequest: last.PullRequest}
 		if last.PullRequest == 0 || over[t] {
@@ -137,13 +193,13 @@ func (r Roots) pulls(ctx context.Context) ([]controller.Checkout, error) {
 				"the commits of pull request %[1]s#%[2]d are not here: fetch them, or say that it is over with --closed %[1]s#%[2]d (%[3]v)",
 				last.Repository, last.PullRequest, err), err}
 		}
-		states = append(states, sides...)
+		states = append(states, sides)
 	}
 	return states, nil
 }
 
 // sides are base and head of a run, read with base's configuration.
-func (r Roots) sides(of ledger.Run) ([]controller.Checkout, error) {
+func (r Roots) sides(of ledger.Run) (comparison, error) {
 	var failed error
 	for _, repo := range []*gitrepo.Repository{r.Repo, r.Fetched} {
 		if repo == nil {
@@ -160,7 +216,7 @@ func (r Roots) sides(of ledger.Run) ([]controller.Checkout, error) {
 			continue
 		}
 		head.Config = base.Config
-		return []controller.Checkout{base, head}, nil
+		return comparison{base, head}, nil
 	}
-	return nil, failed
+	return comparison{}, failed
 }

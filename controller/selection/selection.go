@@ -75,6 +75,7 @@ func (s *Selection) Request(ctx context.Context, req *controller.Request) (chose
 		req.Fresh, kind = &plan.Reason{Part: "repeat", Message: fmt.Sprintf("--repeat asks for %d fresh samples", s.Repeat)}, invocation.Fresh
 	case s.Fresh:
 		req.Fresh, kind = &plan.Reason{Part: "fresh", Message: "--fresh judges again"}, invocation.Fresh
+		req.Chosen = req.Chosen || len(s.Keys) > 0 // somebody names what looked wrong
 	}
 	req.Invocation, err = invocation.Continue(ctx, req.Ledger, kind, time.Now())
 	return chosen, err

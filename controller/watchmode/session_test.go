@@ -2,6 +2,7 @@ package watchmode_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -438,6 +440,15 @@ func TestTheGateAfterARerun(t *testing.T) {
 	s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
 	if u := s.until(watchstate.Result, nil); u.Board.Gate.Result != report.GateFail {
 		t.Errorf("the gate is %q", gate(u.Board))
+	}
+	// Somebody named it because of what it showed, so it is no history.
+	book, err := ledger.Open(t.Context(), ledger.Config{Path: s.path(".gavel/ledger.db")})
+	s.must(err)
+	defer book.Close() //nolint:errcheck // it is only read
+	var chosen int
+	s.must(book.Store().Each(t.Context(), func(rows *sql.Rows) error { return rows.Scan(&chosen) }, "SELECT coalesce(sum(chosen), 0) FROM samples"))
+	if chosen != 1 {
+		t.Errorf("%d samples are stored as chosen, want that of the rerun", chosen)
 	}
 }
 

@@ -108,7 +108,7 @@ var rooms = []room{
 	}, reason: "it decides what a CI job is about; what is found is the review's"},
 	{dir: "controller/selection", sees: []string{"schema", "controller/choice", "controller/invocation", "controller/verdict", "controller/plan", "controller/ledger", "controller", "controller/report"}, reason: "it says which cases are meant, and judges none"},
 	{dir: "controller/maintenance", sees: []string{
-		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller", "controller/report", "controller/casehistory", "reporters/textfmt",
+		"schema", "controller/plan", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/remeasure", "controller", "controller/report", "controller/casehistory", "reporters/textfmt",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},
 	{dir: "controller/programs", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/ownfolder", "controller/evaluate", "controller/evaluate/sandbox", "controller",

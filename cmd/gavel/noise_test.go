@@ -1,0 +1,94 @@
+package main
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/ledger"
+)
+
+// local runs a command line in the project's folder and returns its output, which
+// has to end with a code.
+func (p *project) local(want int, args ...string) string {
+	p.t.Helper()
+	stdout, stderr, code := gavel(p.t, p.folder, args...)
+	if code != want {
+		p.t.Errorf("gavel %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), code, want, stdout, stderr)
+	}
+	return stdout + stderr
+}
+
+// ledger opens the ledger of the project's folder.
+func (p *project) ledger() *ledger.Ledger {
+	p.t.Helper()
+	book, err := ledger.Open(p.t.Context(), ledger.Config{Path: filepath.Join(p.folder, filepath.FromSlash(cli.UsualLedger))})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return book
+}
+
+// chosen counts the stored samples that were taken because of an outcome, and all.
+func (p *project) chosen() (chosen, all int) {
+	p.t.Helper()
+	book := p.ledger()
+	defer book.Close() //nolint:errcheck // it is only read
+	err := book.Store().Each(p.t.Context(), func(rows *sql.Rows) error { return rows.Scan(&chosen, &all) }, "SELECT coalesce(sum(chosen), 0), count(*) FROM samples")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return chosen, all
+}
+
+// TestWhatWasMeasuredAgainIsKept by a garbage collection, as long as somebody may
+// compare with that base again.
+func TestWhatWasMeasuredAgainIsKept(t *testing.T) {
+	p := newProject(t)
+	p.git("checkout", "-q", "-b", "topic")
+	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
+	p.local(exitGate, "run", "--base", "main")
+	if asked := p.calls(); len(asked) != 10 {
+		t.Fatalf("asked %q", asked)
+	}
+	p.local(exitPass, "ledger", "gc", "--max-age", "1ns")
+	if text := p.local(exitGate, "run", "--base", "main"); !strings.Contains(text, "failed in 4 of 4 reruns here") {
+		t.Errorf("the regression is not confirmed any more:\n%s", text)
+	}
+	if asked := p.calls(); len(asked) != 0 {
+		t.Errorf("asked again: %q", asked)
+	}
+
+	// Once the branch is gone, so is what was measured for it.
+	p.git("checkout", "-q", "main")
+	text := p.local(exitPass, "ledger", "gc", "--max-age", "1ns")
+	if !strings.Contains(text, "removed: 9 verdicts") {
+		t.Errorf("what nobody needs is kept:\n%s", text)
+	}
+}
+
+// TestSamplesBecauseOfAnOutcome are no history: cases that are run again since they
+// failed, or by name.
+func TestSamplesBecauseOfAnOutcome(t *testing.T) {
+	p := newProject(t)
+	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
+	want := func(chosen, all int) {
+		t.Helper()
+		if c, n := p.chosen(); c != chosen || n != all {
+			t.Errorf("%d of %d samples are chosen, want %d of %d", c, n, chosen, all)
+		}
+	}
+	p.local(exitGate, "run")
+	want(0, 2)
+	p.local(exitGate, "run", "--only", "failed", "--fresh")
+	want(1, 3)
+	p.local(exitPass, "run", "--fresh", "talk/level_1/thanks")
+	want(2, 4)
+	// All of them, and so many of one, are asked for whatever they showed.
+	p.local(exitGate, "run", "--fresh")
+	want(2, 6)
+	p.local(exitPass, "run", "--repeat", "2", "talk/level_1/thanks")
+	want(2, 8)
+}

@@ -1,0 +1,51 @@
+package remeasure
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+)
+
+// window is how many further measurements of a side are looked up at once. None of
+// so many in a row is stored only where the rest is not either.
+const window = 8
+
+// Stored returns the digests of the further measurements that the ledger has of the
+// cases of two checkouts, by the IDs of the cases. They are those that a comparison of
+// the checkouts reads again, with the ones next to them, which may be unfinished.
+func Stored(ctx context.Context, book *ledger.Ledger, head, base map[string]plan.Digests) ([]plan.Digests, error) {
+	type side struct{ own, other plan.Digests }
+	var sides []side
+	for id, h := range head {
+		if b, ok := base[id]; ok {
+			sides = append(sides, side{h, b}, side{b, h})
+		}
+	}
+	var all []plan.Digests
+	for from := 0; len(sides) > 0; from += window {
+		further := make([]plan.Digests, 0, len(sides)*window)
+		decisions := make([]string, 0, len(sides)*window)
+		for _, s := range sides {
+			kept := plan.Kept(s.own.E == s.other.E && s.own.D != s.other.D)
+			for n := range window {
+				d := s.own.Remeasured(s.other.D, from+n, kept)
+				further, decisions = append(further, d), append(decisions, d.D)
+			}
+		}
+		found, err := book.Decided(ctx, ledger.Scope{}, decisions)
+		if err != nil {
+			return nil, err
+		}
+		var again []side
+		for i, s := range sides {
+			block := further[i*window : (i+1)*window]
+			if slices.ContainsFunc(block, func(d plan.Digests) bool { return found[d.D] != nil }) {
+				all, again = append(all, block...), append(again, s)
+			}
+		}
+		sides = again
+	}
+	return all, nil
+}
