@@ -223,7 +223,7 @@ func (s *suite) compile(doc *schema.Document, known []schema.Problem) (*schema.C
 }
 
 func (c *compiler) build() *schema.Case {
-	c.outcome()
+	hasOutcome := c.outcome()
 	c.checkExecution()
 	kase := &schema.Case{
 		CaseInfo: schema.CaseInfo{
@@ -243,6 +243,13 @@ func (c *compiler) build() *schema.Case {
 	c.answer = c.expected()
 	c.answer.isBroken = schema.HasErrors(c.problems[before:])
 	kase.Evaluators = c.evaluators(kase.Policy.Bands.Pass)
+	switch {
+	case hasOutcome:
+	case c.checksJudge(kase.Evaluators):
+		kase.Evaluators = nil // a judge would not know what to look for
+	default:
+		c.fail(c.kase.problem("missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": … (or "checks": [{"contains": …}], which need no judge)`))
+	}
 	slices.SortFunc(c.inputs, func(a, b schema.Input) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role))
 	})
@@ -266,8 +273,15 @@ func (c *compiler) tags() []string {
 	return out
 }
 
-// outcome reads the expected outcome under the one of its names that is written.
-func (c *compiler) outcome() {
+// checksJudge reports whether the checks within the case take the place of all of its
+// evaluators, so that no judge needs to know what success is.
+func (c *compiler) checksJudge(all []schema.Evaluator) bool {
+	return c.kase.has("checks") && !slices.ContainsFunc(all, func(ev schema.Evaluator) bool { return !ev.Fallback })
+}
+
+// outcome reads the expected outcome under the one of its names that is written, and
+// reports whether there is one.
+func (c *compiler) outcome() bool {
 	written := ""
 	for _, name := range []string{"expected_outcome", "criteria", "outcome"} {
 		text := c.kase.text(name)
@@ -279,9 +293,7 @@ func (c *compiler) outcome() {
 			written, c.ExpectedOutcome = name, text
 		}
 	}
-	if written == "" {
-		c.fail(c.kase.problem("missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": …`))
-	}
+	return written != ""
 }
 
 // checkExecution looks at execution of the case; that of the suite was looked

@@ -45,6 +45,7 @@ func TestChecksWithinCases(t *testing.T) {
 - {id: judged, expected_outcome: x, input: i, rubrics: [Is kind], checks: [{contains: a}]}
 - {id: listed, expected_outcome: x, input: i, evaluators: [{type: latency, threshold: 5}], checks: [{contains: a}]}
 - {id: none, expected_outcome: x, input: i}
+- {id: terse, input: i, checks: [{contains: a}]}
 `,
 		"test_definitions/suite.checks.yaml": "both: [{contains: b}, {equals: c}]\nbeside: [{contains: a}]\n",
 		"test_definitions/named.yaml":        "evaluator: llm_judge\nevalcases: [{id: x, expected_outcome: x, input: i, checks: [{contains: a}]}]\n",
@@ -61,7 +62,7 @@ func TestChecksWithinCases(t *testing.T) {
 	}
 	want := map[string]string{
 		"suite#alone": "checks contains latency_ms", "suite#both": "checks contains contains 2 equals", "suite#beside": "checks contains",
-		"suite#judged": "rubric, (checks) contains", "suite#listed": "latency, (checks) contains", "suite#none": "llm_judge",
+		"suite#judged": "rubric, (checks) contains", "suite#listed": "latency, (checks) contains", "suite#none": "llm_judge", "suite#terse": "checks contains",
 		"named#x": "llm_judge, (checks) contains", "lines#x": "checks contains", "talk": "conversation, (checks) contains",
 		"talks#talk": "conversation, (checks) contains", "talks#walk": "conversation", "prompt": "semantic, (checks) contains", "alone": "checks contains",
 	}
@@ -84,6 +85,26 @@ func TestChecksWithinCases(t *testing.T) {
 	slices.Sort(noted)
 	if len(noted) != 4 || !strings.Contains(noted[1], "suite.yaml:2:3: note: suite#alone is judged by its checks alone") {
 		t.Errorf("noted is %q, want the four cases whose judge the checks replace", noted)
+	}
+}
+
+// TestOnlyChecksAloneNeedNoOutcome: a case that a judge or an evaluator of its own
+// scores says what success is.
+func TestOnlyChecksAloneNeedNoOutcome(t *testing.T) {
+	for more, want := range map[string]string{
+		"checks: [{contains: a}]":                                              "",
+		"checks: [{contains: a}], rubrics: [Is kind]":                          "the field `expected_outcome` is missing",
+		"checks: [{contains: a}], evaluators: [{type: latency, threshold: 5}]": "the field `expected_outcome` is missing",
+		"note: x": "the field `expected_outcome` is missing",
+	} {
+		res := loadAll(t, map[string]string{"test_definitions/suite.yaml": "evalcases: [{id: a, input: i, " + more + "}]\n"})
+		var said []string
+		for _, p := range res.Problems {
+			said = append(said, p.String())
+		}
+		if all := strings.Join(said, "\n"); (want == "" && all != "") || !strings.Contains(all, want) {
+			t.Errorf("%s: the problems are\n%s\nwant %q", more, all, want)
+		}
 	}
 }
 
