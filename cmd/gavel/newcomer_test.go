@@ -82,7 +82,7 @@ func TestANewcomerGetsAVerdictAndAComment(t *testing.T) {
 	}
 	n.base = gittest.Run(t, dir, "rev-parse", "HEAD")
 	gittest.Run(t, dir, "checkout", "-q", "-b", "sixty-days")
-	n.edit("test_definitions/refund.checks.yaml", "30 days", "60 days")
+	n.edit("test_definitions/refund.yaml", "30 days", "60 days")
 	n.gavel(exitGate, []string{"run", "--base", "main"}, "refund#refund", "gate fail")
 	gittest.Run(t, dir, "commit", "-q", "-a", "-m", "sixty days")
 	n.head = gittest.Run(t, dir, "rev-parse", "HEAD")

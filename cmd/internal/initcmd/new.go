@@ -123,11 +123,6 @@ func complete(ctx context.Context, a *cli.App, w *cli.Workspace, cfg *config.Con
 		}
 	}
 	c.Agent = cmp.Or(cfg.DefaultTarget, "agent")
-	name := c.Agent
-	if c.Target != "" {
-		name, _, _ = settings.FindTarget(c.Target)
-	}
-	c.Untimed = cfg.Targets[name].Provider == config.Mock
 	c.Editor = exists(w.Files, ".vscode/gavel/"+c.Format+".json") != ""
 	return nil
 }

@@ -26,12 +26,6 @@ type Case struct {
 	Agent string
 	// Editor says that the schemas for editors exist.
 	Editor bool
-
-	// Untimed says that the target is a mock, of which no latency is known.
-	Untimed bool
-
-	// definitions is the folder.
-	definitions string
 }
 
 // levelKey is the key of a test of the domain format.
@@ -56,9 +50,7 @@ func (c Case) Mistake() string {
 
 // Files returns the definition and what it needs next to it.
 func (c Case) Files(definitions string) []File {
-	c.definitions = definitions
 	c.Input = cmp.Or(c.Input, "How long do I have to return a helmet?")
-	c.Outcome = cmp.Or(c.Outcome, "The answer is friendly and to the point.")
 	file := path.Join(definitions, c.Key)
 	id := path.Base(c.Key)
 	about := "a test of your agent"
@@ -74,10 +66,7 @@ func (c Case) Files(definitions string) []File {
 	case schema.DialectPromptval:
 		return []File{{file + ".yaml", c.head(file) + c.promptvalText(), about}}
 	}
-	return []File{
-		{file + ".yaml", c.head(file) + c.evalcaseText(id), about},
-		{file + ".checks.yaml", c.checksText(id), "what its answer must have"},
-	}
+	return []File{{file + ".yaml", c.head(file) + c.evalcaseText(id), about}}
 }
 
 // head is the modeline.
@@ -88,23 +77,23 @@ func (c Case) head(file string) string {
 	return modeline(c.Format, path.Dir(file)) + "\n"
 }
 
-// checksText are the checks of the answer, which are next to the definition.
-func (c Case) checksText(id string) string {
-	head := ""
-	if c.Editor {
-		head = modeline(schema.FormatChecks, path.Dir(path.Join(c.definitions, c.Key))) + "\n"
+// outcome is what a good answer is, for formats that need it.
+func (c Case) outcome() string {
+	return cmp.Or(c.Outcome, "The answer is friendly and to the point.")
+}
+
+// check is the line of the check that the answer must hold.
+func (c Case) check() string {
+	if c.Contains == "" {
+		return `regex: '\S' # any answer; write what yours must say, such as contains: 30 days`
 	}
-	check := `regex: '\S' # any answer; write what yours must say, such as contains: 30 days`
-	if c.Contains != "" {
-		check = "contains: " + quoted(c.Contains)
-	}
-	return head + "# All of these must hold. They are cheap: no model is asked.\n" + quoted(id) + ":\n  - " + check + "\n"
+	return "contains: " + quoted(c.Contains)
 }
 
 func (c Case) evalcaseText(id string) string {
-	target, bound := "", "{type: latency, max_ms: 60000}"
-	if c.Untimed {
-		bound = "{type: execution_metrics, max_tool_calls: 0}"
+	target, outcome := "", ""
+	if c.Outcome != "" {
+		outcome = "    # What a good answer is, in words.\n    expected_outcome: " + quoted(c.Outcome) + "\n"
 	}
 	if c.Target != "" {
 		target = "    execution: {target: " + quoted(c.Target) + "}\n"
@@ -112,22 +101,21 @@ func (c Case) evalcaseText(id string) string {
 	return fmt.Sprintf(`# gavel run %s
 evalcases:
   - id: %s
-    # What a good answer is, in words.
-    expected_outcome: %s
-    input: %s
-%s    # A judge is not needed for this one. With a judge in gavel.yaml you can write
-    # rubrics: [Names the deadline, Is polite]
-    evaluators:
+%s    input: %s
+%s    # All of these must hold. They are cheap: no model is asked.
+    checks:
       - %s
-`, c.Key, quoted(id), quoted(c.Outcome), quoted(c.Input), target, bound)
+    # With a judge in gavel.yaml you can also write
+    # expected_outcome: The answer names the deadline.
+    # rubrics: [Names the deadline, Is polite]
+`, c.Key, quoted(id), outcome, quoted(c.Input), target, c.check())
 }
 
 // mockCase passes by what the mock of gavel.yaml answers.
 func mockCase(a Answers) []File {
 	c := Case{
 		Format: schema.DialectEvalcase, Key: "mock", Input: "How long do I have to return a helmet?", Contains: "30 days",
-		Outcome: "The answer names the 30 days.", Target: mockName, Editor: a.Editor,
-		Untimed: true,
+		Target: mockName, Editor: a.Editor,
 	}
 	files := c.Files(a.Definitions)
 	files[0].About = "a test that passes without a network; delete it when you like"
@@ -147,7 +135,7 @@ max_turns: 3
 # What the judge must find at the end.
 expected_outcomes:
   answered: %s
-`, c.Key, quoted(id), quoted(c.Input), quoted(c.Outcome))
+`, c.Key, quoted(id), quoted(c.Input), quoted(c.outcome()))
 }
 
 func (c Case) promptvalText() string {
@@ -164,7 +152,7 @@ rubric:
     - name: helpful
       description: The answer helps the user on.
       weight: 1
-`, c.Key, quoted(cmp.Or(c.Target, c.Agent)), quoted(c.Input), quoted(c.Outcome))
+`, c.Key, quoted(cmp.Or(c.Target, c.Agent)), quoted(c.Input), quoted(c.outcome()))
 }
 
 // ordered writes fields as a JSON object in the order given.
