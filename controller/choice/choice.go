@@ -99,19 +99,33 @@ func (c *Choice) Func() func(*schema.CaseInfo) bool {
 }
 
 // Unmatched has a line for every name and glob that no case has of those that
-// the function was asked about, with what may be meant.
-func (c *Choice) Unmatched() []string {
-	var out []string
+// the function was asked about, with what may be meant. Those of globs that isPath
+// reports to be files or folders are in empty where another glob means a case, all
+// others in wrong.
+func (c *Choice) Unmatched(isPath func(glob string) bool) (wrong, empty []string) {
 	keys := slices.Sorted(maps.Keys(c.hadKeys))
 	for _, glob := range c.keys {
+		line := ""
 		switch {
 		case c.met[glob]:
+			continue
 		case isFile(glob):
-			out = append(out, fmt.Sprintf("no case is in the file %q%s", glob, nearKey(strings.TrimSuffix(glob, path.Ext(glob)), keys)))
+			line = fmt.Sprintf("no case is in the file %q%s", glob, nearKey(strings.TrimSuffix(glob, path.Ext(glob)), keys))
 		default:
-			out = append(out, fmt.Sprintf("no case has a key like %q%s", glob, nearKey(glob, keys)))
+			line = fmt.Sprintf("no case has a key like %q%s", glob, nearKey(glob, keys))
 		}
+		if len(c.met) > 0 && isPath(glob) {
+			empty = append(empty, line)
+			continue
+		}
+		wrong = append(wrong, line)
 	}
+	return append(wrong, c.unlabeled()...), empty
+}
+
+// unlabeled has a line for every name of a label that no case has.
+func (c *Choice) unlabeled() []string {
+	var out []string
 	for i, label := range labels {
 		known := slices.Sorted(maps.Keys(c.had[i]))
 		for _, name := range c.wanted[i] {

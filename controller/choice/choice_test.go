@@ -51,7 +51,7 @@ func TestGlobsArePathsToo(t *testing.T) {
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s in %q: %v, want %s", c.glob, c.folder, got, c.want)
 		}
-		if unmatched := chosen.Unmatched(); (len(unmatched) == 0) != (c.want != "") {
+		if unmatched, _ := chosen.Unmatched(nowhere); (len(unmatched) == 0) != (c.want != "") {
 			t.Errorf("%s in %q: unmatched: %v", c.glob, c.folder, unmatched)
 		}
 	}
@@ -108,7 +108,24 @@ func TestUnmatchedSaysWhatIsMeant(t *testing.T) {
 		"no case is in the file \"refnds.json\"; did you mean `refunds`?",
 		"no case is in the file \"test_definitions/nothing.yaml\"; there are math, refund#tone, refund#window, refunds",
 	}
-	if got := chosen.Unmatched(); !slices.Equal(got, want) {
-		t.Errorf("the choice says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	if got, empty := chosen.Unmatched(everywhere); !slices.Equal(got, want) || empty != nil {
+		t.Errorf("the choice says\n%s\nand %q, want\n%s", strings.Join(got, "\n"), empty, strings.Join(want, "\n"))
+	}
+}
+
+func nowhere(string) bool    { return false }
+func everywhere(string) bool { return true }
+
+// TestAPathWithoutCasesIsNotAMistakeNextToOneThatHasSome: a shell names all files of a
+// folder, such as that with the fixtures.
+func TestAPathWithoutCasesIsNotAMistakeNextToOneThatHasSome(t *testing.T) {
+	chosen := choice.Filter{Keys: []string{"test_definitions/refund.yaml", "test_definitions/tools", "reund"}}.Choose()
+	admits := chosen.Func()
+	for _, kase := range cases {
+		admits(kase)
+	}
+	wrong, empty := chosen.Unmatched(func(glob string) bool { return glob == "test_definitions/tools" })
+	if len(wrong) != 1 || !strings.Contains(wrong[0], `"reund"`) || len(empty) != 1 || !strings.Contains(empty[0], `"test_definitions/tools"`) {
+		t.Errorf("wrong are %q and empty %q", wrong, empty)
 	}
 }

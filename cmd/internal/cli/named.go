@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,12 @@ func (a *App) Named(w *Workspace, args []string) (globs []string, folder string)
 		globs = append(globs, strings.TrimPrefix(filepath.ToSlash(arg), "./"))
 	}
 	return globs, path.Clean(folder)
+}
+
+// isPath reports whether an argument, as [App.Named] returns it, is a file or a folder.
+func (a *App) isPath(glob string) bool {
+	_, err := os.Stat(a.Path(filepath.FromSlash(glob)))
+	return err == nil
 }
 
 // real is a path without links, as far as it can be told.

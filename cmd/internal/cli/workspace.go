@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -143,7 +144,7 @@ func (a *App) Local(ctx context.Context, w *Workspace, book *ledger.Ledger, s Se
 		Head: head, ConfigFile: a.ConfigFile, Ledger: book, LookupEnv: a.LookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 	}
-	choice, err := s.Request(ctx, &req)
+	chosen, err := s.Request(ctx, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -179,16 +180,33 @@ func (a *App) Local(ctx context.Context, w *Workspace, book *ledger.Ledger, s Se
 	}
 	prepared.Problems = schema.SortProblems(append(prepared.Problems, prepared.Requirements()...))
 	a.Strictly(prepared.Problems)
-	for _, line := range choice.Unmatched() {
-		if a.Strict {
-			return nil, UsageError("%s", line)
-		}
-		fmt.Fprintln(a.Stderr, "gavel:", line)
-	}
-	for _, line := range choice.Lacking() {
-		fmt.Fprintln(a.Stderr, "gavel:", line)
+	if err := a.matches(w, chosen, prepared.Problems); err != nil {
+		return nil, err
 	}
 	return prepared, nil
+}
+
+// matches refuses names that no case has. A problem of a definition may be why, so
+// problems are printed before. A path that means no case next to one that does is
+// only noted, unless --strict asks for more.
+func (a *App) matches(w *Workspace, chosen *choice.Choice, problems []schema.Problem) error {
+	wrong, empty := chosen.Unmatched(a.isPath)
+	if a.Strict {
+		wrong, empty = append(wrong, empty...), nil
+	}
+	if len(wrong) > 0 {
+		if err := a.PrintProblems(w.Files, problems); err != nil {
+			return err
+		}
+		for _, line := range wrong[1:] {
+			a.Note(line)
+		}
+		return UsageError("%s", wrong[0])
+	}
+	for _, line := range append(empty, chosen.Lacking()...) {
+		a.Note(line)
+	}
+	return nil
 }
 
 // MergeBase is the commit at which the branch left ref.

@@ -156,7 +156,8 @@ func (c command) named(ctx context.Context, args []string) (func(*schema.CaseInf
 			admits(&kase.CaseInfo)
 		}
 	}
-	for _, line := range chosen.Unmatched() {
+	wrong, _ := chosen.Unmatched(func(string) bool { return false })
+	for _, line := range wrong {
 		return nil, cli.UsageError("%s", line)
 	}
 	return choice.Named(globs, folder), nil
