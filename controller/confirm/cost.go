@@ -25,5 +25,6 @@ func Bound(c Case, options Options) int {
 
 // Usual estimates how many measurements so many cases take if nothing changed:
 // half a measurement for one without a history, and a sixth for one with it, as
-// the simulation of mixed cases has it.
+// the simulation of mixed cases has it. With the calls that measuring each of them
+// once takes in the place of cases, it estimates calls.
 func Usual(without, with int) int { return (without+1)/2 + (with+5)/6 }

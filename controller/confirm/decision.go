@@ -161,7 +161,11 @@ func (d *decision) judgeNew(required bool) bool {
 	runs := make([]stats.Count, len(d.cases))
 	var open []int
 	for i, f := range d.findings {
-		if f.Class == Added && f.Required == required {
+		switch {
+		case f.Class != Added || f.Required != required:
+		case f.Certain:
+			d.findings[i].Open, d.findings[i].Held = false, holds(d.first[Head][i].Verdict, verdict.Borderline) == 1
+		default:
 			runs[i] = stats.Count{Passed: holds(d.first[Head][i].Verdict, verdict.Borderline), Of: 1}
 			open = append(open, i)
 		}

@@ -8,11 +8,12 @@ import (
 
 const (
 	// meanGate times its share of α is how suspicious the first outcomes have to be
-	// for the mean to be measured again.
-	meanGate = 2
+	// for the mean to be measured again. With 2 a fall of all cases is found about
+	// as often, and a pull request that changes nothing takes more calls.
+	meanGate = 1.6
 	// blockSize is how many cases a block of the first fresh round has, where there
-	// are enough for two.
-	blockSize = 400
+	// are enough for two. Of smaller blocks a true fall passes fewer.
+	blockSize = 250
 	// fineness is how many steps a mean over the turns of a conversation has.
 	fineness = 60
 )

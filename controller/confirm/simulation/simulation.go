@@ -66,6 +66,9 @@ type Cell struct {
 	// Hour is how much lower head's probabilities are during the first outcomes
 	// only: a bad hour of the provider.
 	Hour float64
+	// Outage is the share of the first outcomes that a provider spoiled: with one
+	// error, or with one reply that fails. The same measurement afterwards is sound.
+	Outage float64
 
 	// Broken is how many cases that are steady at base always fail at head.
 	Broken int
@@ -178,9 +181,9 @@ func (p *Pull) Cases() []confirm.Case {
 			c.Base = append(c.Base, p.outcome(i, stored, k, p.past[i]))
 		}
 		if c.Fresh {
-			c.Base = []confirm.Outcome{p.outcome(i, first, int(confirm.Base), p.base[i])}
+			c.Base = []confirm.Outcome{p.first(i, confirm.Base, p.base[i])}
 		}
-		c.Head = p.outcome(i, first, int(confirm.Head), p.head[i]-p.cell.Hour)
+		c.Head = p.first(i, confirm.Head, p.head[i]-p.cell.Hour)
 	}
 	return cases
 }
@@ -195,8 +198,20 @@ func (p *Pull) Measure(r confirm.Request) confirm.Outcome {
 const (
 	stored = iota
 	first
-	again // and at head the one after it
+	again   // and at head the one after it
+	spoiled = again + 2
 )
+
+// first draws the first outcome at a side, which an outage may spoil.
+func (p *Pull) first(i int, side confirm.Side, q float64) confirm.Outcome {
+	if p.luck(uint64(i), spoiled, int(side)) >= p.cell.Outage {
+		return p.outcome(i, first, int(side), q)
+	}
+	if i%2 == 0 {
+		return confirm.Outcome{Verdict: verdict.Error, Symptom: "status 503"}
+	}
+	return confirm.Outcome{Verdict: verdict.Fail, Symptom: "try again later"}
+}
 
 // outcome draws one of a series. Turns of one conversation have the same luck in
 // half of the measurements.

@@ -34,6 +34,7 @@ func Sections() []Section {
 		{"null", "Nothing changed", null()},
 		{"drift", "Nothing changed, and the model is worse today than when history was taken", drifts()},
 		{"hour", "Nothing changed, and head's first outcomes were taken in a bad hour", hours()},
+		{"outage", "An outage spoiled some of the first outcomes of both sides, or of head alone where there is a history", outages()},
 		{"turns", "Cases are turns of conversations of five, which fail together half of the time", turns()},
 		{"found", "Something changed", changes()},
 		{"both", "One case of 200 broke, and the model is worse today as well", changesUnderDrift()},
@@ -103,6 +104,19 @@ func hours() (rows []Row) {
 		for _, history := range []int{5, 20} {
 			for _, hour := range []float64{.1, .3} {
 				rows = append(rows, row(Cell{Truth: truth, Cases: 200, History: history, Hour: hour}))
+			}
+		}
+	}
+	return rows
+}
+
+func outages() (rows []Row) {
+	for _, truth := range uneven {
+		for _, history := range []int{0, 5} {
+			for _, share := range []float64{.1, .5} {
+				for _, broken := range []int{0, 1} {
+					rows = append(rows, row(Cell{Truth: truth, Cases: 200, History: history, Outage: share, Broken: broken}))
+				}
 			}
 		}
 	}
@@ -239,6 +253,7 @@ func (r Row) kind() string {
 	add("drift −%.2f", c.Drift, c.Drift > 0 && !c.Third)
 	add("a third −%.2f", c.Drift, c.Third)
 	add("hour −%.2f", c.Hour, c.Hour > 0)
+	add("outage of %.0f %%", 100*c.Outage, c.Outage > 0)
 	add("%d a side", r.Fixed, r.Fixed > 0)
 	add("budget %d", r.Options.Budget, r.Options.Budget >= 0 && r.Fixed == 0)
 	add("width %d", r.Options.Width, r.Options.Width > 0)
