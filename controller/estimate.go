@@ -35,6 +35,9 @@ func (p *Prepared) Estimate() Estimate {
 	if !sum.Unpriced {
 		out.USD = &sum.USD
 	}
+	if c := p.comparison(); c != nil {
+		out.Again = c.Estimate(func(digest string) bool { return p.baseStored[digest] != nil }, p.left.Sum)
+	}
 	return out
 }
 

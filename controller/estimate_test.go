@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,8 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/snapshot"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
@@ -152,4 +158,83 @@ func (c *countedFS) Open(name string) (fs.File, error) {
 		c.opened.Add(1)
 	}
 	return c.FS.Open(name)
+}
+
+// TestEstimateOfMeasuringAgain holds what telling regressions from noise may take at
+// most and what it usually takes: nothing where nothing is left to chance.
+func TestEstimateOfMeasuringAgain(t *testing.T) {
+	const def = "test_definitions/d/"
+	bot := `{provider: openai, model: m, price: {input: 1, output: 2}}`
+	checkout := func(bot, extra, word string, cases int) map[string]string {
+		files := map[string]string{
+			"gavel.yaml":        "version: 1\ntargets: {bot: " + bot + "}\n" + extra,
+			def + "domain.json": `{"id": "d", "name": "D", "evaluator_id": "keyword", "system_prompt": "` + word + `"}`,
+		}
+		for i := range cases {
+			files[fmt.Sprintf(def+"level_1/c%d.json", i)] = fmt.Sprintf(`{"id": "c%d", "name": "C", "prompt": "p", "expected": {"keywords": ["x"]}}`, i)
+		}
+		return files
+	}
+	for name, tt := range map[string]struct {
+		bot, extra  string
+		base, head  int
+		stored      bool
+		usual, most int // most -1: nothing is said
+	}{
+		"fresh base":      {bot, "", 2, 2, false, 1, 2 * 26},
+		"stored base":     {bot, "", 6, 6, true, 1, 6 * 57},
+		"fewer samples":   {bot, "noise: {samples: 4}\n", 2, 2, false, 1, 2 * 10},
+		"two iterations":  {bot, "defaults: {iterations: 2}\n", 2, 2, false, 2, 2 * 2 * 26},
+		"a new case":      {bot, "", 1, 2, false, 1, 26 + 1},
+		"a new case runs": {bot, "noise: {new: {runs: 5, pass: 4}}\n", 1, 2, false, 1, 26 + 5},
+		"off":             {bot, "noise: {confirm: off}\n", 2, 2, false, 0, -1},
+		"deterministic":   {`{provider: mock, replies: [{reply: x}]}`, "", 2, 2, false, 0, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			book := ledgertest.Open(t, ledger.Config{})
+			base := stateOf(t, strings.Repeat("b", 40), checkout(tt.bot, tt.extra, "base", tt.base))
+			req := controller.Request{
+				Head: base, ConfigFile: "gavel.yaml", LookupEnv: nowhere, Ledger: book, HeadTrust: operator, BaseTrust: operator,
+			}
+			if tt.stored {
+				p, err := controller.Prepare(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				says := controller.Host{Open: func(config.Target, controller.Checkout) (target.Target, error) { return sayer("x"), nil }}
+				if _, err := p.Execute(t.Context(), says, controller.RunOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			req.Base, req.Head = &base, stateOf(t, controller.Worktree, checkout(tt.bot, tt.extra, "head", tt.head))
+			req.Changed = func(context.Context, []string) ([]string, error) { return []string{def + "domain.json"}, nil }
+			for _, brief := range []bool{false, true} {
+				req.Brief = brief
+				p, err := controller.Prepare(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again := p.Estimate().Again
+				if tt.most < 0 {
+					if again != nil {
+						t.Errorf("brief %v: %+v, want nothing", brief, *again)
+					}
+					continue
+				}
+				if again == nil || again.UsualCalls != tt.usual || again.MostCalls != tt.most {
+					t.Fatalf("brief %v: %+v, want %d and at most %d", brief, again, tt.usual, tt.most)
+				}
+				if again.UsualUSD == nil || again.MostUSD == nil || *again.UsualUSD <= 0 || *again.MostUSD <= *again.UsualUSD {
+					t.Errorf("brief %v: usually $%v, at most $%v", brief, again.UsualUSD, again.MostUSD)
+				}
+			}
+		})
+	}
+}
+
+// A sayer always gives the same reply.
+type sayer string
+
+func (s sayer) Respond(context.Context, target.Request) (target.Reply, error) {
+	return target.Reply{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: string(s)}}, Model: "m-1"}, nil
 }

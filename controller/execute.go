@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -13,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
@@ -35,8 +37,10 @@ type execution struct {
 	// head and base are the targets of the sides.
 	head, base *roster.Roster
 	// left are the batches that are still to be judged.
-	left     []jobBatch
-	progress Progress
+	left []jobBatch
+	// observing guards progress.
+	observing sync.Mutex
+	progress  progress.Step
 	// unfinished is set where something was left out that the next run makes up
 	// for.
 	unfinished bool
@@ -110,6 +114,10 @@ func (e *execution) recall(ctx context.Context) error {
 		Gate: GateSettings(cfg.Gate), GroupGates: cfg.GroupStatuses, ConfigDigest: cfg.Digest,
 		Config: e.opts.ConfigDiff, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
 		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
+	}
+	if e.opts.NotRun != "" {
+		will := p.Estimate().Estimate
+		e.in.Estimate = &will
 	}
 	for _, r := range p.Plan.Rows {
 		if d, ok := p.headStored[r.HeadDigests.D]; ok && r.Head != nil && r.Action == plan.Reuse {

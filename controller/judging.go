@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -23,7 +24,7 @@ type jobBatch struct {
 }
 
 // side is what a batch is of in messages.
-func (b jobBatch) side() string { return Progress{Base: b.base}.Side() }
+func (b jobBatch) side() string { return progress.Step{Base: b.base}.Side() }
 
 // schedule puts what the plan leaves to be judged into batches: head's cases,
 // whose verdicts decide, and then those of base that they are compared with.
@@ -53,7 +54,7 @@ func (e *execution) schedule(ctx context.Context) error {
 	}
 	alike, others := split(base, head)
 	e.left = []jobBatch{{true, alike}, {false, head}, {true, others}}
-	e.progress = Progress{Total: len(head) + len(base)}
+	e.progress = progress.Step{Total: len(head) + len(base)}
 	e.budget = budget.New(budget.Config{
 		Budget: p.req.Head.Config.Budget, Now: p.req.Now,
 		Repository: p.req.HeadTrust.Repository, PullRequest: p.req.HeadTrust.PullRequest,
@@ -106,19 +107,26 @@ func (e *execution) config(b jobBatch) (run.Config, error) {
 	}
 	return run.Config{
 		Ledger: e.p.req.Ledger, Trust: e.p.trust(side), Programs: programs, Targets: targets, Roles: side.Config.Roles.Targets(),
-		Budget: e.budget, Revision: revision(side.Commit), Scrub: e.p.Scrub(), Record: e.host.Record, Observe: e.observe(b.base),
+		Budget: e.budget, Revision: revision(side.Commit), Scrub: e.p.Scrub(), Record: e.host.Record, Observe: e.observe(b.base, false),
 		Keep: keep, Control: e.opts.Control, Breakers: e.host.Breakers, Limiters: e.limiters, Now: e.p.req.Now,
 	}, nil
 }
 
-// observe returns what reports the cases of one side that have ended.
-func (e *execution) observe(base bool) func(run.Event) {
+// observe returns what reports the cases of one side that have ended, or that have
+// been measured again. Then both sides are measured at the same time.
+func (e *execution) observe(base, again bool) func(run.Event) {
 	hide := e.p.redact()
 	return func(ev run.Event) {
 		if e.opts.Observe == nil || ev.Outcome == nil {
 			return
 		}
-		e.progress.Done++
+		e.observing.Lock()
+		defer e.observing.Unlock()
+		if again {
+			e.progress.Again++
+		} else {
+			e.progress.Done++
+		}
 		e.progress.Outcome, e.progress.Base = redact.In(ev.Outcome, hide), base
 		e.opts.Observe(e.progress)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/controller/target"
@@ -56,7 +57,7 @@ func TestARunDoesNotKeepWhatWasSaid(t *testing.T) {
 	report, err := p.Execute(t.Context(), controller.Host{
 		Open: func(config.Target, controller.Checkout) (target.Target, error) { return talk, nil },
 	}, controller.RunOptions{
-		Observe: func(p controller.Progress) {
+		Observe: func(p progress.Step) {
 			switch p.Done {
 			case 1:
 				first = heap()

@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -131,7 +132,7 @@ func (w *witness) program(_ context.Context, p evaluator.Program, stdin []byte) 
 	return []byte(`{"score": 1, "reasoning": "so"}`), nil
 }
 
-func (w *witness) outcome(p controller.Progress) {
+func (w *witness) outcome(p progress.Step) {
 	if p.Outcome == nil {
 		return // the run begins
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
 // An Executor carries a plan out, stores its report and returns it. The report is
@@ -60,35 +60,10 @@ type RunOptions struct {
 	// Control, when set, can end the run early.
 	Control *run.Control
 	// Observe receives how the run goes on; nil ignores it. Calls do not overlap.
-	Observe func(Progress)
+	Observe func(progress.Step)
 	// Outbox returns what has to be published with the report; nil publishes
 	// nothing. Its error keeps the report from being stored.
 	Outbox func(*report.Report) ([]ledger.OutboxItem, error)
-}
-
-// Progress says how many cases are done.
-type Progress struct {
-	Done, Total int
-	// Outcome is that of the case that ended; nil at the start.
-	Outcome *run.Outcome
-	// Base is true while base is measured.
-	Base bool
-}
-
-// Side is the one in progress: head or base.
-func (p Progress) Side() string {
-	if p.Base {
-		return "base"
-	}
-	return "head"
-}
-
-// Verdict is that of the case that ended; empty at the start.
-func (p Progress) Verdict() verdict.Verdict {
-	if p.Outcome == nil {
-		return ""
-	}
-	return p.Outcome.Result.Verdict
 }
 
 // newID names a run.

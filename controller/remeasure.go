@@ -16,30 +16,38 @@ import (
 // remeasure tells the differences between the sides from noise, with measure to
 // take further measurements; nil takes none.
 func (e *execution) remeasure(ctx context.Context, started time.Time, measure remeasure.Measure) (err error) {
-	p, cfg := e.p, e.p.req.Head.Config
-	if p.req.Base == nil || p.req.Ledger == nil || !p.req.Before.IsZero() || e.opts.NotRun != "" || cfg.Noise.Confirm == config.ConfirmOff {
+	c := e.p.comparison()
+	if c == nil || e.opts.NotRun != "" {
 		return nil
 	}
-	c := remeasure.Comparison{
-		Rows: p.comparedRows(), Head: e.in.Head, Base: e.in.Base, HeadConfig: cfg, BaseConfig: p.req.Base.Config,
-		Ledger: p.req.Ledger, Started: started, Measure: measure,
-		Required: func(key string) bool {
-			return slices.ContainsFunc(cfg.Gate.Required, func(glob string) bool { return wildcard.Match(glob, key) })
-		},
-	}
+	c.Head, c.Base, c.Started, c.Measure = e.in.Head, e.in.Base, started, measure
 	e.in.Noise, err = c.Decide(ctx)
 	e.unfinished = e.unfinished || e.in.Noise != nil && !e.in.Noise.Complete
 	return err
 }
 
-// measure runs jobs of a side as further measurements, of which nothing is observed
-// or recorded.
+// comparison is what is compared, without outcomes; nil where nothing is measured
+// again.
+func (p *Prepared) comparison() *remeasure.Comparison {
+	cfg := p.req.Head.Config
+	if p.req.Base == nil || p.req.Ledger == nil || !p.req.Before.IsZero() || cfg.Noise.Confirm == config.ConfirmOff {
+		return nil
+	}
+	return &remeasure.Comparison{
+		Rows: p.comparedRows(), HeadConfig: cfg, BaseConfig: p.req.Base.Config, Ledger: p.req.Ledger,
+		Required: func(key string) bool {
+			return slices.ContainsFunc(cfg.Gate.Required, func(glob string) bool { return wildcard.Match(glob, key) })
+		},
+	}
+}
+
+// measure runs jobs of a side as further measurements, which are not recorded.
 func (e *execution) measure(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
 	cfg, err := e.config(jobBatch{side == confirm.Base, jobs})
 	if err != nil {
 		return nil, err
 	}
-	cfg.Record, cfg.Observe = nil, nil
+	cfg.Record, cfg.Observe = nil, e.observe(side == confirm.Base, true)
 	return run.Run(ctx, cfg, jobs)
 }
 

@@ -36,7 +36,7 @@ func (s *Sections) Headline(r *report.Report) string {
 	add(len(report.Accepted(r)), "accepted case")
 	add(report.Errors(r), "error")
 	add(r.Diff.Improvements, "improvement")
-	parts = append(parts, Unsettled(r)...)
+	parts = append(parts, r.Unconfirmed()...)
 	if n := r.Summary.NotRun; n > 0 && len(parts) > 0 { // else the gate says it, and why
 		parts = append(parts, textfmt.Count(n, "case")+" not run")
 	}
@@ -55,24 +55,6 @@ func (s *Sections) confirmed() bool {
 		}
 	}
 	return true
-}
-
-// Unsettled counts the cases that were worse once and that further measurements do
-// not confirm: "3 unclear" and "1 flaky", as far as there are some.
-func Unsettled(r *report.Report) []string {
-	counts := map[report.Class]int{}
-	for i := range r.Cases {
-		if row := &r.Cases[i]; row.Class != nil && row.Confirmation != nil && row.Accepted == nil {
-			counts[*row.Class]++
-		}
-	}
-	var said []string
-	for _, class := range []report.Class{report.Unclear, report.Flaky} {
-		if n := counts[class]; n > 0 {
-			said = append(said, textfmt.Int(int64(n))+" "+string(class))
-		}
-	}
-	return said
 }
 
 // headline falls back on the gate where no count says what happened.

@@ -34,6 +34,8 @@ type Case struct {
 	USD    float64
 	// Unpriced means that USD lacks calls whose price is not known.
 	Unpriced bool
+	// Chance means that somebody is called who may answer otherwise the next time.
+	Chance bool
 	// RetryCalls is how many more calls there may be where the case is run again.
 	RetryCalls int
 	// whole means that nothing of the case is stored.
@@ -139,6 +141,7 @@ func (e *estimator) add(q *Case, name string, n int, characters int64) {
 	if t.Provider == config.Replay || t.Provider == config.Mock {
 		return // they call nobody
 	}
+	q.Chance = true
 	one := ledger.Amount{Tokens: characters/charactersPerToken + replyTokens}
 	if t.Price == nil {
 		q.Unpriced = true
@@ -169,7 +172,10 @@ type Sum struct {
 	// RetryCalls is how many more calls than Calls there may be where cases that
 	// fail are run again.
 	Calls, RetryCalls int
-	USD               float64
+	// ChanceCalls are those of Calls that cases take in which something is left to
+	// chance.
+	ChanceCalls int
+	USD         float64
 	// Unpriced means that USD lacks calls whose price is not known.
 	Unpriced bool
 }
@@ -185,6 +191,9 @@ func (s *Sum) AddHead(c Case) {
 // Add adds what a case will take.
 func (s *Sum) Add(c Case) {
 	s.Calls, s.RetryCalls = s.Calls+c.Calls, s.RetryCalls+c.RetryCalls
+	if c.Chance {
+		s.ChanceCalls += c.Calls
+	}
 	s.USD += c.USD
 	s.Unpriced = s.Unpriced || c.Unpriced
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/confirm/simulation"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -44,6 +45,8 @@ type Stage struct {
 	// OnCall, when set, is told the number of each call before it is answered;
 	// true leaves it without an answer. Calls do not overlap.
 	OnCall func(n int) (drop bool)
+	// Observe, when set, receives how the pipeline goes on.
+	Observe func(progress.Step)
 
 	mu sync.Mutex
 	// The fields below are guarded by mu. past is true while history is made; asked
@@ -125,7 +128,7 @@ func (s *Stage) execute(ctx context.Context, req controller.Request) (*report.Re
 	}
 	return p.Execute(ctx, controller.Host{Open: func(t config.Target, _ controller.Checkout) (target.Target, error) {
 		return target.New(t, target.Env{Lookup: nowhere})
-	}}, controller.RunOptions{})
+	}}, controller.RunOptions{Observe: s.Observe})
 }
 
 const domainFile = "test_definitions/d/domain.json"

@@ -7,39 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/confirm/simulation"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/rehearsal"
-	"github.com/gavel-evals/gavel/controller/report"
 )
-
-// alone is what package confirm says of a pull request by itself: the classes, and
-// how many calls there are.
-func alone(pull *simulation.Pull, cell simulation.Cell) (classes []string, calls int) {
-	p := confirm.New(pull.Cases(), confirm.Options{Budget: -1})
-	for batch := range p.Batches() {
-		for _, r := range batch {
-			p.Record(r, pull.Measure(r))
-		}
-	}
-	res := p.Result()
-	for _, f := range res.Findings {
-		classes = append(classes, string(f.Class))
-	}
-	calls = res.Measurements + cell.Cases
-	if cell.History == 0 {
-		calls += cell.Cases
-	}
-	return append(classes, fmt.Sprintf("mean %v %s", res.Mean.Called, res.Mean.State)), calls
-}
-
-func classes(r *report.Report) []string {
-	var out []string
-	for _, row := range r.Cases {
-		out = append(out, string(*row.Class))
-	}
-	return append(out, fmt.Sprintf("mean %v %s", r.Remeasured.Mean.Called, r.Remeasured.Mean.State))
-}
 
 func stage(t *testing.T, pull *simulation.Pull, cell simulation.Cell) *rehearsal.Stage {
 	t.Helper()
@@ -69,15 +40,20 @@ func TestThePipelineDoesAsTheProcedure(t *testing.T) {
 		for number := range uint64(3) {
 			t.Run(fmt.Sprintf("%s H=%d %d", cell.Truth.Name, cell.History, number), func(t *testing.T) {
 				pull := simulation.NewPull(cell, 7, number)
-				want, calls := alone(pull, cell)
+				want := rehearsal.Alone(pull, cell)
 				s := stage(t, pull, cell)
 				s.AtOnce = 4
+				var last progress.Step
+				s.Observe = func(p progress.Step) { last = p }
 				r, err := s.Run(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(want, classes(r)); diff != "" || s.Calls() != calls {
-					t.Errorf("%d calls, want %d; classes (-want +got):\n%s", s.Calls(), calls, diff)
+				if diff := cmp.Diff(want, s.Decided(r)); diff != "" {
+					t.Errorf("not the same as in memory (-want +got):\n%s", diff)
+				}
+				if again := r.Remeasured.Measurements; last.Again != again || last.Done != last.Total || last.Done+again != want.Calls {
+					t.Errorf("the last step is %+v after %d cases and %d further measurements", last, want.Calls-again, again)
 				}
 			})
 		}
@@ -90,8 +66,8 @@ func TestInterruptedAtAnyCall(t *testing.T) {
 	for _, history := range []int{0, 5} {
 		cell := simulation.Cell{Truth: simulation.Mixed, Cases: 6, History: history, Broken: 1}
 		pull := simulation.NewPull(cell, 3, 1)
-		want, calls := alone(pull, cell)
-		for k := range calls {
+		want := rehearsal.Alone(pull, cell)
+		for k := range want.Calls {
 			s := stage(t, pull, cell)
 			ctx, stop := context.WithCancel(t.Context())
 			s.OnCall = func(n int) bool {
@@ -108,8 +84,8 @@ func TestInterruptedAtAnyCall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, classes(r)); diff != "" || s.Calls() != calls {
-				t.Errorf("H=%d, interrupted at call %d: %d calls, want %d; classes (-want +got):\n%s", history, k, s.Calls(), calls, diff)
+			if diff := cmp.Diff(want, s.Decided(r)); diff != "" {
+				t.Errorf("H=%d, interrupted at call %d (-want +got):\n%s", history, k, diff)
 			}
 			stop()
 		}

@@ -47,7 +47,7 @@ func (c *Comparison) entries(ctx context.Context) ([]*entry, error) {
 // same on both sides, which is gone or was renamed, or of which a side has no
 // outcome.
 func (c *Comparison) entry(row Row) *entry {
-	if row.Row.Head == nil || row.Row.Head.Skip != "" || row.Head.Case == nil || row.MovedFrom != "" || row.Action == plan.Skip {
+	if !c.compared(row) {
 		return nil
 	}
 	head, ok := c.Head[row.Head.Case.ID()]
@@ -60,6 +60,7 @@ func (c *Comparison) entry(row Row) *entry {
 		Required: c.Required(row.Key), Weight: row.Row.Head.Weight, Conversation: conversation(row),
 	}
 	if !active(row.Row.Base) {
+		e.known.Certain = deterministic(c.HeadConfig, row.Head.Case, row.Target, true)
 		return e
 	}
 	base, ok := c.Base[row.Row.Base.ID()]
@@ -84,6 +85,11 @@ func (c *Comparison) entry(row Row) *entry {
 	}
 	e.jobs[confirm.Base].Digests, e.jobs[confirm.Head].Digests = row.BaseDigests.Bare(), row.HeadDigests.Bare()
 	return e
+}
+
+// compared reports whether the case of a row is at head and may be measured.
+func (c *Comparison) compared(row Row) bool {
+	return row.Row.Head != nil && row.Row.Head.Skip == "" && row.Head.Case != nil && row.MovedFrom == "" && row.Action != plan.Skip
 }
 
 func active(c *schema.CaseInfo) bool { return c != nil && c.Skip == "" }

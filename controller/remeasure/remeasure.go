@@ -66,7 +66,6 @@ func (c *Comparison) Decide(ctx context.Context) (*noise.Findings, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := c.HeadConfig.Noise.Defaulted()
 	cases := make([]confirm.Case, len(entries))
 	out := &noise.Findings{Place: map[string]int{}, Samples: make([][]noise.Sample, len(entries))}
 	for i, e := range entries {
@@ -74,12 +73,7 @@ func (c *Comparison) Decide(ctx context.Context) (*noise.Findings, error) {
 		out.Place[e.row.Head.Case.ID()] = i
 	}
 	d := &deciding{Comparison: c, entries: entries, taken: map[confirm.Request]run.Outcome{}}
-	d.procedure = confirm.New(cases, confirm.Options{
-		Alpha: settings.Alpha, Looks: settings.Samples, New: confirm.Rule{Runs: settings.NewRuns, Pass: settings.NewPass},
-		// What a run may spend bounds the calls themselves. A bound here would make
-		// what is asked depend on where the run was interrupted.
-		Budget: -1,
-	})
+	d.procedure = confirm.New(cases, c.options())
 	for batch := range d.procedure.Batches() {
 		if err := d.measure(ctx, batch); err != nil {
 			return nil, err
@@ -88,6 +82,17 @@ func (c *Comparison) Decide(ctx context.Context) (*noise.Findings, error) {
 	out.Result, out.Why = d.procedure.Result(), d.why
 	d.finish(out)
 	return out, nil
+}
+
+// options are those that the configuration sets.
+func (c *Comparison) options() confirm.Options {
+	settings := c.HeadConfig.Noise.Defaulted()
+	return confirm.Options{
+		Alpha: settings.Alpha, Looks: settings.Samples, New: confirm.Rule{Runs: settings.NewRuns, Pass: settings.NewPass},
+		// What a run may spend bounds the calls themselves. A bound here would make
+		// what is asked depend on where the run was interrupted.
+		Budget: -1,
+	}
 }
 
 // A deciding is a comparison that is being decided.
@@ -194,16 +199,21 @@ func (d *deciding) job(r confirm.Request) run.Job {
 	e := d.entries[r.Case]
 	job, other := e.jobs[r.Side], e.jobs[1-r.Side]
 	job.Digests = job.Digests.Remeasured(other.Digests.D, r.Ordinal, e.kept)
-	cfg, known := d.HeadConfig, plan.Known{}
-	if r.Side == confirm.Base {
-		cfg = d.BaseConfig
-	}
-	if e.kept == plan.KeptTranscript {
-		known.Executed = job.Case.Samples()
-	}
-	need := estimate.New(cfg, job, known)
+	need := d.need(e.row, r.Side, e.kept)
 	job.Need = need.Need()
 	return job
+}
+
+// need is what a measurement of a row at a side takes.
+func (c *Comparison) need(row Row, side confirm.Side, kept plan.Kept) estimate.Case {
+	cfg, job, known := c.HeadConfig, row.Head, plan.Known{}
+	if side == confirm.Base {
+		cfg, job = c.BaseConfig, row.Base
+	}
+	if kept == plan.KeptTranscript {
+		known.Executed = job.Case.Samples()
+	}
+	return estimate.New(cfg, job, known)
 }
 
 // finish lists what was measured, and puts what an outage spoiled right.

@@ -56,6 +56,8 @@ type Input struct {
 	Duration     time.Duration
 	// NotRun says why nothing was run; empty when it was.
 	NotRun string
+	// Estimate is what running it will take, where nothing was run.
+	Estimate *Estimate
 	// Commands are what people asked for and get.
 	Commands []Command
 	// Results asks for the Result of every row.
@@ -77,8 +79,8 @@ func Compare(in Input) *Report {
 		Problems:     append([]schema.Problem{}, in.Problems...),
 		ConfigDigest: in.ConfigDigest,
 		DurationMS:   in.Duration.Milliseconds(),
-		NotRunReason: in.NotRun,
-		Commands:     in.Commands,
+		NotRunReason: in.NotRun, Estimate: in.Estimate,
+		Commands: in.Commands,
 	}
 	pairs := make([]pair, 0, len(in.Plan.Rows))
 	for i := range in.Plan.Rows {
@@ -90,6 +92,9 @@ func Compare(in Input) *Report {
 	r.Remeasured = in.Noise.Summary()
 	r.Summary, r.Saved = summarise(r.Cases, pairs)
 	r.Diff = diff(r.Cases, pairs)
+	if r.Remeasured != nil {
+		r.Remeasured.Line = r.verdictLine()
+	}
 	r.Groups, r.Conversations = groups(pairs), conversations(pairs)
 	r.Labels = labels(r.Cases, pairs)
 	r.Targets = targets(in.Plan.Targets, r.Cases)

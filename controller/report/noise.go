@@ -57,6 +57,45 @@ func (f *findings) unsettled(r *Report, s GateSettings) {
 	}
 }
 
+// verdictLine counts the regressions, with how many of them are confirmed, and the
+// cases that were worse once and are not confirmed.
+func (r *Report) verdictLine() string {
+	var parts []string
+	unconfirmed := r.Unconfirmed()
+	if r.Remeasured.Measurements+len(unconfirmed) == 0 {
+		return ""
+	}
+	if n, confirmed := r.Diff.Regressions, r.Diff.Confirmed; n > 0 {
+		how := ""
+		switch {
+		case n == confirmed:
+			how = " (confirmed)"
+		case confirmed > 0:
+			how = fmt.Sprintf(" (%s confirmed)", textfmt.Int(int64(confirmed)))
+		}
+		parts = append(parts, textfmt.Count(n, "regression")+how)
+	}
+	return strings.Join(append(parts, unconfirmed...), ", ")
+}
+
+// Unconfirmed counts the cases that were worse once and that further measurements do
+// not confirm: "3 unclear" and "1 flaky", as far as there are some.
+func (r *Report) Unconfirmed() []string {
+	counts := map[Class]int{}
+	for i := range r.Cases {
+		if row := &r.Cases[i]; row.Class != nil && row.Confirmation != nil && row.Accepted == nil {
+			counts[*row.Class]++
+		}
+	}
+	var said []string
+	for _, class := range []Class{Unclear, Flaky} {
+		if n := counts[class]; n > 0 {
+			said = append(said, textfmt.Int(int64(n))+" "+string(class))
+		}
+	}
+	return said
+}
+
 // unclear are the names of the cases that were measured again and are not settled.
 func unclear(r *Report) []string {
 	var names []string

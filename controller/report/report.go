@@ -83,6 +83,8 @@ type Report struct {
 	// NotRunReason says why nothing was run although cases are affected: a plan
 	// that waits for approval. Empty for a run.
 	NotRunReason string `json:"not_run_reason"`
+	// Estimate is what running it will take; it is there where nothing was run.
+	Estimate *Estimate `json:"estimate,omitempty"`
 	// Commands are what people asked for in comments and got, the oldest first.
 	Commands []Command `json:"commands,omitempty"`
 }

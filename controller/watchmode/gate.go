@@ -52,6 +52,7 @@ func (s *Session) decide(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.board.Line = verdictLine(report)
 	if s.board.Gate = s.gate(report); notRun != "" {
 		s.board.Gate = awaiting(report.Gate.FailOn, left)
 	}
@@ -68,4 +69,12 @@ func (s *Session) gate(r *report.Report) report.Gate {
 		return report.Gate{}
 	}
 	return r.Gate
+}
+
+// verdictLine is that of a report; empty where nothing is compared.
+func verdictLine(r *report.Report) string {
+	if r.Remeasured == nil {
+		return ""
+	}
+	return r.Remeasured.Line
 }

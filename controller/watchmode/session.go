@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -41,7 +42,7 @@ type Session struct {
 	tree     *Tree
 	opts     Options
 	commands chan watchstate.Command
-	progress chan controller.Progress
+	progress chan progress.Step
 	ended    chan ending
 
 	// The fields below belong to the goroutine of Run.
@@ -95,7 +96,7 @@ func New(tree *Tree, o Options) *Session {
 		o.Now = time.Now
 	}
 	return &Session{
-		tree: tree, opts: o, commands: make(chan watchstate.Command, 16), progress: make(chan controller.Progress),
+		tree: tree, opts: o, commands: make(chan watchstate.Command, 16), progress: make(chan progress.Step),
 		ended: make(chan ending, 1), results: newResults(), digests: map[string]pair{},
 		board: watchstate.Board{State: watchstate.Waiting, Ref: o.Ref},
 	}
@@ -339,6 +340,9 @@ func (s *Session) question(e controller.Estimate) string {
 	case *e.USD > 0:
 		price = " for about " + textfmt.USD(*e.USD)
 	}
+	if said := e.Again.String(); said != "" {
+		price += " (" + said + ")"
+	}
 	return fmt.Sprintf("judge %s in about %s%s?", textfmt.Count(e.Cases, "case"), textfmt.Count(e.Calls, "call"), price)
 }
 
@@ -347,11 +351,12 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 	ctx, cancel := context.WithCancel(ctx)
 	s.current = &running{cancel: cancel, control: &run.Control{}, again: again, digests: decisions(p.Plan)}
 	s.board.Question, s.board.Error, s.board.Stopped, s.asked = "", "", false, nil
-	s.board.Done, s.board.Due, s.board.Began = 0, 0, s.opts.Now()
+	s.board.Line = ""
+	s.board.Done, s.board.Due, s.board.Again, s.board.Began = 0, 0, 0, s.opts.Now()
 	if s.board.Due = due(p.Plan); s.board.Due > 0 {
 		s.tell(watchstate.Started, nil)
 	}
-	execution := controller.RunOptions{Control: s.current.control, Observe: func(p controller.Progress) { s.progress <- p }}
+	execution := controller.RunOptions{Control: s.current.control, Observe: func(p progress.Step) { s.progress <- p }}
 	go func() {
 		defer cancel()
 		defer func() {
@@ -365,8 +370,8 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 }
 
 // judged takes over one case that ended.
-func (s *Session) judged(p controller.Progress) {
-	s.board.Done, s.board.Due = p.Done, p.Total
+func (s *Session) judged(p progress.Step) {
+	s.board.Done, s.board.Due, s.board.Again = p.Done, p.Total, p.Again
 	if p.Outcome == nil {
 		return
 	}
@@ -376,7 +381,7 @@ func (s *Session) judged(p controller.Progress) {
 		return
 	}
 	var row *watchstate.Row
-	if !p.Base && !s.current.superseded {
+	if !p.Base && p.Again == 0 && !s.current.superseded {
 		row = s.results.judged(p.Outcome)
 	}
 	s.tell(watchstate.Judged, func(u *watchstate.Update) { u.Case = row })
@@ -409,7 +414,7 @@ func (s *Session) finish(ctx context.Context, e ending) {
 	switch {
 	case s.board.Stopped: // the gate is that of the plan
 	case !was.again:
-		s.board.Gate = s.gate(e.report)
+		s.board.Gate, s.board.Line = s.gate(e.report), verdictLine(e.report)
 	default:
 		if err := s.decide(ctx); err != nil {
 			s.fault(err)

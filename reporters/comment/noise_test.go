@@ -1,6 +1,7 @@
 package comment_test
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -12,14 +13,16 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
+	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
 // TestNoise: the headline counts what is confirmed and what is not, a row says in a
 // sentence what was measured again, and a fold shows it.
 func TestNoise(t *testing.T) {
 	s := reporttest.New()
-	s.In.Noise = &noise.Findings{Place: map[string]int{}, Result: confirm.Result{Complete: true}}
+	s.In.Noise = &noise.Findings{Place: map[string]int{}, Result: confirm.Result{Complete: true, Measurements: 22}}
 	add := func(key string, f confirm.Finding, series string) {
 		s.Add(key, reporttest.Pass(1), reporttest.Fail(0, "no"), plan.Reason{Part: "prompt", Message: "the prompt changed"})
 		f.BaseVerdict, f.HeadVerdict = verdict.Pass, verdict.Fail
@@ -54,8 +57,42 @@ func TestNoise(t *testing.T) {
 			t.Errorf("the comment lacks %q:\n%s", want, text)
 		}
 	}
+	if got, want := r.Remeasured.Line, "1 regression (confirmed), 1 unclear, 1 flaky"; got != want {
+		t.Errorf("the line in the JSON is %q, want %q", got, want)
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"terminal": func(w io.Writer) error { return terminal.Report(w, r, terminal.Options{Width: 120}) },
+		"page":     func(w io.Writer) error { return html.Write(w, r, html.Options{}) },
+	} {
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		wants := []string{"1 regression (confirmed), 1 unclear, 1 flaky", "failed once, then passed 4 of 4 reruns: as likely noise"}
+		if name == "page" {
+			wants = append(wants, "Measured again: head ✗ ✗ ✗ ✗, base ✓ ✓ ✓ ✓: failed in 4 of 4 reruns here", "Measured again: head ✓ ✓ ✓ ✓, base ✓ ✓ ✓ ✓<")
+		}
+		for _, want := range wants {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("the %s lacks %q:\n%s", name, want, b.String())
+			}
+		}
+	}
 	r.Cases[0].Confirmation.Samples = nil
 	if got := rows.Headline(r); strings.Contains(got, "confirmed") {
 		t.Errorf("the headline is %q although nothing was measured again", got)
+	}
+}
+
+// TestWhatRunningTakes: a comment on cases that wait for somebody's word says what
+// running them takes, and what telling regressions from noise takes beyond that.
+func TestWhatRunningTakes(t *testing.T) {
+	r := reporttest.Stored(t, "waiting")
+	price := 1.25
+	r.Estimate = &report.Estimate{Calls: 12, Again: &noise.Expense{UsualCalls: 3, MostCalls: 312, MostUSD: &price}}
+	text := comment.Markdown(r, comment.Options{})
+	want := "> Running it takes about 12 calls, price unknown; usually 3 more calls to tell regressions from noise, at most 312 (&#36;1.25)."
+	if !strings.Contains(strings.ReplaceAll(text, "\\", ""), want) {
+		t.Errorf("the comment lacks %q:\n%s", want, text)
 	}
 }

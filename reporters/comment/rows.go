@@ -231,7 +231,11 @@ func (c *comment) planned() {
 	if len(rows) == 0 {
 		return
 	}
-	c.alert("NOTE", []string{"**Nothing was run:** " + mdescape.Text(c.r.NotRunReason, 300)})
+	said := []string{"**Nothing was run:** " + mdescape.Text(c.r.NotRunReason, 300)}
+	if e := c.r.Estimate; e != nil && e.Calls > 0 {
+		said = append(said, "Running it takes "+mdescape.Text(e.String(), 300)+".")
+	}
+	c.alert("NOTE", said)
 	shown := c.limit(len(rows))
 	if shown == 0 {
 		return

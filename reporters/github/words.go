@@ -106,7 +106,7 @@ func changeWords(r *report.Report) string {
 	add(len(accepted), "accepted case")
 	add(report.Errors(r), "error")
 	add(d.Improvements, "improvement")
-	unsettled := reporters.Unsettled(r)
+	unsettled := r.Unconfirmed()
 	words = append(words, unsettled...)
 	if len(unsettled) == 0 {
 		add(d.Unclear, "unclear case")

@@ -61,8 +61,10 @@ type caseView struct {
 	Criteria                []criterion
 	HasBase                 bool
 	Attempts                []string
-	Curve                   template.HTML
-	Open                    bool
+	// Again are the further measurements of both sides.
+	Again string
+	Curve template.HTML
+	Open  bool
 }
 
 // A turn is one message of the conversation.
@@ -223,6 +225,12 @@ func newCase(r *report.Report, row *report.Row, o Options) caseView {
 	if row.Detail != nil {
 		c.Turns = turns(row.Detail.Messages)
 		c.criteria(row.Detail.Criteria, scale)
+	}
+	if row.Confirmation.Measured() {
+		c.Again = row.Confirmation.Series()
+		if said := reporters.Remeasured(row); said != c.Remark {
+			c.Again += ": " + textfmt.Clean(said)
+		}
 	}
 	if row.Retried() {
 		c.Attempts = attempts.New(row.Attempts, row.Comparison).Lines(row.Scale())

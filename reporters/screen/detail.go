@@ -78,6 +78,10 @@ func (m Model) standing(s *sheet, row *watchstate.Row) {
 	}
 	s.paragraph("reason  ", plain, row.VerdictReason)
 	s.paragraph("why     ", dim, m.why(row))
+	if again := row.Confirmation; again.Measured() {
+		s.paragraph("again   ", plain, again.Series())
+		s.paragraph("", dim, again.Sentence)
+	}
 	if !row.Retried() {
 		return
 	}

@@ -118,7 +118,7 @@ func (m Model) money() []line {
 	spent := "spent " + terminal.Spent(&m.board) + " "
 	out := []line{text(dim, spent)}
 	if m.board.Estimate.Calls > 0 && m.board.State != watchstate.Waiting {
-		out = slices.Insert(out, 0, text(dim, terminal.Expense(m.board.Estimate)+" · "+spent))
+		out = slices.Insert(out, 0, text(dim, m.board.Estimate.String()+" · "+spent))
 	}
 	return out
 }
@@ -129,7 +129,7 @@ func (m Model) going() line {
 	switch {
 	case b.Question != "":
 		return line{{yellow, " ? " + b.Question}, {strong, "  y"}, {plain, " yes  "}, {strong, "n"}, {plain, " no"}}
-	case b.State == watchstate.Running && b.Due > 0:
+	case b.State == watchstate.Running && b.Due+b.Again > 0:
 		return m.progress()
 	case b.Error != "":
 		return text(red, " ! "+textfmt.Line(b.Error))
@@ -149,12 +149,19 @@ func (m Model) going() line {
 	if b.Gate.Result == report.GateUndetermined {
 		c = yellow
 	}
-	return line{{c, " gate " + b.Gate.Result}, {dim, ": " + textfmt.Line(b.Gate.Reason)}}
+	said := b.Gate.Reason
+	if b.Line != "" {
+		said = b.Line + " · " + said
+	}
+	return line{{c, " gate " + b.Gate.Result}, {dim, ": " + textfmt.Line(said)}}
 }
 
 // progress is a bar with the rate and the time that is left at it.
 func (m Model) progress() line {
 	b := &m.board
+	if b.Again > 0 {
+		return text(plain, " telling regressions from noise: "+textfmt.Count(b.Again, "measurement")+" so far")
+	}
 	cells := min(max(m.width-50, 10), 40)
 	done := cells * b.Done / max(b.Due, 1)
 	out := line{

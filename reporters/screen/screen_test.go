@@ -15,6 +15,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
@@ -198,6 +199,20 @@ func TestFrames(t *testing.T) {
 			b.Rows[1].Kept = true
 			b.Notice = "files cannot be watched (no space left on device) and are looked at every 2s; raise fs.inotify.max_user_watches to have them watched"
 		}},
+		"again": {board: func(b *watchstate.Board) {
+			b.State, b.Done, b.Due, b.Again = watchstate.Running, 30, 30, 14
+			b.Estimate.Again = &noise.Expense{UsualCalls: 4, MostCalls: 208, UsualUSD: number(0.01), MostUSD: number(0.52)}
+		}},
+		"confirmed": {board: func(b *watchstate.Board) {
+			b.Line = "1 regression (confirmed), 1 flaky"
+			sample := func(side string, v verdict.Verdict) noise.Sample { return noise.Sample{Side: side, Verdict: v} }
+			b.Rows[0].Confirmation = &noise.Confirmation{
+				Confirmed: true, Sentence: "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)",
+			}
+			for range 4 {
+				b.Rows[0].Confirmation.Samples = append(b.Rows[0].Confirmation.Samples, sample("head", verdict.Fail), sample("base", verdict.Pass))
+			}
+		}, keys: []string{"enter"}},
 		"stopped": {board: func(b *watchstate.Board) { b.Stopped, b.Rows[2].Due = true, true }},
 		"failed":  {keys: []string{"f"}},
 		"filter":  {keys: []string{"/", "t", "e", "s", "t", "_", "o", "backspace", "o"}},

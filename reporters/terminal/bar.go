@@ -40,13 +40,16 @@ func NewBar(w io.Writer) *Bar {
 type Step struct {
 	Side        string // head or base
 	Done, Total int
+	// Again counts the measurements so far that tell regressions from noise. From
+	// the first of them on, they are what is shown.
+	Again int
 	// Verdict is that of the case that ended; empty where none did.
 	Verdict verdict.Verdict
 }
 
 // Show draws the line again, or takes the step for the next line.
 func (b *Bar) Show(s Step) {
-	if s.Total == 0 {
+	if s.Total == 0 && s.Again == 0 {
 		return
 	}
 	b.mu.Lock()
@@ -59,12 +62,24 @@ func (b *Bar) Show(s Step) {
 		b.begin()
 		return
 	}
-	cells := max(min(b.width-50, 30), 5)
-	done := cells * s.Done / s.Total
-	line := fmt.Sprintf("%s %s%s %d/%d  %s", s.Side,
-		strings.Repeat("█", done), strings.Repeat("░", cells-done), s.Done, s.Total, b.counts())
+	line := again(s)
+	if line == "" {
+		cells := max(min(b.width-50, 30), 5)
+		done := cells * s.Done / s.Total
+		line = fmt.Sprintf("%s %s%s %d/%d  %s", s.Side,
+			strings.Repeat("█", done), strings.Repeat("░", cells-done), s.Done, s.Total, b.counts())
+	}
 	fmt.Fprintf(b.w, "\r\x1b[K%.*s", b.width-1, line)
 	b.shown = true
+}
+
+// again says how far the measurements are that tell regressions from noise; empty
+// before the first of them.
+func again(s Step) string {
+	if s.Again == 0 {
+		return ""
+	}
+	return "telling regressions from noise: " + textfmt.Count(s.Again, "measurement") + " so far"
 }
 
 // counts needs mu.
@@ -95,6 +110,10 @@ func (b *Bar) begin() {
 func (b *Bar) line(took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if line := again(b.last); line != "" {
+		fmt.Fprintf(b.w, "%s, after %s\n", line, textfmt.Duration(took))
+		return
+	}
 	fmt.Fprintf(b.w, "%s: %s of %s done after %s: %s\n", b.last.Side, textfmt.Int(int64(b.last.Done)),
 		textfmt.Count(b.last.Total, "case"), textfmt.Duration(took), b.counts())
 }

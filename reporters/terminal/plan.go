@@ -54,7 +54,7 @@ func Plan(w io.Writer, pl *plan.Plan, e report.Estimate, o Options) error {
 	}
 	p.paragraph(margin{}, strings.Join(parts, ", ")+"; "+rest.text(pl.Rest), "")
 	if e.Calls > 0 {
-		p.paragraph(margin{}, Expense(e), "")
+		p.paragraph(margin{}, e.String(), "")
 	}
 	return p.writeTo(w)
 }

@@ -276,6 +276,9 @@ func (p *page) summary(r *report.Report) {
 		fmt.Fprintf(p, "score %s%s\n", textfmt.Score(s.Score, 3), reporters.DespiteFailures(r, s.Score))
 	}
 	p.paragraph(margin{}, reporters.Cost(r), "")
+	if r.Remeasured != nil && r.Remeasured.Line != "" {
+		p.paragraph(margin{}, r.Remeasured.Line, bold)
+	}
 	color := yellow
 	switch r.Gate.Result {
 	case report.GatePass:

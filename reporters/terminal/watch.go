@@ -61,25 +61,9 @@ func (p *page) planned(u watchstate.Update) {
 		text += ": " + todo
 	}
 	if b.Estimate.Calls > 0 {
-		text += "; " + Expense(b.Estimate)
+		text += "; " + b.Estimate.String()
 	}
 	p.paragraph(margin{"affected  ", bold}, text, "")
-}
-
-// Expense writes an estimate: "about 12 calls, $0.04, up to 8 more to
-// retry".
-func Expense(e report.Estimate) string {
-	text := "about " + textfmt.Count(e.Calls, "call")
-	switch {
-	case e.USD == nil:
-		text += ", price unknown"
-	case *e.USD > 0:
-		text += ", " + textfmt.USD(*e.USD)
-	}
-	if e.RetryCalls > 0 {
-		text += ", up to " + textfmt.Int(int64(e.RetryCalls)) + " more to retry"
-	}
-	return text
 }
 
 // Todo counts what is to be done: "2 to run, 1 to re-judge".
@@ -202,6 +186,9 @@ func Sentence(b *watchstate.Board) string {
 	)
 	if turned := counts("; ", []count{{c.Broke, "broke"}, {c.Fixed, "fixed"}}); turned != "" {
 		out += turned + " since the last run"
+	}
+	if b.Line != "" {
+		out += "; " + b.Line
 	}
 	if b.Stopped {
 		out += fmt.Sprintf("; stopped with %s left", textfmt.Count(c.Due, "case"))

@@ -39,6 +39,9 @@ type Event struct {
 type Progress struct {
 	Done  int `json:"done"`
 	Total int `json:"total"`
+	// Again counts the measurements that tell regressions from noise, which begin
+	// after all cases are done.
+	Again int `json:"again,omitempty"`
 }
 
 // An Expense is what runs cost.
@@ -74,9 +77,9 @@ func (u Update) Event() Event {
 	case Question:
 		out.Question, out.Estimate = &b.Question, &b.Estimate
 	case Started:
-		out.Progress = &Progress{b.Done, b.Due}
+		out.Progress = &Progress{Done: b.Done, Total: b.Due}
 	case Judged:
-		out.Progress = &Progress{b.Done, b.Due}
+		out.Progress = &Progress{Done: b.Done, Total: b.Due, Again: b.Again}
 		if u.Case != nil {
 			c := verdictOf(u.Case)
 			out.Case = &c

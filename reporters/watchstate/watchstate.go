@@ -116,6 +116,8 @@ type Board struct {
 	// which began at Began.
 	Done, Due int
 	Began     time.Time
+	// Again counts the measurements of that run that tell regressions from noise.
+	Again int
 	// Question is what is asked in the state Asking.
 	Question string
 
@@ -124,6 +126,9 @@ type Board struct {
 	Rows []Row
 	// Gate is that of the last report; its result is empty before.
 	Gate report.Gate
+	// Line is the verdict of the last report in a line, such as "1 regression
+	// (confirmed), 2 flaky"; empty where nothing had to be measured again.
+	Line string
 	// Accepted says that Row.Before is what was accepted, and not what the run
 	// before found.
 	Accepted bool

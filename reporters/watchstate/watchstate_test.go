@@ -71,3 +71,11 @@ func TestSortAndCount(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestMeasurementsAgainAreProgress: programs are told of them apart from the cases.
+func TestMeasurementsAgainAreProgress(t *testing.T) {
+	event := Update{Kind: Judged, Board: Board{Done: 3, Due: 3, Again: 14}}.Event()
+	if diff := cmp.Diff(&Progress{Done: 3, Total: 3, Again: 14}, event.Progress); diff != "" {
+		t.Error(diff)
+	}
+}

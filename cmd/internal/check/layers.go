@@ -82,16 +82,17 @@ var rooms = []room{
 	{dir: "controller/deployment", sees: []string{
 		"schema", "controller/plan", "controller/config", "controller/report", "reporters/textfmt",
 	}, reason: "its notices follow from rows and stored outcomes; it asks no agent"},
+	{dir: "controller/progress", sees: []string{"controller/verdict", "controller/run"}, reason: "it is a count that goes up, for whoever shows it"},
 	{dir: "controller", alone: true, sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/choice", "controller/requirement", "controller/gitrepo",
+		"schema", "controller/verdict", "controller/progress", "controller/plan", "controller/config", "controller/choice", "controller/requirement", "controller/gitrepo",
 		"controller/source", "controller/snapshot", "controller/filewatch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/remeasure", "controller/report", "controller/invocation", "controller/deployment",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/rehearsal", sees: []string{
-		"controller/verdict", "controller/plan", "controller/config", "controller/target", "controller/ledger", "controller/confirm", "controller/report", "controller",
+		"controller/verdict", "controller/progress", "controller/plan", "controller/config", "controller/target", "controller/ledger", "controller/confirm", "controller/report", "controller",
 	}, reason: "it plays both sides and the model, and decides nothing"},
 	{dir: "controller/watchmode", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
-		"controller/source", "controller/filewatch", "controller/ledger", "controller/run", "controller", "controller/report", "reporters/textfmt", "reporters",
+		"controller/source", "controller/filewatch", "controller/ledger", "controller/run", "controller/progress", "controller", "controller/report", "reporters/textfmt", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
 	{dir: "controller/explain", sees: []string{
 		"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "reporters/textfmt", "reporters",

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/programs"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -40,8 +41,8 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	host.Open = func(t config.Target, c controller.Checkout) (target.Target, error) { return opener.open(ctx, a, t, c) }
 	bar := terminal.NewBar(a.Stderr)
 	if opts.Observe == nil {
-		opts.Observe = func(p controller.Progress) {
-			bar.Show(terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Verdict: p.Verdict()})
+		opts.Observe = func(p progress.Step) {
+			bar.Show(terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Again: p.Again, Verdict: p.Verdict()})
 		}
 	}
 	if folder != "" {

@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
@@ -213,7 +214,7 @@ func policyOf(file *config.Server) serve.Policy {
 // execute carries a plan out within what the operator allows.
 func (s *serving) execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
 	now := s.now.Load()
-	opts.Observe = func(controller.Progress) {} // several runs would draw over one another
+	opts.Observe = func(progress.Step) {} // several runs would draw over one another
 	// The accounts of a day are by repository: each gets an equal share, so that
 	// all together stay within the operator's budget.
 	budget := p.Head().Config.Budget

@@ -1,9 +1,12 @@
 // Command simulate prints how often package confirm is wrong about pull requests
 // whose truth only the simulation knows. Its output is kept in
-// controller/confirm/simulation/table.txt.
+// controller/confirm/simulation/table.txt. With -pipeline it prints what the whole
+// pipeline says of such pull requests, which is kept in
+// controller/rehearsal/table.txt.
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -12,12 +15,20 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/confirm/simulation"
+	"github.com/gavel-evals/gavel/controller/rehearsal"
 )
 
 func main() {
 	only := flag.String("only", "", "sections to print, such as null,drift; all by default")
+	pipeline := flag.Bool("pipeline", false, "judge pull requests with the whole pipeline, a ledger and a model server")
 	flag.Parse()
-	if err := simulate(os.Stdout, *only); err != nil {
+	var err error
+	if *pipeline {
+		err = rehearse(os.Stdout)
+	} else {
+		err = simulate(os.Stdout, *only)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(2)
 	}
@@ -43,6 +54,19 @@ func simulate(w io.Writer, only string) error {
 		for _, r := range s.Rows {
 			fmt.Fprintln(w, r.Line())
 		}
+	}
+	return nil
+}
+
+// rehearse prints the table of the pipeline, each line when it is known.
+func rehearse(w io.Writer) error {
+	rehearsal.Header(w)
+	for _, r := range rehearsal.Rows() {
+		line, err := r.Line(context.Background())
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(w, line)
 	}
 	return nil
 }

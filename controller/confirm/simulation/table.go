@@ -113,10 +113,12 @@ func hours() (rows []Row) {
 func outages() (rows []Row) {
 	for _, truth := range uneven {
 		for _, history := range []int{0, 5} {
-			for _, share := range []float64{.1, .5} {
-				for _, broken := range []int{0, 1} {
-					rows = append(rows, row(Cell{Truth: truth, Cases: 200, History: history, Outage: share, Broken: broken}))
-				}
+			c := Cell{Truth: truth, Cases: 200, History: history}
+			for _, c.Outage = range []float64{.1, .5} {
+				c.Broken = 0
+				rows = append(rows, row(c))
+				c.Broken = 1
+				rows = append(rows, row(c))
 			}
 		}
 	}

@@ -49,7 +49,10 @@ type Confirmation struct {
 
 // A Summary says what further measurements of all cases showed.
 type Summary struct {
-	Measurements int `json:"measurements"`
+	// Line is the verdict in a line, such as "2 regressions (confirmed), 3 unclear,
+	// 1 flaky"; empty where nothing had to be measured again.
+	Line         string `json:"line"`
+	Measurements int    `json:"measurements"`
 	// Retaken are those of them that repeated failures of one cause.
 	Retaken int `json:"retaken,omitempty"`
 	// Complete says that nothing was left to measure; Why what was in the way.

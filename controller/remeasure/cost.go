@@ -1,0 +1,115 @@
+package remeasure
+
+import (
+	"math"
+
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/estimate"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Estimate says what telling regressions from noise may take at most, and what it
+// usually takes. It knows no outcome yet. stored tells the decision digests of base
+// that the ledger has, and left is what new cases take that have no row. The result
+// is nil where no case can be measured again.
+func (c *Comparison) Estimate(stored func(digest string) bool, left estimate.Sum) *noise.Expense {
+	options := c.options()
+	// what the measurements of the cases take once, without a history and with one.
+	var once [2]amount
+	most := amount{unpriced: left.Unpriced}
+	most.add(amount{calls: float64(left.ChanceCalls), usd: left.USD}, float64(confirm.Bound(confirm.Case{}, options)))
+	for _, row := range c.Rows {
+		known, ok := c.beforehand(row, stored)
+		if !ok {
+			continue
+		}
+		each := c.each(row, known)
+		bound := confirm.Bound(known, options)
+		if bound == 0 || each.calls == 0 {
+			continue
+		}
+		most.add(each, float64(bound))
+		if len(known.Base) == 0 {
+			continue // a new case is not compared
+		}
+		history := 0
+		if !known.Fresh {
+			history = 1
+		}
+		once[history].add(each, 1)
+	}
+	if most.calls == 0 {
+		return nil
+	}
+	usual := confirm.Usual(int(once[0].calls), int(once[1].calls))
+	out := &noise.Expense{UsualCalls: usual, MostCalls: int(most.calls)}
+	if !most.unpriced {
+		each := (once[0].usd + once[1].usd) / math.Max(1, once[0].calls+once[1].calls)
+		price := float64(usual) * each
+		out.UsualUSD, out.MostUSD = &price, &most.usd
+	}
+	return out
+}
+
+// An amount is what measurements take.
+type amount struct {
+	calls, usd float64
+	unpriced   bool
+}
+
+// add adds n times what a measurement takes.
+func (a *amount) add(each amount, n float64) {
+	a.calls += n * each.calls
+	a.usd += n * each.usd
+	a.unpriced = a.unpriced || each.unpriced
+}
+
+// beforehand is what package confirm would be told of a row before it is measured;
+// false for one that is not compared.
+func (c *Comparison) beforehand(row Row, stored func(string) bool) (confirm.Case, bool) {
+	if !c.compared(row) {
+		return confirm.Case{}, false
+	}
+	known := confirm.Case{Required: c.Required(row.Key)}
+	if !active(row.Row.Base) {
+		return known, true
+	}
+	same := row.HeadDigests.D == row.BaseDigests.D
+	if row.Base.Case == nil && row.BaseCase == nil || same && !row.Unversioned {
+		return known, false
+	}
+	known.Gone, known.Certain = row.Base.Case == nil || same, c.certain(row)
+	// A base that is stored may have a history, which is read later.
+	known.Base, known.Fresh = make([]confirm.Outcome, 1), true
+	if stored(row.BaseDigests.D) {
+		known.Base, known.Fresh = make([]confirm.Outcome, assumed), false
+	}
+	return known, true
+}
+
+// assumed is how long a history is taken to be: of the length that can take most.
+const assumed = 5
+
+// each is what a measurement of a row takes, at the more expensive side.
+func (c *Comparison) each(row Row, known confirm.Case) amount {
+	var out amount
+	kept := plan.KeptNothing
+	if len(known.Base) > 0 && row.HeadDigests.E == row.BaseDigests.E && !known.Gone {
+		kept = plan.KeptTranscript
+	}
+	for side, job := range [2]*schema.Case{confirm.Base: row.Base.Case, confirm.Head: row.Head.Case} {
+		if job == nil || len(known.Base) == 0 && confirm.Side(side) == confirm.Base {
+			continue
+		}
+		need := c.need(row, confirm.Side(side), kept)
+		if !need.Chance {
+			continue
+		}
+		out.calls = max(out.calls, float64(need.Calls))
+		out.usd = max(out.usd, need.USD)
+		out.unpriced = out.unpriced || need.Unpriced
+	}
+	return out
+}
