@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/collector"
 	"github.com/gavel-evals/gavel/cmd/internal/servecmd"
 	"github.com/gavel-evals/gavel/cmd/internal/signals"
+	"github.com/gavel-evals/gavel/controller/evaluate/javascript"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
@@ -27,5 +28,5 @@ func main() {
 // served reports whether this process was started by a part of gavel as its child,
 // and has done what it was started for.
 func served() bool {
-	return sandbox.ServeChild() || sqlexec.ServeChild() || cuefile.ServeChild() || trial.ServeChild(servecmd.JudgeApart)
+	return sandbox.ServeChild() || sqlexec.ServeChild() || javascript.ServeChild() || cuefile.ServeChild() || trial.ServeChild(servecmd.JudgeApart)
 }

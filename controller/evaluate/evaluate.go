@@ -8,6 +8,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,9 +116,13 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 		return checks(s, in.evalcase(d))
 	case evaluator.Assertion:
 		c, err := assertion.Measure(s, in.Transcript.Final())
-		return finding{criteria: []verdict.Criterion{c}, reason: c.Note}, err
+		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the answer is as it should be")}, err
 	case evaluator.Graded:
 		return graded(ctx, s, in, d)
+	case evaluator.JavaScript:
+		return function(ctx, s, in)
+	case evaluator.Transformed:
+		return transformed(ctx, s, in, d)
 	}
 	return findEvalcase(ctx, spec, in.evalcase(d))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/evaluate/javascript"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -39,7 +40,7 @@ func preferred(t *testing.T, spec evaluator.Comparison, in evaluate.Input, rival
 }
 
 func TestMain(m *testing.M) {
-	if sqlexec.ServeChild() {
+	if sqlexec.ServeChild() || javascript.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

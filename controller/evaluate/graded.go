@@ -1,14 +1,18 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/javascript"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -56,11 +60,45 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 			return finding{}, err
 		}
 	}
-	if spec.Not {
+	return passAndScore(passed, score, spec.Not, strings.TrimSpace(got.Reason)), nil
+}
+
+// function runs the assertion of a definition in JavaScript on the answer.
+func function(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, error) {
+	f := javascript.Function{Code: spec.Code, Output: in.Transcript.Final(), Context: spec.Context}
+	got, err := javascript.Check(ctx, f, spec.Threshold)
+	return passAndScore(share(got.Pass), got.Score, spec.Not, cmp.Or(got.Reason, "the function passes the answer")), err
+}
+
+// transformed has the inner evaluator look at what functions make of the answer.
+func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *judgecall.Dialogue) (finding, error) {
+	answer := in.Transcript.Final()
+	for _, code := range spec.Steps {
+		var err error
+		if answer, err = javascript.Transform(ctx, javascript.Function{Code: code, Output: answer, Context: spec.Context}); err != nil {
+			return finding{}, err
+		}
+	}
+	changed := *in.Transcript
+	changed.Messages = slices.Clone(changed.Messages)
+	for i := len(changed.Messages) - 1; i >= 0; i-- {
+		if m := &changed.Messages[i]; m.Role == schema.RoleAssistant {
+			m.Content, m.Blocks = answer, nil
+			break
+		}
+	}
+	in.Transcript = &changed
+	return find(ctx, spec.Spec, in, d)
+}
+
+// passAndScore are the criteria of what says both whether an answer passes and how
+// good it is.
+func passAndScore(passed, score float64, not bool, reason string) finding {
+	if not {
 		passed, score = 1-passed, 1-score
 	}
 	return finding{
 		criteria: []verdict.Criterion{{ID: evaluator.GradedPass, Score: passed}, {ID: evaluator.GradedScore, Score: score}},
-		reason:   strings.TrimSpace(got.Reason),
-	}, nil
+		reason:   reason,
+	}
 }

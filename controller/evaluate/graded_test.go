@@ -32,6 +32,40 @@ func TestGraded(t *testing.T) {
 	}
 }
 
+// TestFunction has the verdicts of an assertion in JavaScript.
+func TestFunction(t *testing.T) {
+	for _, tt := range []struct {
+		spec        evaluator.JavaScript
+		pass, score float64
+		err         string
+	}{
+		{spec: evaluator.JavaScript{Code: "output === context.vars.want", Context: []byte(`{"vars": {"want": "hello"}}`)}, pass: 1, score: 1},
+		{spec: evaluator.JavaScript{Code: "output.length / 10"}, pass: 1, score: 0.5},
+		{spec: evaluator.JavaScript{Code: "output.length / 10", Not: true}, pass: 0, score: 0.5},
+		{spec: evaluator.JavaScript{Code: "output >"}, err: "does not compile"},
+	} {
+		m := measure(t, tt.spec, "hello", &script{})
+		if tt.err != "" {
+			fails(t, m, tt.err)
+			continue
+		}
+		if m.Error != "" || len(m.Criteria) != 2 || m.Criteria[0].Score != tt.pass || m.Criteria[1].Score != tt.score {
+			t.Errorf("%s, not %v: %+v, want pass %v and score %v", tt.spec.Code, tt.spec.Not, m, tt.pass, tt.score)
+		}
+	}
+}
+
+// TestTransformed holds that the inner evaluator sees what the steps made of the
+// answer, and that a step that throws is an error.
+func TestTransformed(t *testing.T) {
+	equals := evaluator.Assertion{Type: "equals", Value: []byte(`"HELLO!"`)}
+	m := measure(t, evaluator.Transformed{Steps: []string{"output.toUpperCase()", "output + context.vars.end"}, Context: []byte(`{"vars": {"end": "!"}}`), Spec: equals}, "hello", &script{})
+	if m.Error != "" || m.Criteria[0].Score != 1 {
+		t.Errorf("a transformed answer: %+v, want the score 1", m)
+	}
+	fails(t, measure(t, evaluator.Transformed{Steps: []string{"output.a.b"}, Spec: equals}, "hello", &script{}), "the transform throws TypeError")
+}
+
 // TestGradedErrors are replies that are asked for again, and then an error.
 func TestGradedErrors(t *testing.T) {
 	for _, tt := range []struct{ reply, want string }{

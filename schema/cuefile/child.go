@@ -8,7 +8,6 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema/confine"
@@ -35,13 +34,10 @@ func restrict() {
 	// everywhere.
 	time.Local = time.UTC
 	runtime.GOMAXPROCS(min(2, runtime.NumCPU()))
-	// Below the limit the collector works harder, so that what is garbage does
-	// not count; it stops nothing by itself.
-	debug.SetMemoryLimit(MaxMemory * 3 / 4)
 	debug.SetMaxStack(64 << 20)
 	// Without the system's means, as on other systems than Linux, the limits that
 	// this process sets itself remain.
-	_ = boundMemory()
+	confine.Memory(MaxMemory, memoryCode)
 	_ = confineProcess()
 }
 
@@ -81,7 +77,6 @@ func serve(in io.Reader, out io.Writer) {
 		}
 		os.Exit(0)
 	}()
-	go watchMemory()
 	answers := json.NewEncoder(out)
 	var s server
 	for {
@@ -95,18 +90,6 @@ func serve(in io.Reader, out io.Writer) {
 			}
 		case <-time.After(idleTime):
 			return
-		}
-	}
-}
-
-// watchMemory ends the process when it takes too much. A single allocation may
-// be over before it looks; boundMemory bounds those.
-func watchMemory() {
-	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	for range time.Tick(5 * time.Millisecond) {
-		metrics.Read(samples)
-		if samples[0].Value.Uint64()-samples[1].Value.Uint64() > MaxMemory {
-			os.Exit(memoryCode)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/gavel-evals/gavel/schema/confine"
 )
 
 const (
@@ -30,9 +32,6 @@ const (
 	childEnv = "GAVEL_CUEFILE_CHILD"
 
 	timeCode, memoryCode = 3, 4
-	// fatalCode is what Go's runtime ends with when it gets no memory or a
-	// stack grows too large. It cannot be caught.
-	fatalCode = 2
 )
 
 var (
@@ -154,7 +153,7 @@ func (c *child) ask(ctx context.Context, r request, accept func([]byte) error) e
 		return ctx.Err()
 	case bounded.Err() != nil, code == timeCode:
 		return errTime
-	case code == memoryCode, code == fatalCode:
+	case code == memoryCode, code == confine.FatalCode:
 		return errMemory
 	}
 	return fmt.Errorf("the child process gave no answer: %v", errors.Join(c.out.Err(), fmt.Errorf("it ended with %v", c.cmd.ProcessState)))

@@ -2,6 +2,7 @@ package evaluator
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -37,6 +38,61 @@ type Graded struct {
 	Rubric string `json:"rubric"`
 	// Not inverts both criteria.
 	Not bool `json:"not,omitempty"`
+}
+
+// JavaScript runs a function on the answer. The measurement has the criteria of
+// [Graded].
+type JavaScript struct {
+	// Code is an expression, or the body of a function with return.
+	Code string `json:"code"`
+	// Context is the function's argument context.
+	Context json.RawMessage `json:"context,omitempty"`
+	// Threshold is the least number that passes; nil passes those above 0.
+	Threshold *float64 `json:"threshold,omitempty"`
+	// Not inverts both criteria.
+	Not bool `json:"not,omitempty"`
+}
+
+// JavaScriptSource is code as a function of output and context: an expression is
+// returned, and code of several lines has its own return.
+func JavaScriptSource(code string) string {
+	code = strings.TrimSpace(code)
+	if !strings.Contains(code, "\n") && !strings.HasPrefix(code, "return ") && !strings.HasPrefix(code, "return(") {
+		code = "return " + code
+	}
+	return "(function (output, context) {" + code + "\n})"
+}
+
+// Kind returns "javascript".
+func (JavaScript) Kind() string { return "javascript" }
+
+// Version is the version of the interpreter and of how results are read.
+func (JavaScript) Version() int { return 1 }
+
+// Roles returns nil: no model is asked.
+func (JavaScript) Roles() []schema.Role { return nil }
+
+// Transformed has another evaluator measure what functions make of the answer.
+type Transformed struct {
+	// Steps are functions as in [JavaScript], each of what the one before returned.
+	Steps   []string
+	Context json.RawMessage
+	Spec    schema.Spec
+}
+
+// Kind is that of the other evaluator.
+func (t Transformed) Kind() string { return t.Spec.Kind() }
+
+// Version is the version of the interpreter. That of the other evaluator is in the
+// encoded form.
+func (Transformed) Version() int { return 1 }
+
+// Roles are those of the other evaluator.
+func (t Transformed) Roles() []schema.Role { return t.Spec.Roles() }
+
+// MarshalJSON encodes all that bears on the measurement.
+func (t Transformed) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"transform": t.Steps, "context": t.Context, "version": t.Spec.Version(), "spec": t.Spec})
 }
 
 // The criteria of a [Graded] measurement.

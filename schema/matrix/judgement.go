@@ -19,6 +19,8 @@ type judgement struct {
 	// threshold is the least score that passes; nil where every assertion has to
 	// hold.
 	threshold  *float64
+	prompt     string // that is sent
+	transform  string // of the answer, for every assertion; empty for none
 	names      map[string]int
 	evaluators []schema.Evaluator
 }
@@ -60,6 +62,9 @@ func (j *judgement) add(a assertion, vars variables) error {
 	}
 	kind, not := strings.CutPrefix(a.Type, "not-")
 	spec, rule, err := compile(kind, value, a)
+	if kind == "javascript" && err == nil {
+		spec, err = j.function(a, value, vars)
+	}
 	if err != nil {
 		return err
 	}
@@ -70,10 +75,16 @@ func (j *judgement) add(a assertion, vars variables) error {
 	case evaluator.Graded:
 		s.Not = not
 		spec = s
+	case evaluator.JavaScript:
+		s.Not = not
+		spec = s
 	default:
 		if not {
 			return &needError{"the assertion " + a.Type}
 		}
+	}
+	if spec, err = j.transformed(spec, a, vars); err != nil {
+		return err
 	}
 	ev := schema.Evaluator{Name: j.unique(cmp.Or(a.Metric, a.Type)), Weight: 1, Spec: spec, Rule: rule}
 	if a.Weight != nil {
@@ -88,6 +99,51 @@ func (j *judgement) add(a assertion, vars variables) error {
 	j.evaluators = append(j.evaluators, ev)
 	return nil
 }
+
+// function is an assertion in JavaScript, with what it is told of the row.
+func (j *judgement) function(a assertion, value json.RawMessage, vars variables) (schema.Spec, error) {
+	code, isText := text(value)
+	switch {
+	case !isText || strings.TrimSpace(code) == "":
+		return nil, &needError{"code as the value of javascript"}
+	case strings.HasPrefix(code, "file://"):
+		return nil, &needError{"a program (javascript in a file)"}
+	case foreign.MatchString(code):
+		return nil, &needError{"a program (javascript with " + foreign.FindString(code) + ")"}
+	}
+	told, err := j.told(vars)
+	return evaluator.JavaScript{Code: code, Context: told, Threshold: a.Threshold}, err
+}
+
+// told is the argument context of functions.
+func (j *judgement) told(vars variables) (json.RawMessage, error) {
+	return json.Marshal(map[string]any{"vars": vars, "prompt": j.prompt})
+}
+
+// transformed has an evaluator look at what the transforms of the test and of the
+// assertion make of the answer. What a sample took is not transformed.
+func (j *judgement) transformed(spec schema.Spec, a assertion, vars variables) (schema.Spec, error) {
+	var steps []string
+	for _, code := range []string{j.transform, a.Transform} {
+		switch {
+		case code == "":
+			continue
+		case strings.HasPrefix(code, "file://"):
+			return nil, &needError{"a program (transform in a file)"}
+		case foreign.MatchString(code):
+			return nil, &needError{"a program (transform with " + foreign.FindString(code) + ")"}
+		}
+		steps = append(steps, code)
+	}
+	if _, measured := spec.(evaluator.Checks); measured || len(steps) == 0 {
+		return spec, nil
+	}
+	told, err := j.told(vars)
+	return evaluator.Transformed{Steps: steps, Context: told, Spec: spec}, err
+}
+
+// foreign matches what functions of the interpreter do not have.
+var foreign = regexp.MustCompile(`\b(require|import|await|fetch|process)\b`)
 
 func (j *judgement) unique(name string) string {
 	j.names[name]++
@@ -119,11 +175,11 @@ func compile(kind string, value json.RawMessage, a assertion) (schema.Spec, sche
 			}
 		}
 	case "contains-any", "contains-all", "icontains-any", "icontains-all":
-		list, err := texts(value)
-		if err != nil || len(list) == 0 {
+		wanted, err := texts(value)
+		if err != nil || len(wanted) == 0 {
 			return nil, rule, &needError{"a list of texts as the value of " + kind}
 		}
-		spec.Value, _ = json.Marshal(list) // texts
+		spec.Value, _ = json.Marshal(wanted) // texts
 	case "equals":
 		if len(value) == 0 {
 			return nil, rule, &needError{"a value of the assertion equals"}
@@ -136,26 +192,53 @@ func compile(kind string, value json.RawMessage, a assertion) (schema.Spec, sche
 		spec.Value = form
 	case "latency", "cost":
 		return bounded(kind, a)
-	case "llm-rubric":
-		rubric := written(value)
-		if rubric == "" {
-			return nil, rule, &needError{"a value of the assertion llm-rubric"}
-		}
-		rule = schema.Rule{Required: []string{evaluator.GradedPass}, Weights: map[string]float64{evaluator.GradedPass: 0}}
-		if a.Threshold != nil {
-			rule.Threshold = *a.Threshold
-		}
-		return evaluator.Graded{Rubric: rubric}, rule, nil
+	case "llm-rubric", "model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval":
+		return judged(kind, value, a)
+	case "javascript":
+		return nil, passes(), nil
 	default:
 		return nil, rule, &needError{unread(kind)}
 	}
 	return spec, rule, nil
 }
 
+// passes is the rule of what says itself whether an answer passes.
+func passes() schema.Rule {
+	return schema.Rule{Required: []string{evaluator.GradedPass}, Weights: map[string]float64{evaluator.GradedPass: 0}}
+}
+
+// geval is the least score of g-eval that passes where no threshold is written.
+const geval = 0.7
+
+// judged asks a judge about a rubric, a criterion, a reference or steps.
+func judged(kind string, value json.RawMessage, a assertion) (schema.Spec, schema.Rule, error) {
+	rubric, rule := written(value), passes()
+	if rubric == "" {
+		return nil, rule, &needError{"a value of the assertion " + kind}
+	}
+	if a.Threshold != nil {
+		rule.Threshold = *a.Threshold
+	}
+	switch kind {
+	case "model-graded-closedqa":
+		rubric = "The OUTPUT meets this criterion: " + rubric
+	case "factuality", "model-graded-factuality":
+		rubric = "The OUTPUT does not contradict this reference. It may say less or more, and may differ in what bears on no fact. Reference: " + rubric
+	case "g-eval":
+		if steps, err := list(value); err == nil {
+			rubric = strings.Join(steps, "\n")
+		}
+		if rule.Required = nil; a.Threshold == nil {
+			rule.Threshold = geval
+		}
+	}
+	return evaluator.Graded{Rubric: rubric}, rule, nil
+}
+
 // unread names what an assertion that is not read needs.
 func unread(kind string) string {
 	switch kind {
-	case "javascript", "python", "ruby", "webhook":
+	case "python", "ruby", "webhook":
 		return "a program (" + kind + ")"
 	case "similar", "classifier", "moderation":
 		return "a model that embeds or classifies (" + kind + ")"
@@ -169,7 +252,8 @@ func unread(kind string) string {
 // known are the assertions that are read.
 var known = []string{
 	"contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "starts-with", "ends-with", "equals", "regex",
-	"is-json", "contains-json", "levenshtein", "latency", "cost", "llm-rubric",
+	"is-json", "contains-json", "levenshtein", "latency", "cost", "llm-rubric", "javascript",
+	"model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval",
 }
 
 // bounded compares what a sample took.
@@ -184,23 +268,28 @@ func bounded(kind string, a assertion) (schema.Spec, schema.Rule, error) {
 // texts reads a list of texts, or a text with commas.
 func texts(value json.RawMessage) ([]string, error) {
 	if s, ok := text(value); ok {
-		var list []string
+		var parts []string
 		for part := range strings.SplitSeq(s, ",") {
 			if part = strings.TrimSpace(part); part != "" {
-				list = append(list, part)
+				parts = append(parts, part)
 			}
 		}
-		return list, nil
+		return parts, nil
 	}
+	return list(value)
+}
+
+// list reads a list of texts.
+func list(value json.RawMessage) ([]string, error) {
 	var items []json.RawMessage
 	if err := json.Unmarshal(value, &items); err != nil {
 		return nil, err
 	}
-	var list []string
+	var texts []string
 	for _, item := range items {
-		list = append(list, written(item))
+		texts = append(texts, written(item))
 	}
-	return list, nil
+	return texts, nil
 }
 
 // formOf reads a JSON Schema: an object, or YAML or JSON in a text.

@@ -166,7 +166,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	if system != "" {
 		kase.Layers = []schema.Layer{{File: p.file, Text: system}}
 	}
-	j := judgement{threshold: r.test.threshold, names: map[string]int{}}
+	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transform: r.test.transform, names: map[string]int{}}
 	for _, a := range r.test.asserts {
 		if err := j.add(a, r.vars); err != nil && skip == "" {
 			skip = err.Error()

@@ -176,6 +176,10 @@ func TestAssertions(t *testing.T) {
 		{"{type: levenshtein, value: x}", `levenshtein assertion {"type":"levenshtein","value":"x","most":5} 1 weight 1`},
 		{"{type: latency, threshold: 500}", `latency checks {"checks":[{"id":"latency","kind":"latency_ms"}]} 1 weight 1`},
 		{"{type: llm-rubric, value: Is polite, threshold: 0.7}", `llm-rubric llm-rubric {"rubric":"Is polite"} 0.7 weight 1 required pass`},
+		{"{type: factuality, value: Bern}", `factuality llm-rubric {"rubric":"The OUTPUT does not contradict this reference. It may say less or more, and may differ in what bears on no fact. Reference: Bern"} 0 weight 1 required pass`},
+		{"{type: model-graded-closedqa, value: Is short}", `model-graded-closedqa llm-rubric {"rubric":"The OUTPUT meets this criterion: Is short"} 0 weight 1 required pass`},
+		{"{type: g-eval, value: [Is short, Is kind]}", `g-eval llm-rubric {"rubric":"Is short\nIs kind"} 0.7 weight 1`},
+		{"{type: not-javascript, value: output.length > 3, threshold: 0.5}", `not-javascript javascript {"code":"output.length \u003e 3","context":{"prompt":"one","vars":{"q":"one"}},"threshold":0.5,"not":true} 0 weight 1 required pass`},
 		{"{type: contains, value: x, weight: 0}", `contains assertion {"type":"contains","value":"x"} 0 weight 0`},
 	} {
 		got := cases(t, "prompts: ['{{q}}']\ntests:\n- vars: {q: one}\n  assert: ["+tt.assertion+", {type: contains, value: other}]\n", nil)
@@ -188,6 +192,19 @@ func TestAssertions(t *testing.T) {
 		if line != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.assertion, line, tt.want)
 		}
+	}
+}
+
+// TestTransforms holds that the transform of the test comes before that of the
+// assertion, and that what a sample took is not transformed.
+func TestTransforms(t *testing.T) {
+	got := cases(t, "prompts: [x]\ntests:\n- options: {transform: output.trim()}\n  assert: [{type: equals, value: A, transform: output.toUpperCase()}, {type: latency, threshold: 5}]\n", nil)
+	spec, ok := got[0].Evaluators[0].Spec.(evaluator.Transformed)
+	if want := []string{"output.trim()", "output.toUpperCase()"}; !ok || !slices.Equal(spec.Steps, want) || spec.Kind() != "assertion" {
+		t.Errorf("the assertion is %+v, want the steps %v", got[0].Evaluators[0].Spec, want)
+	}
+	if _, ok := got[0].Evaluators[1].Spec.(evaluator.Checks); !ok {
+		t.Errorf("latency is %+v, want a check", got[0].Evaluators[1].Spec)
 	}
 }
 
@@ -225,17 +242,19 @@ func TestNoAssertion(t *testing.T) {
 // TestNeeds are what leaves a row out, by name, while the others run.
 func TestNeeds(t *testing.T) {
 	for _, tt := range []struct{ row, want string }{
-		{"{assert: [{type: javascript, value: 'output.length > 3'}]}", "a program (javascript)"},
+		{"{assert: [{type: javascript, value: 'file://check.js'}]}", "a program (javascript in a file)"},
+		{"{assert: [{type: javascript, value: \"require('fs')\"}]}", "a program (javascript with require)"},
 		{"{assert: [{type: python, value: file://x.py}]}", "a program (python)"},
 		{"{assert: [{type: similar, value: x}]}", "a model that embeds or classifies (similar)"},
 		{"{assert: [{type: contain, value: x}]}", `the assertion "contain", which is not known; did you mean contains`},
 		{"{assert: [{type: not-empty}]}", `the assertion "empty"`},
 		{"{assert: [{type: regex, value: '(?=x)'}]}", "the pattern (?=x), which RE2 does not have"},
 		{"{assert: [{type: latency}]}", "a threshold of the assertion latency"},
-		{"{assert: [{type: contains, value: x, transform: output.a}]}", "`transform` of an assertion"},
+		{"{assert: [{type: contains, value: x, transform: 'file://t.js'}]}", "a program (transform in a file)"},
+		{"{assert: [{type: contains, value: x, rubricPrompt: y}]}", "`rubricPrompt` of an assertion"},
 		{"{assert: [{type: contains, value: '{{ q | upper }}'}]}", "the template expression {{ q | upper }}"},
 		{"{assert: [{type: contains, value: '{{ env.HOME }}'}]}", "the environment variable HOME"},
-		{"{options: {transform: output.trim()}}", "a transform (javascript)"},
+		{"{options: {transformVars: 'vars'}}", "a transform of variables"},
 		{"{assert: [Greets the user]}", "an assertion in words, as AgentV 5 has it"},
 		{"{provider: other}", "a provider of its own"},
 		{"{vars: {q: file://x.pdf}}", "a variable from a file of the type .pdf"},

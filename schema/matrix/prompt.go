@@ -196,6 +196,18 @@ func (p prompt) messages(r row) (system string, messages []schema.Message, err e
 	return system, messages, nil
 }
 
+// shown is a prompt as functions are told it: the text, or a chat as JSON.
+func shown(system string, messages []schema.Message) string {
+	if system == "" && len(messages) == 1 {
+		return messages[0].Content
+	}
+	if system != "" {
+		messages = append([]schema.Message{{Role: schema.RoleSystem, Content: system}}, messages...)
+	}
+	raw, _ := json.Marshal(messages) // texts
+	return string(raw)
+}
+
 // content is the text of a message. The text parts of a list are joined.
 func (m chatMessage) content(vars variables) (string, error) {
 	s, isText := text(m.Content)

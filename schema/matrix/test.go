@@ -27,6 +27,7 @@ type test struct {
 	inputs      []schema.Input
 	expands     bool   // lists of texts in vars multiply the test
 	need        string // what it needs and is not read
+	transform   string // of the answer, before assertions look at it
 	prefix      string
 	suffix      string
 }
@@ -38,6 +39,7 @@ type assertion struct {
 	Threshold *float64        `json:"threshold"`
 	Weight    *float64        `json:"weight"`
 	Metric    string          `json:"metric"`
+	Transform string          `json:"transform"`
 	need      string
 }
 
@@ -171,14 +173,16 @@ func (t *test) readOptions(doc *schema.Document, in func(...any) []any) {
 		{"a provider of its own", in("provider")},
 		{"an output that is given with the test", in("providerOutput")},
 		{"a program (assertScoringFunction)", in("assertScoringFunction")},
-		{"a transform (javascript)", in("options", "transform")},
-		{"a transform (javascript)", in("options", "transformVars")},
+		{"a transform of variables", in("options", "transformVars")},
 		{"a judge's prompt of its own (rubricPrompt)", in("options", "rubricPrompt")},
 		{"the output of another test (storeOutputAs)", in("options", "storeOutputAs")},
 	} {
 		if doc.Has(need.at...) && t.need == "" {
 			t.need = need.what
 		}
+	}
+	if s := doc.Text(in("options", "transform")...); s != "" {
+		t.transform = s
 	}
 	if s := doc.Text(in("options", "prefix")...); s != "" {
 		t.prefix = s
@@ -253,13 +257,13 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) asser
 	if json.Unmarshal(doc.JSON(at...), &a) != nil {
 		return assertion{need: "an assertion that can be read"}
 	}
-	for _, key := range []string{"transform", "rubricPrompt", "provider", "contextTransform"} {
+	for _, key := range []string{"rubricPrompt", "provider", "contextTransform"} {
 		if doc.Has(append(at[:len(at):len(at)], key)...) {
 			a.need = fmt.Sprintf("`%s` of an assertion", key)
 		}
 	}
 	kind := strings.TrimPrefix(a.Type, "not-")
-	if name, isFile := fileName(a.Value); isFile && a.need == "" && slices.Contains(known, kind) {
+	if name, isFile := fileName(a.Value); isFile && a.need == "" && kind != "javascript" && slices.Contains(known, kind) {
 		a.Value = c.varFile(t, name, doc.At(append(at[:len(at):len(at)], "value")...))
 	}
 	return a

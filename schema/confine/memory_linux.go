@@ -1,4 +1,4 @@
-package cuefile
+package confine
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// boundMemory has the kernel refuse memory.
+// boundAddresses has the kernel refuse memory.
 //
 // It is the address space that is bounded. Go's runtime reserves it before it
 // uses memory, and ends the process when it gets none. RLIMIT_DATA does not
@@ -14,7 +14,7 @@ import (
 // and the runtime then faults where it expects no refusal. As Go reserves more
 // than a gigabyte at its start, the bound is what there is and twice what is
 // allowed, for the heap grows in steps of 64 MiB and more.
-func boundMemory() error {
+func boundAddresses(most uint64) error {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return err
@@ -23,6 +23,6 @@ func boundMemory() error {
 	if _, err := fmt.Sscan(string(statm), &pages); err != nil {
 		return err
 	}
-	most := pages*uint64(os.Getpagesize()) + 2*MaxMemory
-	return syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: most, Max: most})
+	bound := pages*uint64(os.Getpagesize()) + 2*most
+	return syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: bound, Max: bound})
 }

@@ -1,0 +1,7 @@
+//go:build amd64 || arm64
+
+package javascript
+
+import "github.com/gavel-evals/gavel/schema/confine/confinetest"
+
+func init() { confineProcess = confinetest.Confine(confineProcess) }

@@ -1,0 +1,145 @@
+package javascript_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/javascript"
+)
+
+func TestMain(m *testing.M) {
+	if javascript.ServeChild() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestCheck has what functions return, and what becomes of it.
+func TestCheck(t *testing.T) {
+	half := 0.5
+	for _, tt := range []struct {
+		code      string
+		threshold *float64
+		want      javascript.Result
+	}{
+		{"output.length > 3", nil, javascript.Result{Pass: true, Score: 1}},
+		{"output === 'x'", nil, javascript.Result{Reason: "the function returns false"}},
+		{"return output.includes('Paris')", nil, javascript.Result{Pass: true, Score: 1}},
+		{"const n = output.split(' ').length;\nreturn n / 10;", nil, javascript.Result{Pass: true, Score: 0.3}},
+		{"0", nil, javascript.Result{Reason: "the function returns 0"}},
+		{"0.4", &half, javascript.Result{Score: 0.4, Reason: "the function returns 0.4"}},
+		{"0.5", &half, javascript.Result{Pass: true, Score: 0.5}},
+		{"5", nil, javascript.Result{Pass: true, Score: 1}},
+		{"({pass: false, score: 0.25, reason: ' too long '})", nil, javascript.Result{Score: 0.25, Reason: "too long"}},
+		{"({pass: true})", nil, javascript.Result{Pass: true, Score: 1}},
+		{"context.vars.city === 'Paris'", nil, javascript.Result{Pass: true, Score: 1}},
+		{"JSON.parse(output).a === 1", nil, javascript.Result{Reason: "the function throws SyntaxError: Unexpected token at the start: It is Paris."}},
+		{"/paris/i.test(output) && !/rome/i.test(output)", nil, javascript.Result{Pass: true, Score: 1}},
+		{"output.match(/(?<=is )Paris/) !== null", nil, javascript.Result{Pass: true, Score: 1}},
+	} {
+		got, err := javascript.Check(t.Context(), javascript.Function{Code: tt.code, Output: "It is Paris.", Context: json.RawMessage(`{"vars": {"city": "Paris"}}`)}, tt.threshold)
+		if strings.HasPrefix(tt.want.Reason, "the function throws SyntaxError") {
+			tt.want.Reason = got.Reason
+			if !strings.HasPrefix(got.Reason, "the function throws SyntaxError") {
+				t.Errorf("%s: %+v, want that it throws", tt.code, got)
+			}
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%s: %+v, %v, want %+v", tt.code, got, err, tt.want)
+		}
+	}
+}
+
+// TestRefused are values and functions that measure nothing: an error, never a
+// score of 0.
+func TestRefused(t *testing.T) {
+	for _, tt := range []struct{ code, want string }{
+		{"'yes'", "must return true or false, a number, or {pass, score, reason}"},
+		{"undefined", "and returns null"},
+		{"({score: 1})", "no true or false under `pass`"},
+		{"output >", "does not compile"},
+		{"while (true) {}\nreturn 1;", "takes longer than"},
+		{"let s = 'x';\nfor (const all = [];;) { s += s; all.push(s.length, s + 'y'); }", "needs more memory than"},
+		{"/^(?!b)(a+)+$/.test('a'.repeat(60) + '!')", "takes longer than"},
+	} {
+		got, err := javascript.Check(t.Context(), javascript.Function{Code: tt.code}, nil)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %+v, %v, want an error with %q", tt.code, got, err, tt.want)
+		}
+	}
+	// The next function is not affected by those before.
+	if got, err := javascript.Check(t.Context(), javascript.Function{Code: "true"}, nil); err != nil || !got.Pass {
+		t.Errorf("after them: %+v, %v, want a pass", got, err)
+	}
+}
+
+// TestNothingIsWithinReach of a function but the language.
+func TestNothingIsWithinReach(t *testing.T) {
+	for _, name := range []string{"require", "process", "fetch", "setTimeout", "console", "module", "globalThis.Deno", "XMLHttpRequest"} {
+		got, err := javascript.Check(t.Context(), javascript.Function{Code: "typeof " + name + " === 'undefined'"}, nil)
+		if err != nil || !got.Pass {
+			t.Errorf("%s: %+v, %v, want that it is undefined", name, got, err)
+		}
+	}
+	// What one function changes, the next does not see.
+	change := javascript.Function{Code: "JSON.stringify = () => 'true'; globalThis.seen = 1; String.prototype.includes = () => true;\nreturn true;"}
+	if _, err := javascript.Check(t.Context(), change, nil); err != nil {
+		t.Errorf("changing what is global: %v", err)
+	}
+	got, err := javascript.Check(t.Context(), javascript.Function{Code: "typeof seen === 'undefined' && !'a'.includes('b')"}, nil)
+	if err != nil || !got.Pass {
+		t.Errorf("after a change of what is global: %+v, %v, want that it is gone", got, err)
+	}
+	deep, err := javascript.Check(t.Context(), javascript.Function{Code: "function f() { return f(); }\nreturn f();"}, nil)
+	if err == nil && deep.Pass {
+		t.Errorf("endless recursion: %+v, want no pass", deep)
+	}
+}
+
+// TestChanceIsTheSame each time.
+func TestChanceIsTheSame(t *testing.T) {
+	var first string
+	for i := range 3 {
+		got, err := javascript.Transform(t.Context(), javascript.Function{Code: "Math.random()"})
+		if err != nil || i > 0 && got != first {
+			t.Errorf("Math.random gives %s, %v, want %s", got, err, first)
+		}
+		first = got
+	}
+}
+
+func TestTransform(t *testing.T) {
+	for _, tt := range []struct{ code, want string }{
+		{"output.toUpperCase()", "HELLO"},
+		{"({a: output, n: 1})", `{"a":"hello","n":1}`},
+		{"42", "42"},
+	} {
+		if got, err := javascript.Transform(t.Context(), javascript.Function{Code: tt.code, Output: "hello"}); err != nil || got != tt.want {
+			t.Errorf("%s: %q, %v, want %q", tt.code, got, err, tt.want)
+		}
+	}
+	if got, err := javascript.Transform(t.Context(), javascript.Function{Code: "output.nope.x", Output: "hello"}); err == nil {
+		t.Errorf("a transform that throws gives %q, want an error", got)
+	}
+}
+
+// TestCancelled holds that the end of the context ends a function.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := javascript.Check(ctx, javascript.Function{Code: "true"}, nil); err == nil {
+		t.Error("a function runs after the end of the context")
+	}
+}
+
+// BenchmarkCheck is one function in a child that waits.
+func BenchmarkCheck(b *testing.B) {
+	for b.Loop() {
+		if _, err := javascript.Check(b.Context(), javascript.Function{Code: "output.length > 3", Output: "It is Paris."}, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
