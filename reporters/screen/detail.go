@@ -36,8 +36,11 @@ func (s *sheet) title(words string) {
 	s.lines = append(s.lines, nil, text(strong, " "+words))
 }
 
-// pane is all that is known of the selected case.
+// pane is all that is known of the selected case or problem.
 func (m Model) pane(width int) []line {
+	if p, _ := m.problem(); p != nil {
+		return problemPane(&sheet{width: width}, p)
+	}
 	row := m.current()
 	if row == nil {
 		return []line{text(dim, " no case is selected")}

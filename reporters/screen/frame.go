@@ -18,18 +18,27 @@ const (
 	footLines = 4
 	// wideColumns is from where on list and detail stand side by side.
 	wideColumns = 110
-	// least is the smallest terminal that is drawn for.
-	leastColumns, leastLines = 40, headLines + footLines + 3
+	// Below lowLines fewer lines are above and below the body.
+	lowLines                 = headLines + footLines + 3
+	lowHead, lowFoot         = 3, 2
+	leastColumns, leastLines = 40, lowHead + lowFoot + 3
 )
 
-func (m Model) wide() bool      { return m.width >= wideColumns }
-func (m Model) bodyHeight() int { return m.height - headLines - footLines }
+func (m Model) wide() bool { return m.width >= wideColumns }
+func (m Model) low() bool  { return m.height < lowLines }
+
+func (m Model) bodyHeight() int {
+	if m.low() {
+		return m.height - lowHead - lowFoot
+	}
+	return m.height - headLines - footLines
+}
 
 // Frame is what the terminal shows: height lines of at most width columns.
 func (m Model) Frame() string {
 	palette := palettes[m.dark]
 	if m.width < leastColumns || m.height < leastLines {
-		return textfmt.Fit("the terminal is too small", max(m.width, 1))
+		return textfmt.Fit(fmt.Sprintf("needs %d×%d or more", leastColumns, leastLines), max(m.width, 1))
 	}
 	var lines []string
 	draw := func(ls ...line) {
@@ -61,6 +70,9 @@ func (m Model) head() []line {
 	affected := textfmt.Count(b.Total, "case") + " "
 	if b.Base != "" {
 		affected = fmt.Sprintf("%s of %saffected ", textfmt.Int(int64(b.Affected)), affected)
+	}
+	if m.low() {
+		return []line{ends(title, m.width, m.state()), ends(m.counts(), m.width, m.money()...), m.going()}
 	}
 	return []line{
 		ends(title, m.width, m.state()),
@@ -180,6 +192,9 @@ func (m Model) progress() line {
 // foot tells more of the selected case, and which keys there are.
 func (m Model) foot() []line {
 	out := []line{m.divider(), nil, nil, nil}
+	if p, _ := m.problem(); p != nil && !m.help {
+		out[1], out[2] = text(plain, " "+problemText(p)), text(dim, " "+textfmt.Line(p.Position.String()))
+	}
 	if row := m.current(); row != nil && !m.help {
 		said := textfmt.Line(row.VerdictReason)
 		if row.Error != nil {
@@ -202,6 +217,12 @@ func (m Model) foot() []line {
 		out[2] = line{{strong, " / "}, {plain, textfmt.Clean(m.filter) + cursor}}
 	}
 	out[3] = m.keyLine()
+	if m.low() { // the second line has what was typed, noted, or became of the case
+		if m.note == "" && !m.typing && m.filter == "" {
+			out[2] = out[1]
+		}
+		return out[2:]
+	}
 	return out
 }
 
@@ -216,8 +237,13 @@ func (m Model) divider() line {
 	case m.filter != "":
 		what = "filtered, "
 	}
-	if n := len(rows); n > 0 && !m.help {
-		what += fmt.Sprintf("%s of %s", textfmt.Int(int64(m.at+1)), textfmt.Int(int64(n)))
+	problem, at := m.problem()
+	switch n := len(rows); {
+	case m.help:
+	case problem != nil:
+		what += fmt.Sprintf("problem %s of %s", textfmt.Int(int64(at+1)), textfmt.Int(int64(len(m.board.Problems))))
+	case n > 0:
+		what += fmt.Sprintf("%s of %s", textfmt.Int(int64(m.at-len(m.board.Problems)+1)), textfmt.Int(int64(n)))
 	}
 	what = strings.TrimSuffix(what, ", ")
 	if what == "" {

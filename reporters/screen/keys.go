@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -23,7 +24,7 @@ func (k key) foot() string {
 // keys stand in the order of the help; those with a short form are at the foot.
 var keys = []key{
 	{"↑ ↓ PgUp PgDn", "move, or scroll the detail", ""},
-	{"enter", "show criteria, reasons and transcript; again: close", "detail"},
+	{"enter", "show all of a case, or of a problem; again: close", "detail"},
 	{"a", "list all affected cases", "all"},
 	{"f", "list only those that fail", "failed"},
 	{"/", "list only those whose key or reason has a text", "filter"},
@@ -80,7 +81,7 @@ func (m Model) press(msg tea.KeyPressMsg) (Model, tea.Cmd) {
 func (m *Model) ask(name string) {
 	switch name {
 	case "r":
-		if m.selected != "" {
+		if m.current() != nil {
 			m.cfg.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{m.selected}})
 		}
 	case "R":
@@ -160,22 +161,28 @@ func (m Model) move(name string) (Model, tea.Cmd) {
 		m.scroll = max(m.scroll+by, 0)
 		return m, nil
 	}
-	rows := m.listed()
-	if len(rows) == 0 {
+	ids := m.ids()
+	if len(ids) == 0 {
 		return m, nil
 	}
-	m.at = min(max(m.at+by, 0), len(rows)-1)
-	m.selected, m.scroll, m.moved = rows[m.at].Key, 0, true
+	m.at = min(max(m.at+by, 0), len(ids)-1)
+	m.selected, m.scroll, m.moved = ids[m.at], 0, true
 	return m, nil
 }
 
-// edit opens the selected definition.
+// edit opens the selected definition, or the file with the selected problem.
 func (m Model) edit() (Model, tea.Cmd) {
-	row := m.current()
-	if row == nil || m.cfg.Edit == nil {
+	file, number := "", 0
+	if row := m.current(); row != nil {
+		file, number = row.File, row.Line
+	}
+	if p, _ := m.problem(); p != nil {
+		file, number = p.File, p.Line
+	}
+	if file == "" || m.cfg.Edit == nil {
 		return m, nil
 	}
-	program, err := m.cfg.Edit(row.File, row.Line)
+	program, err := m.cfg.Edit(file, number)
 	if err != nil {
 		m.note = err.Error()
 		return m, nil
@@ -183,20 +190,21 @@ func (m Model) edit() (Model, tea.Cmd) {
 	return m, tea.Exec(program, func(err error) tea.Msg { return edited{err} })
 }
 
-// settle keeps the selection on the case that the user chose, or near where
-// that was.
+// settle keeps the selection on what the user chose, or near where that was. Before
+// the user chose, it is the first case, and without cases the first problem.
 func (m *Model) settle() {
-	rows := m.listed()
-	for i, row := range rows {
-		if row.Key == m.selected && m.moved {
-			m.at = i
-			return
-		}
+	ids := m.ids()
+	if at := slices.Index(ids, m.selected); at >= 0 && m.moved {
+		m.at = at
+		return
 	}
-	m.at = max(min(m.at, len(rows)-1), 0)
+	if !m.moved {
+		m.at = len(m.board.Problems)
+	}
+	m.at = max(min(m.at, len(ids)-1), 0)
 	m.selected = ""
-	if len(rows) > 0 {
-		m.selected = rows[m.at].Key
+	if len(ids) > 0 {
+		m.selected = ids[m.at]
 	}
 }
 
@@ -221,8 +229,8 @@ func (m Model) listed() []watchstate.Row {
 // current is the selected row; nil where there is none.
 func (m Model) current() *watchstate.Row {
 	rows := m.listed()
-	if m.at < len(rows) && rows[m.at].Key == m.selected {
-		return &rows[m.at]
+	if at := m.at - len(m.board.Problems); at >= 0 && at < len(rows) && rows[at].Key == m.selected {
+		return &rows[at]
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
-	"github.com/gavel-evals/gavel/schema"
 )
 
 // body is what lies between head and foot: the problems and the list, the
@@ -65,7 +64,7 @@ func (m Model) list(width, height int, palette []string) []string {
 	if len(rows) == 0 {
 		out = append(out, paintAll([]line{m.empty()}, width, palette)...)
 	}
-	from := min(max(m.at-room/2, 0), max(len(rows)-room, 0))
+	from := min(max(m.at-len(m.board.Problems)-room/2, 0), max(len(rows)-room, 0))
 	keys := keyColumns(rows, width)
 	for i := from; i < min(from+room, len(rows)); i++ {
 		background, gutter := "", " "
@@ -92,28 +91,6 @@ func (m Model) empty() line {
 		return text(dim, "  save a file, and what it affects stands here; A judges every case")
 	}
 	return text(dim, "  there are no cases")
-}
-
-// problems are the first of them, and how many more there are.
-func (m Model) problems(width, most int) []line {
-	all := m.board.Problems
-	var out []line
-	for i, p := range all {
-		if len(out) == most && len(all) > most {
-			out[most-1] = text(dim, "  and "+textfmt.Count(len(all)-i+1, "problem")+" more: gavel validate lists them")
-			break
-		}
-		c := red
-		if p.Severity != schema.Error {
-			c = yellow
-		}
-		said := p.Message
-		if p.Hint != "" {
-			said += "; " + p.Hint
-		}
-		out = append(out, line{{c, " ! "}, {strong, textfmt.Line(p.Position.String())}, {plain, " " + textfmt.Line(said)}}.fit(width))
-	}
-	return out
 }
 
 const (

@@ -189,10 +189,11 @@ func (m Model) tick() tea.Cmd {
 
 // load reads the selected case.
 func (m Model) load() tea.Cmd {
-	key, read := m.selected, m.cfg.Detail
-	if key == "" || read == nil {
+	row, read := m.current(), m.cfg.Detail
+	if row == nil || read == nil {
 		return nil
 	}
+	key := row.Key
 	return func() tea.Msg {
 		detail, err := read(key)
 		detail.Key = key

@@ -76,6 +76,19 @@ func day() watchstate.Board {
 	return b
 }
 
+// broken has definitions with nine problems.
+func broken(b *watchstate.Board) {
+	at := func(file string, line int) schema.Position { return schema.Position{File: file, Line: line, Column: 3} }
+	for i := range 9 {
+		b.Problems = append(b.Problems, schema.Problem{
+			Position: at("test_definitions/math/level_2/test_ratio.json", 5+i), Severity: schema.Error,
+			Message: "unknown field `expcted`", Hint: "did you mean `expected`?",
+		})
+	}
+	b.Rows[1].Kept = true
+	b.Notice = "files cannot be watched (no space left on device) and are looked at every 2s; raise fs.inotify.max_user_watches to have them watched"
+}
+
 // detail is what is stored of the first case of day.
 func detail() watchstate.Detail {
 	sample := func(score float64, note string) []verdict.Sample {
@@ -188,17 +201,8 @@ func TestFrames(t *testing.T) {
 		"asking": {board: func(b *watchstate.Board) {
 			b.State, b.Question = watchstate.Asking, "judge 120 cases in about 240 calls for about $3.10?"
 		}},
-		"broken": {board: func(b *watchstate.Board) {
-			at := func(file string, line int) schema.Position { return schema.Position{File: file, Line: line, Column: 3} }
-			for i := range 9 {
-				b.Problems = append(b.Problems, schema.Problem{
-					Position: at("test_definitions/math/level_2/test_ratio.json", 5+i), Severity: schema.Error,
-					Message: "unknown field `expcted`", Hint: "did you mean `expected`?",
-				})
-			}
-			b.Rows[1].Kept = true
-			b.Notice = "files cannot be watched (no space left on device) and are looked at every 2s; raise fs.inotify.max_user_watches to have them watched"
-		}},
+		"broken":  {board: broken},
+		"problem": {board: broken, keys: []string{"up", "up", "enter"}},
 		"again": {board: func(b *watchstate.Board) {
 			b.State, b.Done, b.Due, b.Again = watchstate.Running, 30, 30, 14
 			b.Estimate.Again = &noise.Expense{UsualCalls: 4, MostCalls: 208, UsualUSD: number(0.01), MostUSD: number(0.52)}
@@ -247,6 +251,59 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestLowFrames holds the whole screen on ten lines, as half a split terminal has.
+func TestLowFrames(t *testing.T) {
+	for name, keys := range map[string][]string{"low": nil, "low_down": {"down", "down", "down", "down"}, "low_detail": {"enter"}, "low_problem": {"up", "enter"}} {
+		b := day()
+		if name == "low_problem" {
+			broken(&b)
+		}
+		s := newBench(t, 80, 10, b)
+		s.press(keys...)
+		golden.Compare(t, "testdata/"+name+"_80x10.txt", s.frame())
+	}
+}
+
+// TestProblemsAreSelected goes up from the first case through all problems, also those
+// that the list has no room for, and opens one in the editor.
+func TestProblemsAreSelected(t *testing.T) {
+	b := day()
+	broken(&b)
+	s := newBench(t, 100, 24, b)
+	opened := 0
+	m := s.model.(Model)
+	m.cfg.Edit = func(file string, line int) (Program, error) {
+		opened = line
+		return nil, errors.New(file)
+	}
+	s.model = m
+	for i := range b.Problems {
+		s.press("up")
+		want := &b.Problems[len(b.Problems)-1-i]
+		if frame := s.frame(); !strings.Contains(frame, "›! "+want.Position.String()) || !strings.Contains(frame, fmt.Sprintf("problem %d of 9", len(b.Problems)-i)) {
+			t.Fatalf("%s is not the selected one:\n%s", want.Position, frame)
+		}
+	}
+	if s.press("up", "r", "e"); opened != b.Problems[0].Line || len(s.asked) != 0 {
+		t.Errorf("line %d is opened, want %d; the watch was asked for %v", opened, b.Problems[0].Line, s.asked)
+	}
+	selected := s.model.(Model).selected
+	b.Problems = b.Problems[:4]
+	if s.send(updated{Kind: watchstate.Planned, Board: b}); s.model.(Model).selected != selected {
+		t.Error("another one is selected although the problem is still there")
+	}
+	b.Problems = nil
+	if s.send(updated{Kind: watchstate.Planned, Board: b}); s.model.(Model).selected != b.Rows[0].Key {
+		t.Errorf("%q is selected after the problems are gone", s.model.(Model).selected)
+	}
+	broken(&b)
+	b.Rows = nil
+	s = newBench(t, 100, 24, b)
+	if s.press("enter"); !strings.Contains(s.frame(), "did you mean `expected`?") {
+		t.Errorf("without a case the first problem is not opened:\n%s", s.frame())
+	}
+}
+
 // TestColors holds the colors on a dark and on a light terminal.
 func TestColors(t *testing.T) {
 	for name, background := range map[string]imagecolor.Color{"dark": imagecolor.Black, "light": imagecolor.White} {
@@ -264,14 +321,14 @@ func TestColors(t *testing.T) {
 func TestEverySize(t *testing.T) {
 	for _, keys := range [][]string{nil, {"enter"}, {"?"}, {"down", "down", "enter", "pgdown"}, {"f", "/", "x"}} {
 		for width := leastColumns; width < 160; width += 7 {
-			for height := leastLines; height < 60; height += 9 {
+			for _, height := range []int{leastLines, 10, lowLines - 1, lowLines, 21, 39, 57} {
 				s := newBench(t, width, height, day())
 				s.press(keys...)
 				s.frame()
 			}
 		}
 	}
-	if got := newBench(t, 20, 5, day()).model.(Model).Frame(); got != "the terminal is too…" {
+	if got := newBench(t, 20, 5, day()).model.(Model).Frame(); got != "needs 40×8 or more" {
 		t.Errorf("a tiny terminal shows %q", got)
 	}
 }

@@ -3,6 +3,7 @@ package terminal
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -40,6 +41,40 @@ func holds(t *testing.T, width int, render func(Options) string) string {
 		t.Errorf("colours change the text:\n%s", cmp.Diff(got, plain))
 	}
 	return got
+}
+
+// TestFiles writes the folder that several files share once.
+func TestFiles(t *testing.T) {
+	for want, names := range map[string][]string{
+		"":                                  nil,
+		"defs/d0/a.json":                    {"defs/d0/a.json"},
+		"a.json, b.json in defs/d0":         {"defs/d0/a.json", "defs/d0/b.json"},
+		"d0/a.json, d01/b.json in defs":     {"defs/d0/a.json", "defs/d01/b.json"},
+		"a.json, b.json":                    {"a.json", "b.json"},
+		"defs/a.json, b.json":               {"defs/a.json", "b.json"},
+		"defs, defs/b.json":                 {"defs", "defs/b.json"},
+		"a.json, b/c.json and 1 more in de": {"de/a.json", "de/b/c.json", "de/z.json"},
+		"a, b and 1 more":                   {"a", "b", "c"},
+	} {
+		if got := Files(names, 2); got != want {
+			t.Errorf("Files(%q) returns %q, want %q", names, got, want)
+		}
+	}
+}
+
+// TestColorsAreAskedFor: FORCE_COLOR decides, then NO_COLOR, then whether there is a
+// terminal.
+func TestColorsAreAskedFor(t *testing.T) {
+	for _, tt := range []struct {
+		force, no string
+		want      bool
+	}{{"", "", false}, {"1", "", true}, {"true", "1", true}, {"0", "", false}, {"false", "", false}, {"", "1", false}} {
+		env := map[string]string{"FORCE_COLOR": tt.force, "NO_COLOR": tt.no}
+		got := For(io.Discard, func(name string) (string, bool) { return env[name], env[name] != "" })
+		if got.Color != tt.want {
+			t.Errorf("%v: Color is %v", env, got.Color)
+		}
+	}
 }
 
 func TestReportGolden(t *testing.T) {

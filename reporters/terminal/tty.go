@@ -32,10 +32,19 @@ func Below(w io.Writer) io.Writer {
 	}
 }
 
-// For are the options of a writer. Only a terminal has colours, and none where
-// NO_COLOR is set.
+// For returns the options of a writer. A terminal has colors unless NO_COLOR is set.
+// FORCE_COLOR decides where it is set: 0 and false mean no colors, all else colors, in
+// a file and a pipe too.
 func For(w io.Writer, lookupEnv func(string) (string, bool)) Options {
 	width, isTerminal := Screen(w)
 	no, _ := lookupEnv("NO_COLOR")
-	return Options{Width: width, Color: isTerminal && no == ""}
+	color := isTerminal && no == ""
+	switch forced, _ := lookupEnv("FORCE_COLOR"); forced {
+	case "":
+	case "0", "false":
+		color = false
+	default:
+		color = true
+	}
+	return Options{Width: width, Color: color}
 }

@@ -39,12 +39,40 @@ func Against(b *watchstate.Board) string {
 	return fmt.Sprintf("%s (%.7s)", textfmt.Line(b.Ref), b.Base)
 }
 
-// Files names a few files and counts the others.
+// Files names a few files and counts the others. The folder that several of them
+// share is written once: "refund.yaml, tone.yaml in test_definitions".
 func Files(names []string, most int) string {
-	if len(names) <= most {
-		return strings.Join(names, ", ")
+	folder := sharedFolder(names)
+	var shown []string
+	for _, name := range names[:min(most, len(names))] {
+		shown = append(shown, strings.TrimPrefix(name, folder))
 	}
-	return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), textfmt.Int(int64(len(names)-most)))
+	out := strings.Join(shown, ", ")
+	if len(names) > most {
+		out += fmt.Sprintf(" and %s more", textfmt.Int(int64(len(names)-most)))
+	}
+	if folder != "" {
+		out += " in " + strings.TrimSuffix(folder, "/")
+	}
+	return out
+}
+
+// sharedFolder is the one that all of several files are below, with a slash at its
+// end; empty where that is none.
+func sharedFolder(names []string) string {
+	if len(names) < 2 {
+		return ""
+	}
+	folder := names[0]
+	for _, name := range names {
+		for !strings.HasPrefix(name, folder) || !strings.HasSuffix(folder, "/") {
+			folder = folder[:strings.LastIndex(strings.TrimSuffix(folder, "/"), "/")+1]
+			if folder == "" {
+				return ""
+			}
+		}
+	}
+	return folder
 }
 
 func (p *page) planned(u watchstate.Update) {
