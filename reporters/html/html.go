@@ -15,20 +15,23 @@ import (
 	"html/template"
 	"io"
 
-	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/html/parts"
 )
 
 var (
 	//go:embed page.tmpl
 	pageText string
 	//go:embed page.css
-	style string
+	ownStyle string
 	//go:embed page.js
 	script string
 )
 
-var page = template.Must(template.New("page").Parse(pageText))
+// style is that of the parts and of the page.
+var style = parts.Style + ownStyle
+
+var page = template.Must(parts.Templates(template.New("page")).Parse(pageText))
 
 // policy allows the style and the script of the page and nothing else.
 var policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(script)
@@ -41,13 +44,7 @@ func hashOf(text string) string {
 }
 
 // Options are what a page shows besides the report.
-type Options struct {
-	// RepositoryURL is the page of the repository on its forge. Files become links
-	// to it where it is known.
-	RepositoryURL string
-	// History is how the cases were judged before. A case that it lacks has no curve.
-	History casehistory.History
-}
+type Options = parts.Options
 
 // Write renders the page of a report. The error is that of w.
 func Write(w io.Writer, r *report.Report, o Options) error {

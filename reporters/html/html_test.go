@@ -2,7 +2,6 @@ package html
 
 import (
 	"bytes"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,9 +9,8 @@ import (
 
 	dom "golang.org/x/net/html"
 
-	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/html/parts"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -147,32 +145,11 @@ func TestEveryCaseIsThereOnce(t *testing.T) {
 	total := 0
 	for _, k := range v.Kinds {
 		total += k.Count
-		if !slices.Contains(kindOrder, k.Name) || icons[k.Name] == "" {
+		if !slices.Contains(parts.KindOrder, k.Name) || parts.Icons[k.Name] == "" {
 			t.Errorf("the kind %q has no place in the order or no icon", k.Name)
 		}
 	}
 	if total != len(r.Cases) {
 		t.Errorf("the buttons count %d cases, want %d", total, len(r.Cases))
-	}
-}
-
-func TestCurve(t *testing.T) {
-	score := func(x float64) *float64 { return &x }
-	points := []casehistory.Judgement{{Verdict: "pass", Score: score(1)}, {Verdict: verdict.Borderline}, {Verdict: "fail", Score: score(0)}}
-	got := string(curve(points))
-	for _, want := range []string{"passed 1 of the last 2", `points="3.0,3.0 93.0,17.0"`, `<circle cx="93.0" cy="17.0" r="2"/>`} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the curve of pass, one without a score, fail is %s, and should contain %s", got, want)
-		}
-	}
-	if got := curve(points[:1]); got != "" {
-		t.Errorf("the curve of one result is %s, want none", got)
-	}
-	var many []casehistory.Judgement
-	for i := range 100 {
-		many = append(many, casehistory.Judgement{Verdict: "pass", Score: score(float64(i) / 100)})
-	}
-	if want := fmt.Sprintf("passed %d of the last %d", mostPoints, mostPoints); !strings.Contains(string(curve(many)), want) {
-		t.Errorf("the curve of 100 results is not that of the last %d", mostPoints)
 	}
 }

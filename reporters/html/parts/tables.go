@@ -1,4 +1,4 @@
-package html
+package parts
 
 import (
 	"strings"
@@ -8,34 +8,35 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A table has the scores of groups.
-type table struct {
+// A Table has the scores of groups.
+type Table struct {
 	Title   string
 	Columns []string
-	Rows    []tableRow
+	Rows    []TableRow
 }
 
-// A tableRow is one outer group; its cells are those of the columns.
-type tableRow struct {
+// A TableRow is one outer group; its cells are those of the columns.
+type TableRow struct {
 	Name         string
-	Total        cell
+	Total        Cell
 	Delta, Cases string
 	Worse        bool
-	Cells        []cell
+	Cells        []Cell
 }
 
-// A cell is one score. Heat is the shade, from 0 for a score of 0 to 10 for 1, and
+// A Cell is one score. Heat is the shade, from 0 for a score of 0 to 10 for 1, and
 // -1 where there is no score.
-type cell struct {
+type Cell struct {
 	Score string
 	Heat  int
 	Worse bool
 }
 
-func tables(groups []report.Group) []table {
-	var out []table
+// Tables are the scores of groups.
+func Tables(groups []report.Group) []Table {
+	var out []Table
 	for _, g := range reporters.GroupTables(groups) {
-		t := table{Title: g.Title()}
+		t := Table{Title: g.Title()}
 		if g.Target != "" {
 			t.Title += ": " + textfmt.Line(g.Target)
 		}
@@ -55,13 +56,13 @@ func tables(groups []report.Group) []table {
 	return out
 }
 
-func rowOf(name string, row reporters.GroupRow, columns []string) tableRow {
-	out := tableRow{Name: name, Total: cellOf(row.Group), Cases: textfmt.Int(int64(row.Group.Cases))}
+func rowOf(name string, row reporters.GroupRow, columns []string) TableRow {
+	out := TableRow{Name: name, Total: cellOf(row.Group), Cases: textfmt.Int(int64(row.Group.Cases))}
 	if d := row.Group.Delta; d != nil {
 		out.Delta, out.Worse = textfmt.Short(textfmt.Signed(*d, 2)), *d <= -0.005
 	}
 	for _, name := range columns {
-		c := cell{Heat: -1}
+		c := Cell{Heat: -1}
 		if g, ok := row.Cells[name]; ok {
 			c = cellOf(g)
 		}
@@ -70,8 +71,8 @@ func rowOf(name string, row reporters.GroupRow, columns []string) tableRow {
 	return out
 }
 
-func cellOf(g report.Group) cell {
-	c := cell{Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: -1, Worse: g.Delta != nil && *g.Delta <= -0.005}
+func cellOf(g report.Group) Cell {
+	c := Cell{Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: -1, Worse: g.Delta != nil && *g.Delta <= -0.005}
 	if g.Score != nil {
 		c.Heat = int(*g.Score * 10)
 	}

@@ -1,0 +1,201 @@
+package parts
+
+import (
+	"html/template"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/attempts"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Case is one row.
+type Case struct {
+	Kind, Icon, Label, Name string
+	Key                     string
+	Score, BaseScore, Delta string
+	Worse, Better           bool
+	Where, Link             string
+	Reason, Error, Why      string
+	Remark                  string
+	Facts                   []Fact
+	Turns                   []Turn
+	Criteria                []Criterion
+	HasBase                 bool
+	Attempts                []string
+	// Again are the further measurements of both sides.
+	Again string
+	Curve template.HTML
+}
+
+// A Turn is one message of the conversation.
+type Turn struct {
+	Number     int
+	Role, Text string
+	Calls      []Call
+}
+
+// A Call is a tool call in a turn.
+type Call struct{ Name, Arguments string }
+
+// A Criterion is one line of the table of criteria.
+type Criterion struct {
+	Name, Base, Head, Note string
+	Worse                  bool
+}
+
+// NewCase puts a row of a report into words.
+func NewCase(r *report.Report, row *report.Row, o Options) Case {
+	c := Case{
+		Name:   textfmt.Line(row.Name()),
+		Key:    textfmt.Line(row.Key),
+		Kind:   KindOf(row),
+		Where:  place(row.File, row.Line),
+		Reason: textfmt.Clean(row.VerdictReason),
+		Why:    textfmt.Line(reporters.Why(r, row)),
+		Remark: textfmt.Clean(reporters.Remark(row)),
+		Curve:  curve(o.History[row.Name()]),
+	}
+	c.Icon, c.Label = Icons[c.Kind], c.Kind
+	side := r.Head
+	if row.Withdrawn == report.WithdrawnRemoved || row.Class != nil && *row.Class == report.Gone {
+		side = r.Base
+	}
+	c.Link = blob(side, o, row.File, row.Line)
+	if row.Error != nil {
+		c.Error = textfmt.Clean(*row.Error)
+	}
+	scale := row.NativeScale()
+	c.Score = score(row.Score, row.Scale())
+	if row.BaseScore != nil && (row.Score == nil || *row.Score != *row.BaseScore) {
+		c.BaseScore = score(row.BaseScore, row.Scale())
+	}
+	if row.Score != nil && row.BaseScore != nil && *row.Score != *row.BaseScore {
+		c.Delta = textfmt.Signed(*row.Score-*row.BaseScore, 2)
+		c.Worse, c.Better = *row.Score < *row.BaseScore, *row.Score > *row.BaseScore
+	}
+	c.Facts = caseFacts(row)
+	if row.Detail != nil {
+		c.Turns = Turns(row.Detail.Messages)
+		c.criteria(row.Detail.Criteria, scale)
+	}
+	if row.Confirmation.Measured() {
+		c.Again = row.Confirmation.Series()
+		if said := reporters.Remeasured(row); said != c.Remark {
+			c.Again += ": " + textfmt.Clean(said)
+		}
+	}
+	if row.Retried() {
+		c.Attempts = attempts.New(row.Attempts, row.Comparison).Lines(row.Scale())
+		for i, line := range c.Attempts {
+			c.Attempts[i] = textfmt.Clean(line)
+		}
+	}
+	return c
+}
+
+func score(x *float64, scale float64) string {
+	if x == nil {
+		return ""
+	}
+	return textfmt.OutOf(x, scale)
+}
+
+func caseFacts(row *report.Row) []Fact {
+	var out []Fact
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, Fact{Name: name, Value: textfmt.Line(value)})
+		}
+	}
+	add("format", row.Dialect)
+	add("target", row.Target)
+	if row.Samples > 1 {
+		add("samples", textfmt.Int(int64(row.Samples)))
+	}
+	if row.Calls > 0 {
+		add("calls", textfmt.Int(int64(row.Calls))+textfmt.Cost(row.CostUSD))
+	}
+	if row.DurationMS > 0 {
+		add("time", textfmt.Duration(time.Duration(row.DurationMS)*time.Millisecond))
+	}
+	if row.JudgedAt != nil {
+		add("judged", row.JudgedAt.UTC().Format(time.DateOnly))
+	}
+	if len(row.Digest) >= 12 {
+		add("digest", row.Digest[:12])
+	}
+	return out
+}
+
+// Turns are the messages of a conversation.
+func Turns(messages []schema.Message) []Turn {
+	var out []Turn
+	for i, m := range messages {
+		t := Turn{Number: i + 1, Role: textfmt.Line(m.Role), Text: textfmt.Clean(m.Content)}
+		if m.Role == "tool" && m.Name != "" {
+			t.Role = "tool " + textfmt.Line(m.Name)
+		}
+		for _, tc := range m.ToolCalls {
+			t.Calls = append(t.Calls, Call{textfmt.Line(tc.Function.Name), textfmt.Clean(string(tc.Function.Arguments))})
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func (c *Case) criteria(all []report.CriterionDiff, scale float64) {
+	for _, cr := range all {
+		line := Criterion{Name: textfmt.Line(cr.ID), Base: textfmt.Native(cr.Base, scale), Head: textfmt.Native(cr.Head, scale), Note: textfmt.Clean(cr.Note)}
+		line.Worse = cr.Base != nil && cr.Head != nil && *cr.Head < *cr.Base
+		c.HasBase = c.HasBase || cr.Base != nil
+		c.Criteria = append(c.Criteria, line)
+	}
+}
+
+// KindOrder has the kinds of cases in the order of the filter.
+var KindOrder = []string{
+	"regression", "fail", "borderline", "error", "unclear", "flaky", "improvement", "new", "moved",
+	"removed", "withdrawn", "skipped", "not run", "would run", "pass", "no verdict",
+}
+
+// Icons are signs of the kinds, of characters that every font has.
+var Icons = map[string]string{
+	"regression": "✗", "fail": "✗", "borderline": "≈", "error": "!", "unclear": "?", "flaky": "~", "improvement": "✓",
+	"new": "+", "moved": "→", "removed": "−", "withdrawn": "−", "skipped": "·", "not run": "·", "would run": "·", "pass": "✓", "no verdict": "·",
+}
+
+// KindOf is the one kind that a row is filtered by: what changed before what it is.
+func KindOf(row *report.Row) string {
+	switch {
+	case row.Unrun():
+		return "not run"
+	case row.Withdrawn == report.WithdrawnRemoved:
+		return "removed"
+	case row.Withdrawn != "":
+		return "withdrawn"
+	}
+	if row.Class != nil {
+		switch *row.Class {
+		case report.Unchanged, report.New:
+		case report.Failed:
+			return "error"
+		default:
+			return string(*row.Class)
+		}
+	}
+	if row.Verdict == nil {
+		if row.Action == plan.Reuse {
+			return "no verdict"
+		}
+		return "would run"
+	}
+	if *row.Verdict == verdict.Pass && row.Class != nil && *row.Class == report.New {
+		return "new"
+	}
+	return string(*row.Verdict)
+}

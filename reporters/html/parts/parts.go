@@ -1,0 +1,170 @@
+// Package parts has what pages about reports consist of: cases, tables, facts and
+// notices in words, the templates that arrange them, and their style.
+//
+// [Templates] adds the templates "facts", "notices", "targets", "tables", "turns" and
+// "criteria" to those of a page. Everything that a repository or a model says is
+// without control characters here; the templates escape it.
+package parts
+
+import (
+	"cmp"
+	_ "embed"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+//go:embed parts.tmpl
+var templates string
+
+// Style is the style sheet of the parts, light and dark.
+//
+//go:embed parts.css
+var Style string
+
+// Templates adds the templates of the parts.
+func Templates(t *template.Template) *template.Template { return template.Must(t.Parse(templates)) }
+
+// Options are what parts show besides the report.
+type Options struct {
+	// RepositoryURL is the page of the repository on its forge. Files become links
+	// to it where it is known.
+	RepositoryURL string
+	// History is how the cases were judged before. A case that it lacks has no curve.
+	History casehistory.History
+}
+
+// A Fact is one number of the header with what it is.
+type Fact struct{ Name, Value, Remark string }
+
+// A Notice is something to know before the result is trusted.
+type Notice struct {
+	Severity, Where, Link, Text string
+}
+
+// A Target is one target over the same cases as the others.
+type Target struct{ Target, Score, Delta, Counts, Difference string }
+
+// Targets compares the targets of a report, where it has several.
+func Targets(r *report.Report) []Target {
+	var out []Target
+	for _, t := range r.Targets {
+		v := Target{Target: textfmt.Line(t.Target), Score: textfmt.Score(t.Score, 2), Counts: t.Counts(), Difference: t.Difference()}
+		if t.Delta != nil {
+			v.Delta = textfmt.Signed(*t.Delta, 2)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// Facts are the numbers of a report: score, cases, effort and commit.
+func Facts(r *report.Report) []Fact {
+	var out []Fact
+	switch d := r.Diff; {
+	case d.Delta != nil:
+		out = append(out, Fact{"score", textfmt.Score(d.ScoreBase, 3) + " → " + textfmt.Score(d.ScoreHead, 3), reporters.Difference(d)})
+	case r.Summary.Score != nil:
+		out = append(out, Fact{"score", textfmt.Score(r.Summary.Score, 3), strings.TrimPrefix(reporters.DespiteFailures(r, r.Summary.Score), ", ")})
+	}
+	out = append(out, Fact{"cases", textfmt.Int(int64(r.Summary.Cases)), reporters.Effort(r)})
+	calls, rest, _ := strings.Cut(reporters.Cost(r), ", ")
+	out = append(out, Fact{"effort", calls, rest})
+	if r.Head != nil {
+		against := ""
+		if r.Base != nil {
+			against = "against " + ShortCommit(*r.Base)
+		}
+		out = append(out, Fact{"commit", ShortCommit(*r.Head), against})
+	}
+	return out
+}
+
+// ShortCommit is a commit in 7 digits; any other name stays as it is.
+func ShortCommit(name string) string {
+	if len(name) == 40 {
+		return name[:7]
+	}
+	return name
+}
+
+// Notices are the problems and notices of a report.
+func Notices(r *report.Report, o Options) []Notice {
+	var out []Notice
+	for _, p := range r.Problems {
+		text := p.Message
+		if p.Hint != "" {
+			text += "; " + p.Hint
+		}
+		out = append(out, Notice{string(p.Severity), place(p.File, p.Line), blob(r.Head, o, p.File, p.Line), textfmt.Line(text)})
+	}
+	for _, n := range r.Notices {
+		side := r.Head
+		if n.AtBase {
+			side = r.Base
+		}
+		text := n.Message
+		if n.Case != "" {
+			text = n.Case + " " + text
+		}
+		out = append(out, Notice{"warning", place(n.File, n.Line), blob(side, o, n.File, n.Line), textfmt.Line(text)})
+	}
+	return out
+}
+
+func place(file string, line int) string {
+	file = textfmt.Line(file)
+	if file == "" || line == 0 {
+		return file
+	}
+	return file + ":" + strconv.Itoa(line)
+}
+
+func blob(commit *string, o Options, file string, line int) string {
+	if commit == nil {
+		return ""
+	}
+	return comment.Blob(o.RepositoryURL, *commit, file, line)
+}
+
+// Rows are the cases of a report, those first that a reader wants to see first. The
+// first blocking of them speak against the change.
+func Rows(r *report.Report) (rows []*report.Row, blocking int) {
+	sections := reporters.Arrange(r)
+	rows = slices.Concat(sections.Blocking, sections.Also, sections.Planned)
+	seen := map[*report.Row]bool{}
+	for _, row := range rows {
+		seen[row] = true
+	}
+	for i := range r.Cases {
+		if row := &r.Cases[i]; !seen[row] {
+			rows = append(rows, row)
+		}
+	}
+	return rows, len(sections.Blocking)
+}
+
+// A Kind is what cases are filtered by, and how many there are of it.
+type Kind struct {
+	Name  string
+	Count int
+}
+
+// Kinds arranges counts by the name of the kind in the order of the filter.
+func Kinds(counts map[string]int) []Kind {
+	var out []Kind
+	for name, n := range counts {
+		out = append(out, Kind{name, n})
+	}
+	slices.SortFunc(out, func(a, b Kind) int {
+		return cmp.Or(cmp.Compare(slices.Index(KindOrder, a.Name), slices.Index(KindOrder, b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
