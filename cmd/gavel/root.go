@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/prcmd"
 	"github.com/gavel-evals/gavel/cmd/internal/servecmd"
 	"github.com/gavel-evals/gavel/cmd/internal/trycmd"
+	"github.com/gavel-evals/gavel/cmd/internal/uicmd"
 	"github.com/gavel-evals/gavel/cmd/internal/version"
 	"github.com/gavel-evals/gavel/cmd/internal/watchcmd"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
@@ -102,7 +103,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: .gavel/ledger.db in the repository root)")
 	root.AddCommand(
 		initcmd.New(a), initcmd.NewCase(a), trycmd.New(a), exchangecmd.Import(a), exchangecmd.Export(a),
-		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), ledgercmd.New(a),
+		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), uicmd.New(a), ledgercmd.New(a),
 		prcmd.New(a), servecmd.New(a), schemaCommand(a), demoCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {

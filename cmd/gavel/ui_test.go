@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+)
+
+// browsing starts gavel ui in a folder and returns the address of its pages. It ends
+// with the test, and its exit code has to be 0.
+func browsing(t *testing.T, dir string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	log, ended := make(lines, 100), make(chan int, 1)
+	a := &cli.App{Stdout: io.Discard, Stderr: log, LookupEnv: func(string) (string, bool) { return "", false }, Dir: dir, Breakers: &limit.Breakers{}}
+	go func() { ended <- execute(ctx, a, []string{"ui", "--listen", "127.0.0.1:0"}) }()
+	t.Cleanup(func() {
+		cancel()
+		if code := <-ended; code != cli.ExitPass {
+			t.Errorf("gavel ui ends with %d, want 0", code)
+		}
+	})
+	return regexp.MustCompile(`http://\S+/`).FindString(log.await(t, "the pages are at"))
+}
+
+// read is the text of a page.
+func read(t *testing.T, url string) (status int, text string) {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+// twoTests is a repository with one test that passes and one that fails.
+func twoTests(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for file, text := range map[string]string{
+		"gavel.yaml":                                "version: 1\ndefault_target: bot\ntargets: {bot: {provider: mock, replies: [{reply: 'hello <b>you</b>'}]}}\n",
+		"test_definitions/talk/domain.json":         `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
+		"test_definitions/talk/level_1/hello.json":  `{"id": "hello", "name": "Hello", "prompt": "Hi", "expected": {"keywords": ["hello"]}}`,
+		"test_definitions/talk/level_1/refuse.json": `{"id": "refuse", "name": "Refuse", "prompt": "Hi", "expected": {"keywords": ["sorry"]}}`,
+	} {
+		path := filepath.Join(dir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := git.PlainInit(dir, false); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestUI reads what gavel run has stored, by the links that the pages have, also when
+// it was stored after the pages were opened.
+func TestUI(t *testing.T) {
+	dir := twoTests(t)
+	base := browsing(t, dir)
+	if status, text := read(t, base); status != 200 || !strings.Contains(text, "Nothing was judged here yet") {
+		t.Errorf("before the first run the page is %d:\n%s", status, text)
+	}
+	if _, stderr, code := gavel(t, dir, "run"); code != cli.ExitGate {
+		t.Fatalf("gavel run ends with %d, want 1: %s", code, stderr)
+	}
+	_, runs := read(t, base)
+	_, one := read(t, base+"runs/"+regexp.MustCompile(`href="/runs/([0-9a-f]+)"`).FindStringSubmatch(runs)[1])
+	if !strings.Contains(one, "1 of 2 cases fails") || !strings.Contains(one, "talk/level_1/refuse") {
+		t.Errorf("the page of the run is\n%s", one)
+	}
+	link := regexp.MustCompile(`href="/(runs/[^"]*case\?name=[^"]*refuse)"`).FindStringSubmatch(one)
+	_, page := read(t, base+link[1])
+	for _, want := range []string{"hello &lt;b&gt;you&lt;/b&gt;", "sorry", "refuse.json", "Judged by"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of the case should contain %q:\n%s", want, page)
+		}
+	}
+}
+
+// TestUIIsForOnePerson holds that gavel ui refuses to be reached by others.
+func TestUIIsForOnePerson(t *testing.T) {
+	for listen, want := range map[string]string{
+		"0.0.0.0:8080": "others reach this address", ":8080": "others reach this address", "8080": "write an address and a port",
+		"example.com:80": "others reach this address",
+	} {
+		_, stderr, code := gavel(t, t.TempDir(), "ui", "--listen", listen)
+		if code != cli.ExitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("--listen %s ends with %d, want 2 and %q: %s", listen, code, want, stderr)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+// Package uicmd has the command gavel ui, which shows the ledger and the definitions
+// of the current repository in a browser.
+package uicmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/target/secret"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+)
+
+// UsualListen is where the pages are unless --listen says otherwise.
+const UsualListen = "127.0.0.1:8080"
+
+// New is gavel ui.
+func New(a *cli.App) *cobra.Command {
+	listen, noBrowser := UsualListen, false
+	cmd := &cobra.Command{
+		Use:   "ui",
+		Short: "Show runs, cases and their history in a browser",
+		Args:  cli.NoArgs,
+		Example: `  gavel ui
+  gavel ui --listen 127.0.0.1:9000 --no-browser`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := loopback(listen); err != nil {
+				return err
+			}
+			return a.WithRead(cmd.Context(), func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
+				handler, err := Handler(a, w, book)
+				if err != nil {
+					return err
+				}
+				listener, err := net.Listen("tcp", listen)
+				if err != nil {
+					return cli.UsageError("%w; --listen 127.0.0.1:0 takes a free port", err)
+				}
+				url := "http://" + listener.Addr().String() + "/"
+				a.Note("the pages are at " + url + "; Ctrl-C ends them")
+				if !noBrowser && watched(a) {
+					browse(ctx, url)
+				}
+				return serve(ctx, listener, handler)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&listen, "listen", UsualListen, "address of loopback to serve the pages at, such as 127.0.0.1:9000")
+	flags.BoolVar(&noBrowser, "no-browser", false, "do not open a browser")
+	return cmd
+}
+
+// loopback refuses addresses that others reach: whoever asks is taken for the person
+// at the keyboard.
+func loopback(listen string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return cli.UsageError("--listen %s: write an address and a port, such as %s", listen, UsualListen)
+	}
+	if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
+		return cli.UsageError("--listen %s: others reach this address, and the pages ask for no password; write %s, or use gavel serve", listen, UsualListen)
+	}
+	return nil
+}
+
+// Handler answers with the pages of a repository, for those who ask on loopback.
+func Handler(a *cli.App, w *cli.Workspace, book *ledger.Ledger) (http.Handler, error) {
+	hide, err := hidden(a, w)
+	if err != nil {
+		return nil, err
+	}
+	site := dashboard.New(dashboard.Config{
+		Book: book, Hide: hide, Title: filepath.Base(w.Repo.Root()),
+		Files: func(_ context.Context, commit string) (fs.FS, error) {
+			if len(commit) == 40 {
+				return w.Repo.FS(commit)
+			}
+			return w.Files, nil
+		},
+	})
+	return guard.Config{}.Handler(site), nil
+}
+
+// hidden takes the secrets of the configured targets out of a text, and what looks
+// like a secret.
+func hidden(a *cli.App, w *cli.Workspace) (func(string) string, error) {
+	cfg, _, err := a.OwnConfig(w)
+	if err != nil {
+		return nil, err
+	}
+	var known redact.Values
+	known.Add(secret.Of(slices.Collect(maps.Values(cfg.Targets)), a.LookupEnv)...)
+	return func(text string) string { return a.Secrets.Text(known.Text(text)) }, nil
+}
+
+// serve answers until ctx ends.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	web := &http.Server{
+		Handler: handler, MaxHeaderBytes: 32 << 10,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute,
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- web.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve the pages: %w", err)
+	case <-ctx.Done():
+	}
+	err := web.Close()
+	if stopped := <-failed; !errors.Is(stopped, http.ErrServerClosed) {
+		err = errors.Join(err, stopped)
+	}
+	return err
+}
+
+// watched reports whether a person sees what the command prints.
+func watched(a *cli.App) bool {
+	f, ok := terminal.Below(a.Stderr).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,309 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const (
+	mostSamples   = 10
+	mostText      = 60_000 // bytes of all conversations on a page
+	mostTurn      = 8_000  // bytes of one turn
+	mostLines     = 300    // lines of a definition
+	mostFile      = 1 << 20
+	mostJudgments = 100
+	mostCriteria  = 100 // of one evaluator
+	mostTurns     = 200
+)
+
+// A caseBody is the page of a case in a run.
+type caseBody struct {
+	parts.Case
+	Run, RunURL, When, Head string
+	Siblings                []caseRow
+	Samples                 []sampleView
+	MoreSamples             int
+	Definition              definition
+	Curve                   curve
+	Judged                  []judgedRow
+	Flake                   string
+}
+
+// A sampleView is one conversation with what was measured on it.
+type sampleView struct {
+	Title  string
+	System string
+	Turns  []turnView
+	Notes  []string
+	Judges []judgeView
+	// MoreTurns counts those that are not shown.
+	MoreTurns int
+}
+
+// A turnView is a turn with the remarks of judges that cite it.
+type turnView struct {
+	parts.Turn
+	Cited []citation
+}
+
+// A citation is what a criterion says about a turn.
+type citation struct {
+	Name, Note string
+	Bad        bool
+}
+
+// A judgeView is what one evaluator measured.
+type judgeView struct {
+	Name, Reason string
+	Criteria     []criterionView
+}
+
+// A criterionView is one thing that was measured.
+type criterionView struct {
+	Name, Score, Note string
+	Bad               bool
+	Turns             []int
+}
+
+// A judgedRow is one earlier judgement in words.
+type judgedRow struct {
+	When, Verdict, Score, Head, URL string
+	Changed                         bool
+}
+
+// runCase is the page of a case in a run.
+func (s *Site) runCase(r *http.Request) (view, error) {
+	run, err := s.reports.get(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return view{}, err
+	}
+	name := r.URL.Query().Get("name")
+	row := run.byName[name]
+	if row == nil {
+		return view{}, fmt.Errorf("case %q is not in this run: %w", textfmt.Clip(s.line(name), 200), errNoPage)
+	}
+	body := caseBody{
+		Case: parts.NewCase(run.report, row, parts.Options{}),
+		Run:  run.ID, RunURL: s.runURL(run.ID), When: when(run.Finished), Head: parts.ShortCommit(run.Head),
+	}
+	for i := range run.report.Cases {
+		if other := &run.report.Cases[i]; other.Key == row.Key && other != row && len(body.Siblings) < mostSamples {
+			body.Siblings = append(body.Siblings, s.caseRow(run, other))
+		}
+	}
+	room := mostText
+	body.Reason, body.Error, body.Remark = s.clip(body.Reason, &room), s.clip(body.Error, &room), s.clip(body.Remark, &room)
+	scope := scopeOf(run.Run)
+	if err := s.samples(r.Context(), &body, scope, row); err != nil {
+		return view{}, err
+	}
+	body.Definition = s.definition(r.Context(), run, row)
+	judged, err := browse.Judged(r.Context(), s.cfg.Book, scope, row.Digest, mostJudgments)
+	if err != nil {
+		return view{}, err
+	}
+	s.history(&body, row, judged)
+	return view{"case", body.Name, body}, nil
+}
+
+// scopeOf is what may be shown with a run: what everybody reads, and what its own pull
+// request wrote.
+func scopeOf(run ledger.Run) ledger.Scope {
+	if run.PullRequest != 0 {
+		return ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: run.Repository, PullRequest: run.PullRequest}}
+	}
+	return ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator, Repository: run.Repository}}
+}
+
+// samples adds the conversations that the verdict rests on. Where the ledger has them
+// no more, those of the report remain.
+func (s *Site) samples(ctx context.Context, body *caseBody, scope ledger.Scope, row *report.Row) error {
+	decided, err := s.cfg.Book.Decided(ctx, scope, []string{row.Digest})
+	if err != nil {
+		return err
+	}
+	decision := decided[row.Digest]
+	if decision == nil {
+		return nil
+	}
+	executions, _, err := s.cfg.Book.Executions(ctx, scope, decision.E)
+	if err != nil {
+		return err
+	}
+	judgements, err := s.cfg.Book.Judgements(ctx, scope, decision.J)
+	if err != nil {
+		return err
+	}
+	byOrdinal := map[int]ledger.Judgement{}
+	for _, j := range judgements {
+		byOrdinal[j.Sample.Ordinal] = j
+	}
+	room := mostText
+	for _, x := range slices.Backward(executions) { // the newest explains the verdict best
+		if len(body.Samples) == mostSamples {
+			body.MoreSamples = len(executions) - mostSamples
+			break
+		}
+		title := "Conversation"
+		if len(executions) > 1 {
+			title = fmt.Sprintf("Sample %d of %d", x.Ordinal+1, len(executions))
+		}
+		body.Samples = append(body.Samples, s.sample(title, x.Transcript, byOrdinal[x.Ordinal].Sample, &room))
+	}
+	return nil
+}
+
+func (s *Site) sample(title string, t verdict.Transcript, judged verdict.Sample, room *int) sampleView {
+	out := sampleView{Title: title, System: s.clip(t.System, room)}
+	for _, note := range t.Notes[:min(len(t.Notes), mostNotices)] {
+		out.Notes = append(out.Notes, s.line(note))
+	}
+	cited := map[int][]citation{}
+	for _, m := range judged.Measurements {
+		judge := judgeView{Name: s.line(m.Evaluator), Reason: s.clip(m.Reason, room)}
+		for _, c := range m.Criteria[:min(len(m.Criteria), mostCriteria)] {
+			if c.NotApplicable {
+				continue
+			}
+			line := criterionView{Name: s.line(c.ID), Score: textfmt.Score(&c.Score, 2), Note: s.clip(c.Note, room), Bad: c.Score < 1, Turns: c.Turns}
+			judge.Criteria = append(judge.Criteria, line)
+			for _, turn := range c.Turns {
+				cited[turn] = append(cited[turn], citation{line.Name, line.Note, line.Bad})
+			}
+		}
+		out.Judges = append(out.Judges, judge)
+	}
+	shown := t.Messages[:min(len(t.Messages), mostTurns)]
+	out.MoreTurns = len(t.Messages) - len(shown)
+	for i, turn := range parts.Turns(s.clipped(shown, room)) {
+		out.Turns = append(out.Turns, turnView{turn, cited[i+1]})
+	}
+	return out
+}
+
+// clipped bounds what is shown of messages.
+func (s *Site) clipped(messages []schema.Message, room *int) []schema.Message {
+	out := make([]schema.Message, 0, len(messages))
+	for _, m := range messages {
+		m.Content, m.Name = s.clip(m.Content, room), s.line(m.Name)
+		calls := make([]schema.ToolCall, len(m.ToolCalls))
+		for i, call := range m.ToolCalls {
+			call.Function.Name = s.line(call.Function.Name)
+			call.Function.Arguments = s.clip(call.Function.Arguments, room)
+			calls[i] = call
+		}
+		m.ToolCalls = calls[:min(len(calls), mostCriteria)]
+		out = append(out, m)
+	}
+	return out
+}
+
+// clip is a foreign text without secrets, as far as there is room for it.
+func (s *Site) clip(text string, room *int) string {
+	text = textfmt.Clean(s.cfg.Hide(text))
+	most := min(mostTurn, max(*room, 100))
+	*room -= min(len(text), most)
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return fmt.Sprintf("%s … (%s more; gavel explain has all of it)", text[:most], textfmt.Count(utf8.RuneCountInString(text[most:]), "character"))
+}
+
+// history adds how the case was judged over time.
+func (s *Site) history(body *caseBody, row *report.Row, judged []browse.Judgement) {
+	if len(judged) == 0 {
+		return
+	}
+	body.Curve = curveOf(judged)
+	if rate, of, ok := flakeRate(judged); ok {
+		body.Flake = fmt.Sprintf("%.0f %% of %d judgements of the current definition differ from the usual verdict", 100*rate, of)
+	}
+	for i := len(judged) - 1; i >= 0; i-- {
+		j := judged[i]
+		line := judgedRow{
+			When: when(j.At), Verdict: string(j.Verdict), Score: textfmt.OutOf(j.Score, row.Scale()),
+			Head: cmp.Or(parts.ShortCommit(j.Head), "–"), Changed: j.Changed,
+		}
+		if j.Run != "" {
+			line.URL = s.caseURL(j.Run, row.Name())
+		}
+		body.Judged = append(body.Judged, line)
+	}
+}
+
+// A definition is a file, or the part of it around a case.
+type definition struct {
+	File, About string
+	Lines       []line
+	// Cut says that there are more lines than are shown.
+	Cut bool
+}
+
+// A line is one of a file; On marks that of the case.
+type line struct {
+	Number int
+	Text   string
+	On     bool
+}
+
+// definition reads the file of a case at the commit of a run. One that cannot be read
+// says why.
+func (s *Site) definition(ctx context.Context, run *stored, row *report.Row) definition {
+	out := definition{File: s.line(row.File)}
+	if s.cfg.Files == nil || row.File == "" {
+		return out
+	}
+	commit := run.Head
+	if row.Withdrawn == report.WithdrawnRemoved || row.Class != nil && *row.Class == report.Gone {
+		commit = run.Base
+	}
+	s.reading.Lock() // a repository is read by one at a time
+	defer s.reading.Unlock()
+	files, err := s.cfg.Files(ctx, commit)
+	if err != nil {
+		out.About = "commit " + parts.ShortCommit(commit) + " is not in this repository"
+		return out
+	}
+	out.About = "at " + parts.ShortCommit(commit)
+	if len(commit) != 40 {
+		out.About = "as it is in the working tree now"
+	}
+	data, err := schema.ReadFile(files, row.File, mostFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		out.About = "the file does not exist " + out.About
+		return out
+	case err != nil:
+		out.About = "the file cannot be read: " + s.line(err.Error())
+		return out
+	}
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	first := 0
+	if len(lines) > mostLines {
+		first, out.Cut = min(max(0, row.Line-20), len(lines)-mostLines), true
+		lines = lines[first : first+mostLines]
+	}
+	room := mostText
+	for i, text := range lines {
+		out.Lines = append(out.Lines, line{first + i + 1, s.clip(text, &room), first+i+1 == row.Line && row.Line > 1})
+	}
+	return out
+}

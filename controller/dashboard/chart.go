@@ -1,0 +1,152 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// The charts are drawn on a ground of this size, which the page scales.
+const (
+	chartWidth  = 640
+	chartHeight = 150
+	chartLeft   = 34 // where the labels of the scores are
+	chartMargin = 10
+)
+
+// A point is one judgement in the chart of scores.
+type point struct {
+	X, Y string
+	Bad  bool
+	Tip  string
+}
+
+// A curve is the chart of scores over time.
+type curve struct {
+	Label  string
+	Line   string
+	Points []point
+	// Changes are where the case, or what it is judged with, was changed.
+	Changes []string
+	Grid    []tick
+}
+
+// A tick is a line of the grid with its label.
+type tick struct{ Y, TextY, Label string }
+
+// curveOf draws the judgements, the oldest on the left; one without points for none
+// that has a score.
+func curveOf(judged []browse.Judgement) curve {
+	c := curve{Label: passes(judged)}
+	for _, score := range []float64{0, 0.5, 1} {
+		y := height(score)
+		c.Grid = append(c.Grid, tick{pixels(y), pixels(y + 4), fmt.Sprintf("%.1f", score)})
+	}
+	var line strings.Builder
+	step := 0.0
+	if len(judged) > 1 {
+		step = float64(chartWidth-chartLeft-2*chartMargin) / float64(len(judged)-1)
+	}
+	for i, j := range judged {
+		x := chartLeft + chartMargin + step*float64(i)
+		if j.Changed {
+			c.Changes = append(c.Changes, pixels(x-step/2))
+		}
+		if j.Score == nil {
+			continue
+		}
+		y := height(*j.Score)
+		fmt.Fprintf(&line, "%.1f,%.1f ", x, y)
+		tip := fmt.Sprintf("%s: %s %.2f", when(j.At), j.Verdict, *j.Score)
+		c.Points = append(c.Points, point{pixels(x), pixels(y), j.Verdict != verdict.Pass, tip})
+	}
+	c.Line = strings.TrimSpace(line.String())
+	return c
+}
+
+// height is where a score is on the chart.
+func height(score float64) float64 {
+	return chartMargin + (1-min(1, max(0, score)))*(chartHeight-2*chartMargin)
+}
+
+func pixels(x float64) string { return fmt.Sprintf("%.1f", x) }
+
+// passes says how often a case passed: "passed 7 of the last 9 times, 5 of 6 under
+// the current definition".
+func passes(judged []browse.Judgement) string {
+	var all, passed, same, samePassed int
+	for _, j := range judged {
+		all++
+		current := j.Digest == judged[len(judged)-1].Digest
+		if current {
+			same++
+		}
+		if j.Verdict == verdict.Pass {
+			passed++
+			if current {
+				samePassed++
+			}
+		}
+	}
+	out := fmt.Sprintf("passed %d of the last %d times", passed, all)
+	if same != all {
+		out += fmt.Sprintf(", %d of %d under the current definition", samePassed, same)
+	}
+	return out
+}
+
+// flakeRate is the share of judgements of the current definition that differ from its
+// most frequent verdict; ok is false for fewer than two.
+func flakeRate(judged []browse.Judgement) (rate float64, of int, ok bool) {
+	counts := map[verdict.Verdict]int{}
+	most := 0
+	for _, j := range judged {
+		if j.Digest == judged[len(judged)-1].Digest {
+			counts[j.Verdict]++
+			of++
+			most = max(most, counts[j.Verdict])
+		}
+	}
+	if of < 2 {
+		return 0, of, false
+	}
+	return float64(of-most) / float64(of), of, true
+}
+
+// A bar is one day of the chart of costs.
+type bar struct{ X, Y, Width, Height, Tip string }
+
+// bars is the chart of costs.
+type bars struct {
+	Label string
+	Bars  []bar
+	Most  string
+}
+
+// mostBars is how many days have a bar.
+const mostBars = 60
+
+// chartOf draws the cost of days, the oldest on the left; the newest comes first.
+func chartOf(days []day) bars {
+	days = days[:min(len(days), mostBars)]
+	var most float64
+	for _, d := range days {
+		most = max(most, d.usd)
+	}
+	out := bars{Label: fmt.Sprintf("Cost of each of the last %d days with a run", len(days)), Most: fmt.Sprintf("$%.2f", most)}
+	if most == 0 {
+		return out
+	}
+	room := float64(chartWidth-chartLeft-2*chartMargin) / float64(max(len(days), 10))
+	for i := range days {
+		d := days[len(days)-1-i]
+		tall := d.usd / most * (chartHeight - 2*chartMargin)
+		out.Bars = append(out.Bars, bar{
+			pixels(chartLeft + chartMargin + room*float64(i)), pixels(chartHeight - chartMargin - tall),
+			pixels(room * 0.8), pixels(tall), d.Date + ": " + d.Cost,
+		})
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+// Package guard keeps pages from being read or used by anybody but the person that
+// they are for: by a site that the person's browser visits, or under another name.
+//
+// Most callers wrap a handler with [Config.Handler], and put [Token] into forms.
+package guard
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Policy lets a page load what this server has, and nothing else: no inline script or
+// style, no frame, no other host.
+const Policy = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
+	"style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'"
+
+// MaxBody is how many bytes a request may have.
+const MaxBody = 64 << 20
+
+// maxForm is how many bytes a form may have.
+const maxForm = 4 << 20
+
+// A Config says under which names a server is asked.
+type Config struct {
+	// Hosts are names besides loopback addresses and localhost.
+	Hosts []string
+	// AnyAddress accepts other addresses than those of loopback, too.
+	AnyAddress bool
+	// Secret signs the tokens of forms. Defaults to a random one.
+	Secret []byte
+}
+
+// A gate is the handler.
+type gate struct {
+	cfg    Config
+	cross  *http.CrossOriginProtection
+	next   http.Handler
+	secret []byte
+}
+
+// Handler refuses requests under a foreign name with 421, those that another site
+// sends with 403, bodies of another type than JSON or a form with 415, and forms
+// without their token with 403. It sets the headers that keep a page alone.
+func (c Config) Handler(next http.Handler) http.Handler {
+	g := &gate{cfg: c, cross: http.NewCrossOriginProtection(), next: next, secret: c.Secret}
+	if len(g.secret) == 0 {
+		g.secret = make([]byte, sha256.Size)
+		_, _ = rand.Read(g.secret) // it never fails
+	}
+	return g
+}
+
+// ServeHTTP checks a request before the next handler is given it.
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", Policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	if !g.named(r.Host) {
+		refuse(w, r, http.StatusMisdirectedRequest, "this server is not asked under the name in Host; use localhost or an address of loopback")
+		return
+	}
+	if err := g.cross.Check(r); err != nil {
+		refuse(w, r, http.StatusForbidden, "the request comes from another site")
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if status, why := g.written(w, r); status != 0 {
+			refuse(w, r, status, why)
+			return
+		}
+	}
+	g.next.ServeHTTP(w, r.WithContext(withGate(r.Context(), g)))
+}
+
+// named reports whether a host is one of the server's. A page whose name its owner
+// lets lead here (DNS rebinding) has another one.
+func (g *gate) named(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return g.cfg.AnyAddress || addr.IsLoopback()
+	}
+	known := func(name string) bool { return strings.EqualFold(name, host) }
+	return known("localhost") || slices.ContainsFunc(g.cfg.Hosts, known)
+}
+
+// written says why a request that changes something is refused; 0 where it is not.
+func (g *gate) written(w http.ResponseWriter, r *http.Request) (status int, why string) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case r.Method == http.MethodDelete && r.ContentLength == 0 && kind == "":
+		return 0, "" // another site cannot send one without being asked first
+	case err == nil && kind == "application/json":
+		return 0, "" // nor this
+	case err != nil || kind != "application/x-www-form-urlencoded":
+		return http.StatusUnsupportedMediaType, "the body is not JSON; send Content-Type: application/json"
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return http.StatusBadRequest, fmt.Sprintf("the form cannot be read: %v", err)
+	}
+	cookie, err := r.Cookie(cookieName)
+	if err != nil || !hmac.Equal([]byte(r.PostForm.Get(Field)), []byte(g.sign(cookie.Value))) {
+		return http.StatusForbidden, "the form was not made for this browser; load its page again"
+	}
+	return 0, ""
+}
+
+// refuse answers a request that is not handed on, as JSON where the API is asked.
+func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, "{\"success\": false, \"error\": %q}\n", why)
+		return
+	}
+	http.Error(w, why, status)
+}
+
+// cookieName is that of the cookie that forms are bound to.
+const cookieName = "gavel_form"
+
+// Field is the name of the field in which a form has its token.
+const Field = "form_token"
+
+// sign is the token for a cookie.
+func (g *gate) sign(cookie string) string {
+	mac := hmac.New(sha256.New, g.secret)
+	mac.Write([]byte(cookie))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Token returns what a form of the answer to a request has in [Field], and sets the
+// cookie that it is bound to where the browser has none. It is empty for a request
+// that no [Config.Handler] handed on.
+func Token(w http.ResponseWriter, r *http.Request) string {
+	g, ok := gateOf(r.Context())
+	if !ok {
+		return ""
+	}
+	if cookie, err := r.Cookie(cookieName); err == nil && cookie.Value != "" {
+		return g.sign(cookie.Value)
+	}
+	value := rand.Text()
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil, MaxAge: int((30 * 24 * time.Hour).Seconds()),
+	})
+	return g.sign(value)
+}

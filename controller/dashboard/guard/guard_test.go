@@ -1,0 +1,169 @@
+package guard_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+)
+
+// echo answers with the token of a form, or with what was sent.
+var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		fmt.Fprint(w, guard.Token(w, r))
+		return
+	}
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+	}
+})
+
+func ask(cfg guard.Config, method, host, body string, header map[string]string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "/settings", strings.NewReader(body))
+	r.Host = host
+	for k, v := range header {
+		r.Header.Set(k, v)
+	}
+	w := httptest.NewRecorder()
+	cfg.Handler(echo).ServeHTTP(w, r)
+	return w
+}
+
+// TestAbuse23AForeignNameIsRefused holds that a page which leads its own name here
+// (DNS rebinding) reads nothing.
+func TestAbuse23AForeignNameIsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		host string
+		cfg  guard.Config
+		want int
+	}{
+		{"localhost:8080", guard.Config{}, 200},
+		{"LOCALHOST", guard.Config{}, 200},
+		{"127.0.0.1:8080", guard.Config{}, 200},
+		{"[::1]:8080", guard.Config{}, 200},
+		{"127.0.0.1.evil.example", guard.Config{}, 421},
+		{"evil.example:8080", guard.Config{}, 421},
+		{"192.168.0.7:8080", guard.Config{}, 421},
+		{"192.168.0.7:8080", guard.Config{AnyAddress: true}, 200},
+		{"evil.example", guard.Config{AnyAddress: true}, 421},
+		{"gavel.example.com", guard.Config{Hosts: []string{"gavel.example.com"}}, 200},
+		{"", guard.Config{}, 421},
+	} {
+		if got := ask(tt.cfg, "GET", tt.host, "", nil).Code; got != tt.want {
+			t.Errorf("Host %q with %+v: %d, want %d", tt.host, tt.cfg, got, tt.want)
+		}
+	}
+}
+
+// TestAbuse23AnotherSiteWritesNothing holds that neither a form nor a script of another
+// site is answered, whatever type it sends.
+func TestAbuse23AnotherSiteWritesNothing(t *testing.T) {
+	json, form := "application/json", "application/x-www-form-urlencoded"
+	for _, tt := range []struct {
+		name, method string
+		header       map[string]string
+		want         int
+	}{
+		{"curl", "POST", map[string]string{"Content-Type": json}, 200},
+		{"curl with a charset", "POST", map[string]string{"Content-Type": json + "; charset=utf-8"}, 200},
+		{"curl without a type", "POST", nil, 415},
+		{"text", "POST", map[string]string{"Content-Type": "text/plain"}, 415},
+		{"multipart", "POST", map[string]string{"Content-Type": "multipart/form-data; boundary=x"}, 415},
+		{"form without a token", "POST", map[string]string{"Content-Type": form}, 403},
+		{"another origin", "POST", map[string]string{"Content-Type": json, "Origin": "https://evil.example"}, 403},
+		{"another port", "POST", map[string]string{"Content-Type": json, "Origin": "http://localhost:9"}, 403},
+		{"no origin", "POST", map[string]string{"Content-Type": json, "Origin": "null"}, 403},
+		{"cross site", "POST", map[string]string{"Content-Type": json, "Sec-Fetch-Site": "cross-site"}, 403},
+		{"same site", "DELETE", map[string]string{"Sec-Fetch-Site": "same-site"}, 403},
+		{"same origin", "POST", map[string]string{"Content-Type": json, "Sec-Fetch-Site": "same-origin"}, 200},
+		{"own origin", "DELETE", map[string]string{"Origin": "http://localhost:8080"}, 200},
+	} {
+		if got := ask(guard.Config{}, tt.method, "localhost:8080", "", tt.header).Code; got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestAToken holds that a form works in the browser that loaded its page, and in no
+// other.
+func TestAToken(t *testing.T) {
+	server := httptest.NewServer(guard.Config{}.Handler(echo))
+	defer server.Close()
+	load := func() (token, cookie string) {
+		res, err := http.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body), res.Header.Get("Set-Cookie")
+	}
+	send := func(token, cookie string) int {
+		r, err := http.NewRequest("POST", server.URL, strings.NewReader(url.Values{guard.Field: {token}}.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Cookie", strings.Split(cookie, ";")[0])
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return errorless(t, res)
+	}
+	token, cookie := load()
+	other, _ := load()
+	if !strings.Contains(cookie, "SameSite=Strict") || !strings.Contains(cookie, "HttpOnly") {
+		t.Errorf("the cookie is %s, want one for this site alone that no script reads", cookie)
+	}
+	for _, tt := range []struct {
+		token, cookie string
+		want          int
+	}{{token, cookie, 200}, {other, cookie, 403}, {token, "", 403}, {"", cookie, 403}, {token, "gavel_form=forged", 403}} {
+		if got := send(tt.token, tt.cookie); got != tt.want {
+			t.Errorf("token %q with cookie %q: %d, want %d", tt.token, tt.cookie, got, tt.want)
+		}
+	}
+}
+
+func errorless(t *testing.T, res *http.Response) int {
+	t.Helper()
+	if err := res.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode
+}
+
+func TestHeaders(t *testing.T) {
+	h := ask(guard.Config{}, "GET", "localhost", "", nil).Header()
+	if got := h.Get("Content-Security-Policy"); got != guard.Policy || strings.Contains(got, "unsafe") {
+		t.Errorf("the policy is %q", got)
+	}
+	if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+		t.Errorf("the headers are %v, want those that keep a page alone", h)
+	}
+}
+
+// TestALargeBodyEnds holds that a body is read up to its bound.
+func TestALargeBodyEnds(t *testing.T) {
+	r := httptest.NewRequest("POST", "/", io.LimitReader(zeros{}, guard.MaxBody+1))
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	guard.Config{}.Handler(echo).ServeHTTP(w, r)
+	if w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body over the bound gives %d, want %d", w.Code, http.StatusRequestEntityTooLarge)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

@@ -1,0 +1,255 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters"
+	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// A filter is which cases of a run are shown, and in which order.
+type filter struct {
+	Kind, Text, Target, Group, Sort string
+}
+
+func filterOf(r *http.Request) filter {
+	q := r.URL.Query()
+	return filter{q.Get("kind"), q.Get("text"), q.Get("target"), q.Get("group"), q.Get("sort")}
+}
+
+// values is the query of a filter.
+func (f filter) values() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"kind": f.Kind, "text": f.Text, "target": f.Target, "group": f.Group, "sort": f.Sort} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+// link is the address of the page with another kind.
+func (f filter) link(kind string) string {
+	f.Kind = kind
+	return "?" + f.values().Encode()
+}
+
+// sorts are the orders of cases besides the usual one.
+var sorts = map[string]func(a, b *report.Row) int{
+	"name":  func(a, b *report.Row) int { return cmp.Compare(a.Name(), b.Name()) },
+	"score": func(a, b *report.Row) int { return cmp.Compare(number(a.Score, 2), number(b.Score, 2)) },
+	"cost":  func(a, b *report.Row) int { return cmp.Compare(number(b.CostUSD, -1), number(a.CostUSD, -1)) },
+	"calls": func(a, b *report.Row) int { return cmp.Compare(b.Calls, a.Calls) },
+	"time":  func(a, b *report.Row) int { return cmp.Compare(b.DurationMS, a.DurationMS) },
+}
+
+func number(x *float64, otherwise float64) float64 {
+	if x == nil {
+		return otherwise
+	}
+	return *x
+}
+
+// apply returns the rows that the filter shows, and how many of each kind there would
+// be without its kind.
+func (f filter) apply(run *stored) (rows []*report.Row, counts map[string]int) {
+	words := strings.Fields(strings.ToLower(f.Text))
+	counts = map[string]int{}
+	for i, row := range run.rows {
+		if f.Target != "" && row.Target != f.Target || f.Group != "" && !inGroup(row, f.Group) {
+			continue
+		}
+		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(run.words[i], w) }) {
+			continue
+		}
+		counts[run.kinds[i]]++
+		if f.Kind == "" || f.Kind == run.kinds[i] {
+			rows = append(rows, row)
+		}
+	}
+	if order := sorts[f.Sort]; order != nil {
+		slices.SortStableFunc(rows, order)
+	}
+	return rows, counts
+}
+
+// inGroup reports whether a row is in a group, such as math or math/level_2.
+func inGroup(row *report.Row, group string) bool {
+	path := strings.Join(row.Groups, "/")
+	return path == group || strings.HasPrefix(path, group+"/")
+}
+
+// A caseRow is one case in the table of a run.
+type caseRow struct {
+	parts.Case
+	URL, Cost, Short string
+}
+
+// A chip leads to the cases of one kind.
+type chip struct {
+	parts.Kind
+	Link string
+	On   bool
+}
+
+// mostNotices and mostGroups bound what stands above the cases.
+const (
+	mostNotices = 40
+	mostGroups  = 100
+	mostOthers  = 40
+)
+
+// A runBody is the page of a run.
+type runBody struct {
+	Run, When, About         string
+	Headline, Gate, GateWord string
+	Facts                    []parts.Fact
+	Notices                  []parts.Notice
+	MoreNotices              int
+	Targets                  []parts.Target
+	TargetsURL               string
+	Tables                   []parts.Table
+	Filter                   filter
+	Chips                    []chip
+	Sorts, TargetNames       []string
+	All                      string
+	Cases                    []caseRow
+	Pager                    pager
+	CompareURL               string
+	Others                   []runRow
+}
+
+// run is the page of one run.
+func (s *Site) run(r *http.Request) (view, error) {
+	run, err := s.reports.get(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return view{}, err
+	}
+	f := filterOf(r)
+	if f.Sort != "" && sorts[f.Sort] == nil {
+		return view{}, &mistake{fmt.Sprintf("sort=%s is unknown; write name, score, cost, calls or time", f.Sort)}
+	}
+	rep := run.report
+	sections := reporters.Arrange(rep)
+	rows, counts := f.apply(run)
+	body := runBody{
+		Run: run.ID, When: when(run.Finished), About: about(run.Run, s.cfg.Repository == ""),
+		Headline: s.line(sections.Headline(rep)), Gate: s.line(rep.Gate.Reason), GateWord: rep.Gate.Result,
+		Facts: parts.Facts(rep), Notices: parts.Notices(rep, parts.Options{}), Targets: parts.Targets(rep),
+		Tables: parts.Tables(rep.Groups), Filter: f, Pager: paged(r, len(rows)), All: f.link(""),
+		Sorts: []string{"name", "score", "cost", "calls", "time"}, CompareURL: s.cfg.Root + "/compare",
+	}
+	if n := len(body.Notices); n > mostNotices {
+		body.Notices, body.MoreNotices = body.Notices[:mostNotices], n-mostNotices
+	}
+	for i := range body.Tables {
+		body.Tables[i].Rows = body.Tables[i].Rows[:min(len(body.Tables[i].Rows), mostGroups)]
+	}
+	for _, k := range parts.Kinds(counts) {
+		body.Chips = append(body.Chips, chip{k, f.link(k.Name), f.Kind == k.Name})
+	}
+	for _, t := range rep.Targets {
+		body.TargetNames = append(body.TargetNames, t.Target)
+	}
+	if len(rep.Targets) > 0 {
+		body.TargetsURL = s.runURL(run.ID) + "/targets"
+	}
+	for _, row := range cut(rows, pageOf(r)) {
+		body.Cases = append(body.Cases, s.caseRow(run, row))
+	}
+	if body.Others, err = s.others(r, run.ID); err != nil {
+		return view{}, err
+	}
+	return view{"run", body.Headline, body}, nil
+}
+
+// others are the newest runs that a run can be compared with.
+func (s *Site) others(r *http.Request, run string) ([]runRow, error) {
+	found, _, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, browse.Page{Limit: mostOthers})
+	var out []runRow
+	for _, other := range found {
+		if other.ID != run {
+			out = append(out, runRow{
+				ID: other.ID, When: when(other.Finished), Head: parts.ShortCommit(other.Head), About: about(other, s.cfg.Repository == ""),
+			})
+		}
+	}
+	return out, err
+}
+
+func (s *Site) caseRow(run *stored, row *report.Row) caseRow {
+	out := caseRow{Case: parts.NewCase(run.report, row, parts.Options{}), URL: s.caseURL(run.ID, row.Name())}
+	out.Why = textfmt.Clip(out.Why, longestLine)
+	out.Short = textfmt.Clip(s.line(cmp.Or(out.Error, out.Reason, out.Remark)), 240)
+	out.Cost = effort(row)
+	return out
+}
+
+// effort is what a case took in this run.
+func effort(row *report.Row) string {
+	switch {
+	case row.Calls == 0:
+		return ""
+	case row.CostUSD == nil || *row.CostUSD == 0:
+		return textfmt.Count(row.Calls, "call")
+	}
+	return textfmt.USD(*row.CostUSD)
+}
+
+// A matrixRow is one case with its score against each target.
+type matrixRow struct {
+	Key   string
+	Cells []matrixCell
+}
+
+// A matrixCell is the result of a case against a target; empty where it has none.
+type matrixCell struct{ Icon, Kind, Score, URL string }
+
+// runTargets is the table of cases and targets.
+func (s *Site) runTargets(r *http.Request) (view, error) {
+	run, err := s.reports.get(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return view{}, err
+	}
+	var names, keys []string
+	cells := map[string]map[string]*report.Row{}
+	for i := range run.report.Cases {
+		row := &run.report.Cases[i]
+		if !slices.Contains(names, row.Target) {
+			names = append(names, row.Target)
+		}
+		if cells[row.Key] == nil {
+			cells[row.Key] = map[string]*report.Row{}
+			keys = append(keys, row.Key)
+		}
+		cells[row.Key][row.Target] = row
+	}
+	slices.Sort(keys)
+	body := struct {
+		Run, URL string
+		Names    []string
+		Rows     []matrixRow
+		Pager    pager
+	}{run.ID, s.runURL(run.ID), names[:min(len(names), 20)], nil, paged(r, len(keys))}
+	for _, key := range cut(keys, pageOf(r)) {
+		line := matrixRow{Key: s.line(key)}
+		for _, name := range body.Names {
+			var c matrixCell
+			if row := cells[key][name]; row != nil {
+				kind := parts.KindOf(row)
+				c = matrixCell{parts.Icons[kind], kind, textfmt.OutOf(row.Score, row.Scale()), s.caseURL(run.ID, row.Name())}
+			}
+			line.Cells = append(line.Cells, c)
+		}
+		body.Rows = append(body.Rows, line)
+	}
+	return view{"matrix", "Cases and targets", body}, nil
+}

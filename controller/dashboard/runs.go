@@ -1,0 +1,172 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/archive"
+	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// A runRow is a run in the list.
+type runRow struct {
+	ID, URL, When, ISO string
+	Head, About        string
+	Gate, Reason       string
+	Counts, Score      string
+	Cost, Took         string
+	Compare            string
+}
+
+// runs is the list of runs, the newest first.
+func (s *Site) runs(r *http.Request) (view, error) {
+	n := pageOf(r)
+	found, total, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, browse.Page{Skip: n * perPage, Limit: perPage + 1})
+	if err != nil {
+		return view{}, err
+	}
+	body := struct {
+		Root  string
+		Runs  []runRow
+		Pager pager
+	}{Root: s.cfg.Root, Pager: paged(r, total)}
+	for i, run := range found[:min(len(found), perPage)] {
+		row, err := s.runRow(run)
+		if err != nil {
+			return view{}, err
+		}
+		if i+1 < len(found) {
+			row.Compare = s.cfg.Root + compareURL(found[i+1].ID, run.ID)
+		}
+		body.Runs = append(body.Runs, row)
+	}
+	return view{"runs", "Runs", body}, nil
+}
+
+func (s *Site) runRow(run browse.Run) (runRow, error) {
+	rep, err := archive.Decode(run.Report)
+	if err != nil {
+		return runRow{}, fmt.Errorf("report of run %s: %w", run.ID, err)
+	}
+	sum := rep.Summary
+	row := runRow{
+		ID: run.ID, URL: s.runURL(run.ID), When: when(run.Finished), ISO: run.Finished.Format(time.RFC3339),
+		Head: parts.ShortCommit(run.Head), About: about(run, s.cfg.Repository == ""),
+		Gate: rep.Gate.Result, Reason: textfmt.Clip(s.line(rep.Gate.Reason), 160),
+		Counts: counts(sum), Score: textfmt.Score(sum.Score, 2),
+		Took: textfmt.Duration(time.Duration(rep.DurationMS) * time.Millisecond),
+	}
+	if sum.CostUSD != nil {
+		row.Cost = textfmt.USD(*sum.CostUSD)
+	}
+	return row, nil
+}
+
+// longestLine is how long a foreign text on one line may be, in characters.
+const longestLine = 400
+
+// line is a foreign text on one line, without secrets.
+func (s *Site) line(text string) string {
+	if len(text) > mostFile {
+		text = text[:mostFile] // more is never shown
+	}
+	return textfmt.Clip(textfmt.Line(s.cfg.Hide(text)), longestLine)
+}
+
+// about says what a run was for.
+func about(run ledger.Run, named bool) string {
+	var said []string
+	if named && run.Repository != "" {
+		said = append(said, textfmt.Line(run.Repository))
+	}
+	if run.PullRequest != 0 {
+		said = append(said, "#"+strconv.Itoa(run.PullRequest))
+	}
+	return strings.Join(said, " ")
+}
+
+// counts says what became of the cases of a run.
+func counts(sum report.Summary) string {
+	var said []string
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{sum.Fail, "fail"}, {sum.Error, "error"}, {sum.Borderline, "borderline"}, {sum.Pass, "pass"}, {sum.Skipped, "skipped"}} {
+		if c.n > 0 {
+			said = append(said, textfmt.Int(int64(c.n))+" "+c.word)
+		}
+	}
+	return strings.Join(said, " · ")
+}
+
+// A day is what one day cost.
+type day struct {
+	Date, Calls, Tokens, Cost string
+	Runs                      int
+	usd                       float64
+}
+
+// costRuns is how many of the newest runs the costs are added up over.
+const costRuns = 1000
+
+// costs is what the newest runs cost, by day.
+func (s *Site) costs(r *http.Request) (view, error) {
+	found, total, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, browse.Page{Limit: costRuns})
+	if err != nil {
+		return view{}, err
+	}
+	days, err := byDay(found)
+	if err != nil {
+		return view{}, err
+	}
+	body := struct {
+		Runs, Total int
+		Days        []day
+		Chart       bars
+	}{len(found), total, days, chartOf(days)}
+	return view{"costs", "Costs", body}, nil
+}
+
+// byDay adds up what runs cost, the newest day first.
+func byDay(runs []browse.Run) ([]day, error) {
+	var days []day
+	calls, tokens := map[string]int64{}, map[string]int64{}
+	for _, run := range runs {
+		// Only these fields are read: a report has many more.
+		var rep struct {
+			Summary struct {
+				Calls   int64    `json:"calls"`
+				Tokens  int64    `json:"tokens"`
+				CostUSD *float64 `json:"cost_usd"`
+			} `json:"summary"`
+		}
+		if err := json.Unmarshal(run.Report, &rep); err != nil {
+			return nil, fmt.Errorf("report of run %s: %w", run.ID, err)
+		}
+		date := run.Finished.Format(time.DateOnly)
+		at := slices.IndexFunc(days, func(d day) bool { return d.Date == date })
+		if at < 0 {
+			at, days = len(days), append(days, day{Date: date})
+		}
+		days[at].Runs++
+		calls[date] += rep.Summary.Calls
+		tokens[date] += rep.Summary.Tokens
+		if rep.Summary.CostUSD != nil {
+			days[at].usd += *rep.Summary.CostUSD
+		}
+	}
+	for i := range days {
+		d := &days[i]
+		d.Calls, d.Tokens, d.Cost = textfmt.Int(calls[d.Date]), textfmt.Int(tokens[d.Date]), textfmt.USD(d.usd)
+	}
+	return days, nil
+}

@@ -1,0 +1,114 @@
+package dashboard
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/archive"
+	"github.com/gavel-evals/gavel/reporters/html/parts"
+)
+
+// A stored run with its report, arranged for being looked at. It never changes.
+type stored struct {
+	ledger.Run
+	report *report.Report
+	// rows are the cases, those first that a reader wants to see first, the first
+	// blocking of which speak against the change. kinds and words are parallel.
+	rows     []*report.Row
+	blocking int
+	kinds    []string
+	words    []string // what a filter looks through
+	byName   map[string]*report.Row
+}
+
+// A shelf remembers runs that were looked at, since reading a large one takes long.
+type shelf struct {
+	book *ledger.Ledger
+
+	mu    sync.Mutex
+	runs  map[string]*stored // guarded by mu
+	order []string           // guarded by mu; the one that was used last is last
+	cases int                // guarded by mu; how many those of runs have
+}
+
+const (
+	mostCases = 250_000 // of all remembered runs together
+	mostRuns  = 200
+)
+
+func newShelf(book *ledger.Ledger) *shelf { return &shelf{book: book, runs: map[string]*stored{}} }
+
+// get returns a run; an empty id means the newest. The error is
+// [ledger.ErrNoRun] where there is none.
+func (s *shelf) get(ctx context.Context, id string) (*stored, error) {
+	s.mu.Lock()
+	found := s.runs[id]
+	if found != nil {
+		s.use(id)
+	}
+	s.mu.Unlock()
+	if found != nil {
+		return found, nil
+	}
+	run, err := s.book.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := archive.Decode(run.Report)
+	if err != nil {
+		return nil, err
+	}
+	run.Report = nil
+	found = arranged(run, r)
+	s.put(found)
+	return found, nil
+}
+
+func arranged(run ledger.Run, r *report.Report) *stored {
+	out := &stored{Run: run, report: r, byName: make(map[string]*report.Row, len(r.Cases))}
+	out.rows, out.blocking = parts.Rows(r)
+	out.kinds, out.words = make([]string, len(out.rows)), make([]string, len(out.rows))
+	for i, row := range out.rows {
+		out.kinds[i] = parts.KindOf(row)
+		text := row.Name() + "\n" + row.VerdictReason + "\n" + row.File + "\n" + row.Target
+		if row.Error != nil {
+			text += "\n" + *row.Error
+		}
+		out.words[i] = strings.ToLower(text)
+		out.byName[row.Name()] = row
+	}
+	return out
+}
+
+// use moves a run to the end. The caller holds mu.
+func (s *shelf) use(id string) {
+	for i, other := range s.order {
+		if other == id {
+			s.order = append(append(s.order[:i:i], s.order[i+1:]...), id)
+			return
+		}
+	}
+}
+
+// put remembers a run and forgets those that were not used for longest.
+func (s *shelf) put(run *stored) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.runs[run.ID] != nil {
+		return // somebody else was quicker
+	}
+	s.runs[run.ID], s.order, s.cases = run, append(s.order, run.ID), s.cases+len(run.rows)
+	for len(s.order) > 1 && (s.cases > mostCases || len(s.order) > mostRuns) {
+		old := s.order[0]
+		s.cases -= len(s.runs[old].rows)
+		delete(s.runs, old)
+		s.order = s.order[1:]
+	}
+}
+
+// when writes a time for people.
+func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
