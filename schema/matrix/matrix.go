@@ -24,6 +24,9 @@ const (
 	maxToolRounds = 16
 	// maxRows bounds the cases of one file.
 	maxRows = 20_000
+	// maxText bounds the texts of all cases of one file together, in bytes: every row
+	// has the whole of a variable.
+	maxText = 64 << 20
 	// maxRepeat bounds the samples of a case.
 	maxRepeat = 1000
 )
@@ -57,6 +60,7 @@ type compiler struct {
 	providers []provider
 	shared    test
 	skipped   map[string]int // rows by what they need
+	size      int            // of all texts so far, in bytes
 }
 
 // A provider is one of the targets that every row is run against.
@@ -80,19 +84,32 @@ func (c *compiler) build() []*schema.Case {
 	if schema.HasErrors(c.Problems) {
 		return nil
 	}
-	var cases []*schema.Case
-	for _, row := range c.name(c.expand(tests)) {
-		if len(cases) > maxRows {
-			break
-		}
-		cases = append(cases, c.cases(row)...)
-	}
-	if len(cases) > maxRows {
-		c.Fail("too-many-rows", fmt.Sprintf("the file makes more than %d cases", maxRows), "split it", "tests")
+	rows := c.expand(tests)
+	if !c.within(len(rows)) {
 		return nil
+	}
+	var cases []*schema.Case
+	for _, row := range c.name(rows) {
+		if cases = append(cases, c.cases(row)...); !c.within(len(cases)) {
+			return nil
+		}
 	}
 	c.reportSkipped(len(cases))
 	return cases
+}
+
+// within reports whether so many rows or cases, and their texts, are few enough to
+// go on.
+func (c *compiler) within(n int) bool {
+	switch {
+	case n > maxRows:
+		c.Fail("too-many-rows", fmt.Sprintf("the file makes more than %d cases", maxRows), "split it", "tests")
+	case c.size > maxText:
+		c.Fail("too-many-bytes", fmt.Sprintf("the cases of the file have more than %d MiB of text", maxText>>20), "split it, or shorten the variables that every row has", "tests")
+	default:
+		return true
+	}
+	return false
 }
 
 // notRead says what to do about keys that are not read.
@@ -163,6 +180,10 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		skip = err.Error()
 	}
 	kase.System, kase.Drive.Messages = system, messages
+	c.size += len(system)
+	for _, m := range messages {
+		c.size += len(m.Content)
+	}
 	if system != "" {
 		kase.Layers = []schema.Layer{{File: p.file, Text: system}}
 	}

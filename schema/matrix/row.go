@@ -29,10 +29,13 @@ func (c *compiler) expand(tests []test) []row {
 	for i := range tests {
 		t := &tests[i]
 		for _, vars := range t.values() {
-			if len(rows) > maxRows {
+			r := row{test: t, vars: t.nested(vars)}
+			for _, value := range r.vars {
+				c.size += len(value)
+			}
+			if rows = append(rows, r); len(rows) > maxRows || c.size > maxText {
 				return rows
 			}
-			rows = append(rows, row{test: t, vars: t.nested(vars)})
 		}
 	}
 	return rows
