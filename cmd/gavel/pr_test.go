@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -184,7 +185,8 @@ func TestAForkIsPlannedOnly(t *testing.T) {
 		t.Errorf("exit code 0: a waiting pull request is green\n%s", stderr)
 	}
 	comments := j.forge.Comments(1)
-	if len(comments) != 1 || !strings.Contains(comments[0].Body, "comes from the fork") || strings.Contains(comments[0].Body, " calls") {
+	if len(comments) != 1 || !strings.Contains(comments[0].Body, "comes from the fork") || regexp.MustCompile(`· \d+ calls`).MatchString(comments[0].Body) ||
+		!strings.Contains(comments[0].Body, "Running it takes about") {
 		t.Errorf("comments %+v", comments)
 	}
 	if _, ok := j.states()["gavel/verdict"]; !ok || strings.HasPrefix(j.states()["gavel/verdict"], "success") {
