@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
@@ -56,6 +57,13 @@ func checkOne(c evaluator.Check, answer string, in suite.Input) (verdict.Criteri
 		note(strings.Contains(answer, c.Text), "the answer does not contain %s", textnorm.Quote(c.Text))
 	case evaluator.CheckNotContains:
 		note(!strings.Contains(answer, c.Text), "the answer contains %s", textnorm.Quote(c.Text))
+	case evaluator.CheckIContains:
+		note(strings.Contains(strings.ToLower(answer), strings.ToLower(c.Text)), "the answer does not contain %s in any case", textnorm.Quote(c.Text))
+	case evaluator.CheckAny:
+		note(slices.ContainsFunc(c.Texts, func(text string) bool { return strings.Contains(answer, text) }), "the answer contains none of %s", textnorm.QuoteAll(c.Texts))
+	case evaluator.CheckAll:
+		missing := slices.DeleteFunc(slices.Clone(c.Texts), func(text string) bool { return strings.Contains(answer, text) })
+		note(len(missing) == 0, "the answer does not contain %s", textnorm.QuoteAll(missing))
 	case evaluator.CheckEquals:
 		note(strings.TrimSpace(answer) == strings.TrimSpace(c.Text), "the answer is %s, not %s", textnorm.Quote(answer), textnorm.Quote(c.Text))
 	case evaluator.CheckRegex:
@@ -68,6 +76,9 @@ func checkOne(c evaluator.Check, answer string, in suite.Input) (verdict.Criteri
 		wrong, err := checkJSON(c, answer)
 		note(wrong == "", "%s", wrong)
 		return out, err
+	case evaluator.CheckPath:
+		wrong := checkPath(c, answer)
+		note(wrong == "", "%s", wrong)
 	case evaluator.CheckLatency:
 		return in.Quantity(c.ID, evaluator.DurationMS)
 	case evaluator.CheckCost:
@@ -97,4 +108,22 @@ func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 		return "the answer is not the JSON that is wanted: " + textnorm.Clip(mismatch.Error()), nil
 	}
 	return "", err
+}
+
+// checkPath says why an answer does not have the wanted value at a path.
+func checkPath(c evaluator.Check, answer string) (wrong string) {
+	whole, err := schema.Canonical([]byte(answer))
+	if err != nil {
+		return "the answer is not JSON: " + textnorm.Quote(answer)
+	}
+	path, _ := evaluator.ParsePath(strings.TrimPrefix(c.Text, "$"))
+	found := path.Find(whole)
+	if found == nil {
+		return fmt.Sprintf("the answer has nothing at %s", c.Text)
+	}
+	want, err := schema.Canonical(c.Value)
+	if err != nil || string(found) != string(want) {
+		return fmt.Sprintf("the answer has %s at %s, not %s", textnorm.Clip(string(found)), c.Text, textnorm.Clip(string(c.Value)))
+	}
+	return ""
 }

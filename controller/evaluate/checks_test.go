@@ -49,6 +49,29 @@ func TestChecks(t *testing.T) {
 			t.Errorf("%s %.30q of %.30q: %+v, want %v", tt.kind, tt.text+tt.form, tt.answer, m, tt.holds)
 		}
 	}
+	for _, tt := range []struct {
+		check  evaluator.Check
+		answer string
+		note   string // empty where it holds
+	}{
+		{evaluator.Check{Kind: "icontains", Text: "30 DAYS"}, "within 30 days.", ""},
+		{evaluator.Check{Kind: "icontains", Text: "30 DAYS"}, "within 14 days.", `the answer does not contain "30 DAYS" in any case`},
+		{evaluator.Check{Kind: "any_of", Texts: []string{"refund", "money back"}}, "Your money back.", ""},
+		{evaluator.Check{Kind: "any_of", Texts: []string{"refund", "money back"}}, "Refund.", `the answer contains none of "refund", "money back"`},
+		{evaluator.Check{Kind: "all_of", Texts: []string{"30", "days"}}, "30 days", ""},
+		{evaluator.Check{Kind: "all_of", Texts: []string{"30", "days", "refund"}}, "30 weeks", `the answer does not contain "days", "refund"`},
+		{evaluator.Check{Kind: "json_path", Text: "$.items[1].n", Value: raw("2.0")}, `{"items": [{}, {"n": 2}]}`, ""},
+		{evaluator.Check{Kind: "json_path", Text: "a", Value: raw("null")}, `{"a": null}`, ""},
+		{evaluator.Check{Kind: "json_path", Text: "a", Value: raw(`{"x":1,"y":2}`)}, `{"a": {"y": 2, "x": 1}}`, ""},
+		{evaluator.Check{Kind: "json_path", Text: "a", Value: raw("null")}, `{}`, "the answer has nothing at a"},
+		{evaluator.Check{Kind: "json_path", Text: "a", Value: raw(`"2"`)}, `{"a": 2}`, `the answer has 2 at a, not "2"`},
+		{evaluator.Check{Kind: "json_path", Text: "a", Value: raw("1")}, "a is 1", `the answer is not JSON: "a is 1"`},
+	} {
+		m := measure(t, evaluator.Checks{Checks: []evaluator.Check{tt.check}}, tt.answer, &script{})
+		if m.Error != "" || (m.Criteria[0].Score == 1) != (tt.note == "") || m.Criteria[0].Note != tt.note {
+			t.Errorf("%+v of %q: %+v, want the note %q", tt.check, tt.answer, m, tt.note)
+		}
+	}
 	nested := strings.Repeat("[", 100) + strings.Repeat("]", 100)
 	for want, check := range map[string]evaluator.Check{
 		"there is no check": {Kind: "likes"}, "missing closing": {Kind: "regex", Text: "("}, "is not part of the schema": {Kind: "is_json", Form: raw(`{"$ref":"x"}`)},

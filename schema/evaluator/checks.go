@@ -11,9 +11,13 @@ import (
 const (
 	CheckContains    = "contains"
 	CheckNotContains = "not_contains"
+	CheckIContains   = "icontains"
+	CheckAny         = "any_of"
+	CheckAll         = "all_of"
 	CheckEquals      = "equals"
 	CheckRegex       = "regex"
 	CheckJSON        = "is_json"
+	CheckPath        = "json_path"
 	CheckLatency     = "latency_ms"
 	CheckCost        = "cost_usd"
 )
@@ -29,8 +33,12 @@ type Check struct {
 	// ID is unique in the case.
 	ID   string `json:"id"`
 	Kind string `json:"kind"`
-	// Text is what is looked for, or the RE2 pattern.
+	// Text is what is looked for, the RE2 pattern, or the path within JSON.
 	Text string `json:"text,omitempty"`
+	// Texts are those of any_of and all_of.
+	Texts []string `json:"texts,omitempty"`
+	// Value is the JSON that json_path has to find.
+	Value json.RawMessage `json:"value,omitempty"`
 	// Form is a JSON Schema that the answer has to fit; nil takes any JSON.
 	Form json.RawMessage `json:"form,omitempty"`
 }

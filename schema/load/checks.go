@@ -2,20 +2,18 @@ package load
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/check"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/jsonschema"
 )
 
 const (
@@ -26,8 +24,6 @@ const (
 	checksRole = "checks"
 	// theCase is the local id of a case that is the whole of its file.
 	theCase = "."
-	// maxCheckPattern bounds a pattern, whose compiled form grows with it.
-	maxCheckPattern = 4096
 )
 
 // definitionsOf lists the files that a file of checks may belong to.
@@ -108,7 +104,8 @@ func (r *checksReader) read() {
 		cases[id], known = c, append(known, id)
 	}
 	for _, id := range r.Doc.Keys() {
-		list := r.list(fmt.Sprintf("the checks of %q", id), id)
+		list, found := check.Read(r.Doc, fmt.Sprintf("the checks of %q", id), id)
+		r.Problems = append(r.Problems, found...)
 		c, ok := cases[id]
 		switch {
 		case !ok && !r.invalid:
@@ -126,17 +123,10 @@ func (r *checksReader) read() {
 	}
 }
 
-// A writtenCheck is a check with the bound of the quantity that it looks at, which
-// is nil for others.
-type writtenCheck struct {
-	evaluator.Check
-	most *float64
-}
-
 // attach adds checks to a case, and to those that it has. They take the place of
 // a judge that nobody asked for, and have no share in the score unless nothing
 // else has.
-func (r *checksReader) attach(c *schema.Case, list []writtenCheck) {
+func (r *checksReader) attach(c *schema.Case, list []check.Check) {
 	if len(list) == 0 {
 		return
 	}
@@ -161,18 +151,18 @@ func (r *checksReader) attach(c *schema.Case, list []writtenCheck) {
 	}
 	most := maps.Clone(ev.Rule.Most)
 	spec.Checks = slices.Clone(spec.Checks)
-	for _, check := range list {
-		check.ID = check.Kind
-		if n := count(spec.Checks, check.Kind); n > 0 {
-			check.ID = fmt.Sprintf("%s %d", check.Kind, n+1)
+	for _, added := range list {
+		added.ID = added.Kind
+		if n := count(spec.Checks, added.Kind); n > 0 {
+			added.ID = fmt.Sprintf("%s %d", added.Kind, n+1)
 		}
-		if check.most != nil {
+		if added.Most != nil {
 			if most == nil {
 				most = map[string]float64{}
 			}
-			most[check.ID] = *check.most
+			most[added.ID] = *added.Most
 		}
-		spec.Checks = append(spec.Checks, check.Check)
+		spec.Checks = append(spec.Checks, added.Check)
 	}
 	ev.File, ev.Spec, ev.Rule = r.Doc.File, spec, spec.Rule(most)
 	// The format says of its runs that all have to hold.
@@ -194,70 +184,4 @@ func count(checks []evaluator.Check, kind string) int {
 		}
 	}
 	return n
-}
-
-// list reads a list of checks.
-func (r *checksReader) list(of string, at ...any) []writtenCheck {
-	if !r.Doc.IsList(at...) || r.Doc.Items(at...) == 0 {
-		r.Fail("wrong-type", of+" are not a list", `write [{"contains": "…"}]`, at...)
-		return nil
-	}
-	var out []writtenCheck
-	for i := range r.Doc.Items(at...) {
-		item := append(slices.Clip(at), i)
-		found := r.Doc.CheckPart("#Check", schema.Error, item...)
-		r.Problems = append(r.Problems, found...)
-		if schema.HasErrors(found) {
-			continue
-		}
-		keys := r.Doc.Keys(item...)
-		if len(keys) != 1 {
-			r.Fail("one-check", fmt.Sprintf("a check has one field, and this one has %d", len(keys)), "write an item of the list for each check", item...)
-			continue
-		}
-		check := writtenCheck{Check: evaluator.Check{Kind: keys[0]}}
-		r.value(&check, append(item, keys[0])...)
-		out = append(out, check)
-	}
-	return out
-}
-
-// schemaHint says what to write instead of a JSON Schema that cannot be used.
-func schemaHint(err error) string {
-	const example = "write a schema such as {type: object, required: [id]}"
-	if unknown, ok := errors.AsType[*jsonschema.UnknownError](err); ok {
-		return cmp.Or(schema.DidYouMean(unknown.Name, unknown.Known), example)
-	}
-	return example
-}
-
-// value reads what a check compares with.
-func (r *checksReader) value(check *writtenCheck, at ...any) {
-	check.Text = r.Doc.Text(at...)
-	raw := r.Doc.JSON(at...)
-	switch check.Kind {
-	case evaluator.CheckRegex:
-		if n := len(check.Text); n > maxCheckPattern {
-			r.Fail("regex", fmt.Sprintf("the pattern has %d bytes", n), fmt.Sprintf("it may have %d", maxCheckPattern), at...)
-		} else if _, err := regexp.Compile(check.Text); err != nil {
-			r.Fail("regex", "the pattern does not compile: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "), "write an RE2 pattern", at...)
-		}
-	case evaluator.CheckJSON:
-		if !r.Doc.IsObject(at...) {
-			if string(raw) == "false" {
-				r.Fail("wrong-value", "`is_json: false` demands nothing", "write true or a JSON Schema, or remove it", at...)
-			}
-			return
-		}
-		if _, err := jsonschema.Compile(raw); err != nil {
-			r.Fail("json-schema", "the JSON Schema cannot be used: "+err.Error(), schemaHint(err), at...)
-		}
-		check.Form = raw
-	case evaluator.CheckLatency, evaluator.CheckCost:
-		var bound float64
-		if err := json.Unmarshal(raw, &bound); err != nil {
-			r.Fail("decode", err.Error(), "", at...)
-		}
-		check.most = &bound
-	}
 }

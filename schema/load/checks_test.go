@@ -27,7 +27,7 @@ func checkedFiles() map[string]string {
 
 		"test_definitions/math/domain.json":             `{"id": "math", "name": "Math"}`,
 		"test_definitions/math/level_1/sum.json":        `{"id": "sum", "name": "Sum", "prompt": "1+1?", "expected": {"keywords": ["2"]}, "evaluator_id": "keyword"}`,
-		"test_definitions/math/level_1/sum.checks.yaml": `".": [{equals: "2"}]` + "\n",
+		"test_definitions/math/level_1/sum.checks.yaml": `".": [{equals: "2"}, {icontains: two}, {any_of: [a, b]}, {all_of: [c]}, {json_path: {path: "$.n", value: {b: 1, a: 2.0}}}]` + "\n",
 	}
 }
 
@@ -76,7 +76,12 @@ func TestChecksOfEveryDialect(t *testing.T) {
 			spec(evaluator.Check{ID: "regex", Kind: "regex", Text: "(?i)bye"}, evaluator.Check{ID: "cost_usd", Kind: "cost_usd"}),
 			schema.Rule{Required: []string{"regex", "cost_usd"}, Most: map[string]float64{"cost_usd": 0.5}},
 		},
-		"math/level_1/sum": []any{spec(evaluator.Check{ID: "equals", Kind: "equals", Text: "2"}), schema.Rule{Required: []string{"equals"}}},
+		"math/level_1/sum": []any{
+			spec(evaluator.Check{ID: "equals", Kind: "equals", Text: "2"}, evaluator.Check{ID: "icontains", Kind: "icontains", Text: "two"},
+				evaluator.Check{ID: "any_of", Kind: "any_of", Texts: []string{"a", "b"}}, evaluator.Check{ID: "all_of", Kind: "all_of", Texts: []string{"c"}},
+				evaluator.Check{ID: "json_path", Kind: "json_path", Text: "$.n", Value: []byte(`{"a":2,"b":1}`)}),
+			schema.Rule{Required: []string{"equals", "icontains", "any_of", "all_of", "json_path"}},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
@@ -107,6 +112,10 @@ func TestChecksThatCannotBeRead(t *testing.T) {
 		"a keyword":        {"one: [{is_json: {properties: {a: {minimun: 1}}}}]\n", "$.properties.a: unknown keyword \"minimun\"; did you mean `minimum`?"},
 		"a value":          {"one: [{is_json: {required: a}}]\n", "$.required: got string, want array; write a schema"},
 		"no time at all":   {"one: [{latency_ms: 0}]\n", "`latency_ms` is 0"},
+		"no texts":         {"one: [{any_of: []}]\n", "`any_of` has 0 items; it must have at least 1"},
+		"a text alone":     {"one: [{all_of: x}]\n", "`all_of` must be a list, not a string"},
+		"no value":         {"one: [{json_path: {path: a}}]\n", "the field `value` is missing"},
+		"no path":          {"one: [{json_path: {path: \"a..b\", value: 1}}]\n", "the path \"a..b\" cannot be read; write names and indexes, such as items[0].name"},
 		"the same twice":   {"one: [{contains: x}]\none: [{contains: y}]\n", "2:1: error: "},
 		"less than no usd": {"one: [{cost_usd: -1}]\n", "`cost_usd` is -1"},
 	} {

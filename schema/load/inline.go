@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/check"
 )
 
 // inlineChecks gives the cases of a document the checks that are written in them.
@@ -21,7 +22,8 @@ func inlineChecks(def *Definition, doc *schema.Document) []schema.Problem {
 			continue
 		}
 		before := len(r.Problems)
-		list := r.list("the checks", place...)
+		list, found := check.Read(doc, "the checks", place...)
+		r.Problems = append(r.Problems, found...)
 		c, ok := at[doc.At(way...)]
 		switch {
 		case !ok: // it has problems of its own

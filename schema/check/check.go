@@ -1,0 +1,120 @@
+// Package check reads the cheap assertions that cases of every dialect may have.
+package check
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/jsonschema"
+)
+
+// maxPattern bounds a pattern, whose compiled form grows with it.
+const maxPattern = 4096
+
+// A Check is a check with the bound of the quantity that it looks at.
+type Check struct {
+	evaluator.Check
+	// Most is nil for checks of the answer.
+	Most *float64
+}
+
+type reader struct{ schema.Complaints }
+
+// Read reads the list of checks at a place of a document. of names the list in
+// problems. The checks have no ID yet, and one that has a problem is left out.
+func Read(doc *schema.Document, of string, at ...any) ([]Check, []schema.Problem) {
+	r := reader{schema.Complaints{Doc: doc}}
+	if !doc.IsList(at...) || doc.Items(at...) == 0 {
+		r.Fail("wrong-type", of+" are not a list", `write [{"contains": "…"}]`, at...)
+		return nil, r.Problems
+	}
+	var out []Check
+	for i := range doc.Items(at...) {
+		item := append(slices.Clip(at), i)
+		found := doc.CheckPart("#Check", schema.Error, item...)
+		r.Problems = append(r.Problems, found...)
+		if schema.HasErrors(found) {
+			continue
+		}
+		keys := doc.Keys(item...)
+		if len(keys) != 1 {
+			r.Fail("one-check", fmt.Sprintf("a check has one field, and this one has %d", len(keys)), "write an item of the list for each check", item...)
+			continue
+		}
+		check := Check{Check: evaluator.Check{Kind: keys[0]}}
+		r.value(&check, append(item, keys[0])...)
+		out = append(out, check)
+	}
+	return out, r.Problems
+}
+
+// value reads what a check compares with.
+func (r *reader) value(check *Check, at ...any) {
+	check.Text = r.Doc.Text(at...)
+	switch check.Kind {
+	case evaluator.CheckAny, evaluator.CheckAll:
+		r.decode(&check.Texts, at...)
+	case evaluator.CheckRegex:
+		r.pattern(check.Text, at...)
+	case evaluator.CheckJSON:
+		r.form(check, at...)
+	case evaluator.CheckPath:
+		r.path(check, at...)
+	case evaluator.CheckLatency, evaluator.CheckCost:
+		check.Most = new(float64)
+		r.decode(check.Most, at...)
+	}
+}
+
+func (r *reader) decode(into any, at ...any) {
+	if err := json.Unmarshal(r.Doc.JSON(at...), into); err != nil {
+		r.Fail("decode", err.Error(), "", at...)
+	}
+}
+
+func (r *reader) pattern(text string, at ...any) {
+	if n := len(text); n > maxPattern {
+		r.Fail("regex", fmt.Sprintf("the pattern has %d bytes", n), fmt.Sprintf("it may have %d", maxPattern), at...)
+	} else if _, err := regexp.Compile(text); err != nil {
+		r.Fail("regex", "the pattern does not compile: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "), "write an RE2 pattern", at...)
+	}
+}
+
+func (r *reader) form(check *Check, at ...any) {
+	raw := r.Doc.JSON(at...)
+	if !r.Doc.IsObject(at...) {
+		if string(raw) == "false" {
+			r.Fail("wrong-value", "`is_json: false` demands nothing", "write true or a JSON Schema, or remove it", at...)
+		}
+		return
+	}
+	if _, err := jsonschema.Compile(raw); err != nil {
+		r.Fail("json-schema", "the JSON Schema cannot be used: "+err.Error(), formHint(err), at...)
+	}
+	check.Form = raw
+}
+
+// formHint says what to write instead of a JSON Schema that cannot be used.
+func formHint(err error) string {
+	const example = "write a schema such as {type: object, required: [id]}"
+	if unknown, ok := errors.AsType[*jsonschema.UnknownError](err); ok {
+		return cmp.Or(schema.DidYouMean(unknown.Name, unknown.Known), example)
+	}
+	return example
+}
+
+// path reads where json_path looks, and the value that has to be there.
+func (r *reader) path(check *Check, at ...any) {
+	text := r.Doc.Text(append(slices.Clip(at), "path")...)
+	if _, ok := evaluator.ParsePath(strings.TrimPrefix(text, "$")); !ok {
+		r.Fail("json-path", fmt.Sprintf("the path %q cannot be read", text), "write names and indexes, such as items[0].name", append(slices.Clip(at), "path")...)
+	}
+	check.Text, check.Value = text, r.Doc.JSON(append(slices.Clip(at), "value")...)
+}
