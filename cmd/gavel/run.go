@@ -45,6 +45,7 @@ func runCommand(a *cli.App) *cobra.Command {
 	}
 	f.Bind(cmd)
 	a.Sandbox.Bind(cmd)
+	cmd.Flags().BoolVarP(&a.Verbose, "verbose", "v", false, "also list the cases that pass")
 	cmd.Flags().StringVar(&f.record, "record", "", "record the replies of each target for replay, into the folder recordings or, as --record=replies, into another one")
 	cmd.Flags().Lookup("record").NoOptDefVal = "recordings"
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file, such as report.xml")

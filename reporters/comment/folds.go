@@ -193,6 +193,7 @@ func (c *comment) targets() {
 		c.line("| " + strings.Join([]string{mdescape.Text(t.Target, 80), textfmt.Score(t.Score, 2), delta, t.Counts(), t.Difference()}, " | ") + " |")
 	}
 	c.line("")
+	c.sides()
 }
 
 func (c *comment) groupTable(title string, t reporters.GroupTable) {

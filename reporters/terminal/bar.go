@@ -11,23 +11,33 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// lineEvery is how often a Bar writes a line where there is no terminal.
-const lineEvery = 10 * time.Second
+// How often a Bar tells how far a run is: with a line in a file or a pipe, and by
+// drawing its line again on a terminal.
+const (
+	lineEvery = 10 * time.Second
+	drawEvery = time.Second
+)
 
-// A Bar shows how far a run is: on one line of a terminal, elsewhere, as in the
-// log of a CI job, with a line every ten seconds. Its methods are for one
-// goroutine. Who has shown a step has to clear the Bar.
+// A Bar shows how far a run is, how long it took, how long it may still take, and
+// what it cost: on one line of a terminal, elsewhere, as in the log of a CI job, with
+// a line every ten seconds. Its methods are for one goroutine. A caller that has
+// shown a step clears the Bar.
 type Bar struct {
 	w     io.Writer
 	width int
 	on    bool
-	shown bool
-	ended chan struct{}  // nil until the first step; closed to end the lines
-	lines sync.WaitGroup // the goroutine that writes them
+	ended chan struct{}  // nil until the first step; closed to end the ticks
+	ticks sync.WaitGroup // the goroutine that writes at each
 
 	mu    sync.Mutex
+	shown bool                    // guarded by mu
 	last  Step                    // guarded by mu
 	tally map[verdict.Verdict]int // guarded by mu
+	spent verdict.Usage           // guarded by mu
+	// began is when the first step was shown, and side when the first one of this
+	// side was, with so many cases done.
+	began, side time.Time // guarded by mu
+	before      int       // guarded by mu
 }
 
 // NewBar makes a Bar, which is not shown before the first step.
@@ -45,6 +55,8 @@ type Step struct {
 	Again int
 	// Verdict is that of the case that ended; empty where none did.
 	Verdict verdict.Verdict
+	// Spent is what the calls for that case cost.
+	Spent verdict.Usage
 }
 
 // Show draws the line again, or takes the step for the next line.
@@ -54,23 +66,37 @@ func (b *Bar) Show(s Step) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	now := time.Now()
+	if b.ended == nil {
+		b.began = now
+		b.begin()
+	}
+	if s.Side != b.last.Side || s.Done < b.last.Done {
+		b.side, b.before = now, s.Done
+	}
 	b.last = s
 	if s.Verdict != "" {
 		b.tally[s.Verdict]++
 	}
-	if !b.on {
-		b.begin()
+	b.spent = b.spent.Add(s.Spent)
+	if b.on {
+		b.draw(now)
+	}
+}
+
+// draw needs mu.
+func (b *Bar) draw(now time.Time) {
+	b.shown = true
+	s := b.last
+	if line := again(s); line != "" {
+		fmt.Fprintf(b.w, "\r\x1b[K%.*s", b.width-1, line+" · "+b.progress(now))
 		return
 	}
-	line := again(s)
-	if line == "" {
-		cells := max(min(b.width-50, 30), 5)
-		done := cells * s.Done / s.Total
-		line = fmt.Sprintf("%s %s%s %d/%d  %s", s.Side,
-			strings.Repeat("█", done), strings.Repeat("░", cells-done), s.Done, s.Total, b.counts())
-	}
+	tail := fmt.Sprintf(" %d/%d  %s · %s", s.Done, s.Total, b.counts(), b.progress(now))
+	cells := max(min(b.width-textfmt.Columns(s.Side+tail)-2, 30), 5)
+	done := cells * s.Done / s.Total
+	line := s.Side + " " + strings.Repeat("█", done) + strings.Repeat("░", cells-done) + tail
 	fmt.Fprintf(b.w, "\r\x1b[K%.*s", b.width-1, line)
-	b.shown = true
 }
 
 // again says how far the measurements are that tell regressions from noise; empty
@@ -87,45 +113,79 @@ func (b *Bar) counts() string {
 	return fmt.Sprintf("%d passed, %d failed, %d errors", b.tally[verdict.Pass], b.tally[verdict.Fail], b.tally[verdict.Error])
 }
 
-// begin starts to write lines.
-func (b *Bar) begin() {
-	if b.ended != nil {
-		return
+// progress is the time that it took, what is left at the rate of this side, and what
+// it cost. It needs mu.
+func (b *Bar) progress(now time.Time) string {
+	out := seconds(now.Sub(b.began))
+	if done, left := b.last.Done-b.before, b.last.Total-b.last.Done; done > 0 && left > 0 {
+		each := now.Sub(b.side) / time.Duration(done)
+		out += ", " + seconds(max(each*time.Duration(left), time.Second)) + " left"
 	}
-	b.ended = make(chan struct{})
-	began, tick := time.Now(), time.NewTicker(lineEvery)
-	b.lines.Go(func() {
+	switch {
+	case b.spent.CostUSD > 0 && b.spent.Unpriced > 0:
+		out += ", over " + textfmt.USD(b.spent.CostUSD)
+	case b.spent.CostUSD > 0:
+		out += ", " + textfmt.USD(b.spent.CostUSD)
+	}
+	return out
+}
+
+// seconds writes a time without fractions of a second.
+func seconds(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
+	return textfmt.Duration(d)
+}
+
+// begin starts to write at each tick.
+func (b *Bar) begin() {
+	ended, every := make(chan struct{}), lineEvery
+	if b.on {
+		every = drawEvery
+	}
+	b.ended = ended
+	tick := time.NewTicker(every)
+	b.ticks.Go(func() {
 		defer tick.Stop()
 		for {
 			select {
-			case <-b.ended:
+			case <-ended:
 				return
 			case now := <-tick.C:
-				b.line(now.Sub(began))
+				b.tell(now)
 			}
 		}
 	})
 }
 
-func (b *Bar) line(took time.Duration) {
+// tell draws the line of a terminal again, or writes a line elsewhere.
+func (b *Bar) tell(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.on {
+		b.draw(now)
+		return
+	}
 	if line := again(b.last); line != "" {
-		fmt.Fprintf(b.w, "%s, after %s\n", line, textfmt.Duration(took))
+		fmt.Fprintf(b.w, "%s, after %s\n", line, b.progress(now))
 		return
 	}
 	fmt.Fprintf(b.w, "%s: %s of %s done after %s: %s\n", b.last.Side, textfmt.Int(int64(b.last.Done)),
-		textfmt.Count(b.last.Total, "case"), textfmt.Duration(took), b.counts())
+		textfmt.Count(b.last.Total, "case"), b.progress(now), b.counts())
 }
 
 // Clear removes the line of a terminal and ends the lines elsewhere.
 func (b *Bar) Clear() {
-	if b.shown {
-		fmt.Fprint(b.w, "\r\x1b[K")
-	}
 	if b.ended != nil {
 		close(b.ended)
-		b.lines.Wait()
+		b.ticks.Wait()
 		b.ended = nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shown {
+		fmt.Fprint(b.w, "\r\x1b[K")
+		b.shown = false
 	}
 }

@@ -12,39 +12,55 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// TestBar holds what is on the line after each step, that it fits, and that
-// nothing is left of it.
+// TestBar holds what is on the line after each step and between two of them, that it
+// fits, and that nothing is left of it.
 func TestBar(t *testing.T) {
+	cost := func(usd float64, unpriced int) verdict.Usage {
+		return verdict.Usage{Calls: 1, CostUSD: usd, Unpriced: unpriced}
+	}
+	steps := []Step{
+		{Side: "head", Total: 3}, {Side: "head", Done: 1, Total: 3, Verdict: verdict.Pass},
+		{Side: "base", Done: 3, Total: 3, Verdict: verdict.Fail, Spent: cost(0.75, 0)},
+		{Side: "base", Done: 3, Total: 3, Again: 14, Spent: cost(0, 1)},
+	}
 	for _, tt := range []struct {
 		width int
 		want  []string
 	}{
 		{80, []string{
-			"head ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/3  0 passed, 0 failed, 0 errors",
-			"head ██████████░░░░░░░░░░░░░░░░░░░░ 1/3  1 passed, 0 failed, 0 errors",
-			"base ██████████████████████████████ 3/3  1 passed, 1 failed, 0 errors",
-			"telling regressions from noise: 14 measurements so far",
+			"head ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/3  0 passed, 0 failed, 0 errors · 0 s",
+			"head ████████░░░░░░░░░░░░░░░░ 1/3  1 passed, 0 failed, 0 errors · 2 s, 5 s left",
+			"base ███████████████████████████ 3/3  1 passed, 1 failed, 0 errors · 5 s, $0.75",
+			"telling regressions from noise: 14 measurements so far · 7 s, over $0.75",
 		}},
 		{30, []string{"head ░░░░░ 0/3  0 passed, 0 f", "head █░░░░ 1/3  1 passed, 0 f", "base █████ 3/3  1 passed, 1 f", "telling regressions from noise"[:29]}},
 	} {
-		var out bytes.Buffer
-		bar := &Bar{w: &out, width: tt.width, on: true, tally: map[verdict.Verdict]int{}}
-		bar.Show(Step{Side: "head"}) // nothing has to be done
-		for i, s := range []Step{
-			{Side: "head", Total: 3}, {Side: "head", Done: 1, Total: 3, Verdict: verdict.Pass},
-			{Side: "base", Done: 3, Total: 3, Verdict: verdict.Fail}, {Side: "base", Done: 3, Total: 3, Again: 14},
-		} {
-			out.Reset()
-			bar.Show(s)
-			line, ok := strings.CutPrefix(out.String(), "\r\x1b[K")
-			if !ok || line != tt.want[i] || utf8.RuneCountInString(line) >= tt.width {
-				t.Errorf("%d wide: %q, want %q", tt.width, out.String(), tt.want[i])
+		synctest.Test(t, func(t *testing.T) {
+			var out log
+			bar := &Bar{w: &out, width: tt.width, on: true, tally: map[verdict.Verdict]int{}}
+			bar.Show(Step{Side: "head"}) // nothing has to be done
+			for i, s := range steps {
+				out.take()
+				bar.Show(s)
+				shown := out.take()
+				line, ok := strings.CutPrefix(shown, "\r\x1b[K")
+				if !ok || line != tt.want[i] || utf8.RuneCountInString(line) >= tt.width {
+					t.Errorf("%d wide: %q, want %q", tt.width, shown, tt.want[i])
+				}
+				time.Sleep(2500 * time.Millisecond)
 			}
-		}
-		out.Reset()
-		if bar.Clear(); out.String() != "\r\x1b[K" {
-			t.Errorf("%q is left", out.String())
-		}
+			ticks := out.take()
+			if n := strings.Count(ticks, "\r\x1b[K"); n < 2 || n > 3 {
+				t.Errorf("%q is drawn within 2.5 s, want a line a second", ticks)
+			}
+			if bar.Clear(); !strings.HasSuffix(out.take(), "\r\x1b[K") {
+				t.Error("the line is left")
+			}
+			time.Sleep(time.Minute)
+			if late := out.take(); late != "" {
+				t.Errorf("%q is drawn after the end", late)
+			}
+		})
 	}
 
 	var out bytes.Buffer
@@ -100,8 +116,8 @@ func TestLines(t *testing.T) {
 			bar.Clear()
 			time.Sleep(time.Minute)
 		}
-		want := "head: 1 of 1,200 cases done after 10 s: 2 passed, 1 failed, 0 errors\n" +
-			"head: 1 of 1,200 cases done after 20 s: 2 passed, 1 failed, 0 errors\n" +
+		want := "head: 1 of 1,200 cases done after 10 s, 3 h 19 min left: 2 passed, 1 failed, 0 errors\n" +
+			"head: 1 of 1,200 cases done after 20 s, 6 h 39 min left: 2 passed, 1 failed, 0 errors\n" +
 			"base: 1,200 of 1,200 cases done after 30 s: 2 passed, 2 failed, 0 errors\n" +
 			"telling regressions from noise: 1 measurement so far, after 40 s\n"
 		if got := out.take(); got != want {

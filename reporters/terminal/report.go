@@ -20,7 +20,7 @@ func Report(w io.Writer, r *report.Report, o Options) error {
 	p := newPage(o)
 	s := reporters.Arrange(r)
 	p.notices(r.Notices)
-	keys := p.keyColumns(s)
+	keys := p.keyColumns(r, s)
 	for _, row := range s.Blocking {
 		p.blocking(r, row, keys)
 	}
@@ -29,6 +29,9 @@ func Report(w io.Writer, r *report.Report, o Options) error {
 		p.row(entry{"·", yellow, row.Action.Text(), row}, keys)
 		p.note(plan.Summarise(row.Reasons), dim)
 	}
+	if o.Verbose {
+		p.rest(r, s, keys)
+	}
 	p.paragraph(margin{}, s.StandingText(), dim)
 	if p.Len() > 0 {
 		p.WriteString("\n")
@@ -36,6 +39,7 @@ func Report(w io.Writer, r *report.Report, o Options) error {
 	p.groups(r.Groups)
 	p.groups(aggregate.Flat(r.Conversations))
 	p.labels(r.Distribution())
+	p.sides(r)
 	p.targets(r.Targets)
 	p.summary(r)
 	return p.writeTo(w)
@@ -59,8 +63,13 @@ const (
 
 // keyColumns is how wide the keys are set, so that the scores stand below each
 // other.
-func (p *page) keyColumns(s reporters.Sections) int {
+func (p *page) keyColumns(r *report.Report, s reporters.Sections) int {
 	widest := 0
+	for i := range r.Cases {
+		if p.Verbose {
+			widest = max(widest, textfmt.Columns(textfmt.Line(r.Cases[i].Name())))
+		}
+	}
 	for _, rows := range [][]*report.Row{s.Blocking, s.Also, s.Planned} {
 		for _, row := range rows {
 			widest = max(widest, textfmt.Columns(textfmt.Line(row.Name())))

@@ -18,6 +18,8 @@ type Options struct {
 	Width int
 	// Color turns ANSI colours on.
 	Color bool
+	// Verbose has a report list every case, those that pass included.
+	Verbose bool
 }
 
 // A page collects the text.

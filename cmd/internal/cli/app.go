@@ -61,7 +61,9 @@ type App struct {
 	// Secrets are those that are known; nothing that is printed has them.
 	Secrets *redact.Values
 
-	JSON, Strict           bool
+	JSON, Strict bool
+	// Verbose has reports list the cases that pass, too.
+	Verbose                bool
 	ConfigFile, LedgerFile string
 	// Sandbox is what the commands that run programs are allowed.
 	Sandbox Sandbox

@@ -42,7 +42,11 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	bar := terminal.NewBar(a.Stderr)
 	if opts.Observe == nil {
 		opts.Observe = func(p progress.Step) {
-			bar.Show(terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Again: p.Again, Verdict: p.Verdict()})
+			step := terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Again: p.Again, Verdict: p.Verdict()}
+			if p.Outcome != nil {
+				step.Spent = p.Outcome.Spent
+			}
+			bar.Show(step)
 		}
 	}
 	if folder != "" {

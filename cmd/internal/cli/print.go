@@ -58,5 +58,7 @@ func (a *App) PrintReport(report *report.Report) error {
 	if a.JSON {
 		return a.Print(report)
 	}
-	return terminal.Report(a.Stdout, report, terminal.For(a.Stdout, a.LookupEnv))
+	options := terminal.For(a.Stdout, a.LookupEnv)
+	options.Verbose = a.Verbose
+	return terminal.Report(a.Stdout, report, options)
 }
