@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
@@ -139,7 +140,13 @@ func (e *execution) recall(ctx context.Context) error {
 		}
 	}
 	agents := deployment.Notices(deployment.Run{Input: e.in, Config: cfg, ConfigFile: p.req.ConfigFile, Now: p.req.Now()})
-	e.in.Notices = slices.Concat(e.opts.Notices, e.openNotices(), agents)
+	stale := report.NoticesOf(cfg.StaleQuarantine(quarantine.Names(p.Plan), p.req.Now()))
+	e.in.Notices = slices.Concat(e.opts.Notices, e.openNotices(), agents, stale)
+	var configured quarantine.List
+	for _, q := range cfg.Quarantine {
+		configured = append(configured, quarantine.Entry{Case: q.Case, Until: q.Until, Reason: q.Reason})
+	}
+	e.in.Quarantine(configured, p.req.Now())
 	return nil
 }
 

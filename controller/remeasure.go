@@ -20,6 +20,7 @@ func (e *execution) remeasure(ctx context.Context, started time.Time, measure re
 	if c == nil || e.opts.NotRun != "" {
 		return nil
 	}
+	c.Rows = slices.DeleteFunc(c.Rows, func(r remeasure.Row) bool { return e.in.InQuarantine(r.Row) != nil })
 	c.Head, c.Base, c.Started, c.Measure = e.in.Head, e.in.Base, started, measure
 	e.in.Noise, err = c.Decide(ctx)
 	e.unfinished = e.unfinished || e.in.Noise != nil && !e.in.Noise.Complete

@@ -151,6 +151,6 @@ func (p *Prepared) ConfigChange() report.ConfigChange {
 	base, head := GateSettings(p.req.Base.Config.Gate), GateSettings(p.req.Head.Config.Gate)
 	return report.ConfigChange{
 		File: p.req.ConfigFile, Files: []string{p.req.ConfigFile}, Base: &base, Head: &head, DecidedBy: "head",
-		Looser: p.req.Base.Config.Noise.Looser(p.req.Head.Config.Noise),
+		Looser: p.req.Base.Config.Looser(p.req.Head.Config),
 	}
 }

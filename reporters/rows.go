@@ -88,7 +88,7 @@ func drop(row *report.Row) float64 {
 // where the gate asks for no failure at all, or for this case to pass. Empty for all others; cases in
 // error are not among them.
 func blocks(r *report.Report, row *report.Row) report.Class {
-	if row.Accepted != nil {
+	if row.OutOfGate() {
 		return ""
 	}
 	if row.Class != nil && *row.Class == report.Regression {
@@ -120,14 +120,14 @@ func blocks(r *report.Report, row *report.Row) report.Class {
 }
 
 // Standing reports whether a case fails and the gate lets that pass: it fails
-// as at base, or somebody accepted it.
+// as at base, somebody accepted it, or it is quarantined.
 func Standing(r *report.Report, row *report.Row) bool {
 	return row.Verdict != nil && *row.Verdict == verdict.Fail && blocks(r, row) == ""
 }
 
 // changed ranks the other rows that a reader wants to see; 0 for the rest.
 func changed(row *report.Row) int {
-	if row.Accepted != nil {
+	if row.Accepted != nil || row.Quarantine != nil && row.Verdict != nil && *row.Verdict != verdict.Skipped && len(row.Reasons) > 0 {
 		return 2
 	}
 	if row.Class == nil {
@@ -179,12 +179,15 @@ func moved(row *report.Row) bool {
 	return row.Score != nil && row.BaseScore != nil && math.Abs(*row.Score-*row.BaseScore) >= 0.005
 }
 
-// Label is the word for what happened to a row that does not block: accepted,
+// Label is the word for what happened to a row that does not block: accepted, quarantined,
 // improved, re-decided, unclear, flaky, new, moved, error, not run, skipped,
 // passed, lower, higher, removed, or another way in which it is withdrawn.
 func Label(row *report.Row) string {
 	if row.Accepted != nil {
 		return "accepted"
+	}
+	if row.Quarantine != nil && row.Verdict != nil {
+		return "quarantined"
 	}
 	if row.Unrun() {
 		return "not run"
@@ -236,6 +239,8 @@ func Remark(row *report.Row) string {
 	switch label {
 	case "accepted":
 		return row.Accepted.String()
+	case "quarantined":
+		return string(*row.Verdict) + ", " + row.Quarantine.String()
 	case "error", "not run":
 		return strings.TrimPrefix(deref(row.Error), report.NotRunPrefix)
 	case "unclear":

@@ -34,6 +34,7 @@ func (s *Sections) Headline(r *report.Report) string {
 		add(s.Failing, "failing case")
 	}
 	add(len(report.Accepted(r)), "accepted case")
+	add(len(report.QuarantinedRows(r)), "quarantined case")
 	add(report.Errors(r), "error")
 	add(r.Diff.Improvements, "improvement")
 	parts = append(parts, r.Unconfirmed()...)
@@ -68,7 +69,7 @@ func (s *Sections) headline(r *report.Report, parts []string) string {
 		return told
 	case r.Gate.Result != report.GatePass:
 		return r.Gate.String()
-	case report.Affected(r) == 0 && r.Base != nil && report.Withdrawals(r) == "":
+	case report.Affected(r) == 0 && r.Base != nil && report.Withdrawals(r) == "" && len(report.QuarantinedRows(r)) == 0:
 		return "No affected cases"
 	case r.Base == nil:
 		if r.Summary.Pass == 1 {

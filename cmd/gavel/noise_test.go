@@ -2,11 +2,13 @@ package main
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
@@ -91,4 +93,38 @@ func TestSamplesBecauseOfAnOutcome(t *testing.T) {
 	want(2, 6)
 	p.local(exitPass, "run", "--repeat", "2", "talk/level_1/thanks")
 	want(2, 8)
+}
+
+// TestAHeadThatQuarantines a case is named, as one that lowers a threshold is, and its
+// case still gates. Once base has the entry, the case does not.
+func TestAHeadThatQuarantines(t *testing.T) {
+	p := newProject(t)
+	config, err := os.ReadFile(filepath.Join(p.folder, "gavel.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := string(config) + "quarantine: [{case: talk/level_1/hello, until: 2999-01-31, reason: slow}]\n"
+	p.git("checkout", "-q", "-b", "topic")
+	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong), "gavel.yaml": with})
+	p.pull(forgetest.Pull{})
+	if m := p.pullJob("pull_request", forgetest.Pull{}); m.failed != exitGate {
+		t.Errorf("exit code %d\n%s", m.failed, &m.log)
+	}
+	p.report("1 regression", "weakens the gate: quarantine of talk/level_1/hello until 2999-01-31: slow")
+	if state := p.verdict(head); state != "failure" {
+		t.Errorf("the verdict is %q", state)
+	}
+	p.calls()
+
+	p.git("checkout", "-q", "main")
+	p.commit(map[string]string{"gavel.yaml": with})
+	p.git("checkout", "-q", "-b", "other")
+	head = p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
+	p.pull(forgetest.Pull{})
+	// What is stored of it is enough, and nothing is measured again.
+	p.wants(p.pullJob("pull_request", forgetest.Pull{}), "a quarantined case", exitPass)
+	if state := p.verdict(head); state != "success" {
+		t.Errorf("the verdict is %q", state)
+	}
+	p.report("quarantined", "until 2999-01-31: slow")
 }

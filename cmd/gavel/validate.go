@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -73,6 +74,11 @@ func validateDefinitions(ctx context.Context, a *cli.App, format string, paths [
 	if err != nil {
 		return err
 	}
+	stale, err := staleQuarantine(ctx, w, cfg)
+	if err != nil {
+		return err
+	}
+	own = slices.Concat(own, stale)
 	all := slices.DeleteFunc(slices.Concat(own, needs.Validation(found, problems)), func(p schema.Problem) bool { return !only(p.File) })
 	out := document.NewValidation(func(yield func(load.Listed) bool) {
 		found.Definitions(func(d load.Listed) bool { return !only(d.File) || yield(d) })
@@ -88,6 +94,22 @@ func validateDefinitions(ctx context.Context, a *cli.App, format string, paths [
 		return &cli.ExitError{Code: cli.ExitUsage}
 	}
 	return nil
+}
+
+// staleQuarantine says which entries of the quarantine have ended, or name no case.
+func staleQuarantine(ctx context.Context, w *cli.Workspace, cfg *config.Config) ([]schema.Problem, error) {
+	if len(cfg.Quarantine) == 0 {
+		return nil, nil
+	}
+	loaded, err := load.Load(ctx, w.Files, load.Options{Settings: cfg.Settings()})
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, c := range loaded.Cases {
+		names = append(names, c.Key, c.Key+" @ "+c.Target)
+	}
+	return cfg.StaleQuarantine(names, time.Now()), nil
 }
 
 // within returns which files paths mean: all, and gavel.yaml, where there are none. A

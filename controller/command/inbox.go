@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/quarantines"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -37,6 +38,8 @@ type Config struct {
 	WebURL string
 	// Redact takes secrets out of what is written. Defaults to [redact.Text].
 	Redact func(string) string
+	// Now defaults to time.Now.
+	Now func() time.Time
 	// Tell is given a line for whoever looks on, and the pull request that it is
 	// about.
 	Tell func(number int, line string)
@@ -58,6 +61,9 @@ type Inbox struct {
 
 // NewInbox returns an Inbox.
 func NewInbox(cfg Config) *Inbox {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	if cfg.Redact == nil {
 		cfg.Redact = redact.Text
 	}
@@ -110,6 +116,9 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 	if l.taken, err = d.cfg.Ledger.Commands(ctx, d.repository, p.Number); err != nil {
 		return commands, nil, err
 	}
+	if l.quarantines, err = quarantines.Read(ctx, d.cfg.Ledger, d.repository); err != nil {
+		return commands, nil, err
+	}
 	if l.report, err = d.cfg.Report(ctx, p.Number, p.Head); err != nil {
 		return commands, nil, err
 	}
@@ -121,6 +130,12 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 		if err := l.process(ctx, c); err != nil {
 			unread = errors.Join(unread, err)
 		}
+	}
+	// What was just taken may be one. Where the ledger is away since, nothing was.
+	if again, err := quarantines.Read(ctx, d.cfg.Ledger, d.repository); err == nil {
+		l.quarantines = again
+	} else {
+		unread = errors.Join(unread, err)
 	}
 	var unanswered error
 	for i := range l.taken {
@@ -169,7 +184,9 @@ type poll struct {
 	desk   *Inbox
 	before heads
 	taken  []ledger.Command // the oldest first
-	report *report.Report
+	// quarantines are those of all pull requests of the repository.
+	quarantines []ledger.Command
+	report      *report.Report
 	// since is when the head got its first status of ours, in the forge's time.
 	since func() (time.Time, error)
 	// waiting is set where a command is about a report that is not there yet.
@@ -389,6 +406,7 @@ const helpText = "What you may write as the first line of a comment, with write 
 	"| `/gavel cancel` | end the run that is under way |\n" +
 	"| `/gavel approve <sha>` | let this commit run: of a fork, without a `gavel.yaml` at base, or with changed programs |\n" +
 	"| `/gavel accept <case> <reason>` | the result is meant: the case does not block this head any more |\n" +
+	"| `/gavel quarantine <case> <date> <reason>` | the case is out of the gate of this repository until the end of that day, such as 2026-04-01 |\n" +
 	"| `/gavel explain <case>` | show what is known of a case |\n" +
 	"| `/gavel help` | this |\n\n" +
 	"Each counts for the head that it was written at; after a push it has to be written again. A comment that was edited is not obeyed.\n"

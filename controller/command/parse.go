@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/gavel-evals/gavel/controller/ledger/quarantines"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -21,8 +22,10 @@ const (
 	Approve = "approve" // with the commit
 	Accept  = "accept"  // with the key of a case, and the reason
 	Explain = "explain" // with the key of a case
-	Cancel  = "cancel"
-	Help    = "help"
+	// Quarantine has the key of a case, the last day and the reason.
+	Quarantine = quarantines.Verb
+	Cancel     = "cancel"
+	Help       = "help"
 )
 
 // What may be run again.
@@ -31,7 +34,7 @@ const (
 	Errors = "errors"
 )
 
-var verbs = []string{Run, Rerun, Approve, Accept, Explain, Cancel, Help}
+var verbs = []string{Run, Rerun, Approve, Accept, Explain, Quarantine, Cancel, Help}
 
 // prefix begins the first line of every comment that is a command.
 const prefix = "/gavel"
@@ -102,6 +105,10 @@ func (o Command) problem() string {
 	case Accept:
 		if first == "" || more == "" {
 			return "accept takes the key of a case and the reason why its result is meant"
+		}
+	case Quarantine:
+		if _, rest, _ := strings.Cut(more, " "); rest == "" {
+			return "quarantine takes the key of a case, the date until which it is out of the gate, and the reason"
 		}
 	case Explain:
 		if o.Argument == "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -20,7 +21,7 @@ var zero time.Time
 
 // waits reports whether a command is about a report that is still to come.
 func (l *poll) waits(verb string) bool {
-	return l.report == nil && l.Unapprovable == "" && (verb == Rerun || verb == Accept || verb == Explain)
+	return l.report == nil && l.Unapprovable == "" && (verb == Rerun || verb == Accept || verb == Explain || verb == Quarantine)
 }
 
 // resolve says what a command is about at this head, or why it is refused.
@@ -36,6 +37,8 @@ func (l *poll) resolve(c *ledger.Command) {
 		c.Refused = l.accept(c)
 	case Explain:
 		c.Refused = l.find(c)
+	case Quarantine:
+		c.Refused = l.quarantine(c)
 	case Cancel:
 		now := l.commands(l.taken)
 		over := l.report != nil && report.SameCommands(l.report.Commands, now.Followed) && l.report.Summary.NotRun == 0
@@ -116,6 +119,21 @@ func (l *poll) accept(c *ledger.Command) string {
 	return ""
 }
 
+// quarantine checks the date against the day on which the command was written.
+func (l *poll) quarantine(c *ledger.Command) string {
+	if refused := l.find(c); refused != "" {
+		return refused
+	}
+	e, problem := quarantine.Parse(c.Argument)
+	switch {
+	case problem != "":
+		return problem
+	case e.Ended(c.Written):
+		return fmt.Sprintf("%s is over; write a later date", e.Until)
+	}
+	return ""
+}
+
 // find takes the case out of the argument of a command: the longest name of the
 // report's that it begins with. Where a case was run against several targets,
 // its key means all of them.
@@ -170,6 +188,7 @@ func (l *poll) commands(taken []ledger.Command) Commands {
 	var out Commands
 	for _, c := range taken {
 		switch {
+		case c.Verb == Quarantine && c.Refused == "": // they hold at every head
 		case c.Head != l.Head || c.Verb == Help || c.Verb == Explain && c.Refused == "":
 		case c.Refused != "":
 			out.Refused = append(out.Refused, fmt.Sprintf("%q of %s was refused: %s", written(c), c.Login, c.Refused))
@@ -180,19 +199,27 @@ func (l *poll) commands(taken []ledger.Command) Commands {
 			})
 		default:
 			out.Cancelled = ""
-			out.Followed = append(out.Followed, report.Command{
-				CommentID: c.Comment, Author: c.Login, TakenAt: c.Taken, Verb: c.Verb, Argument: c.Argument, Cases: c.Cases,
-			})
+			out.Followed = append(out.Followed, followed(c))
+		}
+	}
+	for _, c := range l.quarantines {
+		if e, _ := quarantine.Parse(c.Argument); !e.Ended(l.desk.cfg.Now()) {
+			out.Followed = append(out.Followed, followed(c))
 		}
 	}
 	out.Refused = out.Refused[max(0, len(out.Refused)-most):]
 	return out
 }
 
+// followed is a command as reports have it.
+func followed(c ledger.Command) report.Command {
+	return report.Command{CommentID: c.Comment, Author: c.Login, TakenAt: c.Taken, Verb: c.Verb, Argument: c.Argument, Cases: c.Cases}
+}
+
 // written is a command as somebody wrote it.
 func written(c ledger.Command) string {
 	o := Command{Verb: c.Verb, Argument: c.Argument}
-	if c.Verb == Accept || c.Verb == Explain {
+	if c.Verb == Accept || c.Verb == Explain || c.Verb == Quarantine {
 		o.Argument = strings.TrimSpace(strings.Join(c.Cases, " ") + " " + c.Argument)
 	}
 	return o.String()

@@ -26,6 +26,7 @@ func (k *checker) check() {
 	}
 	k.gate()
 	k.noise()
+	k.quarantine()
 	k.budget()
 	for _, pin := range c.Dialects {
 		k.glob(pin.Glob, "dialects", pin.Glob)

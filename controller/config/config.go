@@ -61,6 +61,8 @@ type Config struct {
 	Reuse      Reuse
 	Gate       Gate
 	Noise      Noise `json:",omitzero"`
+	// Quarantine are the cases that are out of the gate until a date.
+	Quarantine []Quarantine `json:",omitempty"`
 	Budget     Budget
 	// RootFiles are definitions that are read if they exist; nil where Definitions are
 	// configured.

@@ -41,8 +41,9 @@ type form struct {
 		Required []string `json:"required"`
 		Removed  string   `json:"removed"`
 	} `json:"gate"`
-	Noise  noiseForm `json:"noise"`
-	Budget struct {
+	Noise      noiseForm    `json:"noise"`
+	Quarantine []Quarantine `json:"quarantine"`
+	Budget     struct {
 		limitsForm
 		PullRequest limitsForm `json:"pull_request"`
 		Day         limitsForm `json:"day"`
@@ -210,6 +211,7 @@ func (f form) config() *Config {
 		Reuse:      Reuse{On: true},
 		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required, f.Gate.Removed},
 		Noise:      f.Noise.value(),
+		Quarantine: f.Quarantine,
 		Budget:     Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
 		Comment:    f.Comment, GroupStatuses: f.Statuses == "groups",
 	}

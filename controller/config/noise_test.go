@@ -10,6 +10,24 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 )
 
+// TestLooserQuarantine: an entry that is new, or ends later.
+func TestLooserQuarantine(t *testing.T) {
+	const entry = "quarantine: [{case: a/b, until: 2026-04-01, reason: slow}]"
+	later := strings.Replace(entry, "04-01", "05-01", 1)
+	for _, tt := range []struct{ base, head, want string }{
+		{"", entry, "quarantine of a/b until 2026-04-01: slow"},
+		{entry, later, "quarantine of a/b until 2026-04-01 → 2026-05-01"},
+		{later, entry, ""},
+		{entry, "", ""},
+	} {
+		base, problems := config.Parse("gavel.yaml", []byte("version: 1\n"+tt.base+"\n"))
+		head, more := config.Parse("gavel.yaml", []byte("version: 1\n"+tt.head+"\n"))
+		if got := strings.Join(base.Looser(head), "; "); got != tt.want || len(problems)+len(more) > 0 {
+			t.Errorf("%q → %q: %q %v %v, want %q", tt.base, tt.head, got, problems, more, tt.want)
+		}
+	}
+}
+
 func noiseOf(t *testing.T, text string) (config.Noise, string) {
 	t.Helper()
 	c, problems := config.Parse("gavel.yaml", []byte("version: 1\n"+text+"\n"))

@@ -287,6 +287,11 @@ func TestProblems(t *testing.T) {
 		{"\nnoise: {history: \"14\"}", "2:9 bad-duration", "30d"},
 		{"\nnoise: {new: {runs: 4, pass: 5}}", "2:24 out-of-range", "pass: 4"},
 		{"\nnoise: {new: {runs: 4}}", "2:9 missing-field", "pass"},
+		{"\nquarantine: [{case: a, until: 2026-02-31, reason: r}]", "2:24 invalid-date", "2026-04-01"},
+		{"\nquarantine: [{case: a, until: soon, reason: r}]", "2:24 invalid-date", `"soon"`},
+		{"\nquarantine: [{case: a, until: 2026-02-01}]", "2:14 missing-field", "reason"},
+		{"\nquarantine: [{case: a, until: 2026-02-01, reason: \"\"}]", "2:43 missing-field", "reason"},
+		{"\nquarantine: [{case: a, until: 2026-02-01, reason: r}, {case: a, until: 2026-02-01, reason: r}]", "2:56 duplicate-case", "twice"},
 	} {
 		_, problems := Parse("gavel.yaml", []byte("version: 1"+test.text+"\n"))
 		if len(problems) != 1 {

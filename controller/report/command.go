@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -31,6 +32,8 @@ const (
 	CommandRerun   = "rerun"
 	CommandApprove = "approve"
 	CommandAccept  = "accept"
+	// CommandQuarantine has the date and the reason as its argument.
+	CommandQuarantine = "quarantine"
 )
 
 // String says who asked for what.
@@ -40,6 +43,8 @@ func (o Command) String() string {
 		return fmt.Sprintf("%s approved %.7s", o.Author, o.Argument)
 	case CommandAccept:
 		return fmt.Sprintf("by %s, %s: %s", o.Author, o.TakenAt.UTC().Format("2006-01-02 15:04 UTC"), o.Argument)
+	case CommandQuarantine:
+		return fmt.Sprintf("%s quarantined %s until %s", o.Author, strings.Join(o.Cases, ", "), o.Argument)
 	case CommandRerun:
 		return fmt.Sprintf("%s asked to rerun what ended in %s: %s", o.Author, o.Argument, textfmt.Count(len(o.Cases), "case"))
 	}
@@ -71,13 +76,13 @@ func accept(rows []Row, commands []Command) {
 	}
 }
 
-// unaccepted is the report without what was accepted, for the rules of the
-// gate that an accepted case must not break.
-func unaccepted(r *Report, pairs []pair) (*Report, []pair) {
-	if !slices.ContainsFunc(r.Cases, func(row Row) bool { return row.Accepted != nil }) {
+// asked is the report without what was accepted or is quarantined, for the rules of
+// the gate that such a case must not break.
+func asked(r *Report, pairs []pair) (*Report, []pair) {
+	if !slices.ContainsFunc(r.Cases, func(row Row) bool { return row.OutOfGate() }) {
 		return r, pairs
 	}
-	return only(r, pairs, func(row *Row) bool { return row.Accepted == nil })
+	return only(r, pairs, func(row *Row) bool { return !row.OutOfGate() })
 }
 
 // only is the report on the cases that are kept, with their pairs.

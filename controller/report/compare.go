@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -60,6 +61,8 @@ type Input struct {
 	Estimate *Estimate
 	// Commands are what people asked for and get.
 	Commands []Command
+	// Quarantined are the cases that are out of the gate, see [Input.Quarantine].
+	Quarantined quarantine.List
 	// Results asks for the Result of every row.
 	Results bool
 }
@@ -98,7 +101,7 @@ func Compare(in Input) *Report {
 	r.Groups, r.Conversations = groups(pairs), conversations(pairs)
 	r.Labels = labels(r.Cases, pairs)
 	r.Targets = targets(in.Plan.Targets, r.Cases)
-	r.Notices = append([]Notice{}, slices.Concat(in.Notices, notices(in.Config, pairs), noiseNotices(r))...)
+	r.Notices = append([]Notice{}, slices.Concat(in.Notices, in.quarantineNotices(), notices(in.Config, pairs), noiseNotices(r))...)
 	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
 	r.GroupGates = groupGates(&in, r, pairs)
 	return r
@@ -204,7 +207,7 @@ func (in *Input) row(p pair) Row {
 		Score: score(p.head), BaseScore: score(p.base),
 		Reasons: append([]plan.Reason{}, p.plan.Reasons...),
 		Groups:  append([]string{}, shown.Labels.Groups...), Weight: p.weight(), Withdrawn: withdrawn(p.plan),
-		Required: p.plan.Action != plan.Removed && in.Gate.requires(p.plan.Key),
+		Required: p.plan.Action != plan.Removed && in.Gate.requires(p.plan.Key), Quarantine: in.InQuarantine(p.plan),
 	}
 	if head := p.plan.Head; head != nil && head.Weight != row.Weight {
 		row.HeadWeight = &head.Weight

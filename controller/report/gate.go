@@ -62,7 +62,7 @@ func (f *findings) unknown(format string, args ...any) {
 
 // gate applies the settings. What fails outweighs what is undetermined, and
 // the reason names all of the same kind. Rest are the cases without a row. What
-// was accepted breaks no rule; that it was is in the reason.
+// was accepted or is quarantined breaks no rule; that it is so is in the reason.
 func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	rule := s.FailOn
 	if rule == "" {
@@ -77,7 +77,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	} else {
 		f.unjudged(r, pairs, rest)
 		f.invalid(r.Problems)
-		left, kept := unaccepted(r, pairs)
+		left, kept := asked(r, pairs)
 		f.rule(left, kept, rule, s)
 		f.scores(left, kept, s)
 		f.withdrawals(r, s)
@@ -100,9 +100,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 			g.Reason += "; " + said
 		}
 	}
-	if n := len(Accepted(r)); n > 0 {
-		g.Reason += "; " + textfmt.Count(n, "case") + " accepted"
-	}
+	g.Reason += exempt(r)
 	return g
 }
 
@@ -142,6 +140,7 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 			current++
 		}
 		switch row := r.Cases[i]; {
+		case row.Quarantine != nil:
 		case row.Invalid():
 			invalid++
 		case row.Unrun():
@@ -337,7 +336,7 @@ func (f *findings) required(r *Report, globs []string) {
 			}
 			found = true
 			switch {
-			case row.Accepted != nil || row.isNoise():
+			case row.OutOfGate() || row.isNoise():
 			case row.Confirmation != nil && row.Confirmation.Open:
 				f.unknown("required case %s is not settled: %s", row.Name(), row.Confirmation.Sentence)
 			case row.Verdict == nil || *row.Verdict == verdict.Error:

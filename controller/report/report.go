@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -159,6 +160,8 @@ type Row struct {
 	// Accepted is there where somebody wrote that this result is meant, so that
 	// it speaks against the change no more.
 	Accepted *Command `json:"accepted,omitempty"`
+	// Quarantine is there where the case is out of the gate until a date.
+	Quarantine *quarantine.Entry `json:"quarantine,omitempty"`
 	// Attempts are those of a case that was run again because it failed, and
 	// Comparison is the A/B comparison of its prompt with a second one.
 	Attempts   []verdict.Attempt   `json:"attempts,omitempty"`

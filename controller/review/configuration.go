@@ -49,7 +49,7 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions)
 	if baseFound && headFound {
 		base, head := controller.GateSettings(baseCfg.Gate), controller.GateSettings(headCfg.Gate)
 		e.ConfigDiff.Base, e.ConfigDiff.Head = &base, &head
-		e.ConfigDiff.Looser = baseCfg.Noise.Looser(headCfg.Noise)
+		e.ConfigDiff.Looser = baseCfg.Looser(headCfg)
 		e.ConfigDiff.Later = afterMerge(baseCfg, headCfg)
 	}
 	return nil

@@ -10,12 +10,12 @@ import (
 )
 
 // commands says what people asked for, and what of it they did not get. What was
-// accepted stands at its case.
+// accepted is at its case, and what is quarantined in a notice.
 func (c *comment) commands() {
 	const most = 10
 	var said []string
 	for _, o := range c.r.Commands {
-		if o.Verb != report.CommandAccept {
+		if o.Verb != report.CommandAccept && o.Verb != report.CommandQuarantine {
 			said = append(said, mdescape.Text(o.String(), 200))
 		}
 	}

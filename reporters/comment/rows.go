@@ -184,7 +184,7 @@ func (c *comment) alsoCells(row *report.Row) (left, right string) {
 		return turn(row), right + c.small(c.why(row))
 	case "moved":
 		return "", right + c.small(mdescape.Text(reporters.Remark(row), 220))
-	case "new", "flaky", "unclear", "passed", "accepted":
+	case "new", "flaky", "unclear", "passed", "accepted", "quarantined":
 		return delta(row), right + c.small(mdescape.Text(reporters.Remark(row), 240))
 	case "error", "not run", "skipped", "removed":
 		return formerScore(row), right + c.small(mdescape.Text(reporters.Remark(row), 240))

@@ -102,8 +102,15 @@ func changeWords(r *report.Report) string {
 			d.Regressions--
 		}
 	}
+	quarantined := report.QuarantinedRows(r)
+	for _, row := range quarantined {
+		if row.Class != nil && *row.Class == report.Regression && row.Accepted == nil {
+			d.Regressions--
+		}
+	}
 	add(d.Regressions, "regression")
 	add(len(accepted), "accepted case")
+	add(len(quarantined), "quarantined case")
 	add(report.Errors(r), "error")
 	add(d.Improvements, "improvement")
 	unsettled := r.Unconfirmed()

@@ -152,6 +152,9 @@ func (s *suite) add(r *report.Report, row *report.Row) {
 	s.Tests++
 	s.Time += c.Time
 	switch {
+	case row.Error != nil && row.Quarantine != nil:
+		s.Skipped++
+		c.Skipped = &detail{Message: textfmt.Line("ended in an error, and the gate lets it pass (quarantined " + row.Quarantine.String() + "): " + *row.Error), Text: explanation(r, row)}
 	case row.Error != nil:
 		s.Errors++
 		c.Error = &detail{Message: textfmt.Line(*row.Error), Type: "error", Text: explanation(r, row)}
@@ -178,6 +181,8 @@ func standing(row *report.Row) string {
 	switch {
 	case row.Accepted != nil:
 		why = "accepted " + row.Accepted.String()
+	case row.Quarantine != nil:
+		why = "quarantined " + row.Quarantine.String()
 	case row.Class != nil && *row.Class != report.Unchanged:
 		why = string(*row.Class)
 	}

@@ -200,7 +200,7 @@ func InComment(s string) string {
 // Icon goes with the label of a row.
 func Icon(label string) string {
 	switch label {
-	case "accepted":
+	case "accepted", "quarantined":
 		return "☑️"
 	case "improved", "passed":
 		return "✅"

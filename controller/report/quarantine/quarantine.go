@@ -1,0 +1,105 @@
+// Package quarantine has the cases that are out of the gate until a date, because
+// somebody said so and why.
+//
+// Most callers want [Parse] for what a person wrote, [List.Holding] for what
+// holds today, and [List.Of] for the entry of a case.
+package quarantine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// An Entry takes a case out of the gate.
+type Entry struct {
+	// Case is its key, or KEY @ TARGET.
+	Case string `json:"case"`
+	// Until is the last day on which it holds, in UTC, such as 2026-04-01.
+	Until  string `json:"until"`
+	Reason string `json:"reason"`
+	// By is who asked for it in a comment; empty for an entry of the configuration.
+	By string `json:"by,omitempty"`
+}
+
+// String says until when, why, and who said so.
+func (e *Entry) String() string {
+	by := ""
+	if e.By != "" {
+		by = " by " + e.By
+	}
+	return fmt.Sprintf("until %s%s: %s", e.Until, by, e.Reason)
+}
+
+// CheckDate returns what is wrong with a date; empty for one such as 2026-04-01.
+func CheckDate(text string) string {
+	if _, err := time.Parse(time.DateOnly, text); err != nil {
+		return fmt.Sprintf("%q is not a date; write it as 2026-04-01", text)
+	}
+	return ""
+}
+
+// Parse reads a date and a reason, such as "2026-04-01 the upstream model is slow".
+// The problem says what to write instead; it is empty for a good text.
+func Parse(text string) (e Entry, problem string) {
+	e.Until, e.Reason, _ = strings.Cut(strings.TrimSpace(text), " ")
+	switch {
+	case e.Until == "":
+		return e, "quarantine takes the key of a case, the date until which it is out of the gate, and the reason"
+	case CheckDate(e.Until) != "":
+		return e, CheckDate(e.Until)
+	case e.Reason == "":
+		return e, "say why the case is out of the gate"
+	}
+	return e, ""
+}
+
+// Ended reports whether the last day of an entry is over.
+func (e *Entry) Ended(now time.Time) bool { return e.Until < now.UTC().Format(time.DateOnly) }
+
+// A List has entries of which a later one replaces an earlier one of the same case.
+type List []Entry
+
+// Holding returns the entries that hold at a time.
+func (l List) Holding(now time.Time) List {
+	var holding List
+	for i, e := range l {
+		replaced := slices.ContainsFunc(l[i+1:], func(later Entry) bool { return later.Case == e.Case })
+		if !replaced && !e.Ended(now) {
+			holding = append(holding, e)
+		}
+	}
+	return holding
+}
+
+// Of returns the entry of the case that has one of the names; nil where there is none.
+func (l List) Of(names ...string) *Entry {
+	for i := range slices.Backward(l) {
+		if slices.Contains(names, l[i].Case) {
+			return &l[i]
+		}
+	}
+	return nil
+}
+
+// Names are what the cases of a plan are called, on either side; nil where the plan
+// does not have all of them.
+func Names(p *plan.Plan) []string {
+	if p.Rest.Cases > 0 {
+		return nil
+	}
+	names := []string{}
+	for _, row := range p.Rows {
+		names = append(names, row.Key)
+		for _, c := range []*schema.CaseInfo{row.Head, row.Base} {
+			if c != nil && c.PerTarget {
+				names = append(names, row.Key+" @ "+row.Target)
+			}
+		}
+	}
+	return names
+}
