@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report/aggregate"
+	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -55,15 +56,15 @@ func place(c *schema.CaseInfo) aggregate.Path {
 }
 
 // targets compares the targets by the rows that stand side by side.
-func targets(order []string, rows []Row) []Target {
-	var entries []targetEntry
+func targets(order []string, rows []Row) []tally.Target {
+	var entries []tally.Entry
 	for _, row := range rows {
 		if row.PerTarget && row.Action != plan.Removed {
-			entries = append(entries, targetEntry{
+			entries = append(entries, tally.Entry{
 				Key: row.Key, Target: row.Target, Verdict: row.Verdict, Failed: row.Error != nil,
 				Score: row.Score, Weight: row.Weight, Calls: row.Calls, Tokens: row.Tokens, CostUSD: row.CostUSD,
 			})
 		}
 	}
-	return compareTargets(order, entries)
+	return tally.Compare(order, entries)
 }

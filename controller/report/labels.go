@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report/aggregate"
+	"github.com/gavel-evals/gavel/controller/report/tally"
 )
 
 // The labels by which cases are counted.
@@ -20,7 +21,7 @@ type Label struct {
 	// Label is difficulty, tag or status, and Name the one that the cases have.
 	Label string `json:"label"`
 	Name  string `json:"name"`
-	Verdicts
+	tally.Verdicts
 	// Score is the weighted mean over the judged ones; null where none is.
 	Score *float64 `json:"score"`
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/report/quarantine"
+	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -71,7 +72,7 @@ type Report struct {
 	Remeasured *noise.Summary `json:"remeasured,omitempty"`
 	// Targets compares those that every case was run against, where there are
 	// several.
-	Targets  []Target         `json:"targets,omitempty"`
+	Targets  []tally.Target   `json:"targets,omitempty"`
 	Problems []schema.Problem `json:"problems"`
 	// Notices are changes that could hide a failure: a changed configuration,
 	// a lowered threshold or weight, a case that is gone or disabled.
@@ -262,7 +263,7 @@ type CriterionDiff struct {
 
 // Summary counts the cases of a Report.
 type Summary struct {
-	Verdicts
+	tally.Verdicts
 	// NoThreshold counts those that pass because no threshold is set.
 	NoThreshold int `json:"no_threshold,omitempty"`
 	// Run, Rejudged, Redecided, Reused and Removed count by the plan's action,

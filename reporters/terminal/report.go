@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/report/aggregate"
+	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/attempts"
@@ -234,7 +235,7 @@ func groupName(g report.Group) string {
 }
 
 // targets writes how several targets did over the same cases.
-func (p *page) targets(targets []report.Target) {
+func (p *page) targets(targets []tally.Target) {
 	widest := 0
 	for _, t := range targets {
 		widest = max(widest, textfmt.Columns(textfmt.Line(t.Target)))

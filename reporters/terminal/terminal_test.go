@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -100,10 +101,10 @@ func TestLabels(t *testing.T) {
 	r := reporttest.Stored(t, "first_run")
 	score := 0.5
 	r.Labels = []report.Label{
-		{Label: "difficulty", Name: "hard", Verdicts: report.Verdicts{Cases: 3, Pass: 1, Fail: 1, Skipped: 1}, Score: &score},
-		{Label: "difficulty", Name: "normal", Verdicts: report.Verdicts{Cases: 1, Error: 1}},
-		{Label: "tag", Name: strings.Repeat("red-team ", 9), Verdicts: report.Verdicts{Cases: 12345, Pass: 12000, Borderline: 100, Fail: 100, Error: 100, Skipped: 45}, Score: &score},
-		{Label: "status", Name: "active", Verdicts: report.Verdicts{Cases: 4}},
+		{Label: "difficulty", Name: "hard", Verdicts: tally.Verdicts{Cases: 3, Pass: 1, Fail: 1, Skipped: 1}, Score: &score},
+		{Label: "difficulty", Name: "normal", Verdicts: tally.Verdicts{Cases: 1, Error: 1}},
+		{Label: "tag", Name: strings.Repeat("red-team ", 9), Verdicts: tally.Verdicts{Cases: 12345, Pass: 12000, Borderline: 100, Fail: 100, Error: 100, Skipped: 45}, Score: &score},
+		{Label: "status", Name: "active", Verdicts: tally.Verdicts{Cases: 4}},
 	}
 	text := holds(t, 80, func(o Options) string {
 		var b bytes.Buffer
@@ -127,7 +128,7 @@ func TestLabels(t *testing.T) {
 func TestALongSummary(t *testing.T) {
 	r := reporttest.Stored(t, "regressions")
 	r.Summary = report.Summary{
-		Verdicts: report.Verdicts{Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500}, NoThreshold: 1,
+		Verdicts: tally.Verdicts{Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500}, NoThreshold: 1,
 		Run: 5000, Rejudged: 4000, Redecided: 3000, Reused: 345, NoVerdict: 45, Score: r.Summary.Score,
 	}
 	got := holds(t, 60, func(o Options) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -228,7 +229,7 @@ func place(r *Row) int {
 // Counts are the rows by what they say. Those that are to be judged count as
 // that only.
 type Counts struct {
-	report.Verdicts
+	tally.Verdicts
 	Unrun, Due, Broke, Fixed int
 }
 

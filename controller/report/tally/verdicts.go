@@ -1,4 +1,8 @@
-package report
+// Package tally counts cases by what became of them, and compares several targets
+// over the same cases.
+//
+// Most callers want [Compare] for targets, or a [Verdicts] to count with.
+package tally
 
 import "github.com/gavel-evals/gavel/controller/verdict"
 

@@ -1,4 +1,4 @@
-package report
+package tally
 
 import (
 	"strings"
@@ -26,8 +26,8 @@ type Target struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
-// A targetEntry is one case with one target.
-type targetEntry struct {
+// An Entry is one case with one target.
+type Entry struct {
 	Key, Target string
 	// Verdict is nil for a case that was not judged: an error where Failed.
 	Verdict *verdict.Verdict
@@ -40,20 +40,20 @@ type targetEntry struct {
 	CostUSD *float64
 }
 
-func (e *targetEntry) rank() int {
+func (e *Entry) rank() int {
 	if e.Verdict == nil {
 		return -1
 	}
 	return e.Verdict.Rank()
 }
 
-// compareTargets sets the targets side by side, in the order given; each is compared
+// Compare sets the targets side by side, in the order given; each is compared
 // with the first. Fewer than two are not compared.
-func compareTargets(order []string, entries []targetEntry) []Target {
+func Compare(order []string, entries []Entry) []Target {
 	if len(order) < 2 {
 		return nil
 	}
-	first := map[string]targetEntry{}
+	first := map[string]Entry{}
 	for _, e := range entries {
 		if e.Target == order[0] {
 			first[e.Key] = e
@@ -86,7 +86,7 @@ type sum struct {
 
 func newSum(name string) *sum { return &sum{Target: Target{Target: name}} }
 
-func (s *sum) add(e targetEntry) {
+func (s *sum) add(e Entry) {
 	s.Count(e.Verdict)
 	if e.Verdict == nil && e.Failed {
 		s.Error++
@@ -102,7 +102,7 @@ func (s *sum) add(e targetEntry) {
 }
 
 // compare counts a case that both targets were judged for.
-func (s *sum) compare(first, e targetEntry) {
+func (s *sum) compare(first, e Entry) {
 	was, is := first.rank(), e.rank()
 	if was < 0 || is < 0 {
 		return
