@@ -234,11 +234,20 @@ func (f form) config() *Config {
 	return c
 }
 
+// RootFiles are the definitions outside of the default folder that are read where
+// they exist.
+func RootFiles() []string {
+	return []string{"promptfooconfig.json", "promptfooconfig.yaml", "promptfooconfig.yml"}
+}
+
+// DefaultDefinitions is the folder with definitions where none is configured.
+const DefaultDefinitions = "test_definitions"
+
 // fill puts defaults where nothing is set.
 func (c *Config) fill() {
 	if len(c.Definitions) == 0 {
-		c.Definitions = []string{"test_definitions"}
-		c.RootFiles = []string{"promptfooconfig.json", "promptfooconfig.yaml", "promptfooconfig.yml"}
+		c.Definitions = []string{DefaultDefinitions}
+		c.RootFiles = RootFiles()
 	}
 	if c.DefaultTarget == "" && len(c.Targets) == 1 {
 		for name := range c.Targets {

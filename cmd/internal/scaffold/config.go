@@ -25,7 +25,11 @@ func configText(a Answers) string {
 		b.WriteString(modeline("gavel.yaml", ".") + "\n")
 	}
 	b.WriteString("# How Gavel runs the tests of this repository. `gavel schema` prints all keys.\nversion: 1\n\n")
-	fmt.Fprintf(&b, "# The folder with the tests.\ndefinitions: %s\n\n", quoted(a.Definitions))
+	if root := a.rootFiles(); len(root) > 0 {
+		fmt.Fprintf(&b, "# The tests are in %s, and in the folder %s if there is one.\n\n", strings.Join(root, " and "), a.Definitions)
+	} else {
+		fmt.Fprintf(&b, "# The folder with the tests.\ndefinitions: %s\n\n", quoted(a.Definitions))
+	}
 	name := agentName
 	if a.Agent.Provider == config.Mock {
 		name = mockName
@@ -43,8 +47,26 @@ func configText(a Answers) string {
         reply: You can return it within 30 days, with the receipt.
       - reply: I do not know that.
 `)
+	if len(a.Providers) > 0 {
+		b.WriteString("\n# What the providers of promptfooconfig.yaml are run with.\naliases:\n")
+		for _, provider := range a.Providers {
+			fmt.Fprintf(&b, "  %s: %s\n", quoted(provider), name)
+		}
+	}
 	b.WriteString(judgeText(a))
 	return b.String()
+}
+
+// rootFiles are the definitions outside of the default folder, which a configured
+// folder would leave out.
+func (a Answers) rootFiles() []string {
+	var out []string
+	for _, d := range a.Existing {
+		if a.Definitions == config.DefaultDefinitions && slices.Contains(config.RootFiles(), d.File) {
+			out = append(out, d.File)
+		}
+	}
+	return out
 }
 
 // agentText is the target under test, with what can be set next.

@@ -85,7 +85,7 @@ func matchers(a Answers, extensions ...string) []matcher {
 	}
 	others := slices.DeleteFunc(formats, func(f string) bool { return f == schema.DialectDomain })
 	for _, format := range others {
-		if len(others) == 1 {
+		if len(others) == 1 && len(a.rootFiles()) == 0 {
 			add(format, root+"/**/*.*", "!**/*.checks.*", "!**/domain.*", "!**/level_*/*.*", "!"+root+"/evaluators/*.*", "!"+root+"/tools/*.*")
 			continue
 		}

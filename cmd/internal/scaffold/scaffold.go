@@ -62,6 +62,8 @@ type Answers struct {
 	Definitions string
 	// Existing are the definitions that there are; no cases are added to them.
 	Existing []load.Listed
+	// Providers are the names by which those of the matrix format call their targets.
+	Providers []string
 	// Configured says that gavel.yaml exists.
 	Configured bool
 	// Workflow asks for the workflow, which judges pushes to Branch.

@@ -70,7 +70,11 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer files.Close()
-	found, err := survey.Look(ctx, files, survey.Options{Definitions: []string{s.Definitions}, Ports: s.Ports})
+	look := survey.Options{Definitions: []string{s.Definitions}, Ports: s.Ports}
+	if s.Definitions == config.DefaultDefinitions {
+		look.RootFiles = config.RootFiles()
+	}
+	found, err := survey.Look(ctx, files, look)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +87,7 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	answers.Definitions, answers.Existing, answers.Configured = s.Definitions, found.Definitions, found.Config != ""
-	answers.Editor = !s.NoEditor
+	answers.Providers, answers.Editor = found.Providers, !s.NoEditor
 	out := &Result{Root: repo.Root(), Notes: []string{}}
 	if err := s.workflow(ctx, repo, &answers, out); err != nil {
 		return nil, err

@@ -43,6 +43,22 @@ func (f Foreign) Says() string {
 	return fmt.Sprintf("%s is a file of %s%s, which this version does not read: keep it there, and write its tests with gavel new", f.File, f.Tool, tests)
 }
 
+// providers are the names of the providers of a file of the matrix format.
+func providers(fsys fs.FS, file string) []string {
+	doc, problems := schema.Open(fsys, file)
+	if doc == nil || schema.HasErrors(problems) {
+		return nil
+	}
+	var names []string
+	for _, field := range []string{"providers", "targets"} {
+		names = append(names, doc.Text(field))
+		for i := range doc.Items(field) {
+			names = append(names, doc.Text(field, i), doc.Text(field, i, "id"))
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
 // foreign recognises a file of another tool by its name, and then by its content.
 func foreign(fsys fs.FS, name string) (Foreign, bool) {
 	base := strings.ToLower(path.Base(name))

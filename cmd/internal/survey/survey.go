@@ -29,15 +29,18 @@ type Survey struct {
 	// Definitions are the files that are read as definitions, sorted by path.
 	Definitions []load.Listed
 	Foreign     []Foreign
-	APIs        []API
-	Packages    []Package
-	Servers     []Server
+	// Providers are the names by which definitions of the matrix format call their
+	// targets, sorted.
+	Providers []string
+	APIs      []API
+	Packages  []Package
+	Servers   []Server
 }
 
 // Options say where to look.
 type Options struct {
-	// Definitions are the folders with definitions.
-	Definitions []string
+	// Definitions are the folders with definitions, RootFiles those outside of them.
+	Definitions, RootFiles []string
 	// Ports are asked on loopback; none means that nothing is asked.
 	Ports []int
 }
@@ -56,7 +59,7 @@ func Look(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
 	if err := out.root(fsys); err != nil {
 		return nil, err
 	}
-	found, err := load.Scan(ctx, fsys, load.Options{Settings: schema.Settings{Definitions: opts.Definitions}})
+	found, err := load.Scan(ctx, fsys, load.Options{Settings: schema.Settings{Definitions: opts.Definitions, RootFiles: opts.RootFiles}})
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +67,18 @@ func Look(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
 		if d.Dialect != "" {
 			out.Definitions = append(out.Definitions, d)
 		}
+		if d.Dialect == schema.DialectMatrix {
+			out.Providers = append(out.Providers, providers(fsys, d.File)...)
+		}
 	}
+	slices.Sort(out.Providers)
+	out.Providers = slices.Compact(out.Providers)
 	if err := out.walk(ctx, fsys, opts.Definitions); err != nil {
 		return nil, err
 	}
+	out.Foreign = slices.DeleteFunc(out.Foreign, func(f Foreign) bool {
+		return slices.ContainsFunc(out.Definitions, func(d load.Listed) bool { return d.File == f.File })
+	})
 	out.Servers = probe(ctx, opts.Ports)
 	return out, ctx.Err()
 }
