@@ -129,7 +129,8 @@ func TestCodeJudge(t *testing.T) {
 // not known.
 func TestProgramsReadAllThereIs(t *testing.T) {
 	in := input("What is it?", "It is fine.", &script{})
-	in.Case.Drive.Messages[0].Blocks = []schema.Block{{Type: "file", Path: "suites/data/a.csv"}, {Type: "file", Path: "shared.csv"}}
+	in.Case.Drive.Messages[0].Blocks = []schema.Block{{Type: "file", Path: "suites/data/a.csv"}, {Type: "file", Path: "shared.csv"},
+		{Type: "file", Path: "suites/style.instructions.md"}, {Type: "file", Path: "prompts/de/tone.md"}}
 	in.Transcript.Messages[1].ToolCalls = []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "look", Arguments: "{}"}}}
 	in.Transcript.Messages[1].Opaque = json.RawMessage(`"hidden"`)
 	in.Transcript.Usage = verdict.Usage{Calls: 1, InputTokens: 7, OutputTokens: 3, Unpriced: 1}
@@ -154,6 +155,7 @@ func TestProgramsReadAllThereIs(t *testing.T) {
 		"output_messages":   []any{assistant},
 		"expected_messages": []any{map[string]any{"role": "assistant", "content": "Fine."}},
 		"input_files":       []any{"a.csv", "../../shared.csv"},
+		"guideline_files":   []any{"../style.instructions.md", "../../prompts/de/tone.md"},
 		"config":            map[string]any{"limit": 2.},
 		"trace_summary": both(map[string]any{
 			"event_count": 1., "tool_names": []any{"look"}, "tool_calls_by_name": map[string]any{"look": 1.},
@@ -175,7 +177,7 @@ func both(object map[string]any) map[string]any {
 	for name, camel := range map[string]string{
 		"candidate_answer": "candidateAnswer", "expected_outcome": "expectedOutcome", "reference_answer": "referenceAnswer",
 		"input_messages": "inputMessages", "output_messages": "outputMessages", "expected_messages": "expectedMessages",
-		"input_files": "inputFiles", "trace_summary": "traceSummary", "event_count": "eventCount", "tool_names": "toolNames",
+		"input_files": "inputFiles", "guideline_files": "guidelineFiles", "trace_summary": "traceSummary", "event_count": "eventCount", "tool_names": "toolNames",
 		"tool_calls_by_name": "toolCallsByName", "input_tokens": "inputTokens", "output_tokens": "outputTokens", "cost_usd": "costUsd", "duration_ms": "durationMs",
 	} {
 		if value, ok := object[name]; ok {

@@ -7,6 +7,7 @@
 package programs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ const (
 	// maxTree and maxTreeFiles bound what is exported of a commit.
 	maxTree      = 1 << 30
 	maxTreeFiles = 50_000
-	// judgeTime is what a program that judges may take.
+	// judgeTime is what a program that judges may take where the case has no
+	// timeout_seconds.
 	judgeTime = 2 * time.Minute
 )
 
@@ -135,10 +137,14 @@ func (r *Runner) Judges(s controller.Checkout) suite.Programs {
 		if err != nil {
 			return nil, err
 		}
-		return box.Run(ctx, sandbox.Program{
+		printed, err := box.Run(ctx, sandbox.Program{
 			Argv: program.Argv, Tree: dir, Dir: filepath.Join(dir, filepath.FromSlash(program.Dir)), Stdin: stdin,
-			Limits: sandbox.Limits{Time: judgeTime},
+			Limits: sandbox.Limits{Time: cmp.Or(program.Timeout, judgeTime)},
 		})
+		if failure, ok := errors.AsType[*sandbox.Failure](err); ok && failure.TimedOut {
+			failure.Hint = "timeout_seconds of the case bounds its programs"
+		}
+		return printed, err
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -49,6 +50,17 @@ func TestTrees(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir.Path, "word")); !os.IsNotExist(err) {
 			t.Errorf("%s is left: %v", dir.Path, err)
 		}
+	}
+}
+
+// TestTimeoutOfTheCase bounds the programs that judge it, and says so.
+func TestTimeoutOfTheCase(t *testing.T) {
+	r := New(t.Context(), Config{Policy: sandbox.Policy{Accept: sandbox.Off}})
+	defer r.Close()
+	checkout := controller.Checkout{Commit: "b", FS: fstest.MapFS{"hang.sh": {Data: []byte("while :; do :; done"), Mode: 0o644}}}
+	_, err := r.Judges(checkout)(t.Context(), evaluator.Program{Argv: []string{"sh", "hang.sh"}, Timeout: 50 * time.Millisecond}, nil)
+	if want := "sh: it timed out after 50ms: nothing on stderr; timeout_seconds of the case bounds its programs"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

@@ -330,12 +330,17 @@ func (c *compiler) resolve(p part) string {
 // policy follows the precedence: written in the case or its suite, its target,
 // gavel.yaml's defaults, the dialect's default.
 func (c *compiler) policy() schema.Policy {
-	written := cmp.Or(c.kase.number("execution", "timeout_seconds"), c.keys.number("execution", "timeout_seconds"))
 	return schema.Policy{
 		Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
 		Bands:   &schema.Bands{Pass: passing, Borderline: borderline},
-		Timeout: cmp.Or(time.Duration(written*float64(time.Second)), c.target.Timeout, c.Settings.Timeout, defaultTimeout),
+		Timeout: cmp.Or(c.timeout(), c.target.Timeout, c.Settings.Timeout, defaultTimeout),
 	}
+}
+
+// timeout is that of the case, else of the suite; 0 where neither writes one.
+func (c *compiler) timeout() time.Duration {
+	written := cmp.Or(c.kase.number("execution", "timeout_seconds"), c.keys.number("execution", "timeout_seconds"))
+	return time.Duration(written * float64(time.Second))
 }
 
 // fail notes an error.

@@ -228,6 +228,33 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// TestProgramsTimeout: the timeout of the case, else of its suite, bounds the
+// programs that judge it and those that write a prompt.
+func TestProgramsTimeout(t *testing.T) {
+	const judges = "evaluators: [{name: j, type: code_judge, script: [x]}, {name: p, type: llm_judge, prompt: {script: [x]}}]"
+	for name, tt := range map[string]struct {
+		execution string
+		want      time.Duration
+	}{
+		"none":  {"", 0},
+		"suite": {"execution: {timeout_seconds: 5}\n", 5 * time.Second},
+	} {
+		text := tt.execution + "evalcases:\n  - {id: x, expected_outcome: y, input: z, " + judges + "}\n" +
+			"  - {id: y, expected_outcome: y, input: z, execution: {timeout_seconds: 2, " + judges + "}}\n"
+		cases, problems := loadIn(t, fstest.MapFS{"suites/a.yaml": {Data: []byte(text)}}, "a.yaml", schema.Settings{Timeout: time.Hour})
+		if len(cases) != 2 || len(problems) > 0 {
+			t.Fatalf("%s: %d cases, problems %q", name, len(cases), problems)
+		}
+		for i, want := range []time.Duration{tt.want, 2 * time.Second} {
+			code := cases[i].Evaluators[0].Spec.(evaluator.CodeJudge).Timeout
+			prompt := cases[i].Evaluators[1].Spec.(evaluator.LLMJudge).Program.Timeout
+			if code != want || prompt != want {
+				t.Errorf("%s: case %d: a judge has %v and a prompt %v, want %v", name, i, code, prompt, want)
+			}
+		}
+	}
+}
+
 func TestShortFormsExpand(t *testing.T) {
 	for name, forms := range map[string][2]string{
 		"input":    {"input: Hi", "input_messages: [{role: user, content: Hi}]"},

@@ -171,7 +171,7 @@ func (c *compiler) program(p, script part) *evaluator.Program {
 	if !script.isText() {
 		argv = known.argv
 	}
-	return &evaluator.Program{Argv: argv, Files: known.files, Dir: dir}
+	return &evaluator.Program{Argv: argv, Files: known.files, Dir: dir, Timeout: c.timeout()}
 }
 
 // folder is where a program runs.

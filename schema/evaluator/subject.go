@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -33,6 +34,8 @@ type Program struct {
 	// Dir is relative to the repository root. Moving a program together with
 	// its suite changes nothing, so it is in no digest.
 	Dir string `json:"-"`
+	// Timeout ends it; 0 leaves that to what runs it.
+	Timeout time.Duration `json:"-"`
 }
 
 // ReadsCost reports that the price of the target matters: the program is told

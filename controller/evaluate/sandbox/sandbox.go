@@ -185,6 +185,8 @@ type Failure struct {
 	Stderr string
 	// Hint says what may be missing and how to give it; it may be empty.
 	Hint string
+	// TimedOut means that Limits.Time ended it.
+	TimedOut bool
 }
 
 // shownStderr is how much of the end of stderr an error shows.
@@ -224,7 +226,8 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 	defer r.close()
 	limited, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	late := time.AfterFunc(r.Limits.Time, func() { stop(fmt.Errorf("it took longer than %v", r.Limits.Time)) })
+	timeout := fmt.Errorf("it timed out after %v", r.Limits.Time)
+	late := time.AfterFunc(r.Limits.Time, func() { stop(timeout) })
 	defer late.Stop()
 	r.stop = stop
 	cause := b.start(limited, r)
@@ -234,6 +237,7 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 		return nil, ctx.Err()
 	case context.Cause(limited) != nil:
 		passed = r.failure(context.Cause(limited).Error())
+		passed.TimedOut = errors.Is(context.Cause(limited), timeout)
 	case cause != "":
 		passed = r.failure(cause)
 	default:

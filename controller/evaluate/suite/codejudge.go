@@ -109,7 +109,9 @@ func (in Input) payload(p evaluator.Program, s evaluator.Subject) payload {
 	out.put("candidate_answer", in.Answer())
 	out.put("input_messages", forms(in.input()))
 	out.put("output_messages", forms(in.output()))
-	out.put("input_files", in.files(p))
+	guidelines, files := in.files(p)
+	out.put("input_files", files)
+	out.put("guideline_files", guidelines)
 	out.put("trace_summary", in.trace())
 	out.put("expected_outcome", s.ExpectedOutcome)
 	out.put("expected_messages", forms(s.ExpectedMessages))
@@ -134,17 +136,22 @@ func forms(messages []schema.Message) []schema.Message {
 	return out
 }
 
-// files are those of the input, as a program finds them from its folder.
-func (in Input) files(p evaluator.Program) []string {
-	files := []string{}
+// files are those of the input, as a program finds them from its folder. The
+// format sets guidelines apart from the others.
+func (in Input) files(p evaluator.Program) (guidelines, others []string) {
+	guidelines, others = []string{}, []string{}
 	for _, m := range in.Case.Drive.Messages {
 		for _, b := range m.Blocks {
-			if b.Path != "" {
-				files = append(files, p.Sees(b.Path))
+			switch {
+			case b.Path == "":
+			case evaluator.IsGuideline(b.Path):
+				guidelines = append(guidelines, p.Sees(b.Path))
+			default:
+				others = append(others, p.Sees(b.Path))
 			}
 		}
 	}
-	return files
+	return guidelines, others
 }
 
 // trace sums the calls up; nil where they are not known.
