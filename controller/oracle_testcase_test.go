@@ -38,7 +38,7 @@ created_at: "2026-01-01"
 updated_at: "2026-01-01"
 `,
 		"test_definitions/talk.json":          `{"test_cases": [{"name": "Open"}, {"name": "Once", "initial_message": "Hi", "max_turns": 1}]}`,
-		"test_definitions/refund.checks.yaml": `".": [{contains: good}, {not_contains: bad}, {equals: fine}, {regex: "g(oo)d"}, {is_json: {type: object}}, {latency_ms: 50000}, {cost_usd: 0.5}]` + "\n",
+		"test_definitions/refund.checks.yaml": `".": [{contains: good}, {not_contains: bad}, {equals: fine}, {regex: "g(oo)d"}, {icontains: FINE}, {any_of: [fair, okay]}, {all_of: [some, thing]}, {json_path: {path: n, value: 1}}, {is_json: {type: object}}, {latency_ms: 50000}, {cost_usd: 0.5}]` + "\n",
 		"test_definitions/tools/refund.json":  `{"id": "refund", "function": {"name": "refund", "description": "Pays back", "parameters": {"type": "object"}}}`,
 		"test_definitions/tools/bye.json":     `{"id": "bye", "function": {"name": "bye"}, "mock_response": "gone"}`,
 	}
@@ -107,6 +107,10 @@ func changesOfTestcases() []change {
 		{"#Check.not_contains", "test_definitions/refund.checks.yaml", "bad", "worse", "refund J"},
 		{"#Check.equals", "test_definitions/refund.checks.yaml", "fine", "finer", "refund J"},
 		{"#Check.regex", "test_definitions/refund.checks.yaml", "g(oo)d", "good", "refund J"},
+		{"#Check.icontains", "test_definitions/refund.checks.yaml", "FINE", "FINER", "refund J"},
+		{"#Check.any_of", "test_definitions/refund.checks.yaml", "okay", "nice", "refund J"},
+		{"#Check.all_of", "test_definitions/refund.checks.yaml", "thing", "one", "refund J"},
+		{"#Check.json_path", "test_definitions/refund.checks.yaml", "value: 1", "value: 2", "refund J"},
 		{"#Check.is_json", "test_definitions/refund.checks.yaml", "type: object", "type: array", "refund J"},
 		{"#Check.latency_ms", "test_definitions/refund.checks.yaml", "50000", "60000", "refund D"},
 		{"#Check.cost_usd", "test_definitions/refund.checks.yaml", "0.5", "0.25", "refund D"},
