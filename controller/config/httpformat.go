@@ -18,6 +18,7 @@ type httpForm struct {
 	Method  string                `json:"method"`
 	Headers map[string]headerForm `json:"headers"`
 	Body    json.RawMessage       `json:"body"`
+	Query   map[string]string     `json:"query"`
 	Reply   *replyForm            `json:"reply"`
 }
 
@@ -83,6 +84,9 @@ func (f httpForm) format() httpagent.Format {
 		h.Name = http.CanonicalHeaderKey(name)
 		out.Headers = append(out.Headers, h)
 	}
+	for _, name := range slices.Sorted(maps.Keys(f.Query)) {
+		out.Query = append(out.Query, httpagent.Parameter{Name: name, Value: f.Query[name]})
+	}
 	if f.Reply != nil {
 		out.Reply = &f.Reply.Paths
 	}
@@ -114,6 +118,9 @@ func properties(f httpagent.Format) map[string]string {
 	if f.Reply != nil {
 		out["reply"] = encode(f.Reply)
 	}
+	for _, p := range f.Query {
+		out["query "+p.Name] = p.Value
+	}
 	for _, h := range f.Headers {
 		out["header "+h.Name] = cmp.Or(h.Value, h.Prefix+"…")
 	}
@@ -126,26 +133,31 @@ func (k *checker) format(t Target) {
 	for _, name := range k.Doc.Keys(at("headers")...) {
 		k.header(t, name, at("headers", name))
 	}
-	for _, fault := range bodyFaults(t.HTTP.Body) {
-		hint := schema.DidYouMean(fault.Name, httpagent.Holes)
-		switch {
-		case fault.Name == "" && len(fault.Where) > 0:
-			hint = "write {{message}}"
-		case fault.Name == "":
-			hint = `add {{messages}}, or {{message}} for the last one alone, such as body: {input: "{{message}}"}`
-		case hint == "":
-			hint = "there are {{" + strings.Join(httpagent.Holes, "}}, {{") + "}}"
+	for _, p := range t.HTTP.Query {
+		if !strings.Contains(p.Value, "{{") && slices.Contains(secretParameters, strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(p.Name))) {
+			k.Fail("literal-secret", fmt.Sprintf("the parameter %s would put a secret into the repository", p.Name),
+				"send it as a header whose value an environment variable holds: headers: {Authorization: {value_env: AGENT_KEY}}", at("query", p.Name)...)
 		}
-		k.Fail("bad-template", "`body`: "+fault.Message, hint, at(append([]any{"body"}, fault.Where...)...)...)
+	}
+	for _, fault := range httpagent.Faults(t.HTTP) {
+		hint := cmp.Or(fault.Hint, schema.DidYouMean(fault.Name, httpagent.Holes), "there are {{"+strings.Join(httpagent.Holes, "}}, {{")+"}}")
+		where := at(fault.Where...)
+		if fault.Where[0] == "headers" {
+			where = at("headers", k.written(t, fault.Where[1]))
+		}
+		k.Fail("bad-template", fmt.Sprintf("`%v`: %s", fault.Where[0], fault.Message), hint, where...)
 	}
 	k.reply(t, at)
 }
 
-func bodyFaults(raw json.RawMessage) []httpagent.Fault {
-	if raw == nil {
-		return nil
+// written is the name of a header as the file has it.
+func (k *checker) written(t Target, canonical any) any {
+	for _, name := range k.Doc.Keys("targets", t.Name, "headers") {
+		if http.CanonicalHeaderKey(name) == canonical {
+			return name
+		}
 	}
-	return httpagent.CheckBody(raw)
+	return canonical
 }
 
 // reply checks the paths into a reply.
@@ -189,6 +201,10 @@ var ownHeaders = []string{"Connection", "Content-Length", "Host", "Te", "Trailer
 
 // secretHeaders are parts of names of headers that carry credentials.
 var secretHeaders = []string{"auth", "key", "token", "secret", "cookie", "password", "credential"}
+
+// secretParameters are names of parameters that carry credentials, without the
+// hyphens and underscores in them.
+var secretParameters = []string{"key", "apikey", "accesskey", "token", "accesstoken", "apitoken", "secret", "clientsecret", "password", "sig", "signature"}
 
 // header checks one header. No message shows a value.
 func (k *checker) header(t Target, name string, at []any) {

@@ -23,6 +23,7 @@ targets:
     headers:
       x-team: evals
       authorization: {value_env: AGENT_TOKEN, prefix: "Bearer "}
+    query: {thread: "{{session}}"}
     body: {messages: "{{messages}}", n: 1.50, deep: [{text: "{{ system }}/{{case}}"}]}
     reply: {text: $.a, tool_calls: {each: "$.b[*]", name: $.n}, usage: $.u, stream: last}
 `))
@@ -31,6 +32,7 @@ targets:
 		Headers: []httpagent.Header{
 			{Name: "Authorization", Env: "AGENT_TOKEN", Prefix: "Bearer "}, {Name: "X-Team", Value: "evals"},
 		},
+		Query: []httpagent.Parameter{{Name: "thread", Value: "{{session}}"}},
 		Body:  []byte(`{"deep":[{"text":"{{ system }}/{{case}}"}],"messages":"{{messages}}","n":1.5}`),
 		Reply: &httpagent.Paths{Text: "$.a", ToolCalls: httpagent.CallPaths{Each: "$.b[*]", Name: "$.n"}, Usage: "$.u", Stream: "last"},
 	}
@@ -41,7 +43,7 @@ targets:
 		t.Errorf("the variables are %q, want AGENT_TOKEN", got)
 	}
 	all := fmt.Sprint(cfg.Targets["bot"].Identity(func(string) (string, bool) { return "s3cret", true }, nil))
-	for _, part := range []string{"{method PATCH }", "{header Authorization Bearer … }", "{header X-Team evals }", "{body {", "{reply {"} {
+	for _, part := range []string{"{method PATCH }", "{header Authorization Bearer … }", "{header X-Team evals }", "{body {", "{query thread {{session}} }", "{reply {"} {
 		if !strings.Contains(all, part) {
 			t.Errorf("the identity %s lacks %s", all, part)
 		}
@@ -63,7 +65,13 @@ func TestHTTPMistakes(t *testing.T) {
 		{"headers: {X-Team: a, x-team: b}", "the header X-Team is set twice", "remove one"},
 		{"headers: {X-Team: \"a\\nb: c\"}", "the value of a header is one line", "line break"},
 		{"headers: {Authorization: {value_env: A}}\n    api_key_env: B", "both say what authorizes the request", "remove one"},
-		{"method: GET", "method", "POST"},
+		{"method: GETT", "method", "GET"},
+		{"method: GET", "6:5: error: `method`: a GET request needs the conversation in its query", "add query: {q: \"{{message}}\"}"},
+		{"method: GET\n    body: {a: \"{{message}}\"}", "7:5: error: `body`: a GET request has no body", "move it to query"},
+		{"method: GET\n    query: {q: \"{{mesage}}\"}", "7:13: error: `query`: there is no {{mesage}} to fill in", "did you mean `message`?"},
+		{"query: {api_key: s3cret}", "6:13: error: the parameter api_key would put a secret into the repository", "headers: {Authorization: {value_env: AGENT_KEY}}"},
+		{"headers: {x-session: \"{{message}}\"}", "6:15: error: `headers`: {{message}} does not fit here", "only {{session}} is known"},
+		{"headers: {x-session: \"{{sesion}}\"}", "6:15: error: `headers`: there is no {{sesion}} to fill in", "did you mean `session`?"},
 		{"body: {input: \"{{mesages}}\"}", "6:12: error: `body`: there is no {{mesages}} to fill in", "did you mean `messages`?"},
 		{"body: {a: [{b: \"{{user}}\"}]}", "6:17: error: `body`: there is no {{user}} to fill in", "there are {{messages}}, {{message}}"},
 		{"body: {input: \"{{message\"}", "a {{ is not closed by }}", "write {{message}}"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -37,6 +38,9 @@ type callLog struct {
 	root    string // see target.Request
 	stored  []ledger.Call
 	seq     int
+	// session is that of the conversation with the target; empty before the first
+	// call that takes one.
+	session string
 	seen    map[string]int
 	// live is true once a call was not found in the journal.
 	live   bool
@@ -121,6 +125,7 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 	if err := l.forget(ctx, key); err != nil {
 		return target.Reply{}, err
 	}
+	req.Session = l.sessionOf(key, name)
 	reply, err := l.caller.call(ctx, name, target.WithDelimiter(req, l.delimiter(key)))
 	if err != nil {
 		return target.Reply{}, err
@@ -129,6 +134,20 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 	l.caller.spent = l.caller.spent.Add(reply.Usage)
 	l.record(name, digest, req, reply)
 	return reply, l.journal(ctx, key, digest, req, reply)
+}
+
+// sessionOf is the session of a call; empty for targets that take none. Each call of a
+// role is a conversation of its own. A conversation with the target whose
+// beginning the journal has goes on in its session.
+func (l *callLog) sessionOf(key ledger.CallKey, name string) string {
+	switch {
+	case !l.c.run.cfg.Targets[name].Config.HTTP.UsesSession():
+		return ""
+	case key.Role != targetRole:
+		return rand.Text()
+	}
+	l.session = cmp.Or(l.session, rand.Text())
+	return l.session
 }
 
 // recall finds the stored reply of the call if it was the same request.
@@ -140,6 +159,10 @@ func (l *callLog) recall(key ledger.CallKey, digest string) (target.Reply, bool)
 	call := l.stored[key.Seq]
 	if call.Key.Role != key.Role || call.RequestDigest != digest {
 		return reply, false
+	}
+	var asked journaled
+	if key.Role == targetRole && l.session == "" && json.Unmarshal(call.Request, &asked) == nil {
+		l.session = asked.Session
 	}
 	return reply, json.Unmarshal(call.Reply, &reply) == nil
 }
@@ -172,18 +195,25 @@ func (l *callLog) startOver(ctx context.Context, err error) (again bool, _ error
 // drop removes the calls from a key on from the journal.
 func (l *callLog) drop(ctx context.Context, key ledger.CallKey) error {
 	l.stored = nil
+	if key.Seq == 0 {
+		l.session = ""
+	}
 	if err := l.c.run.cfg.Ledger.DropCalls(ctx, l.c.run.cfg.Trust, key, l.c.hold.lease); err != nil {
 		return &evaluate.Fault{Err: err}
 	}
 	return nil
 }
 
+// A journaled is what the journal keeps of a request.
+type journaled struct {
+	System   string           `json:"system,omitempty"`
+	Messages []schema.Message `json:"messages"`
+	Tools    []schema.Tool    `json:"tools,omitempty"`
+	Session  string           `json:"session,omitempty"`
+}
+
 func (l *callLog) journal(ctx context.Context, key ledger.CallKey, digest string, req target.Request, reply target.Reply) error {
-	asked, err := json.Marshal(struct {
-		System   string           `json:"system,omitempty"`
-		Messages []schema.Message `json:"messages"`
-		Tools    []schema.Tool    `json:"tools,omitempty"`
-	}{req.System, req.Messages, req.Tools})
+	asked, err := json.Marshal(journaled{req.System, req.Messages, req.Tools, req.Session})
 	if err != nil {
 		return fmt.Errorf("journal the request of %s: %w", l.c.job.Case.Key, err)
 	}

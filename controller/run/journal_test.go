@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/target/httpagent"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -61,6 +62,47 @@ func TestTheFirstCallThatDiffersDropsTheRest(t *testing.T) {
 				t.Errorf("what differed is still there: %+v", now.Key)
 			}
 		})
+	}
+}
+
+// TestASessionIsThatOfAConversation: all turns of a conversation have one session, a
+// resumed run goes on with it, and every other sample has another one.
+func TestASessionIsThatOfAConversation(t *testing.T) {
+	s := newStage(t, nil, line("More", false), line("Bye", true), line("More", false), line("Bye", true))
+	s.cfg.HTTP.Headers = []httpagent.Header{{Name: "X-Session", Value: "{{session}}"}}
+	fails := true
+	s.agent.answer = func(_ int, req target.Request) (target.Reply, error) {
+		if req.Turn == 1 && fails {
+			return target.Reply{}, &target.Error{Target: "bot", Message: "gone"}
+		}
+		return says("Well."), nil
+	}
+	c := simulated("Hi")
+	c.Policy.Iterations = 2
+	c.Evaluators[0].Rule = schema.Rule{}
+	s.hold(t, c)
+	fails = false
+	s.hold(t, c)
+	turns := map[string][]int{}
+	for _, req := range s.agent.asked {
+		turns[req.Session] = append(turns[req.Session], req.Turn)
+	}
+	if len(turns) != 2 || turns[""] != nil {
+		t.Errorf("the turns of each session are %v, want two sessions", turns)
+	}
+	if first := turns[s.agent.asked[0].Session]; len(first) < 3 || !slices.Equal(first[:3], []int{0, 1, 1}) {
+		t.Errorf("the turns of the first session are %v, want the one that failed again", first)
+	}
+
+	// Without the hole a target takes no session.
+	s.cfg.HTTP.Headers, s.agent.asked = nil, nil
+	c.Key = "other"
+	c.Drive.Messages[0].Content = "Hello"
+	s.hold(t, c)
+	for _, req := range s.agent.asked {
+		if req.Session != "" {
+			t.Errorf("a target without the hole gets the session %s", req.Session)
+		}
 	}
 }
 

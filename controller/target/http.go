@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -49,7 +50,10 @@ func newHTTP(cfg config.Target, env Env, b base) (*httpAgent, error) {
 
 // headers are those of every request.
 func (h *httpAgent) headers(f httpagent.Format, env Env) (http.Header, error) {
-	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
+	header := http.Header{"Accept": {"application/json"}}
+	if h.method != http.MethodGet {
+		header.Set("Content-Type", "application/json")
+	}
 	if h.codec.HasReply() {
 		header.Set("Accept", "application/json, text/event-stream;q=0.9, application/x-ndjson;q=0.9")
 	}
@@ -73,15 +77,10 @@ func (h *httpAgent) headers(f httpagent.Format, env Env) (http.Header, error) {
 // Respond sends one turn. Whatever content type the answer has, it must be of the
 // form that is expected: an error page is not taken for what the agent said.
 func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
-	body, err := h.encode(req)
+	sent, err := h.request(ctx, req)
 	if err != nil {
 		return Reply{}, h.fail(Error{Message: err.Error()})
 	}
-	sent, err := http.NewRequestWithContext(ctx, h.method, h.endpoint, bytes.NewReader(body))
-	if err != nil {
-		return Reply{}, h.fail(Error{Message: "url: " + err.Error()})
-	}
-	sent.Header = h.header.Clone()
 	start := h.now()
 	resp, data, err := h.exchange(sent)
 	if err != nil {
@@ -96,12 +95,9 @@ func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
 	return reply, nil
 }
 
-// encode writes a turn as the contract or the template has it.
-func (h *httpAgent) encode(req Request) ([]byte, error) {
-	if !h.codec.HasBody() {
-		return agentRequest(req)
-	}
-	with := httpagent.Conversation{System: req.System, Case: req.Case, Turn: req.Turn}
+// request writes a turn as the contract or the templates have it.
+func (h *httpAgent) request(ctx context.Context, req Request) (*http.Request, error) {
+	with := httpagent.Conversation{System: req.System, Case: req.Case, Turn: req.Turn, Session: req.Session}
 	for _, m := range req.Messages {
 		raw, err := json.Marshal(asked{m.Role, agentContent(m), m.ToolCalls, m.ToolCallID, m.Name})
 		if err != nil {
@@ -109,7 +105,34 @@ func (h *httpAgent) encode(req Request) ([]byte, error) {
 		}
 		with.Messages, with.Message = append(with.Messages, raw), m.Content
 	}
-	return h.codec.Encode(with)
+	body, err := h.body(req, with)
+	if err != nil {
+		return nil, err
+	}
+	address, err := h.codec.Address(h.endpoint, with)
+	if err != nil {
+		return nil, fmt.Errorf("url: %w", err)
+	}
+	sent, err := http.NewRequestWithContext(ctx, h.method, address, body)
+	if err != nil {
+		return nil, fmt.Errorf("url: %w", err)
+	}
+	sent.Header = h.header.Clone()
+	h.codec.FillHeader(sent.Header, with)
+	return sent, nil
+}
+
+// body is that of a request; none for GET.
+func (h *httpAgent) body(req Request, with httpagent.Conversation) (io.Reader, error) {
+	encode := func() ([]byte, error) { return agentRequest(req) }
+	switch {
+	case h.method == http.MethodGet:
+		return http.NoBody, nil
+	case h.codec.HasBody():
+		encode = func() ([]byte, error) { return h.codec.Encode(with) }
+	}
+	raw, err := encode()
+	return bytes.NewReader(raw), err
 }
 
 // read reads a reply as the contract or the paths have it.

@@ -18,6 +18,7 @@ import (
 type anAgent struct {
 	url    string
 	method string
+	query  string
 	header http.Header
 	body   string
 }
@@ -30,7 +31,7 @@ func serveAgent(t *testing.T, contentType, reply string) *anAgent {
 		if err != nil {
 			t.Error(err)
 		}
-		a.method, a.header, a.body = r.Method, r.Header, string(body)
+		a.method, a.query, a.header, a.body = r.Method, r.URL.RawQuery, r.Header, string(body)
 		w.Header().Set("Content-Type", contentType)
 		io.WriteString(w, reply)
 	}))
@@ -214,6 +215,31 @@ func TestHTTPHeaders(t *testing.T) {
 	_, err = configured(t, strings.Replace(fields, agent.url, server.URL, 1), env).Respond(t.Context(), aTurn())
 	if err == nil || !strings.Contains(err.Error(), "the key in AGENT_KEY is not accepted") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("the error is %v, want one that names the variable and not its value", err)
+	}
+}
+
+// TestHTTPGet asks without a body. What is said cannot change the rest of the URL.
+func TestHTTPGet(t *testing.T) {
+	t.Parallel()
+	agent := serveAgent(t, "application/json", `{"text": "Thirty days."}`)
+	target := configured(t, "    provider: http\n    url: "+agent.url+`/ask?lang=en
+    method: GET
+    query: {q: "{{message}}", thread: "t-{{session}}", lang: de}
+    headers: {X-Session: "{{session}}"}
+    reply: $.text
+`, nil)
+	turn := aTurn()
+	turn.Session = "S1"
+	turn.Messages[2].Content = "a&q=b#c/../é"
+	got, err := target.Respond(t.Context(), turn)
+	if err != nil || got.Messages[0].Content != "Thirty days." {
+		t.Fatalf("the reply is %+v, %v", got, err)
+	}
+	if want := "lang=de&q=a%26q%3Db%23c%2F..%2F%C3%A9&thread=t-S1"; agent.query != want || agent.method != http.MethodGet || agent.body != "" {
+		t.Errorf("%s with the query %s and the body %q, want %s", agent.method, agent.query, agent.body, want)
+	}
+	if agent.header.Get("X-Session") != "S1" || agent.header.Get("Content-Type") != "" {
+		t.Errorf("the headers are %v", agent.header)
 	}
 }
 

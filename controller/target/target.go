@@ -43,6 +43,9 @@ type Request struct {
 	// Case is the key of the case; Turn counts the agent's turns from 0.
 	Case string
 	Turn int
+	// Session is the same in every turn of a conversation of one sample, and in no
+	// other one. A resumed run goes on with it. Empty for targets that take none.
+	Session string
 	// Sample is the ordinal of the sample, Occurrence counts the earlier
 	// requests of the sample with the same digest. A replay finds its reply by
 	// the digest and these two.

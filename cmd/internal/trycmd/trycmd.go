@@ -5,6 +5,7 @@ package trycmd
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"maps"
 	"slices"
@@ -96,7 +97,7 @@ func (t *trial) run(ctx context.Context, w *cli.Workspace) error {
 	within, cancel := context.WithTimeout(ctx, cmp.Or(cfg.Timeout, longest))
 	defer cancel()
 	reply, failed := opened.Respond(within, target.Request{
-		System: system, Messages: []schema.Message{{Role: schema.RoleUser, Content: message}}, Case: "gavel/try",
+		System: system, Messages: []schema.Message{{Role: schema.RoleUser, Content: message}}, Case: "gavel/try", Session: rand.Text(),
 	})
 	if ctx.Err() != nil {
 		return cli.ErrInterrupted

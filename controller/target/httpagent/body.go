@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // A Conversation is what fills the holes of a body.
@@ -18,12 +17,15 @@ type Conversation struct {
 	System  string
 	Case    string
 	Turn    int
+	// Session is the same in each turn of a conversation, and another one in every
+	// other conversation.
+	Session string
 }
 
 // Holes are the names that a template may have in double braces. A text that is
 // only a hole becomes its value; in a longer text the value is inserted as text.
 // The conversation has to be in one of the first two.
-var Holes = []string{"messages", "message", "history", "system", "case", "turn"}
+var Holes = []string{"messages", "message", "history", "system", "case", "turn", "session"}
 
 // hole matches {{name}}.
 var hole = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
@@ -41,6 +43,8 @@ func (c Conversation) value(name string) any {
 		return c.System
 	case "case":
 		return c.Case
+	case "session":
+		return c.Session
 	}
 	return c.Turn
 }
@@ -88,45 +92,16 @@ func fill(template any, with Conversation) any {
 		if m := hole.FindStringSubmatch(t); m != nil && m[0] == t {
 			return with.value(m[1])
 		}
-		return hole.ReplaceAllStringFunc(t, func(found string) string {
-			return with.text(hole.FindStringSubmatch(found)[1])
-		})
+		return with.fill(t)
 	}
 	return template
 }
 
-// A Fault is something in a template that cannot be filled.
-type Fault struct {
-	// Where is the path of the text in the body.
-	Where []any
-	// Name is the hole that is not known, empty for other faults.
-	Name    string
-	Message string
-}
-
-// CheckBody finds what is wrong with a template.
-func CheckBody(raw json.RawMessage) []Fault {
-	template, err := parse(raw)
-	if err != nil {
-		return []Fault{{Message: "it is not JSON: " + err.Error()}}
-	}
-	var found []Fault
-	var used []string
-	walk(template, nil, func(text string, where []any) {
-		for _, m := range hole.FindAllStringSubmatch(text, -1) {
-			if !slices.Contains(Holes, m[1]) {
-				found = append(found, Fault{where, m[1], fmt.Sprintf("there is no {{%s}} to fill in", m[1])})
-			}
-			used = append(used, m[1])
-		}
-		if rest := hole.ReplaceAllString(text, ""); strings.Contains(rest, "{{") {
-			found = append(found, Fault{where, "", "a {{ is not closed by }}"})
-		}
+// fill fills the holes of a text with texts.
+func (c Conversation) fill(template string) string {
+	return hole.ReplaceAllStringFunc(template, func(found string) string {
+		return c.text(hole.FindStringSubmatch(found)[1])
 	})
-	if len(found) == 0 && !slices.ContainsFunc(Holes[:2], func(name string) bool { return slices.Contains(used, name) }) {
-		found = append(found, Fault{nil, "", "it does not contain the conversation"})
-	}
-	return found
 }
 
 // walk visits all texts that are values.

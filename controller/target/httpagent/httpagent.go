@@ -8,6 +8,8 @@ package httpagent
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/url"
 )
 
 // A Format is what gavel.yaml says of an http target's requests and replies. The
@@ -15,8 +17,11 @@ import (
 type Format struct {
 	// Method is POST where it is empty.
 	Method string `json:",omitempty"`
-	// Headers are sorted by name.
+	// Headers are sorted by name. A Value may have holes.
 	Headers []Header `json:",omitempty"`
+	// Query are parameters that are added to the URL, sorted by name. Their values
+	// may have holes, see [Holes].
+	Query []Parameter `json:",omitempty"`
 	// Body is the template of the request, see [Holes]; nil for the contract's.
 	Body json.RawMessage `json:",omitempty"`
 	// Reply says where the parts of a reply are; nil for the contract's.
@@ -31,6 +36,9 @@ type Header struct {
 	Env    string `json:",omitempty"`
 	Prefix string `json:",omitempty"`
 }
+
+// A Parameter is one of a query.
+type Parameter struct{ Name, Value string }
 
 // Paths are JSONPath queries by RFC 9535 into a reply, or into each event of one
 // that is a stream. All but Text may be empty.
@@ -68,17 +76,18 @@ type CallPaths struct {
 // A Codec writes requests and reads replies in a Format. It is safe for concurrent
 // use.
 type Codec struct {
-	body  any // nil for the contract's
-	reply *reader
+	body   any // nil for the contract's
+	format Format
+	reply  *reader
 }
 
-// New checks a Format. The error says what is wrong with its body or its paths.
+// New checks a Format. The error says what is wrong with its templates or its paths.
 func New(f Format) (*Codec, error) {
-	c := &Codec{}
+	c := &Codec{format: f}
+	if faults := Faults(f); len(faults) > 0 {
+		return nil, fmt.Errorf("%v: %s", faults[0].Where[0], faults[0].Message)
+	}
 	if f.Body != nil {
-		if faults := CheckBody(f.Body); len(faults) > 0 {
-			return nil, fmt.Errorf("body: %s", faults[0].Message)
-		}
 		var err error
 		if c.body, err = parse(f.Body); err != nil {
 			return nil, fmt.Errorf("body: %w", err)
@@ -95,6 +104,33 @@ func New(f Format) (*Codec, error) {
 
 // HasBody reports whether requests have a body of their own form.
 func (c *Codec) HasBody() bool { return c.body != nil }
+
+// Address adds the parameters of the query to a URL. Values are escaped, so that
+// they cannot change anything else of it.
+func (c *Codec) Address(endpoint string, with Conversation) (string, error) {
+	if len(c.format.Query) == 0 {
+		return endpoint, nil
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", err
+	}
+	query := u.Query()
+	for _, p := range c.format.Query {
+		query.Set(p.Name, with.fill(p.Value))
+	}
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}
+
+// FillHeader fills the holes of headers. Those without holes stay as they are.
+func (c *Codec) FillHeader(header http.Header, with Conversation) {
+	for _, h := range c.format.Headers {
+		if hole.MatchString(h.Value) {
+			header.Set(h.Name, with.fill(h.Value))
+		}
+	}
+}
 
 // HasReply reports whether replies have a form of their own.
 func (c *Codec) HasReply() bool { return c.reply != nil }
