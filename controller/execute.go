@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/deployment"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/pieces"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/progress"
@@ -186,13 +187,7 @@ func (e *execution) store(ctx context.Context, out *report.Report, started time.
 	err = e.p.req.Ledger.SaveReport(ctx, ledger.Run{
 		ID: e.opts.ID, Repository: e.opts.Repository, PullRequest: e.opts.PullRequest,
 		Base: e.p.Plan.Base, Head: e.p.Plan.Head, Started: started, Finished: e.p.req.Now(), Report: body,
-		Cases: func(yield func([]byte, error) bool) {
-			for i := range out.Cases {
-				if !yield(json.Marshal(&out.Cases[i])) {
-					return
-				}
-			}
-		},
+		Cases: pieces.Encoded(out.Cases),
 	}, items...)
 	if err != nil || e.p.req.Invocation == nil || e.unfinished {
 		return err

@@ -20,7 +20,8 @@ const mostSaid = 5
 // printSaid shows what the agent said in the first cases that failed. That it is not
 // known of some costs only the line.
 func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *report.Report) error {
-	if a.JSON {
+	blocking := reporters.Arrange(r).Blocking
+	if a.JSON || len(blocking) == 0 {
 		return nil
 	}
 	rows := map[string]plan.Row{}
@@ -28,7 +29,7 @@ func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *repor
 		rows[row.Key+"\x00"+row.Target] = row
 	}
 	var all []terminal.Saying
-	for _, failed := range reporters.Arrange(r).Blocking {
+	for _, failed := range blocking {
 		row, ok := rows[failed.Key+"\x00"+failed.Target]
 		if !ok || len(all) == mostSaid {
 			continue

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/ledger/former"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/controller/verdict/quickjson"
 )
 
 const (
@@ -24,8 +26,9 @@ const (
 	ownFirst = "j.ns IN ('', ?) AND " + visible
 	// fromVerdicts joins the digests q with the verdict v that a scope uses of
 	// each. Its arguments are the namespace, the age, the end, and the digests.
-	fromVerdicts = `FROM json_each(?4) q JOIN verdicts v ON v.id =
-		(SELECT id FROM verdicts WHERE d = q.value AND ns IN ('', ?1) AND oldest >= ?2 AND created < ?3 ORDER BY ns DESC, last DESC LIMIT 1)`
+	fromVerdicts = `FROM json_each(?4) q JOIN verdicts v ON v.id = coalesce(
+		(SELECT id FROM verdicts WHERE d = q.value AND ns = ?1 AND oldest >= ?2 AND created < ?3 ORDER BY last DESC LIMIT 1),
+		(SELECT id FROM verdicts WHERE d = q.value AND ns = '' AND oldest >= ?2 AND created < ?3 ORDER BY last DESC LIMIT 1))`
 )
 
 // Executions returns the samples of E that the scope may use, by ordinal, and
@@ -46,7 +49,7 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 		if scope.Nothing || created < scope.since() {
 			return nil
 		}
-		if err := formerTranscript.decode(body, &x.Transcript); err != nil {
+		if err := former.Transcript.Decode(body, &x.Transcript); err != nil {
 			return fmt.Errorf("sample %d: %w", x.Ordinal, err)
 		}
 		x.Usage = x.Transcript.Usage
@@ -77,7 +80,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 		}
 		last = ordinal
 		var judged Judgement
-		if err := formerJudgement.decode(body, &judged); err != nil {
+		if err := former.Judgement.Decode(body, &judged); err != nil {
 			return fmt.Errorf("sample %d: %w", ordinal, err)
 		}
 		found = append(found, judged)
@@ -92,20 +95,23 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 // known are not in the map.
 func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (map[string]*Decision, error) {
 	found := map[string]*Decision{}
+	var reader quickjson.Reader
 	if scope.Nothing {
 		return found, nil
 	}
 	err := l.bulk(ctx, digests, func(rows *sql.Rows) error {
 		var i int
-		d := new(Decision)
+		var e, j string
 		var body sql.RawBytes
 		var created, oldest int64
-		if err := rows.Scan(&i, &d.E, &d.J, &body, &created, &oldest); err != nil {
+		if err := rows.Scan(&i, &e, &j, &body, &created, &oldest); err != nil {
 			return err
 		}
-		if err := formerDecision.decode(body, d); err != nil {
+		d := new(Decision)
+		if err := d.decode(&reader, body); err != nil {
 			return fmt.Errorf("verdict %s: %w", digests[i], err)
 		}
+		d.E, d.J = e, j
 		d.Created, d.Oldest = time.UnixMilli(created).UTC(), time.UnixMilli(oldest).UTC()
 		found[digests[i]] = d
 		return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/ledger/former"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -30,7 +31,7 @@ func TestOldDecision(t *testing.T) {
 	}
 	for _, body := range []string{old, string(today)} {
 		var got Decision
-		if err := formerDecision.decode([]byte(body), &got); err != nil {
+		if err := former.Decision.Decode([]byte(body), &got); err != nil {
 			t.Fatalf("%s cannot be read: %v", body, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -51,7 +52,7 @@ func TestOldSample(t *testing.T) {
 		mustJSON(t, transcript),
 	} {
 		var got verdict.Transcript
-		if err := formerTranscript.decode([]byte(body), &got); err != nil {
+		if err := former.Transcript.Decode([]byte(body), &got); err != nil {
 			t.Fatalf("%s cannot be read: %v", body, err)
 		}
 		if diff := cmp.Diff(transcript, got); diff != "" {
@@ -63,7 +64,7 @@ func TestOldSample(t *testing.T) {
 		mustJSON(t, judgement),
 	} {
 		var got Judgement
-		if err := formerJudgement.decode([]byte(body), &got); err != nil {
+		if err := former.Judgement.Decode([]byte(body), &got); err != nil {
 			t.Fatalf("%s cannot be read: %v", body, err)
 		}
 		if diff := cmp.Diff(judgement, got); diff != "" {

@@ -1,19 +1,18 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/ledger/former"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema/oldnames"
+	"github.com/gavel-evals/gavel/controller/verdict/quickjson"
 )
 
 // An Execution is one sample of E: what happened with the target.
@@ -51,32 +50,14 @@ type Decision struct {
 	Oldest  time.Time `json:"-"`
 }
 
-// A former says how what an earlier version stored differs from today's form:
-// one of the names tells it, and the rules rename its fields.
-type former struct {
-	names [][]byte
-	rules oldnames.Rules
-}
-
-var (
-	formerDecision = former{
-		[][]byte{[]byte(`"duration":`)}, verdict.OldNames.Under("result").With(oldnames.Rules{"": {"duration": "duration_ns"}}),
+// decode reads a decision with a reader that serves many.
+func (d *Decision) decode(r *quickjson.Reader, body []byte) error {
+	quick, ok := r.Decision(body)
+	if !ok {
+		return former.Decision.Decode(body, d)
 	}
-	formerTranscript = former{[][]byte{[]byte(`"latency":`)}, verdict.OldTranscript}
-	formerJudgement  = former{[][]byte{[]byte(`"asked":`), []byte(`"answered":`)}, verdict.OldMeasurement.Under("sample.measurements")}
-)
-
-// decode reads what this version stored or an earlier one.
-func (f former) decode(body []byte, into any) error {
-	isOld := func(name []byte) bool { return bytes.Contains(body, name) }
-	if slices.ContainsFunc(f.names, isOld) {
-		renamed, err := oldnames.Rename(body, f.rules)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(renamed, into)
-	}
-	return json.Unmarshal(body, into)
+	d.Result, d.Usage, d.Duration, d.Samples = quick.Result, quick.Usage, quick.Duration, quick.Samples
+	return nil
 }
 
 // An Outcome is everything that a run found out about one case.

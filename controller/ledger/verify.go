@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gavel-evals/gavel/controller/ledger/former"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -161,7 +162,7 @@ func (v *verification) decisions(ctx context.Context) error {
 func (v *verification) decision(ctx context.Context, s storedDecision) error {
 	entry := "verdict " + s.d
 	var d Decision
-	if err := formerDecision.decode(s.body, &d); err != nil {
+	if err := former.Decision.Decode(s.body, &d); err != nil {
 		v.fault(entry, "it cannot be read: %v", err)
 		return nil
 	}
@@ -197,7 +198,7 @@ func (v *verification) samples(ctx context.Context, s storedDecision, n int) ([]
 			return err
 		}
 		var j Judgement
-		if err := formerJudgement.decode(body, &j); err != nil {
+		if err := former.Judgement.Decode(body, &j); err != nil {
 			return err
 		}
 		// Of two on one sample the run's own comes first.

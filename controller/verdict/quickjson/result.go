@@ -1,0 +1,173 @@
+package quickjson
+
+import (
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A Decision is a result with what it took to get there.
+type Decision struct {
+	Result   verdict.Result `json:"result"`
+	Usage    verdict.Usage  `json:"usage"`
+	Duration time.Duration  `json:"duration_ns"`
+	Samples  int            `json:"samples"`
+}
+
+// Decision reads a decision. It reports false for JSON that has to be read by
+// encoding/json, as every decision with attempts, a comparison or the details of a
+// program has to. Nothing in it refers to body.
+func (r *Reader) Decision(body []byte) (out Decision, ok bool) {
+	if r.shared == nil {
+		r.shared = map[string]string{}
+	}
+	*r = Reader{text: body, evaluators: r.evaluators[:0], criteria: r.criteria[:0], shared: r.shared}
+	defer func() { r.text = nil }()
+	r.open()
+	if r.field("result") {
+		r.result(&out.Result)
+	}
+	if r.field("usage") {
+		r.usage(&out.Usage)
+	}
+	if r.field("duration_ns") {
+		out.Duration = time.Duration(r.integer())
+	}
+	if r.field("samples") {
+		out.Samples = int(r.integer())
+	}
+	r.close()
+	if r.bad || r.at < len(r.text) {
+		return Decision{}, false
+	}
+	return out, true
+}
+
+// result reads a result.
+func (r *Reader) result(out *verdict.Result) {
+	r.open()
+	if r.field("verdict") {
+		out.Verdict = verdict.Verdict(r.quoted())
+	}
+	if r.field("score") {
+		out.Score = r.optional()
+	}
+	if r.field("samples") {
+		out.Samples = int(r.integer())
+	}
+	if r.field("evaluators") {
+		out.Evaluators = r.results()
+	}
+	if r.field("reason") {
+		out.Reason = r.quoted()
+	}
+	if r.field("no_threshold") {
+		out.NoThreshold = r.bool()
+	}
+	r.close()
+}
+
+// usage reads what calls cost.
+func (r *Reader) usage(out *verdict.Usage) {
+	r.open()
+	if r.field("calls") {
+		out.Calls = int(r.integer())
+	}
+	if r.field("input_tokens") {
+		out.InputTokens = r.integer()
+	}
+	if r.field("output_tokens") {
+		out.OutputTokens = r.integer()
+	}
+	if r.field("cost_usd") {
+		out.CostUSD = r.number()
+	}
+	if r.field("unpriced") {
+		out.Unpriced = int(r.integer())
+	}
+	r.close()
+}
+
+// results reads a list of results of evaluators.
+func (r *Reader) results() []verdict.EvaluatorResult {
+	from := len(r.evaluators)
+	r.list(func() {
+		e := r.evaluator() // its members use the same list
+		r.evaluators = append(r.evaluators, e)
+	})
+	return cut(&r.evaluators, from)
+}
+
+// evaluator reads the result of an evaluator.
+func (r *Reader) evaluator() (out verdict.EvaluatorResult) {
+	r.open()
+	if r.field("name") {
+		out.Name = r.quoted()
+	}
+	if r.field("type") {
+		out.Type = r.quoted()
+	}
+	if r.field("weight") {
+		out.Weight = r.optional()
+	}
+	if r.field("score") {
+		out.Score = r.number()
+	}
+	if r.field("pass") {
+		out.Pass = r.bool()
+	}
+	if r.field("criteria") {
+		from := len(r.criteria)
+		r.list(r.criterion)
+		out.Criteria = cut(&r.criteria, from)
+	}
+	if r.field("reason") {
+		out.Reason = r.quoted()
+	}
+	if r.field("aggregator") {
+		out.Aggregator = r.quoted()
+	}
+	if r.field("members") {
+		out.Members = r.results()
+	}
+	r.close()
+	return out
+}
+
+// criterion reads a criterion and adds it to the list of criteria.
+func (r *Reader) criterion() {
+	r.criteria = append(r.criteria, verdict.Criterion{})
+	out := &r.criteria[len(r.criteria)-1]
+	r.open()
+	if r.field("id") {
+		out.ID = r.quoted()
+	}
+	if r.field("score") {
+		out.Score = r.number()
+	}
+	if r.field("veto") {
+		out.Veto = r.bool()
+	}
+	if r.field("not_applicable") {
+		out.NotApplicable = r.bool()
+	}
+	if r.field("value") {
+		out.Value = r.optional()
+	}
+	if r.field("note") {
+		out.Note = r.quoted()
+	}
+	if r.field("code") {
+		out.Code = r.quoted()
+	}
+	if r.field("turns") {
+		out.Turns = r.integers()
+	}
+	if r.field("hits") {
+		out.Hits = r.texts()
+	}
+	if r.field("misses") {
+		out.Misses = r.texts()
+	}
+	r.close()
+}
