@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/run/roster"
+	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
 // An execution is a plan that is being carried out.
@@ -152,10 +153,15 @@ func (e *execution) recall(ctx context.Context) error {
 }
 
 // storedOutcome is a stored decision as the report has it, with its transcript
-// where something affects the case, or where it is asked for.
+// where it is asked for, or where something affects the case and a report may show
+// it, as keepTranscript says.
 func (e *execution) storedOutcome(ctx context.Context, d *ledger.Decision, r plan.Row) (report.Outcome, error) {
 	out := report.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Judged: d.Oldest}
-	if len(r.Reasons) == 0 && !e.opts.Results {
+	differs := false // from base under the same digests
+	if was, known := e.p.baseStored[r.HeadDigests.D]; known && r.Base != nil {
+		differs = was.Result.Verdict != d.Result.Verdict
+	}
+	if !e.opts.Results && (len(r.Reasons) == 0 || d.Result.Verdict == verdict.Pass && !differs) {
 		return out, nil
 	}
 	executions, _, err := e.p.req.Ledger.Executions(ctx, ledger.Scope{Trust: e.p.req.HeadTrust}, d.E)

@@ -55,7 +55,7 @@ func (e *execution) measure(ctx context.Context, side confirm.Side, jobs []run.J
 // comparedRows are the cases of head with what it takes to measure them again.
 func (p *Prepared) comparedRows() []remeasure.Row {
 	base := requirement.Of(p.req.Base.FS, p.req.ConfigFile, p.req.Base.Config, p.req.LookupEnv)
-	var rows []remeasure.Row
+	rows := make([]remeasure.Row, 0, len(p.Plan.Rows))
 	for i := range p.Plan.Rows {
 		r := &p.Plan.Rows[i]
 		if r.Head == nil || r.HeadCase == nil {
@@ -63,7 +63,8 @@ func (p *Prepared) comparedRows() []remeasure.Row {
 		}
 		row := remeasure.Row{Row: r, Head: p.headJob(*r)}
 		if r.Base != nil {
-			row.Base = p.baseJob(*r)
+			job := p.baseJob(*r)
+			row.Base = &job
 			judgedOnly := r.BaseDigests.E == r.HeadDigests.E
 			if t := p.req.Base.Config.Targets[row.Base.Target]; !measurable(t) && !t.Unversioned() && !judgedOnly || base.Missing(r.BaseCase, row.Base.Target) != "" {
 				row.Base.Case = nil

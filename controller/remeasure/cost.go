@@ -20,7 +20,8 @@ func (c *Comparison) Estimate(stored func(digest string) bool, left estimate.Sum
 	var once [2]amount
 	most := amount{unpriced: left.Unpriced}
 	most.add(amount{calls: float64(left.ChanceCalls), usd: left.USD}, float64(confirm.Bound(confirm.Case{}, options)))
-	for _, row := range c.Rows {
+	for i := range c.Rows {
+		row := &c.Rows[i]
 		known, ok := c.beforehand(row, stored)
 		if !ok {
 			continue
@@ -68,7 +69,7 @@ func (a *amount) add(each amount, n float64) {
 
 // beforehand is what package confirm would be told of a row before it is measured;
 // false for one that is not compared.
-func (c *Comparison) beforehand(row Row, stored func(string) bool) (confirm.Case, bool) {
+func (c *Comparison) beforehand(row *Row, stored func(string) bool) (confirm.Case, bool) {
 	if !c.compared(row) {
 		return confirm.Case{}, false
 	}
@@ -93,14 +94,18 @@ func (c *Comparison) beforehand(row Row, stored func(string) bool) (confirm.Case
 const assumed = 5
 
 // each is what a measurement of a row takes, at the more expensive side.
-func (c *Comparison) each(row Row, known confirm.Case) amount {
+func (c *Comparison) each(row *Row, known confirm.Case) amount {
 	var out amount
 	kept := plan.KeptNothing
 	if len(known.Base) > 0 && row.HeadDigests.E == row.BaseDigests.E && !known.Gone {
 		kept = plan.KeptTranscript
 	}
-	for side, job := range [2]*schema.Case{confirm.Base: row.Base.Case, confirm.Head: row.Head.Case} {
-		if job == nil || len(known.Base) == 0 && confirm.Side(side) == confirm.Base {
+	cases := [2]*schema.Case{confirm.Head: row.Head.Case}
+	if len(known.Base) > 0 {
+		cases[confirm.Base] = row.Base.Case
+	}
+	for side, one := range cases {
+		if one == nil {
 			continue
 		}
 		need := c.need(row, confirm.Side(side), kept)

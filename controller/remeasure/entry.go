@@ -24,10 +24,8 @@ const nextTo = time.Hour
 
 // An entry is a case that is compared.
 type entry struct {
-	row   Row
+	row   *Row
 	known confirm.Case
-	// jobs measure the case, by side.
-	jobs [2]run.Job
 	// kept says what a further measurement keeps.
 	kept plan.Kept
 }
@@ -35,8 +33,8 @@ type entry struct {
 // entries are the cases whose first outcomes say something, with their history.
 func (c *Comparison) entries(ctx context.Context) ([]*entry, error) {
 	var entries []*entry
-	for _, row := range c.Rows {
-		if e := c.entry(row); e != nil {
+	for i := range c.Rows {
+		if e := c.entry(&c.Rows[i]); e != nil {
 			entries = append(entries, e)
 		}
 	}
@@ -46,7 +44,7 @@ func (c *Comparison) entries(ctx context.Context) ([]*entry, error) {
 // entry is nil for a case that is not compared: that of a definition which is the
 // same on both sides, which is gone or was renamed, or of which a side has no
 // outcome.
-func (c *Comparison) entry(row Row) *entry {
+func (c *Comparison) entry(row *Row) *entry {
 	if !c.compared(row) {
 		return nil
 	}
@@ -54,7 +52,7 @@ func (c *Comparison) entry(row Row) *entry {
 	if !ok || head.Unrun != "" {
 		return nil
 	}
-	e := &entry{row: row, jobs: [2]run.Job{confirm.Base: row.Base, confirm.Head: row.Head}}
+	e := &entry{row: row}
 	e.known = confirm.Case{
 		Head:     outcome(row.Target, head.Result, head.Transcript),
 		Required: c.Required(row.Key), Weight: row.Row.Head.Weight, Conversation: conversation(row),
@@ -75,27 +73,45 @@ func (c *Comparison) entry(row Row) *entry {
 		e.kept = plan.KeptTranscript
 	}
 	e.known.Certain = c.certain(row)
-	// Both sides are measured under what is newest: an old measurement of one is
-	// no pair of a new one of the other.
-	if own := row.Head.Scope; e.kept == plan.KeptNothing {
-		e.jobs[confirm.Base].Scope.Nothing = own.Nothing || row.Base.Scope.Nothing
-		if own.NotBefore.After(row.Base.Scope.NotBefore) {
-			e.jobs[confirm.Base].Scope.NotBefore = own.NotBefore
-		}
-	}
-	e.jobs[confirm.Base].Digests, e.jobs[confirm.Head].Digests = row.BaseDigests.Bare(), row.HeadDigests.Bare()
 	return e
 }
 
+// job measures the case at a side.
+func (e *entry) job(side confirm.Side) run.Job {
+	head, base := e.row.Head, e.row.Base
+	switch {
+	case len(e.known.Base) == 0 && side == confirm.Head:
+		return head
+	case base == nil:
+		return run.Job{}
+	case len(e.known.Base) == 0:
+		return *base
+	case side == confirm.Head:
+		head.Digests = e.row.HeadDigests.Bare()
+		return head
+	}
+	job := *base
+	// Both sides are measured under what is newest: an old measurement of one is
+	// no pair of a new one of the other.
+	if e.kept == plan.KeptNothing {
+		job.Scope.Nothing = head.Scope.Nothing || base.Scope.Nothing
+		if head.Scope.NotBefore.After(base.Scope.NotBefore) {
+			job.Scope.NotBefore = head.Scope.NotBefore
+		}
+	}
+	job.Digests = e.row.BaseDigests.Bare()
+	return job
+}
+
 // compared reports whether the case of a row is at head and may be measured.
-func (c *Comparison) compared(row Row) bool {
+func (c *Comparison) compared(row *Row) bool {
 	return row.Row.Head != nil && row.Row.Head.Skip == "" && row.Head.Case != nil && row.MovedFrom == "" && row.Action != plan.Skip
 }
 
 func active(c *schema.CaseInfo) bool { return c != nil && c.Skip == "" }
 
 // conversation tells the cases that are turns of one conversation from others.
-func conversation(row Row) string {
+func conversation(row *Row) string {
 	c := row.Row.Head
 	if c.Labels.Conversation == "" {
 		return ""
@@ -118,7 +134,7 @@ func outcome(target string, r verdict.Result, t *verdict.Transcript) confirm.Out
 
 // certain reports whether nothing between the sides of a row is left to chance:
 // both decide about the same measurements, or all who answer are deterministic.
-func (c *Comparison) certain(row Row) bool {
+func (c *Comparison) certain(row *Row) bool {
 	if row.HeadDigests.J == row.BaseDigests.J && row.HeadDigests.D != row.BaseDigests.D {
 		return true
 	}
@@ -168,15 +184,13 @@ func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool
 // the same.
 func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 	window := c.HeadConfig.Noise.Defaulted().History
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return len(e.known.Base) == 0 || e.row.BaseCase == nil })
 	times, err := c.times(ctx, entries)
 	if err != nil {
 		return err
 	}
 	asks, of := map[ledger.Scope][]history.Ask{}, map[ledger.Scope][]int{}
 	for i, e := range entries {
-		if len(e.known.Base) == 0 || e.row.BaseCase == nil {
-			continue
-		}
 		scope, until := e.row.Base.Scope, times[confirm.Head][i]
 		since := until.Add(-window)
 		if scope.NotBefore.After(since) {
@@ -220,7 +234,8 @@ func (c *Comparison) times(ctx context.Context, entries []*entry) (out [2][]time
 	return out, nil
 }
 
-// first is the job that the first outcome of a side is of.
+// first is the job that the first outcome of a side is of, for a case that base
+// has.
 func (e *entry) first(side confirm.Side) run.Job {
 	if side == confirm.Base {
 		return run.Job{Digests: e.row.BaseDigests, Scope: e.row.Base.Scope}

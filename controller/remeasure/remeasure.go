@@ -32,8 +32,9 @@ import (
 type Row struct {
 	*plan.Row
 	Head run.Job
-	// Base has no case where base cannot be measured again.
-	Base run.Job
+	// Base has no case where base cannot be measured again. It is nil where base does
+	// not have the case.
+	Base *run.Job
 }
 
 // A Comparison is what is compared, and what measuring it again takes.
@@ -190,14 +191,14 @@ func (d *deciding) record(r confirm.Request, o run.Outcome) {
 		d.why = o.Unrun
 	default:
 		d.taken[r] = o
-		d.procedure.Record(r, outcome(e.jobs[r.Side].Target, o.Result, nil))
+		d.procedure.Record(r, outcome(e.job(r.Side).Target, o.Result, nil))
 	}
 }
 
 // job is the job that measures what is asked for.
 func (d *deciding) job(r confirm.Request) run.Job {
 	e := d.entries[r.Case]
-	job, other := e.jobs[r.Side], e.jobs[1-r.Side]
+	job, other := e.job(r.Side), e.job(1-r.Side)
 	job.Digests = job.Digests.Remeasured(other.Digests.D, r.Ordinal, e.kept)
 	need := d.need(e.row, r.Side, e.kept)
 	job.Need = need.Need()
@@ -205,10 +206,10 @@ func (d *deciding) job(r confirm.Request) run.Job {
 }
 
 // need is what a measurement of a row at a side takes.
-func (c *Comparison) need(row Row, side confirm.Side, kept plan.Kept) estimate.Case {
+func (c *Comparison) need(row *Row, side confirm.Side, kept plan.Kept) estimate.Case {
 	cfg, job, known := c.HeadConfig, row.Head, plan.Known{}
 	if side == confirm.Base {
-		cfg, job = c.BaseConfig, row.Base
+		cfg, job = c.BaseConfig, *row.Base
 	}
 	if kept == plan.KeptTranscript {
 		known.Executed = job.Case.Samples()

@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			return fmt.Errorf("build gavel: %w: %s", err, out)
 		}
 		t.place = newPlace(t.stage, *blob<<20)
-		return errors.Join(t.jobs(ctx), t.crowd(ctx), t.siege(ctx))
+		return errors.Join(t.jobs(ctx), t.crowd(ctx), t.bulk(ctx), t.siege(ctx))
 	})
 }
 

@@ -39,8 +39,9 @@ type head struct {
 	number    int
 	// words are a part of the comment.
 	words string
-	// job has it judged by gavel pr, too; green is one that is not hostile.
-	job, green bool
+	// job has it judged by gavel pr, too; green is one that is not hostile. A writer's
+	// is trusted, and need not be green.
+	job, green, writer bool
 }
 
 // newPlace makes the repository, with a blob of so many zeros for some heads.
@@ -70,6 +71,16 @@ func newCrowd(s *stage) *place {
 	gittest.Run(p, p.dir, "update-ref", "refs/heads/main", p.base)
 	p.add(head{name: fmt.Sprintf("one more than %d definitions", crowded*crowded*crowded+1), green: true},
 		"100644 blob "+p.blob(definition)+"\ttest_definitions/b.json")
+	p.open()
+	return p
+}
+
+// newBulk makes a repository to which a writer's head adds as many definitions.
+func newBulk(s *stage) *place {
+	p := begin(s, "bulk")
+	many := gittest.Bomb{Levels: 3, Names: crowded, Extension: ".json", Blob: p.blob(definition)}
+	p.add(head{name: fmt.Sprintf("%d definitions of a writer", crowded*crowded*crowded), writer: true},
+		"040000 tree "+many.Store(p, p.dir)+"\ttest_definitions/many")
 	p.open()
 	return p
 }
@@ -110,7 +121,7 @@ func (p *place) add(h head, entries ...string) {
 		h.sha = gittest.Graft(p, p.dir, h.sha, entry)
 	}
 	pull := forgetest.Pull{Number: h.number, HeadSHA: h.sha, BaseSHA: p.base, HeadRef: fmt.Sprint("topic-", h.number)}
-	if !h.green {
+	if !h.green && !h.writer {
 		pull.Author, pull.HeadRepo = stranger, stranger+"/demo"
 	}
 	gittest.Run(p, p.dir, "update-ref", fmt.Sprintf("refs/pull/%d/head", h.number), h.sha)

@@ -89,6 +89,12 @@ func (t *trial) crowd(ctx context.Context) error {
 	return t.server(ctx, at, at.heads[0].name, func(context.Context, string) error { return nil })
 }
 
+// bulk has one judge a head in which a writer adds many definitions.
+func (t *trial) bulk(ctx context.Context) error {
+	at := newBulk(t.stage)
+	return t.server(ctx, at, at.heads[0].name, func(context.Context, string) error { return nil })
+}
+
 // server has one gavel serve judge all heads of a place, while something is done
 // with its hooks.
 func (t *trial) server(ctx context.Context, at *place, what string, meanwhile func(ctx context.Context, hooks string) error) error {
