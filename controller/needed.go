@@ -22,33 +22,11 @@ func (p *Prepared) LiveDigests() []plan.Digests {
 	return all
 }
 
-// liveDigests are the digests of one case. Which prompts its attempts had is told by
-// the decision over them.
 func liveDigests(c *schema.Case, d plan.Digests, stored map[string]*ledger.Decision) []plan.Digests {
-	all := []plan.Digests{d}
-	if c.Rival != nil {
-		all = append(all, d.Rival(), d.Comparison())
+	if decision, decided := stored[d.D]; decided {
+		return d.Stored(c, max(len(decision.Result.Attempts), 1), decision.Result.Attempts)
 	}
-	if c.Policy.Retry == nil {
-		return all
-	}
-	decision, decided := stored[d.D]
-	most := c.Policy.Retry.Most
-	all = append(all, d.Edit(most+1))
-	var attempts []verdict.Attempt
-	if decided {
-		attempts = decision.Result.Attempts
-		most = max(len(attempts)-1, 0)
-		all = append(all, d.Edit(most+1))
-	}
-	for n := 1; n <= most; n++ {
-		system := c.System
-		if n < len(attempts) {
-			system = attempts[n].System
-		}
-		all = append(all, d.Edit(n), d.Attempt(n, system))
-	}
-	return all
+	return d.Stored(c, 0, nil)
 }
 
 // Redecide decides over samples as the case of the decision digest demands. It

@@ -1,30 +1,13 @@
 package controller
 
 import (
-	"slices"
-
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/load"
-	"github.com/gavel-evals/gavel/schema/wildcard"
 )
-
-// A Start is what starting the programs of a case depends on.
-type Start struct {
-	// Inputs are globs of the files that command targets are built from.
-	Inputs []string
-	// Sources are what command targets are built from that name no inputs, on
-	// both sides: a head cannot take a file out that base counts.
-	Sources []source.Source
-	// Files are those of programs that judge, of either side, and those that
-	// name programs: the definition and what it takes evaluators from.
-	Files []string
-	// Reads are the files that are handed to programs by their path.
-	Reads []string
-}
 
 // WithholdPrograms adds the rows whose programs must not or cannot be started to
 // those that are not judged for another reason, if there is one. why is asked
@@ -45,11 +28,11 @@ func (p *Prepared) WithholdPrograms(otherwise func(plan.Row) string, why func() 
 
 // Starts tells whether judging a row starts programs of the repository, and
 // what that depends on.
-func (p *Prepared) Starts(r plan.Row) (Start, bool) {
-	if r.Head == nil || r.Action != plan.Run && r.Action != plan.Rejudge {
-		return Start{}, false
+func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
+	if r.HeadCase == nil || r.Action != plan.Run && r.Action != plan.Rejudge {
+		return source.Start{}, false
 	}
-	out := Start{Files: []string{r.Head.Origin.File}}
+	out := source.Start{Files: []string{r.Head.Origin.File}}
 	starts := false
 	for name := range p.targetsOf(r) {
 		if t := p.req.Head.Config.Targets[name]; t.Provider == config.Command {
@@ -65,7 +48,7 @@ func (p *Prepared) Starts(r plan.Row) (Start, bool) {
 		for _, ev := range c.Evaluators {
 			programs := evaluator.ProgramsOf(ev.Spec)
 			starts = starts || c == r.HeadCase && len(programs) > 0
-			out.addPrograms(ev, programs)
+			out.AddPrograms(ev, programs)
 		}
 		for _, in := range c.Inputs {
 			if in.Role == "program" || in.Role == "suite" {
@@ -98,17 +81,6 @@ func (p *Prepared) sourcesOf(name string) []source.Source {
 	return out
 }
 
-func (s *Start) addPrograms(ev schema.Evaluator, programs []evaluator.Program) {
-	if len(programs) > 0 && ev.File != "" {
-		s.Files = append(s.Files, ev.File)
-	}
-	for _, program := range programs {
-		for _, f := range program.Files {
-			s.Files = append(s.Files, f.Path)
-		}
-	}
-}
-
 // targetsOf names the targets that judging a row asks.
 func (p *Prepared) targetsOf(r plan.Row) map[string]bool {
 	roles := p.req.Head.Config.Roles.Targets()
@@ -123,22 +95,4 @@ func (p *Prepared) targetsOf(r plan.Row) map[string]bool {
 		names[name] = true
 	}
 	return names
-}
-
-// Changed gives the first of the changed files that a start depends on, and
-// whether that is only read. It is empty where there is none.
-func (s Start) Changed(changed []string) (file string, read bool) {
-	for _, name := range changed {
-		counts := func(s source.Source) bool { return s.Counts(name) }
-		matches := func(glob string) bool { return wildcard.Match(glob, name) }
-		if slices.Contains(s.Files, name) || slices.ContainsFunc(s.Sources, counts) || slices.ContainsFunc(s.Inputs, matches) {
-			return name, false
-		}
-	}
-	for _, name := range changed {
-		if slices.Contains(s.Reads, name) {
-			return name, true
-		}
-	}
-	return "", false
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strconv"
 
+	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -42,6 +43,33 @@ func (d Digests) Remeasured(other string, ordinal int, transcript Kept) Digests 
 		out.E = d.E
 	}
 	return out
+}
+
+// Stored returns the digests of everything that is stored of a case under d. took is
+// how many attempts the decision took, 0 where there is none, and attempts tell which
+// prompts they had.
+func (d Digests) Stored(c *schema.Case, took int, attempts []verdict.Attempt) []Digests {
+	all := []Digests{d}
+	if c.Rival != nil {
+		all = append(all, d.Rival(), d.Comparison())
+	}
+	if c.Policy.Retry == nil {
+		return all
+	}
+	most := c.Policy.Retry.Most
+	all = append(all, d.Edit(most+1))
+	if took > 0 {
+		most = took - 1
+		all = append(all, d.Edit(most+1))
+	}
+	for n := 1; n <= most; n++ {
+		system := c.System
+		if n < len(attempts) {
+			system = attempts[n].System
+		}
+		all = append(all, d.Edit(n), d.Attempt(n, system))
+	}
+	return all
 }
 
 // Kept says what a further measurement keeps of the case.
