@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/flakiness"
 	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -16,6 +17,9 @@ import (
 // remeasure tells the differences between the sides from noise, with measure to
 // take further measurements; nil takes none.
 func (e *execution) remeasure(ctx context.Context, started time.Time, measure remeasure.Measure) (err error) {
+	if err := e.markFlaky(ctx); err != nil {
+		return err
+	}
 	c := e.p.comparison()
 	if c == nil || e.opts.NotRun != "" {
 		return nil
@@ -25,6 +29,17 @@ func (e *execution) remeasure(ctx context.Context, started time.Time, measure re
 	e.in.Noise, err = c.Decide(ctx)
 	e.unfinished = e.unfinished || e.in.Noise != nil && !e.in.Noise.Complete
 	return err
+}
+
+// markFlaky has the report name the flaky cases that the change affects.
+func (e *execution) markFlaky(ctx context.Context) error {
+	rule := e.p.req.Head.Config.Noise.Defaulted().Flaky
+	if rule == config.FlakyIgnore || e.opts.NotRun != "" {
+		return nil
+	}
+	e.in.Gate.FailFlaky = rule == config.FlakyFail
+	// What is known is reported even where the run was interrupted.
+	return flakiness.Mark(context.WithoutCancel(ctx), e.p.req.Ledger, e.in, e.p.req.HeadTrust, e.p.req.BaseTrust)
 }
 
 // comparison is what is compared, without outcomes; nil where nothing is measured

@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"time"
@@ -13,30 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/constraint"
 )
-
-// ReadConfig reads a gavel.yaml from a state of the repository, and what the
-// team demands of its definitions there. Where there is no such file it gives
-// the defaults and false.
-func ReadConfig(fsys fs.FS, file string) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
-	data, err := schema.ReadFile(fsys, file, int64(schema.Limit(file)))
-	large, isLarge := schema.TooLarge(file, err)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		cfg = config.Default()
-	case isLarge:
-		cfg, problems, found = config.Default(), []schema.Problem{large}, true
-	case err != nil:
-		return nil, nil, false, fmt.Errorf("read %s: %w", file, err)
-	default:
-		cfg, problems = config.Parse(file, data)
-		found = true
-	}
-	cfg.Constrain(constraint.Read(fsys, cfg.Definitions))
-	return cfg, problems, found, nil
-}
 
 // Commits are two sides that are both committed.
 type Commits struct {
@@ -138,7 +113,7 @@ func (c Commits) checkout(commit string) (Checkout, error) {
 	if err != nil {
 		return Checkout{}, err
 	}
-	cfg, _, _, err := ReadConfig(files, c.ConfigFile)
+	cfg, _, _, err := config.Read(files, c.ConfigFile)
 	return Checkout{Commit: commit, FS: files, Config: cfg}, err
 }
 

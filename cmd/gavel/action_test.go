@@ -45,6 +45,7 @@ type project struct {
 
 	mu    sync.Mutex
 	asked []string // guarded by mu
+	moods int      // guarded by mu
 	// cancel ends the job that is under way, which happens after so many
 	// questions; guarded by mu.
 	cancel   context.CancelFunc
@@ -59,6 +60,9 @@ const wrong = "sourly"
 
 // One whose prompt has this word is not answered.
 const fault = "inaudibly"
+
+// One whose prompt has this word is answered wrongly every second time.
+const moody = "moodily"
 
 func newProject(t *testing.T) *project {
 	t.Helper()
@@ -102,6 +106,11 @@ func (p *project) answer(w http.ResponseWriter, r *http.Request) {
 	question := req.Messages[len(req.Messages)-1].Content
 	p.mu.Lock()
 	p.asked = append(p.asked, question)
+	bad := false
+	if strings.Contains(question, moody) {
+		p.moods++
+		bad = p.moods%2 == 0
+	}
 	over := p.patience > 0 && len(p.asked) > p.patience
 	if over {
 		p.cancel()
@@ -119,7 +128,7 @@ func (p *project) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply := "yes"
-	if strings.Contains(question, wrong) {
+	if bad || strings.Contains(question, wrong) {
 		reply = "no"
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -103,12 +103,12 @@ func rootCommand(a *cli.App) *cobra.Command {
 	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: .gavel/ledger.db in the repository root)")
 	root.AddCommand(
 		initcmd.New(a), initcmd.NewCase(a), trycmd.New(a), exchangecmd.Import(a), exchangecmd.Export(a),
-		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), uicmd.New(a), ledgercmd.New(a),
+		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), flakyCommand(a), uicmd.New(a), ledgercmd.New(a),
 		prcmd.New(a), servecmd.New(a), schemaCommand(a), demoCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
-		case "run", "plan", "watch", "explain", "history":
+		case "run", "plan", "watch", "explain", "history", "flaky":
 			a.Complete(cmd)
 		case "schema":
 			cmd.ValidArgsFunction = cli.CompleteWords(schema.Formats())

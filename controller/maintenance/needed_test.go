@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -22,11 +23,11 @@ func TestMain(m *testing.M) {
 	}
 }
 
-const config = "version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n"
+const settings = "version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n"
 
 func files(prompt string) map[string][]byte {
 	return map[string][]byte{
-		"gavel.yaml":                               []byte(config),
+		"gavel.yaml":                               []byte(settings),
 		"test_definitions/talk/domain.json":        []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
 		"test_definitions/talk/level_1/hello.json": []byte(`{"id": "hello", "name": "Hello", "prompt": "` + prompt + `", "expected": {"keywords": ["hello"]}}`),
 	}
@@ -116,7 +117,7 @@ func state(t *testing.T, repo *gitrepo.Repository, commit string) controller.Che
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, problems, _, err := controller.ReadConfig(fsys, "gavel.yaml")
+	cfg, problems, _, err := config.Read(fsys, "gavel.yaml")
 	if err != nil || len(problems) > 0 {
 		t.Fatal(problems, err)
 	}

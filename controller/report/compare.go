@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report/flaky"
 	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -63,6 +64,9 @@ type Input struct {
 	Commands []Command
 	// Quarantined are the cases that are out of the gate, see [Input.Quarantine].
 	Quarantined quarantine.List
+	// Flaky are the cases that come to different verdicts without a change, by the ID
+	// at head, of those that the change affects.
+	Flaky map[string]*flaky.Case
 	// Results asks for the Result of every row.
 	Results bool
 }
@@ -101,7 +105,7 @@ func Compare(in Input) *Report {
 	r.Groups, r.Conversations = groups(pairs), conversations(pairs)
 	r.Labels = labels(r.Cases, pairs)
 	r.Targets = targets(in.Plan.Targets, r.Cases)
-	r.Notices = append([]Notice{}, slices.Concat(in.Notices, in.quarantineNotices(), notices(in.Config, pairs), noiseNotices(r))...)
+	r.Notices = append([]Notice{}, slices.Concat(in.Notices, in.quarantineNotices(), notices(in.Config, pairs), noiseNotices(r), flakyNotices(r))...)
 	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
 	r.GroupGates = groupGates(&in, r, pairs)
 	return r
@@ -214,6 +218,9 @@ func (in *Input) row(p pair) Row {
 	}
 	row.Verdict, row.Error = in.judgement(p)
 	row.Confirmation = in.Noise.Confirmation(p.plan)
+	if p.plan.Head != nil {
+		row.Flaky = in.Flaky[p.plan.Head.ID()]
+	}
 	if p.base != nil {
 		if row.BaseError = p.base.Unrun; row.BaseError == "" {
 			row.BaseVerdict = &p.base.Result.Verdict

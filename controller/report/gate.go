@@ -42,6 +42,8 @@ type GateSettings struct {
 	// Partial says that there are more cases than these: then nothing is
 	// demanded of the scores of these alone.
 	Partial bool
+	// FailFlaky has the gate fail where the change affects a case that is flaky.
+	FailFlaky bool
 }
 
 // requires reports whether a key is among those that must pass.
@@ -82,6 +84,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		f.scores(left, kept, s)
 		f.withdrawals(r, s)
 		f.required(r, s.Required)
+		f.flaky(left, s)
 	}
 	g := Gate{FailOn: rule}
 	switch {

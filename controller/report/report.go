@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report/flaky"
 	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/controller/report/tally"
@@ -163,6 +164,8 @@ type Row struct {
 	Accepted *Command `json:"accepted,omitempty"`
 	// Quarantine is there where the case is out of the gate until a date.
 	Quarantine *quarantine.Entry `json:"quarantine,omitempty"`
+	// Flaky is there where the case came to different verdicts without a change.
+	Flaky *flaky.Case `json:"flaky,omitempty"`
 	// Attempts are those of a case that was run again because it failed, and
 	// Comparison is the A/B comparison of its prompt with a second one.
 	Attempts   []verdict.Attempt   `json:"attempts,omitempty"`

@@ -27,11 +27,11 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions)
 		p.Problems = slices.Concat(problems, p.Problems)
 		return nil
 	}
-	baseCfg, _, baseFound, err := controller.ReadConfig(p.Base().FS, r.ConfigFile)
+	baseCfg, _, baseFound, err := config.Read(p.Base().FS, r.ConfigFile)
 	if err != nil {
 		return err
 	}
-	headCfg, headProblems, headFound, err := controller.ReadConfig(p.Head().FS, r.ConfigFile)
+	headCfg, headProblems, headFound, err := config.Read(p.Head().FS, r.ConfigFile)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (r *Review) decides(base, head func() (fs.FS, error)) (cfg *config.Config, 
 		var files fs.FS
 		if files, err = side(); err == nil {
 			r.decider = decider
-			cfg, problems, found, err = controller.ReadConfig(files, r.ConfigFile)
+			cfg, problems, found, err = config.Read(files, r.ConfigFile)
 		}
 	}
 	if r.accepted() {

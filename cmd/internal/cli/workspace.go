@@ -52,7 +52,7 @@ func (w *Workspace) Close() error {
 // ReadConfig reads the configuration of a commit or the working tree, the default
 // one where found is false.
 func (a *App) ReadConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
-	return controller.ReadConfig(fsys, a.ConfigFile)
+	return config.Read(fsys, a.ConfigFile)
 }
 
 // OwnConfig reads the configuration of the working tree. One that was asked for

@@ -8,6 +8,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -21,7 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Most is how many measurements of a case are read.
+// Most is how many measurements of a case are read, unless an [Ask] says otherwise.
 const Most = 20
 
 // An Ask is a case and the time from which its measurements are: after Since, and
@@ -30,6 +31,8 @@ type Ask struct {
 	Case         *schema.Case
 	Digests      plan.Digests
 	Since, Until time.Time
+	// Most is how many of the newest are read; 0 for the usual number.
+	Most int
 }
 
 // A Measurement is what a case showed once.
@@ -39,6 +42,8 @@ type Measurement struct {
 	At time.Time
 	// Model is what the target called itself; may be empty.
 	Model string
+	// Ordinal is that of the first of its samples.
+	Ordinal int
 }
 
 // Read returns the newest measurements that the scope may use of each of the asks,
@@ -73,7 +78,7 @@ func Read(ctx context.Context, book *ledger.Ledger, scope ledger.Scope, asks []A
 		return nil
 	}, read, scope.Namespace(), string(list))
 	for i := range asks {
-		found[i] = measurements(asks[i].Case, samples[i])
+		found[i] = measurements(asks[i], samples[i])
 	}
 	return found, book.Store().Fault("read what cases showed before", err)
 }
@@ -115,8 +120,8 @@ type sample struct {
 
 // measurements decides on the samples, a block of as many as the case has
 // iterations at a time. Blocks of which some are missing are left out.
-func measurements(c *schema.Case, samples []sample) []Measurement {
-	n := c.Samples()
+func measurements(a Ask, samples []sample) []Measurement {
+	n := a.Case.Samples()
 	var out []Measurement
 	for len(samples) > 0 {
 		block := samples[0].ordinal / n
@@ -125,12 +130,12 @@ func measurements(c *schema.Case, samples []sample) []Measurement {
 			end = len(samples)
 		}
 		if end == n {
-			out = append(out, decide(c, samples[:n]))
+			out = append(out, decide(a.Case, samples[:n]))
 		}
 		samples = samples[end:]
 	}
 	slices.SortStableFunc(out, func(a, b Measurement) int { return a.At.Compare(b.At) })
-	from := max(0, len(out)-Most)
+	from := max(0, len(out)-cmp.Or(a.Most, Most))
 	for i := range out {
 		if i > 0 && out[i].Model != out[i-1].Model {
 			from = max(from, i)
@@ -140,7 +145,7 @@ func measurements(c *schema.Case, samples []sample) []Measurement {
 }
 
 func decide(c *schema.Case, block []sample) Measurement {
-	m := Measurement{Model: block[0].model, At: time.UnixMilli(block[0].created).UTC()}
+	m := Measurement{Model: block[0].model, Ordinal: block[0].ordinal, At: time.UnixMilli(block[0].created).UTC()}
 	judged := make([]verdict.Sample, len(block))
 	for i, s := range block {
 		judged[i] = s.Sample

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/flakiness"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/report/flaky"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+)
+
+func flakyCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "flaky [KEY-GLOB|PATH...]",
+		Short: "List the cases that come to different verdicts without a change",
+		Example: `  gavel flaky
+  gavel flaky 'support/**' --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s := cli.Selection{}
+			s.Keys = args
+			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
+				prepared, err := a.Local(ctx, w, book, s)
+				if err != nil {
+					return err
+				}
+				if err := a.PrintProblems(w.Files, prepared.Problems); err != nil {
+					return err
+				}
+				list, err := flakyCases(ctx, prepared, book)
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return a.Print(list)
+				}
+				return terminal.Flaky(a.Stdout, list, terminal.For(a.Stdout, a.LookupEnv))
+			})
+		},
+	}
+}
+
+// flakyCases are the flaky cases of the working tree, those that differ most often first.
+func flakyCases(ctx context.Context, prepared *controller.Prepared, book *ledger.Ledger) (flaky.List, error) {
+	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
+	list := flaky.List{Cases: []*flaky.Case{}}
+	var subjects []flakiness.Subject
+	for _, r := range prepared.Plan.Rows {
+		if r.Head == nil || r.Head.Skip != "" || r.HeadCase == nil {
+			continue
+		}
+		name := r.Key
+		if r.Head.PerTarget {
+			name += " @ " + r.Target
+		}
+		subjects = append(subjects, flakiness.Subject{Name: name, Case: r.HeadCase, Digests: r.HeadDigests})
+	}
+	found, err := flakiness.Find(ctx, book, scope, subjects)
+	if err != nil {
+		return list, err
+	}
+	for i, f := range found {
+		list.Examined++
+		if f.Measurements < flaky.Fewest {
+			list.Unknown++
+		}
+		if f.Flaky == nil {
+			continue
+		}
+		if err := flakiness.Explain(ctx, book, scope, subjects[i], f.Flaky); err != nil {
+			return list, err
+		}
+		list.Cases = append(list.Cases, f.Flaky)
+	}
+	slices.SortStableFunc(list.Cases, func(a, b *flaky.Case) int { return cmp.Compare(b.Rate, a.Rate) })
+	return list, nil
+}

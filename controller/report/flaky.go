@@ -1,0 +1,52 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/report/flaky"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// flakyCases are the flaky ones among the cases that the change affects and the gate
+// asks about.
+func flakyCases(r *Report) []*flaky.Case {
+	var found []*flaky.Case
+	for i := range r.Cases {
+		if c := r.Cases[i].Flaky; c != nil && !r.Cases[i].OutOfGate() {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// listFlaky names some of the cases with how often they differ.
+func listFlaky(cases []*flaky.Case) string {
+	shown := cases[:min(len(cases), most)]
+	names := make([]string, 0, len(shown)+1)
+	for _, c := range shown {
+		names = append(names, c.Name+" ("+c.Series()+")")
+	}
+	text := strings.Join(names, ", ")
+	if n := len(cases) - len(shown); n > 0 {
+		text += " and " + textfmt.Int(int64(n)) + " more"
+	}
+	return text
+}
+
+// flakyNotices name in one line the cases whose verdict here says less than others'.
+func flakyNotices(r *Report) []Notice {
+	found := flakyCases(r)
+	if len(found) == 0 {
+		return nil
+	}
+	n := len(found)
+	return []Notice{{Message: textfmt.Count(n, "affected case") + " " + textfmt.Verb(n, "is", "are") + " known to be flaky: " + listFlaky(found)}}
+}
+
+// flaky fails where the team wants no flaky case.
+func (f *findings) flaky(r *Report, s GateSettings) {
+	if found := flakyCases(r); s.FailFlaky && len(found) > 0 {
+		n := len(found)
+		f.failed("%s %s flaky (noise.flaky: fail): %s", textfmt.Count(n, "case"), textfmt.Verb(n, "is", "are"), listFlaky(found))
+	}
+}
