@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/progress"
+	"github.com/gavel-evals/gavel/controller/replies"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -79,6 +80,9 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 		return nil, err
 	}
 	if err := e.recordStored(ctx); err != nil {
+		return nil, err
+	}
+	if err := replies.Recall(e.in, func(digest string) (*verdict.Transcript, error) { return e.storedTranscript(ctx, digest) }); err != nil {
 		return nil, err
 	}
 	out := e.report(started)
@@ -164,12 +168,21 @@ func (e *execution) storedOutcome(ctx context.Context, d *ledger.Decision, r pla
 	if !e.opts.Results && (len(r.Reasons) == 0 || d.Result.Verdict == verdict.Pass && !differs) {
 		return out, nil
 	}
-	executions, _, err := e.p.req.Ledger.Executions(ctx, ledger.Scope{Trust: e.p.req.HeadTrust}, d.E)
-	if err != nil || len(executions) == 0 {
-		return out, err
+	var err error
+	out.Transcript, err = e.storedTranscript(ctx, d.E)
+	return out, err
+}
+
+// storedTranscript is what was said under an execution digest; nil where nothing is.
+func (e *execution) storedTranscript(ctx context.Context, digest string) (*verdict.Transcript, error) {
+	if e.p.req.Ledger == nil {
+		return nil, nil
 	}
-	out.Transcript = &executions[0].Transcript
-	return out, nil
+	executions, _, err := e.p.req.Ledger.Executions(ctx, ledger.Scope{Trust: e.p.req.HeadTrust}, digest)
+	if err != nil || len(executions) == 0 {
+		return nil, err
+	}
+	return &executions[0].Transcript, nil
 }
 
 // store writes the run with its report to the ledger.

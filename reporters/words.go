@@ -216,6 +216,13 @@ func Why(r *report.Report, row *report.Row) string {
 	return ActionWord(r, row.Action) + ": " + said
 }
 
+// Scored reports whether the report has a score of head: nothing had to be judged
+// again, or some of it was.
+func Scored(r *report.Report) bool {
+	due := report.Affected(r)
+	return due == 0 || r.NotRunReason == "" && r.Summary.NotRun < due
+}
+
 // StandingText says how many cases fail as they did at base; empty for none.
 func (s *Sections) StandingText() string {
 	if s.Standing == 0 {

@@ -251,7 +251,9 @@ type Native struct {
 // Detail shows how a verdict came about.
 type Detail struct {
 	Messages []schema.Message `json:"messages"`
-	Criteria []CriterionDiff  `json:"criteria"`
+	// BaseReply is the last reply at base, where it is another; nil where none is known.
+	BaseReply *schema.Message `json:"base_reply,omitempty"`
+	Criteria  []CriterionDiff `json:"criteria"`
 }
 
 // A CriterionDiff is the mean score of one criterion on both sides, null

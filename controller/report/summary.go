@@ -1,6 +1,7 @@
 package report
 
 import (
+	"reflect"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -165,6 +166,9 @@ func detail(p pair) *Detail {
 	d := &Detail{}
 	if p.head != nil && p.head.Transcript != nil {
 		d.Messages = p.head.Transcript.Messages
+		if p.base != nil && !reflect.DeepEqual(p.base.Transcript.LastReply(), p.head.Transcript.LastReply()) {
+			d.BaseReply = p.base.Transcript.LastReply()
+		}
 	}
 	d.Criteria = criteria(p)
 	if len(d.Messages) == 0 && len(d.Criteria) == 0 {

@@ -99,6 +99,19 @@ type Transcript struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// LastReply is the last message of the target; nil where there is none.
+func (t *Transcript) LastReply() *schema.Message {
+	if t == nil {
+		return nil
+	}
+	for i, m := range slices.Backward(t.Messages) {
+		if m.Role == schema.RoleAssistant {
+			return &t.Messages[i]
+		}
+	}
+	return nil
+}
+
 // An End is what a simulated conversation ended by.
 type End string
 

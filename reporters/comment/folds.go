@@ -14,36 +14,130 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// fold shows how a verdict came about: the decisive turns and the criteria.
-func (c *comment) fold(row *report.Row) {
+// A fold is closed until somebody opens it.
+type fold struct {
+	// title is the summary, escaped. isCase marks what happened in a case.
+	title  string
+	isCase bool
+	body   func()
+}
+
+// A comment opens with at most so many folds before the one that has all others.
+const mostFolds = 3
+
+// fold writes a fold, or keeps it for the last one.
+func (c *comment) fold(f fold) {
+	if f.isCase {
+		if c.cases == c.room.folds {
+			c.left++
+			return
+		}
+		c.cases++
+	}
+	if c.opened == mostFolds {
+		c.deferred = append(c.deferred, f)
+		return
+	}
+	c.opened++
+	c.write(f)
+}
+
+func (c *comment) write(f fold) {
+	c.line("<details><summary>" + f.title + "</summary>")
+	c.line("")
+	f.body()
+	c.line("</details>")
+	c.line("")
+}
+
+// lastFold writes the folds that are left, in one where they are several, and counts
+// the cases that have none.
+func (c *comment) lastFold() {
+	several := len(c.deferred) > 1
+	if several {
+		c.line("<details><summary>" + c.deferredTitle() + "</summary>")
+		c.line("")
+	}
+	for _, f := range c.deferred {
+		if c.over() {
+			break
+		}
+		c.write(f)
+	}
+	if several {
+		c.line("</details>")
+		c.line("")
+	}
+	if c.left > 0 && c.room.rows > 0 {
+		c.line("<sub>What happened in " + textfmt.Count(c.left, "more case") + " does not fit here: <code>gavel explain CASE</code> shows it</sub>")
+		c.line("")
+	}
+}
+
+// deferredTitle says what is in the last fold.
+func (c *comment) deferredTitle() string {
+	var parts []string
+	cases := 0
+	for _, f := range c.deferred {
+		if f.isCase {
+			cases++
+		}
+	}
+	if cases > 0 {
+		parts = append(parts, "what happened in <b>"+textfmt.Count(cases, "more case")+"</b>")
+	}
+	for _, f := range c.deferred {
+		if !f.isCase {
+			parts = append(parts, strings.ToLower(f.title[:1])+f.title[1:])
+		}
+	}
+	said := strings.Join(parts, " · ")
+	return strings.ToUpper(said[:1]) + said[1:]
+}
+
+// caseFold shows how a verdict came about: the decisive turns and the criteria.
+func (c *comment) caseFold(row *report.Row) {
 	if row.Detail == nil && !row.Retried() && !row.Confirmation.Measured() {
 		return
 	}
-	c.line("<details><summary>What happened in <b>" + mdescape.Text(row.Name(), 200) + "</b></summary>")
-	c.line("")
-	c.happened(row)
-	if row.Confirmation.Measured() {
-		c.line("Measured again: " + mdescape.Text(row.Confirmation.Series(), 400))
-		c.line("")
-	}
-	if row.Samples > 1 {
-		c.line(textfmt.Count(row.Samples, "sample"))
-		c.line("")
-	}
-	c.line("</details>")
-	c.line("")
+	c.fold(fold{title: "What happened in <b>" + mdescape.Text(row.Name(), 200) + "</b>", isCase: true, body: func() {
+		c.happened(row)
+		if row.Confirmation.Measured() {
+			c.line("Measured again: " + mdescape.Text(row.Confirmation.Series(), 400))
+			c.line("")
+		}
+		if row.Samples > 1 {
+			c.line(textfmt.Count(row.Samples, "sample"))
+			c.line("")
+		}
+	}})
 }
 
 // happened shows what was said, what was measured, and how attempts and a second
 // prompt did.
 func (c *comment) happened(row *report.Row) {
 	if row.Detail != nil {
-		c.turns(row.Detail.Messages)
+		c.conversation(row.Detail)
 		c.criteria(row)
 	}
 	if row.Retried() {
 		c.line(attempts.New(row.Attempts, row.Comparison).Markdown(row.Scale()))
 	}
+}
+
+// conversation quotes the last turns, with the last reply of base next to that of
+// head where both are known.
+func (c *comment) conversation(d *report.Detail) {
+	last := len(d.Messages) - 1
+	if d.BaseReply == nil || last < 0 || d.Messages[last].Role != schema.RoleAssistant {
+		c.turns(d.Messages)
+		return
+	}
+	c.turns(d.Messages[:last])
+	c.line("| base said | head says |")
+	c.line("|:--|:--|")
+	c.line("| " + mdescape.Turn(*d.BaseReply) + " | " + mdescape.Turn(d.Messages[last]) + " |")
+	c.line("")
 }
 
 // turns quotes the last turns: what was asked, what tools were called, what
@@ -141,7 +235,7 @@ func bold(s string, on bool) string {
 // groups folds a table of scores for each dialect: a row for each outermost
 // group, a column for each name of the groups in it.
 func (c *comment) groups() {
-	if c.level == countsOnly || c.r.NotRunReason != "" {
+	if c.room.rows == 0 || c.r.NotRunReason != "" {
 		return
 	}
 	tables := reporters.GroupTables(c.r.Groups)
@@ -150,32 +244,30 @@ func (c *comment) groups() {
 		if slices.ContainsFunc(tables, func(o reporters.GroupTable) bool { return o.Title() == title && o.Dialect != t.Dialect }) {
 			title += " (" + t.Dialect + ")"
 		}
-		c.groupTable(title, t)
+		c.foldTable(title, t)
 	}
 	for _, t := range reporters.GroupTables(aggregate.Flat(c.r.Conversations)) {
-		c.groupTable("By conversation", t)
+		c.foldTable("By conversation", t)
 	}
 }
 
 // labels folds a table of the difficulties, tags and statuses of the cases.
 func (c *comment) labels() {
 	all := c.r.Distribution()
-	if len(all) == 0 || c.level == countsOnly || c.r.NotRunReason != "" {
+	if len(all) == 0 || c.room.rows == 0 || c.r.NotRunReason != "" {
 		return
 	}
-	c.line("<details><summary>By difficulty, tag and status</summary>")
-	c.line("")
-	c.line("| | | score | cases |")
-	c.line("|:--|:--|--:|:--|")
-	shown := c.limit(len(all))
-	for _, l := range all[:shown] {
-		c.line("| " + strings.Join([]string{l.Label, mdescape.Text(l.Name, 80), textfmt.Score(l.Score, 2), reporters.LabelCounts(l)}, " | ") + " |")
-	}
-	if rest := len(all) - shown; rest > 0 {
-		c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")
-	}
-	c.line("</details>")
-	c.line("")
+	c.fold(fold{title: "By difficulty, tag and status", body: func() {
+		c.line("| | | score | cases |")
+		c.line("|:--|:--|--:|:--|")
+		shown := c.limitAlso(len(all))
+		for _, l := range all[:shown] {
+			c.line("| " + strings.Join([]string{l.Label, mdescape.Text(l.Name, 80), textfmt.Score(l.Score, 2), reporters.LabelCounts(l)}, " | ") + " |")
+		}
+		if rest := len(all) - shown; rest > 0 {
+			c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")
+		}
+	}})
 }
 
 // targets writes how several targets did over the same cases.
@@ -196,12 +288,14 @@ func (c *comment) targets() {
 	c.sides()
 }
 
-func (c *comment) groupTable(title string, t reporters.GroupTable) {
+func (c *comment) foldTable(title string, t reporters.GroupTable) {
 	if t.Target != "" {
 		title += ": " + mdescape.Text(t.Target, 80)
 	}
-	c.line("<details><summary>" + title + "</summary>")
-	c.line("")
+	c.fold(fold{title: title, body: func() { c.groupTable(t) }})
+}
+
+func (c *comment) groupTable(t reporters.GroupTable) {
 	// What a phone shows first is the score; the levels may scroll.
 	head, align := "| | score |", "|:--|--:|"
 	if t.Pairs > 0 {
@@ -213,22 +307,17 @@ func (c *comment) groupTable(title string, t reporters.GroupTable) {
 	}
 	c.line(head + " cases |")
 	c.line(align + "--:|")
-	shown := c.limit(len(t.Rows))
+	shown := c.limitAlso(len(t.Rows))
 	for _, row := range t.Rows[:shown] {
 		c.line(groupLine(&t, mdescape.Text(row.Group.Path[0], 80), row))
 	}
 	if rest := len(t.Rows) - shown; rest > 0 {
 		c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")
 	}
-	if t.Total != nil && len(t.Rows) > 1 {
-		c.line(groupLine(&t, "**mean**", reporters.GroupRow{Group: *t.Total}))
-	}
 	if t.Pairs > 0 && t.Pairs < t.Cases {
 		c.line("")
 		c.line("<sub>Δ is over the " + textfmt.Int(int64(t.Pairs)) + " of " + textfmt.Count(t.Cases, "case") + " that were judged on both sides</sub>")
 	}
-	c.line("</details>")
-	c.line("")
 }
 
 // groupLine is one row of the table.

@@ -42,16 +42,6 @@ type Options struct {
 // Marker is the first line of every comment.
 const Marker = "<!-- gavel:report instance=default -->"
 
-// A level says how much of a report is told. Each is a smaller comment.
-type level int
-
-const (
-	full          level = iota
-	noTranscripts       // all rows, no folds of what happened
-	topRows             // the first 20 rows of each table
-	countsOnly          // no rows
-)
-
 // Markdown renders the comment that a pull request gets: the marker, one line
 // of judgement, what must be known before a green gate is believed, then the
 // cases. Where the comment would grow past MaxBytes it is rendered again with
@@ -67,24 +57,24 @@ func Markdown(r *report.Report, o Options) string {
 		o.BaseSHA = *r.Base
 	}
 	sorted := reporters.Arrange(r)
-	var out string
-	for l := full; l <= countsOnly; l++ {
-		c := comment{r: r, o: o, level: l, rows: sorted}
-		out = c.render()
-		if len(out) <= o.MaxBytes {
-			break
-		}
-	}
-	return out
+	return fitting(o.MaxBytes, longest(r), func(room room) string {
+		c := comment{r: r, o: o, room: room, rows: sorted}
+		return c.render()
+	})
 }
 
-// A comment is one rendering at one level.
+// A comment is one rendering at one size.
 type comment struct {
-	r     *report.Report
-	o     Options
-	level level
-	rows  reporters.Sections
-	b     strings.Builder
+	r    *report.Report
+	o    Options
+	room room
+	rows reporters.Sections
+	b    strings.Builder
+	// opened folds are in the text, deferred ones go into the last.
+	opened   int
+	deferred []fold
+	// cases are folds of what happened, left those that have no room.
+	cases, left int
 }
 
 func (c *comment) render() string {
@@ -95,36 +85,33 @@ func (c *comment) render() string {
 	c.problems()
 	c.notices()
 	c.commands()
-	if c.r.NotRunReason != "" {
-		c.planned()
-	}
+	c.planned()
 	c.targets()
 	c.blocking()
 	c.alsoChanged()
 	c.groups()
 	c.labels()
+	c.lastFold()
 	c.line(c.foot())
 	return c.b.String()
 }
 
 // line writes one line and stops growing once the comment is too long anyway.
 func (c *comment) line(s string) {
-	if c.b.Len() <= c.o.MaxBytes || c.level == countsOnly {
+	if !c.over() {
 		c.b.WriteString(s)
 		c.b.WriteByte('\n')
 	}
 }
 
-// limit is how many rows of n a table shows at this level.
-func (c *comment) limit(n int) int {
-	switch c.level {
-	case topRows:
-		return min(n, 20)
-	case countsOnly:
-		return 0
-	}
-	return n
-}
+// over reports whether the comment is too long, so that nobody will read it.
+func (c *comment) over() bool { return c.b.Len() > c.o.MaxBytes && c.room.rows > 0 }
+
+// limit is how many of n rows a table shows at this size.
+func (c *comment) limit(n int) int { return min(n, c.room.rows) }
+
+// limitAlso is limit for what blocks nothing.
+func (c *comment) limitAlso(n int) int { return min(n, c.room.also) }
 
 // headline is Headline with a sign for the state.
 func (c *comment) headline() string {
@@ -138,14 +125,22 @@ func (c *comment) headline() string {
 	case r.Gate.Result != report.GatePass || len(c.rows.Blocking) > 0:
 		icon = "⚠️"
 	}
-	return icon + " " + mdescape.Text(c.rows.Headline(r), 200)
+	said := mdescape.Text(c.rows.Headline(r), 200)
+	switch {
+	case c.approve() == "":
+	case r.NotRunReason != "":
+		said = "Waiting for approval: " + said
+	default:
+		said += " · the rest waits for approval"
+	}
+	return icon + " " + said
 }
 
 func (c *comment) scoreLine() string {
 	r := c.r
 	var parts []string
 	switch d := r.Diff; {
-	case r.NotRunReason != "":
+	case !reporters.Scored(r):
 	case d.Delta != nil && *d.Delta != 0:
 		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", textfmt.Score(d.ScoreBase, 3), textfmt.Score(d.ScoreHead, 3), reporters.Difference(d))+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
 	case d.Delta != nil:
@@ -301,11 +296,13 @@ func (c *comment) foot() string {
 		parts = append(parts, "config `"+d[:7]+"`")
 	}
 	out := "<sub>" + strings.Join(parts, " · ")
-	if len(c.o.Commands) > 0 {
-		commands := make([]string, len(c.o.Commands))
-		for i, cmd := range c.o.Commands {
-			commands[i] = "<code>" + mdescape.Text(cmd, 100) + "</code>"
+	var commands []string
+	for _, cmd := range c.o.Commands {
+		if !approval.MatchString(cmd) { // it has a block of its own
+			commands = append(commands, "<code>"+mdescape.Text(cmd, 100)+"</code>")
 		}
+	}
+	if len(commands) > 0 {
 		out += " <br> " + strings.Join(commands, " · ")
 		if c.o.Hint != "" {
 			out += " <br> " + mdescape.Text(c.o.Hint, 200)

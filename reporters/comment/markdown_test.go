@@ -40,6 +40,7 @@ func comments() map[string]func() string {
 		"nothing_affected":   of(reporttest.NothingAffected(), onForge()),
 		"first_run":          of(reporttest.FirstRun(), onForge()),
 		"regressions":        of(reporttest.Regressions(), onForge()),
+		"one_cause":          of(reporttest.OneCause(23), onForge()),
 		"fresh_ledger":       of(reporttest.FreshLedger(), onForge()),
 		"no_links":           of(reporttest.Regressions(), Options{}),
 		"invalid":            of(reporttest.InvalidDefinitions(), onForge()),
@@ -73,6 +74,7 @@ func TestMarkdownGolden(t *testing.T) {
 var (
 	ownTags    = regexp.MustCompile(`</?(?:sub|b|i|code|summary|details)>|<(?:br|wbr)>`)
 	ownMarker  = regexp.MustCompile(`\A<!-- gavel:report instance=[A-Za-z0-9._-]+ -->\n`)
+	ownBlock   = regexp.MustCompile("(?m)^To run this commit, .*:\n\n```\n/gavel approve [0-9a-f]{7,40}\n```\n")
 	ownLinks   = regexp.MustCompile(`\]\(https://[^\s()<>]*\)`)
 	ownStarts  = regexp.MustCompile(`^(?:|### \S.*|> .*|>|\|.*\||<details><summary>.*|</details>|<sub>.*</sub>|Score .*|(?:None|\d[\d,]*) .*)$`)
 	ownEntity  = regexp.MustCompile(`&(?:amp|lt|gt|nbsp|#\d+);`)
@@ -89,7 +91,7 @@ func holds(t *testing.T, comment string) {
 	if !utf8.ValidString(comment) {
 		t.Error("invalid UTF-8")
 	}
-	body := ownMarker.ReplaceAllString(comment, "")
+	body := ownBlock.ReplaceAllString(ownMarker.ReplaceAllString(comment, ""), "")
 	for _, r := range body {
 		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != 0x200D && r != 0x200C) {
 			t.Errorf("control character %U", r)

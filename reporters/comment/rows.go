@@ -39,19 +39,45 @@ func (c *comment) blocking() {
 	}
 	c.line("| | " + title + " |")
 	c.line("|--:|:--|")
-	for _, row := range rows[:shown] {
-		c.line("| " + numbers(row) + " | " + c.blockingCell(row) + " |")
+	for _, group := range byCause(rows[:shown], c.why) {
+		c.cause(group)
 	}
 	c.rest(len(rows) - shown)
 	c.line("")
-	if c.level == full {
-		for _, row := range rows {
-			c.fold(row)
-		}
+	for _, row := range rows {
+		c.caseFold(row)
 	}
 }
 
-func (c *comment) blockingCell(row *report.Row) string {
+// cause writes the rows of one cause: a row for the cause where they are several,
+// and their cases, of many only the first in full.
+func (c *comment) cause(g causeGroup) {
+	const most, full = 8, 5
+	rows, rest := g.rows, []*report.Row(nil)
+	if len(rows) > most {
+		rows, rest = rows[:full], rows[full:]
+	}
+	why := g.why
+	if len(g.rows) > 1 {
+		c.line("| **" + textfmt.Int(int64(len(g.rows))) + "&nbsp;cases** | **" + g.why + "** |")
+		why = ""
+	}
+	for _, row := range rows {
+		if c.over() {
+			break
+		}
+		c.line("| " + numbers(row) + " | " + c.blockingCell(row, why) + " |")
+	}
+	if len(rest) > 0 {
+		var names []string
+		for _, row := range rest {
+			names = append(names, strings.TrimSpace(verdictIcon(row.Verdict)+" "+c.name(row)+" "+delta(row)))
+		}
+		c.line("| | " + strings.Join(names, " <br> ") + " |")
+	}
+}
+
+func (c *comment) blockingCell(row *report.Row, why string) string {
 	label := ""
 	switch {
 	case row.Class != nil && *row.Class == report.New:
@@ -66,7 +92,7 @@ func (c *comment) blockingCell(row *report.Row) string {
 	if said := reporters.Remeasured(row); said != "" {
 		cell = append(cell, mdescape.Text(said, 240))
 	}
-	if why := c.why(row); why != "" {
+	if why != "" {
 		cell = append(cell, "<sub>"+why+"</sub>")
 	}
 	return strings.Join(cell, " <br> ")
@@ -108,7 +134,7 @@ const foldRows = 15
 
 func (c *comment) alsoChanged() {
 	rows := c.rows.Also
-	shown := c.limit(len(rows))
+	shown := c.limitAlso(len(rows))
 	if shown > 0 {
 		title := "Also changed"
 		switch {
@@ -119,24 +145,16 @@ func (c *comment) alsoChanged() {
 		case len(c.rows.Blocking) == 0:
 			title = "Changed"
 		}
+		table := func() { c.alsoTable(title, rows, shown) }
 		if shown > foldRows {
-			c.line("<details><summary>" + title + ": " + textfmt.Count(len(rows), "case") + "</summary>")
+			c.fold(fold{title: title + ": " + textfmt.Count(len(rows), "case"), body: table})
+		} else {
+			table()
 			c.line("")
 		}
-		c.line("| | " + title + " |")
-		c.line("|--:|:--|")
-		for _, row := range rows[:shown] {
-			left, right := c.alsoCells(row)
-			c.line("| " + left + " | " + right + " |")
-		}
-		c.rest(len(rows) - shown)
-		if shown > foldRows {
-			c.line("</details>")
-		}
-		c.line("")
-		for _, row := range rows[:shown] {
-			if (row.Retried() || row.Confirmation.Measured()) && c.level == full {
-				c.fold(row)
+		for _, row := range rows {
+			if row.Retried() || row.Confirmation.Measured() {
+				c.caseFold(row)
 			}
 		}
 	}
@@ -144,6 +162,19 @@ func (c *comment) alsoChanged() {
 		c.line(counts)
 		c.line("")
 	}
+}
+
+func (c *comment) alsoTable(title string, rows []*report.Row, shown int) {
+	c.line("| | " + title + " |")
+	c.line("|--:|:--|")
+	for _, row := range rows[:shown] {
+		if c.over() {
+			break
+		}
+		left, right := c.alsoCells(row)
+		c.line("| " + left + " | " + right + " |")
+	}
+	c.rest(len(rows) - shown)
 }
 
 // counts names the classes by number where the rows are not shown, and always
@@ -155,7 +186,7 @@ func (c *comment) counts() string {
 			parts = append(parts, textfmt.Count(n, noun))
 		}
 	}
-	if c.level == countsOnly {
+	if c.room.rows == 0 {
 		d := c.r.Diff
 		add(d.Unclear, "unclear case")
 		add(d.New, "new case")
@@ -228,7 +259,8 @@ func scoreOf(row *report.Row) string {
 // planned writes what would run where nothing may yet.
 func (c *comment) planned() {
 	rows := c.rows.Planned
-	if len(rows) == 0 {
+	if c.r.NotRunReason == "" || len(rows) == 0 {
+		c.approval()
 		return
 	}
 	said := []string{"**Nothing was run:** " + mdescape.Text(c.r.NotRunReason, 300)}
@@ -236,6 +268,11 @@ func (c *comment) planned() {
 		said = append(said, "Running it takes "+mdescape.Text(e.String(), 300)+".")
 	}
 	c.alert("NOTE", said)
+	c.approval()
+	c.plannedTable(rows)
+}
+
+func (c *comment) plannedTable(rows []*report.Row) {
 	shown := c.limit(len(rows))
 	if shown == 0 {
 		return
@@ -243,6 +280,9 @@ func (c *comment) planned() {
 	c.line("| | Would run |")
 	c.line("|--:|:--|")
 	for _, row := range rows[:shown] {
+		if c.over() {
+			break
+		}
 		why := mdescape.Text(plan.Summarise(row.Reasons), 240)
 		c.line("| " + mdescape.Text(row.Action.Text(), 20) + " | " + c.name(row) + c.small(why) + " |")
 	}

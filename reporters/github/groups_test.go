@@ -76,7 +76,7 @@ func TestGroupStatuses(t *testing.T) {
 	report := report.Compare(s.In)
 	want := []github.Status{
 		{Context: "gavel/verdict/broken", State: "failure", Description: "1 invalid definition · no affected cases"},
-		{Context: "gavel/verdict/math", State: "success", Description: "no affected cases · score 1.000 → 1.000"},
+		{Context: "gavel/verdict/math", State: "success", Description: "no affected cases · score 1.000, unchanged"},
 		{Context: "gavel/verdict/support", State: "failure", Description: "1 regression · 1 case regressed (fail_on: regression) · 1 of 2 cases rerun · score 1.000 → 0.625"},
 		{Context: "gavel/verdict/talk", State: "success", Description: "1 improvement · 1 of 1 case rerun · score 0.000 → 1.000"},
 		{Context: "gavel/verdict/waits", State: "error", Description: "1 case was not run · 0 of 1 case rerun, 1 not run"},

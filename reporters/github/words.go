@@ -148,9 +148,17 @@ func rerunWords(r *report.Report) string {
 	return words
 }
 
+// scoreWords says how the score changed, or what it is.
 func scoreWords(r *report.Report) string {
-	if base, head := r.Diff.ScoreBase, r.Diff.ScoreHead; base != nil && head != nil {
+	if !reporters.Scored(r) {
+		return ""
+	}
+	base, head := r.Diff.ScoreBase, r.Diff.ScoreHead
+	if base != nil && head != nil && textfmt.Score(base, 3) != textfmt.Score(head, 3) {
 		return "score " + textfmt.Score(base, 3) + " → " + textfmt.Score(head, 3) + reporters.DespiteFailures(r, head)
+	}
+	if base != nil && head != nil {
+		return "score " + textfmt.Score(head, 3) + ", unchanged" + reporters.DespiteFailures(r, head)
 	}
 	if r.Summary.Score != nil {
 		return "score " + textfmt.Score(r.Summary.Score, 3) + reporters.DespiteFailures(r, r.Summary.Score)

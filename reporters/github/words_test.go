@@ -88,6 +88,29 @@ func TestStatusFor(t *testing.T) {
 			"waits for approval: the head comes from␛[31m the fork stranger/demo · 41 cases would run",
 		},
 		{
+			"planned only, with stored scores of both sides", with(func(r *report.Report) {
+				r.Diff = report.Diff{ScoreBase: &before, ScoreHead: &before}
+				r.NotRunReason = "waits for approval"
+				r.Gate = report.Gate{Result: "undetermined", Reason: "41 cases were not run"}
+			}),
+			github.Success, github.Error, valid, "waits for approval · 41 cases would run",
+		},
+		{
+			"no case could be run", with(func(r *report.Report) {
+				r.Diff = report.Diff{ScoreBase: &before, ScoreHead: &before}
+				r.Summary.Error, r.Summary.NotRun = 41, 41
+				r.Gate = report.Gate{Result: "undetermined", Reason: "41 cases were not run"}
+			}),
+			github.Success, github.Error, valid, "41 cases were not run · 0 of 1,204 cases rerun, 41 not run",
+		},
+		{
+			"the score is as it was", with(func(r *report.Report) {
+				r.Diff = report.Diff{ScoreBase: &before, ScoreHead: &before}
+				r.Gate = report.Gate{Result: "pass"}
+			}),
+			github.Success, github.Success, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914, unchanged",
+		},
+		{
 			"planned only, nothing affected", report.Report{
 				Base: &base, NotRunReason: "waits for approval", Summary: report.Summary{Verdicts: tally.Verdicts{Cases: 9}}, Gate: report.Gate{Result: "pass"},
 			},

@@ -225,6 +225,24 @@ func Regressions() *Scenario {
 	return s
 }
 
+// OneCause has n regressions of one changed prompt, and one of its own. What was said
+// is known on both sides.
+func OneCause(n int) *Scenario {
+	s := New()
+	s.Same("support/1", 4, 0.9)
+	ask := schema.Message{Role: schema.RoleUser, Content: "How long can I return it?"}
+	say := func(text string) []schema.Message {
+		return []schema.Message{ask, {Role: schema.RoleAssistant, Content: text}}
+	}
+	for i := range n {
+		base, head := Pass(1), Fail(0, "Promises 60 days; the policy says 30.")
+		base.Transcript, head.Transcript = say("Within 30 days."), say("Within 60 days | of course.")
+		s.Add(fmt.Sprintf("support/3/case_%02d", i+1), base, head, prompt("test_definitions/support/domain.json"))
+	}
+	s.Add("math/1/sum", Pass(1), Fail(0.5, "answered 12, expected 10.5"), Definition())
+	return s
+}
+
 // Commanded are the regressions after somebody approved the head, asked for one of
 // them again, and accepted the other for a reason.
 func Commanded(by, reason string) *Scenario {

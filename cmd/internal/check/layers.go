@@ -78,6 +78,7 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/ledger", "controller/run", "controller/estimate", "controller/confirm", "controller/report",
 	}, reason: "it asks for measurements and is told of outcomes; who measures is the pipeline's"},
 	{dir: "controller/flakiness", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/ledger", "controller/report"}, reason: "what is flaky follows from what is stored; nobody is asked"},
+	{dir: "controller/replies", sees: []string{"controller/verdict", "controller/report"}, reason: "it knows which replies a report shows, and not where they are stored"},
 	{dir: "controller/ownfolder", sees: []string{"controller/gitrepo"}, reason: "it makes one folder, and knows nothing of what is kept there"},
 	{dir: "controller/invocation", sees: []string{"controller/ledger"}, reason: "it knows when somebody began to ask, and nothing of the answers"},
 	{dir: "controller/deployment", sees: []string{
@@ -86,7 +87,7 @@ var rooms = []room{
 	{dir: "controller/progress", sees: []string{"controller/verdict", "controller/run"}, reason: "it is a count that goes up, for whoever shows it"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/progress", "controller/plan", "controller/config", "controller/choice", "controller/requirement", "controller/gitrepo",
-		"controller/source", "controller/snapshot", "controller/filewatch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/flakiness", "controller/remeasure", "controller/report", "controller/invocation", "controller/deployment",
+		"controller/source", "controller/snapshot", "controller/filewatch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/flakiness", "controller/remeasure", "controller/replies", "controller/report", "controller/invocation", "controller/deployment",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/rehearsal", sees: []string{
 		"controller/verdict", "controller/progress", "controller/plan", "controller/config", "controller/target", "controller/ledger", "controller/confirm", "controller/report", "controller",

@@ -30,7 +30,7 @@ import (
 func main() {
 	name := flag.String("png", "", "write NAME-light.png and NAME-dark.png instead of the page")
 	width := flag.Int("width", 920, "width of the pictures in pixels")
-	height := flag.Int("height", 1100, "height of the pictures in pixels")
+	height := flag.Int("height", 1240, "height of the pictures in pixels")
 	demo := flag.Bool("demo", false, "take the comment of gavel demo instead of stdin")
 	flag.Parse()
 	read := func() ([]byte, error) { return io.ReadAll(os.Stdin) }

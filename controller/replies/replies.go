@@ -1,0 +1,29 @@
+// Package replies finds what was said at base in the cases of which a report shows
+// what was said at head.
+package replies
+
+import (
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// Recall fills in the transcripts of base that a report shows next to those of head.
+// stored reads one by its execution digest, and gives nil where there is none. An
+// error is that of stored.
+func Recall(in *report.Input, stored func(digest string) (*verdict.Transcript, error)) error {
+	for _, row := range in.Plan.Rows {
+		if row.Base == nil || row.Head == nil || in.Head[row.Head.ID()].Transcript == nil {
+			continue
+		}
+		base, known := in.Base[row.Base.ID()]
+		if !known || base.Transcript != nil {
+			continue
+		}
+		var err error
+		if base.Transcript, err = stored(row.BaseDigests.E); err != nil {
+			return err
+		}
+		in.Base[row.Base.ID()] = base
+	}
+	return nil
+}
