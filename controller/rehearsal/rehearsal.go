@@ -33,11 +33,13 @@ import (
 
 // A Stage is a pull request with a ledger and a model.
 type Stage struct {
-	pull   *simulation.Pull
-	cell   simulation.Cell
-	cases  []confirm.Case
-	book   *ledger.Ledger
+	pull  *simulation.Pull
+	cell  simulation.Cell
+	cases []confirm.Case
+	book  *ledger.Ledger
+	// server is the model; nil where another process has it, at url.
 	server *httptest.Server
+	url    string
 	// AtOnce is how many calls run at once; 0 is one.
 	AtOnce int
 	// Settings are further lines of gavel.yaml.
@@ -45,40 +47,88 @@ type Stage struct {
 	// OnCall, when set, is told the number of each call before it is answered;
 	// true leaves it without an answer. Calls do not overlap.
 	OnCall func(n int) (drop bool)
+	// Spoil, when set, is told of each call before it is answered: an outage answers
+	// with its text where there is one, and with an error where its status is not 0.
+	// The next call gets what this one would have got. Calls do not overlap.
+	Spoil func(of confirm.Request) (text string, status int)
 	// Observe, when set, receives how the pipeline goes on.
 	Observe func(progress.Step)
 
 	mu sync.Mutex
 	// The fields below are guarded by mu. past is true while history is made; asked
-	// counts the answers to each case and side, and calls all of them.
+	// counts the answers to each case and side, and given has all of them in order.
 	past  bool
 	asked map[confirm.Request]int
-	calls int
+	given []confirm.Request
+	// spoiled counts the calls that an outage answered.
+	spoiled int
 }
 
 // New returns the stage of a pull request, whose ledger is in a folder. The caller
 // must call Close.
 func New(ctx context.Context, pull *simulation.Pull, cell simulation.Cell, dir string) (*Stage, error) {
+	s, err := Join(ctx, "", cell, dir)
+	if err != nil {
+		return nil, err
+	}
+	s.pull, s.cases, s.asked = pull, pull.Cases(), map[confirm.Request]int{}
+	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.url = s.server.URL
+	return s, nil
+}
+
+// Join returns a stage whose model is that of another process, see [Stage.URL]. The
+// caller must call Close.
+func Join(ctx context.Context, url string, cell simulation.Cell, dir string) (*Stage, error) {
 	book, err := ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
 	if err != nil {
 		return nil, err
 	}
-	s := &Stage{pull: pull, cell: cell, cases: pull.Cases(), book: book, asked: map[confirm.Request]int{}}
-	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
-	return s, nil
+	return &Stage{cell: cell, book: book, url: url}, nil
 }
+
+// URL is where the model answers.
+func (s *Stage) URL() string { return s.url }
 
 // Close ends the model and the ledger.
 func (s *Stage) Close() error {
-	s.server.Close()
+	if s.server != nil {
+		s.server.Close()
+	}
 	return s.book.Close()
 }
 
-// Calls is how many calls were answered, without those that made the history.
+// Calls is how many calls were answered, without those that made the history and
+// those that an outage spoiled.
 func (s *Stage) Calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.calls
+	return len(s.given)
+}
+
+// Spoiled is how many calls an outage answered.
+func (s *Stage) Spoiled() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spoiled
+}
+
+// Lose takes those answers back that a process did not store before it was killed:
+// the same will be given again. It returns how many they are.
+func (s *Stage) Lose(ctx context.Context) (int, error) {
+	counts, err := s.book.Counts(ctx)
+	if err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := int(counts.Calls) - s.cell.Cases*s.cell.History
+	lost := s.given[kept:]
+	for _, of := range lost {
+		s.asked[of]--
+	}
+	s.given = s.given[:kept]
+	return len(lost), nil
 }
 
 // MakeHistory stores as many measurements of base as the cell has. It is called
@@ -94,7 +144,7 @@ func (s *Stage) MakeHistory(ctx context.Context) error {
 			return err
 		}
 	}
-	s.past, s.calls, s.asked = false, 0, map[confirm.Request]int{}
+	s.past, s.given, s.asked = false, nil, map[confirm.Request]int{}
 	return nil
 }
 
@@ -140,7 +190,7 @@ func (s *Stage) checkout(side string) (controller.Checkout, error) {
 		text := fmt.Sprintf(`{"id": "c%d", "name": "C", "prompt": "%d", "expected": {"keywords": ["yes"]}}`, i, i)
 		files[fmt.Sprintf("test_definitions/d/level_1/c%05d.json", i)] = &fstest.MapFile{Data: []byte(text)}
 	}
-	text := "version: 1\ntargets: {bot: {provider: openai, model: m, base_url: " + strconv.Quote(s.server.URL) + ", concurrency: " + strconv.Itoa(max(1, s.AtOnce)) + "}}\n" + s.Settings
+	text := "version: 1\ntargets: {bot: {provider: openai, model: m, base_url: " + strconv.Quote(s.url) + ", concurrency: " + strconv.Itoa(max(1, s.AtOnce)) + "}}\n" + s.Settings
 	cfg, problems := config.Parse("gavel.yaml", []byte(text))
 	if len(problems) > 0 {
 		return controller.Checkout{}, fmt.Errorf("gavel.yaml: %v", problems)
@@ -161,9 +211,13 @@ func (s *Stage) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "cannot be read", http.StatusBadRequest)
 		return
 	}
-	answer, ok := s.answer(req.Messages[0].Content, req.Messages[1].Content)
-	if !ok {
+	answer, status, ok := s.answer(req.Messages[0].Content, req.Messages[1].Content)
+	switch {
+	case !ok:
 		<-r.Context().Done()
+		return
+	case status != 0:
+		http.Error(w, answer, status)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -174,26 +228,35 @@ func (s *Stage) serve(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// answer is what is said of a case next.
-func (s *Stage) answer(side, number string) (string, bool) {
+// answer is what is said of a case next; false where nothing is. A status that is not
+// 0 is that of an error.
+func (s *Stage) answer(side, number string) (text string, status int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.OnCall != nil && !s.past && s.OnCall(s.calls) {
-		return "", false
+	if s.OnCall != nil && !s.past && s.OnCall(len(s.given)) {
+		return "", 0, false
 	}
 	i, err := strconv.Atoi(number)
 	if err != nil || i >= len(s.cases) {
-		return "", false
+		return "", 0, false
 	}
 	of := confirm.Request{Case: i, Side: confirm.Base}
 	if side == confirm.Head.String() {
 		of.Side = confirm.Head
 	}
 	n := s.asked[of]
+	if s.Spoil != nil && !s.past {
+		of.Ordinal = n
+		if text, status := s.Spoil(of); text != "" {
+			s.spoiled++
+			return text, status, true
+		}
+		of.Ordinal = 0
+	}
 	s.asked[of]++
-	s.calls++
+	s.given = append(s.given, of)
 	// No two answers are the same, lest failures look like an outage.
-	return fmt.Sprintf("%s, case %d at %s, %d", s.truth(of, n), i, side, n), true
+	return fmt.Sprintf("%s, case %d at %s, %d", s.truth(of, n), i, side, n), 0, true
 }
 
 // truth is yes where the n-th answer makes the case pass.

@@ -14,7 +14,13 @@ import (
 
 func stage(t *testing.T, pull *simulation.Pull, cell simulation.Cell) *rehearsal.Stage {
 	t.Helper()
-	s, err := rehearsal.New(t.Context(), pull, cell, t.TempDir())
+	return stageIn(t, pull, cell, t.TempDir())
+}
+
+// stageIn is a stage whose ledger is in a folder.
+func stageIn(t *testing.T, pull *simulation.Pull, cell simulation.Cell, dir string) *rehearsal.Stage {
+	t.Helper()
+	s, err := rehearsal.New(t.Context(), pull, cell, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -184,13 +184,23 @@ func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool
 // the same.
 func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 	window := c.HeadConfig.Noise.Defaulted().History
-	entries = slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return len(e.known.Base) == 0 || e.row.BaseCase == nil })
+	// When a case without base was measured matters only where it may be an outage.
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return !e.hasPast() && e.known.Head.Symptom == "" })
 	times, err := c.times(ctx, entries)
 	if err != nil {
 		return err
 	}
+	for i, e := range entries {
+		e.known.Head.At = times[confirm.Head][i]
+		if n := len(e.known.Base); n > 0 {
+			e.known.Base[n-1].At = times[confirm.Base][i]
+		}
+	}
 	asks, of := map[ledger.Scope][]history.Ask{}, map[ledger.Scope][]int{}
 	for i, e := range entries {
+		if !e.hasPast() {
+			continue
+		}
 		scope, until := e.row.Base.Scope, times[confirm.Head][i]
 		since := until.Add(-window)
 		if scope.NotBefore.After(since) {
@@ -210,6 +220,9 @@ func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 	}
 	return nil
 }
+
+// hasPast reports whether base may have a history of the case.
+func (e *entry) hasPast() bool { return len(e.known.Base) > 0 && e.row.BaseCase != nil }
 
 // times are when the first outcomes of each side were measured: what is not stored
 // was measured in this run, which began at Started.
@@ -234,10 +247,25 @@ func (c *Comparison) times(ctx context.Context, entries []*entry) (out [2][]time
 	return out, nil
 }
 
-// first is the job that the first outcome of a side is of, for a case that base
-// has.
+// failed reports whether the first outcome of a side is an error.
+func (e *entry) failed(side confirm.Side) bool {
+	first := e.known.Head
+	if n := len(e.known.Base); side == confirm.Base {
+		if n == 0 {
+			return false
+		}
+		first = e.known.Base[n-1]
+	}
+	return first.Verdict.Rank() < 0
+}
+
+// first is the job that the first outcome of a side is of; one of nothing at base for
+// a case that base does not have.
 func (e *entry) first(side confirm.Side) run.Job {
-	if side == confirm.Base {
+	switch {
+	case side == confirm.Base && e.row.Base == nil:
+		return run.Job{}
+	case side == confirm.Base:
 		return run.Job{Digests: e.row.BaseDigests, Scope: e.row.Base.Scope}
 	}
 	return run.Job{Digests: e.row.HeadDigests, Scope: e.row.Head.Scope}

@@ -195,11 +195,24 @@ func (d *deciding) record(r confirm.Request, o run.Outcome) {
 	}
 }
 
-// job is the job that measures what is asked for.
+// job is the job that measures what is asked for. Where the first outcome is an error,
+// which is not stored, the case itself is measured: a run that goes on later finds
+// it, and counts from there.
 func (d *deciding) job(r confirm.Request) run.Job {
 	e := d.entries[r.Case]
 	job, other := e.job(r.Side), e.job(1-r.Side)
-	job.Digests = job.Digests.Remeasured(other.Digests.D, r.Ordinal, e.kept)
+	ordinal := r.Ordinal
+	if e.failed(r.Side) {
+		ordinal--
+	}
+	switch {
+	case ordinal < 0 && r.Side == confirm.Base:
+		job = *e.row.Base
+	case ordinal < 0:
+		job = e.row.Head
+	default:
+		job.Digests = job.Digests.Remeasured(other.Digests.D, ordinal, e.kept)
+	}
 	need := d.need(e.row, r.Side, e.kept)
 	job.Need = need.Need()
 	return job
