@@ -120,9 +120,10 @@ func (p *Prepared) compared(r plan.Row) string {
 	return name
 }
 
-// measurable reports whether a target can still answer as it did at base: an
-// agent only where every commit has a URL of its own.
+// measurable reports whether a target can still answer as it did at base: an agent
+// that is called over HTTP only where every commit has a URL of its own. A program
+// runs with the files of base's commit.
 func measurable(t config.Target) bool {
 	deployed := strings.Contains(t.URLTemplate, "{sha}") && !strings.Contains(t.URLTemplate, "{pr}")
-	return t.Provider != config.HTTP && t.Provider != config.Command || deployed
+	return t.Provider != config.HTTP || deployed
 }

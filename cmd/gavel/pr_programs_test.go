@@ -120,7 +120,7 @@ func TestProgramsOfAPullRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		stdout, stderr, _ = j.event(t, "push", payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, j.base, j.head))
-		if !strings.Contains(stdout, "1 case does not pass") {
+		if !strings.Contains(stdout, "1 case regressed") {
 			t.Errorf("%s%s, want the agent of head to have answered", stdout, stderr)
 		}
 	})

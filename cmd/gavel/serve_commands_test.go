@@ -33,7 +33,7 @@ func TestServeRunsAnApprovedProgram(t *testing.T) {
 		t.Fatalf("a delivery = %d", status)
 	}
 	log.await(t, `"repo":"octo/demo#1","duration"`)
-	for _, want := range []string{"mona approved " + j.head[:7], "1 failing case", "agent of head, 0 tokens, gavel-scratch-"} {
+	for _, want := range []string{"mona approved " + j.head[:7], "1 regression (confirmed)", "agent of head, 0 tokens, gavel-scratch-"} {
 		if !strings.Contains(report(), want) {
 			t.Errorf("after the approval there is no %q\n%s", want, report())
 		}
