@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/run/limit"
@@ -94,6 +96,36 @@ func TestUI(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of the case should contain %q:\n%s", want, page)
 		}
+	}
+}
+
+// TestUIAnswersTheDocumentsCommands sends them as curl does, without a token.
+func TestUIAnswersTheDocumentsCommands(t *testing.T) {
+	dir := twoTests(t)
+	base := browsing(t, dir)
+	if _, text := read(t, base+"api/settings/tests?domain=talk&level=1"); !strings.Contains(text, `"id": "refuse"`) {
+		t.Errorf("the tests are %s", text)
+	}
+	res, err := http.Post(base+"api/settings/tests", "application/json", strings.NewReader(
+		`{"domain_id": "talk", "level": 1, "name": "Bye", "prompt": "Bye!", "expected": {"keywords": ["bye"]}, "evaluator_id": "keyword"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, stderr, code := gavel(t, dir, "validate", "--strict"); res.StatusCode != 200 || code != cli.ExitPass {
+		t.Errorf("after POST, which is answered with %d, gavel validate ends with %d: %s", res.StatusCode, code, stderr)
+	}
+	_, served := read(t, base+"api/settings/export")
+	printed, _, _ := gavel(t, dir, "export")
+	var a, b any
+	if json.Unmarshal([]byte(served), &a) != nil || json.Unmarshal([]byte(printed), &b) != nil {
+		t.Fatalf("the exports are not JSON:\n%s\n%s", served, printed)
+	}
+	for _, doc := range []any{a, b} {
+		delete(doc.(map[string]any), "exported_at")
+	}
+	if diff := cmp.Diff(b, a); diff != "" {
+		t.Errorf("gavel export prints what the API does not answer (-printed +answered):\n%s", diff)
 	}
 }
 

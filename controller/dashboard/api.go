@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,14 +14,22 @@ import (
 	"github.com/gavel-evals/gavel/controller/report/archive"
 )
 
-// api adds what the pages show as JSON.
-func (s *Site) api() {
-	for path, answer := range map[string]func(*http.Request) (any, error){
+// answers are the requests for what the pages show as JSON.
+func (s *Site) answers() map[string]func(*http.Request) (any, error) {
+	return map[string]func(*http.Request) (any, error){
 		"/api/runs":             s.apiRuns,
 		"/api/runs/{run}":       s.apiRun,
 		"/api/runs/{run}/cases": s.apiCases,
 		"/api/compare":          s.apiCompare,
-	} {
+	}
+}
+
+// Requests are the paths that are answered with JSON, in order. All are read by GET.
+func Requests() []string { return slices.Sorted(maps.Keys((&Site{}).answers())) }
+
+// api adds what the pages show as JSON.
+func (s *Site) api() {
+	for path, answer := range s.answers() {
 		s.mux.HandleFunc("GET "+s.cfg.Root+path, func(w http.ResponseWriter, r *http.Request) {
 			body, err := answer(r)
 			if err != nil {

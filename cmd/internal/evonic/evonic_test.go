@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -146,15 +148,12 @@ func TestExportAndBack(t *testing.T) {
 	if err != nil || len(losses) != 0 {
 		t.Fatal(losses, err)
 	}
-	withoutPaths := func(doc []byte) []string {
-		lines := strings.Split(string(doc), "\n")
-		return slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), `"path":`) })
+	if diff := cmp.Diff(string(first), string(second)); diff != "" {
+		t.Errorf("the second export differs (-first +second):\n%s", diff)
 	}
-	if a, b := withoutPaths(first), withoutPaths(second); !slices.Equal(a, b) {
-		for i := range a {
-			if i >= len(b) || a[i] != b[i] {
-				t.Fatalf("line %d was %q", i, a[i])
-			}
+	for _, f := range texts {
+		if strings.Contains(f.Text, ": null") {
+			t.Errorf("%s has fields that say nothing:\n%s", f.Path, f.Text)
 		}
 	}
 }
@@ -165,7 +164,7 @@ func TestExportLosses(t *testing.T) {
 	for name, text := range map[string]string{
 		"d/math/domain.json":         `{"id": "math", "name": "Math", "evaluator_id": "keyword"}`,
 		"d/math/level_1/level.json":  `{"system_prompt": "x"}`,
-		"d/math/level_1/a.yaml":      "{id: a, name: A, prompt: x, expected: {keywords: [x]}, difficulty: hard}",
+		"d/math/level_1/a.yaml":      "{id: a, name: A, prompt: x, expected: {keywords: [x]}, difficulty: hard, mood: good}",
 		"d/math/level_12/b.json":     `[{"id": "b", "name": "B", "prompt": "x"}, {"id": "c", "name": "C", "prompt": "x"}]`,
 		"d/other/level_1/alone.json": `{"id": "d"}`,
 		"d/tools/broken.json":        `{`,
@@ -183,8 +182,7 @@ func TestExportLosses(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"d/math/level_1/a.yaml: `difficulty`: an export has no such field",
-		"d/math/level_1/level.json: the settings of the level: an export has none: write them into domain.json or the tests",
+		"d/math/level_1/a.yaml: `mood`: an export has no such field",
 		"d/math/level_12/b.json: its level 12: Evonic reads levels 1 to 5 only",
 		"d/other/level_1/alone.json: the test: domain.json is missing or cannot be read",
 		"d/tools/broken.json: the file: it has errors; gavel validate says which",
@@ -192,7 +190,7 @@ func TestExportLosses(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("losses:\n%s", strings.Join(got, "\n"))
 	}
-	for _, part := range []string{`"evaluator_id": "keyword"`, `"weight": 1`, `"12": [`, `"tools": []`} {
+	for _, part := range []string{`"evaluator_id": "keyword"`, `"weight": 1`, `"12": [`, `"tools": []`, `"difficulty": "hard"`, `"levels": {`} {
 		if !strings.Contains(string(doc), part) {
 			t.Errorf("the document lacks %s", part)
 		}

@@ -21,6 +21,9 @@ const Version = "1.0"
 // fields are those of an object of a document.
 type fields = map[string]any
 
+// levelsField has the settings of levels, by number. Evonic has no such field.
+const levelsField = "levels"
+
 // An exporter collects what the files of definitions say.
 type exporter struct {
 	fsys              fs.FS
@@ -80,7 +83,7 @@ func (e *exporter) file(roots []string, file string) {
 	for i, object := range e.objects(file) {
 		switch {
 		case base == "domain":
-			domain := e.only(file, object, domainFields)
+			domain := e.only(file, object, domainFields, "#Domain")
 			tests := fields{}
 			for _, n := range []string{"1", "2", "3", "4", "5"} {
 				tests[n] = []fields{}
@@ -92,15 +95,32 @@ func (e *exporter) file(roots []string, file string) {
 			e.domains[dir] = domain
 			e.seeds(dir)
 		case within("evaluators"):
-			e.evaluators = append(e.evaluators, e.withID(e.only(file, object, evaluatorFields), file))
+			e.evaluators = append(e.evaluators, e.withID(e.only(file, object, evaluatorFields, "#Evaluator"), file))
 		case within("tools"):
-			e.tools = append(e.tools, e.withID(e.only(file, object, toolFields), file))
+			e.tools = append(e.tools, e.withID(e.only(file, object, toolFields, "#Tool"), file))
 		case number != nil && base == "level":
-			e.lose(file, "the settings of the level", "an export has none: write them into domain.json or the tests")
+			e.level(file, object, number[1])
 		case number != nil:
 			e.test(file, i, object, number[1])
 		}
 	}
+}
+
+// level adds the settings of a level to the domain above it, in a field that only
+// Gavel reads.
+func (e *exporter) level(file string, object fields, number string) {
+	domain := e.domains[path.Dir(path.Dir(file))]
+	if domain == nil {
+		e.lose(file, "the settings of the level", "domain.json is missing or cannot be read")
+		return
+	}
+	levels, ok := domain[levelsField].(fields)
+	if !ok {
+		levels = fields{}
+		domain[levelsField] = levels
+	}
+	delete(object, "$schema")
+	levels[number] = object
 }
 
 // test adds a test to the domain above it.
@@ -113,7 +133,7 @@ func (e *exporter) test(file string, nth int, object fields, number string) {
 	if nth == 0 && (len(number) > 1 || number > "5") {
 		e.lose(file, "its level "+number, "Evonic reads levels 1 to 5 only")
 	}
-	test := e.only(file, object, testFields)
+	test := e.only(file, object, testFields, "#Test")
 	test["domain_id"], test["level"] = domain["id"], json.Number(number)
 	test["path"], test["tools"] = file, nil
 	// Evonic has no default evaluator of tests.
@@ -145,15 +165,21 @@ func (e *exporter) withID(object fields, file string) fields {
 	return object
 }
 
-// only keeps the fields that a document has, all of them, and loses the others.
-func (e *exporter) only(file string, object fields, known []string) fields {
+// only keeps the fields that a document has, all of them, and those that only Gavel
+// reads where an object has them. It loses the others.
+func (e *exporter) only(file string, object fields, known []string, definition string) fields {
 	out := fields{}
 	for _, name := range known {
 		out[name] = object[name]
 	}
+	own := schema.Fields(definition)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		where := []string{"path", "tests", "tools", "domain_id", "level", "$schema"}
-		if _, kept := out[name]; !kept && object[name] != nil && !slices.Contains(where, name) {
+		_, kept := out[name]
+		switch {
+		case kept || object[name] == nil || slices.Contains([]string{"path", "tests", "tools", "domain_id", "level", "$schema"}, name):
+		case slices.Contains(own, name):
+			out[name] = object[name]
+		default:
 			e.lose(file, "`"+name+"`", "an export has no such field")
 		}
 	}

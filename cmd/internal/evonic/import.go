@@ -108,7 +108,7 @@ func (im *importer) keep(what string, fields []member, kind string, carried []st
 	var out []member
 	for _, f := range fields {
 		switch {
-		case slices.Contains(carried, f.key):
+		case slices.Contains(carried, f.key) || string(f.value) == "null":
 		case slices.Contains(known, f.key):
 			out = append(out, f)
 		case isEmpty(f.value):
@@ -134,6 +134,23 @@ func (im *importer) add(item member, file, what string, fields []member) {
 	im.files = append(im.files, scaffold.File{Path: file, Text: string(raw), About: what})
 }
 
+// named is the file of an object in a folder. It has the name that the document says
+// where that is one of such a folder, and the name of the id otherwise.
+func (im *importer) named(folder, id string, fields []member) string {
+	for _, f := range fields {
+		said := text(f.value)
+		name := path.Base(said)
+		if f.key != "path" || path.Base(path.Dir(said)) != path.Base(folder) || path.Ext(name) != ".json" || !plain.MatchString(name) ||
+			slices.Contains([]string{"level.json", "domain.json"}, name) {
+			continue
+		}
+		if file := path.Join(folder, name); !im.taken[file] {
+			return file
+		}
+	}
+	return path.Join(folder, fileName(id)+".json")
+}
+
 func (im *importer) tool(item member, fields []member) {
 	id, ok := im.id("a tool", item, fields)
 	if !ok {
@@ -145,7 +162,7 @@ func (im *importer) tool(item member, fields []member) {
 			im.lose(f, "the mock of "+what, "it is "+kind+", and code of a mock is never run: a call of the tool is an error until `mocks` of the target answers it")
 		}
 	}
-	im.add(item, path.Join(im.root, "tools", fileName(id)+".json"), what, im.keep(what, fields, "#Tool", []string{"path"}))
+	im.add(item, im.named(path.Join(im.root, "tools"), id, fields), what, im.keep(what, fields, "#Tool", []string{"path"}))
 }
 
 func (im *importer) evaluator(item member, fields []member) {
@@ -155,7 +172,7 @@ func (im *importer) evaluator(item member, fields []member) {
 	}
 	what := "evaluator " + id
 	kept := im.keep(what, fields, "#Evaluator", []string{"path"})
-	im.add(item, path.Join(im.root, "evaluators", fileName(id)+".json"), what, kept)
+	im.add(item, im.named(path.Join(im.root, "evaluators"), id, fields), what, kept)
 }
 
 // level is the key of a list of tests.
@@ -171,8 +188,11 @@ func (im *importer) domain(item member, fields []member) {
 		return
 	}
 	what := "domain " + id
-	im.add(item, path.Join(im.root, id, "domain.json"), what, im.keep(what, fields, "#Domain", []string{"path", "tests"}))
+	im.add(item, path.Join(im.root, id, "domain.json"), what, im.keep(what, fields, "#Domain", []string{"path", "tests", levelsField}))
 	for _, f := range fields {
+		if f.key == levelsField {
+			im.levels(id, f)
+		}
 		if f.key != "tests" || isEmpty(f.value) {
 			continue
 		}
@@ -188,6 +208,24 @@ func (im *importer) domain(item member, fields []member) {
 			}
 			im.each(l, func(item member, fields []member) { im.test(path.Join(im.root, id, "level_"+l.key), item, fields) })
 		}
+	}
+}
+
+// levels adds the settings of levels, which an export of Gavel has.
+func (im *importer) levels(id string, list member) {
+	levels, err := members(list.value, list.at)
+	if err != nil || list.value[0] != '{' {
+		im.lose(list, "`levels` of domain "+id, "they are not objects by level")
+		return
+	}
+	for _, l := range levels {
+		what := "level " + l.key + " of domain " + id
+		fields, err := members(l.value, l.at)
+		if err != nil || l.value[0] != '{' || !level.MatchString(l.key) {
+			im.lose(l, what, "its settings are an object, and a level is a number from 1")
+			continue
+		}
+		im.add(l, path.Join(im.root, id, "level_"+l.key, "level.json"), what, im.keep(what, fields, "#Level", nil))
 	}
 }
 
@@ -210,5 +248,5 @@ func (im *importer) test(folder string, item member, fields []member) {
 		}
 		kept = append(kept, f)
 	}
-	im.add(item, path.Join(folder, fileName(id)+".json"), what, im.keep(what, kept, "#Test", []string{"path", "domain_id", "level", "tools"}))
+	im.add(item, im.named(folder, id, fields), what, im.keep(what, kept, "#Test", []string{"path", "domain_id", "level", "tools"}))
 }

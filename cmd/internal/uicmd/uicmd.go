@@ -20,12 +20,15 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/cmd/internal/settings"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // UsualListen is where the pages are unless --listen says otherwise.
@@ -96,7 +99,46 @@ func Handler(a *cli.App, w *cli.Workspace, book *ledger.Ledger) (http.Handler, e
 			return w.Files, nil
 		},
 	})
-	return guard.Config{}.Handler(site), nil
+	mux := http.NewServeMux()
+	mux.Handle("/", site)
+	Store(a, w).Routes(mux)
+	return guard.Config{}.Handler(mux), nil
+}
+
+// Store has the definitions of the working tree.
+func Store(a *cli.App, w *cli.Workspace) *settings.Store {
+	return settings.New(settings.Config{
+		Now: a.Now, Repository: w.Repo.Name(), Write: settings.Folder(w.Repo.Root()),
+		Open: func(context.Context) (fs.FS, func() error, error) {
+			files, err := w.Repo.WorkFS()
+			if err != nil {
+				return nil, nil, err
+			}
+			return files, files.Close, nil
+		},
+		Settings: func(files fs.FS) (schema.Settings, error) { return settingsOf(a, files) },
+		Identity: func(ctx context.Context, c *schema.Case) (*explain.Identity, error) {
+			files, err := w.Repo.WorkFS()
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = files.Close() }() // it was only read
+			own, err := settingsOf(a, files)
+			if err != nil {
+				return nil, err
+			}
+			return explain.IdentityAt(ctx, w.Repo, c, own)
+		},
+	})
+}
+
+// settingsOf is what a gavel.yaml says about definitions.
+func settingsOf(a *cli.App, files fs.FS) (schema.Settings, error) {
+	cfg, _, _, err := a.ReadConfig(files)
+	if err != nil {
+		return schema.Settings{}, err
+	}
+	return cfg.Settings(), nil
 }
 
 // hidden takes the secrets of the configured targets out of a text, and what looks

@@ -1,0 +1,262 @@
+package settings
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// OpenAPI describes the requests that [Store.Routes] answers.
+//
+//go:embed openapi.json
+var OpenAPI []byte
+
+// A route is one request that is answered.
+type route struct {
+	method, path string
+	answer       func(context.Context, *http.Request) (any, error)
+}
+
+// plural are the names of the kinds in paths.
+var plural = map[string]string{kindDomain: "domains", kindTest: "tests", kindEvaluator: "evaluators", kindTool: "tools"}
+
+// routes are all of them.
+func (s *Store) routes() []route {
+	out := []route{
+		{"GET", "/api/settings/export", func(ctx context.Context, _ *http.Request) (any, error) {
+			doc, err := s.export(ctx)
+			return json.RawMessage(doc), err
+		}},
+		{"POST", "/api/settings/import", s.postImport},
+		{"GET", "/api/settings/levels/{domain}/{level}", s.getLevel},
+		{"PUT", "/api/settings/levels/{domain}/{level}", s.putLevel},
+		{"POST", "/api/settings/tests/{id}/move", s.move},
+		{"GET", "/api/test-cases", s.testCases},
+		{"GET", "/api/test-cases/{id}", s.testCase},
+		{"GET", "/api/openapi.json", func(context.Context, *http.Request) (any, error) { return json.RawMessage(OpenAPI), nil }},
+	}
+	for kind, name := range plural {
+		one := "/api/settings/" + name + "/{id}"
+		out = append(out,
+			route{"GET", "/api/settings/" + name, func(ctx context.Context, r *http.Request) (any, error) { return s.getAll(ctx, kind, r) }},
+			route{"POST", "/api/settings/" + name, func(ctx context.Context, r *http.Request) (any, error) { return s.save1(ctx, edit{kind: kind}, r) }},
+			route{"GET", one, func(ctx context.Context, r *http.Request) (any, error) {
+				e, err := s.get(ctx, kind, r.PathValue("id"))
+				return e.document(), err
+			}},
+			route{"PUT", one, func(ctx context.Context, r *http.Request) (any, error) {
+				return s.save1(ctx, edit{kind: kind, id: r.PathValue("id")}, r)
+			}},
+			route{"DELETE", one, func(ctx context.Context, r *http.Request) (any, error) {
+				written, err := s.remove(ctx, kind, r.PathValue("id"), r.URL.Query().Get("version"))
+				return written.answer(nil), err
+			}},
+		)
+	}
+	return out
+}
+
+// Routes adds the requests to a mux. The caller guards it.
+func (s *Store) Routes(mux *http.ServeMux) {
+	for _, route := range s.routes() {
+		mux.HandleFunc(route.method+" "+route.path, func(w http.ResponseWriter, r *http.Request) {
+			body, err := route.answer(r.Context(), r)
+			if err != nil {
+				fail(w, err)
+				return
+			}
+			answer(w, http.StatusOK, body)
+		})
+	}
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(body) // nobody is left to be told
+}
+
+// fail answers with why a request is not done.
+func fail(w http.ResponseWriter, err error) {
+	var why *refusal
+	if !errors.As(err, &why) {
+		why = &refusal{status: http.StatusInternalServerError, text: err.Error()}
+	}
+	body := map[string]any{"success": false, "error": why.text}
+	if len(why.problems) > 0 {
+		body["problems"] = why.problems
+	}
+	answer(w, why.status, body)
+}
+
+// getAll are the definitions of a kind.
+func (s *Store) getAll(ctx context.Context, kind string, r *http.Request) (any, error) {
+	w := wish{domain: r.URL.Query().Get("domain")}
+	if level := r.URL.Query().Get("level"); level != "" {
+		var err error
+		if w.level, err = strconv.Atoi(level); err != nil || w.level < 1 {
+			return nil, refuse("level=%s: write a whole number from 1, or leave it out for all levels", level)
+		}
+	}
+	entries, err := s.list(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	list := []map[string]any{}
+	for _, e := range of(entries, kind) {
+		doc := e.document()
+		if kind == kindDomain {
+			addLevels(doc, entries, e.ID)
+		}
+		list = append(list, doc)
+	}
+	return map[string]any{plural[kind]: list}, nil
+}
+
+// addLevels counts the tests of a domain by level.
+func addLevels(doc map[string]any, entries []Entry, domain string) {
+	levels, total := map[string]map[string]any{}, 0
+	at := func(n int) map[string]any {
+		name := strconv.Itoa(n)
+		if levels[name] == nil {
+			levels[name] = map[string]any{"test_count": 0, "has_system_prompt": false}
+		}
+		return levels[name]
+	}
+	for n := range 5 {
+		at(n + 1)
+	}
+	for _, e := range entries {
+		switch {
+		case e.Domain != domain:
+		case e.Kind == kindTest:
+			level := at(e.Level)
+			count, _ := level["test_count"].(int)
+			level["test_count"] = count + 1
+			total++
+		case e.Kind == kindLevel:
+			at(e.Level)["has_system_prompt"] = text(e.Fields["system_prompt"]) != ""
+		}
+	}
+	doc["levels"], doc["total_tests"] = levels, total
+}
+
+// levelOf is the level that a path names.
+func (s *Store) levelOf(ctx context.Context, r *http.Request) (Entry, error) {
+	number, err := strconv.Atoi(r.PathValue("level"))
+	if err != nil || number < 1 || number > 9999 {
+		return Entry{}, refuse("level %s: write a whole number from 1", r.PathValue("level"))
+	}
+	return s.level(ctx, r.PathValue("domain"), number)
+}
+
+func (s *Store) getLevel(ctx context.Context, r *http.Request) (any, error) {
+	e, err := s.levelOf(ctx, r)
+	return map[string]any{"success": true, "level": e.document()}, err
+}
+
+func (s *Store) putLevel(ctx context.Context, r *http.Request) (any, error) {
+	e, err := s.levelOf(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return s.save1(ctx, edit{kind: kindLevel, id: e.ID}, r)
+}
+
+// move moves a test to the domain and level that a request names, by default the ones
+// where it is.
+func (s *Store) move(ctx context.Context, r *http.Request) (any, error) {
+	e := edit{kind: kindTest, id: r.PathValue("id"), only: []string{"domain_id", "level", "version"}}
+	return s.save1(ctx, e, r)
+}
+
+// save1 writes the definition that a request has.
+func (s *Store) save1(ctx context.Context, e edit, r *http.Request) (any, error) {
+	body, err := bodyOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if e.fields, err = decodeFields(body); err != nil {
+		return nil, err
+	}
+	for name := range e.fields {
+		if e.only != nil && !slices.Contains(e.only, name) {
+			return nil, refuse("`%s`: write only %s here", name, strings.Join(e.only, ", "))
+		}
+	}
+	entry, written, err := s.save(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return written.answer(map[string]any{e.kind: entry.place().document()}), nil
+}
+
+// answer adds a change that was made to what a request is answered with.
+func (w Written) answer(to map[string]any) map[string]any {
+	out := map[string]any{"success": true, "files": w.Files, "diff": w.Diff, "warnings": w.Warnings}
+	if w.Branch != "" {
+		out["branch"], out["pull_request"] = w.Branch, w.PullRequest
+	}
+	maps.Copy(out, to)
+	return out
+}
+
+// place is an entry with the domain and level that its file says.
+func (e Entry) place() Entry {
+	if parts := strings.Split(e.File, "/"); e.Kind == kindTest && len(parts) > 2 {
+		e.Domain = parts[len(parts)-3]
+		if number := levelFolder.FindStringSubmatch(parts[len(parts)-2]); number != nil {
+			e.Level, _ = strconv.Atoi(number[1]) // digits, as the pattern says
+		}
+	}
+	return e
+}
+
+func bodyOf(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return nil, &refusal{status: http.StatusRequestEntityTooLarge, text: "the body is too large"}
+	}
+	if err != nil {
+		return nil, refuse("the body cannot be read: %v", err)
+	}
+	return body, nil
+}
+
+// postImport imports a document, which may be the body or its field data.
+func (s *Store) postImport(ctx context.Context, r *http.Request) (any, error) {
+	body, err := bodyOf(r)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := decodeFields(body)
+	if err != nil {
+		return nil, err
+	}
+	merge := true
+	if value, ok := fields["merge"]; ok {
+		if err := json.Unmarshal(value, &merge); err != nil {
+			return nil, refuse("merge: write true or false")
+		}
+		delete(fields, "merge")
+		if body, err = json.Marshal(fields); err != nil {
+			return nil, err
+		}
+	}
+	if inner, ok := fields["data"]; ok && bytes.HasPrefix(bytes.TrimSpace(inner), []byte("{")) {
+		body = inner
+	}
+	return s.importing(ctx, body, merge)
+}

@@ -1,0 +1,317 @@
+package settings
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// state is what an edit begins with.
+func (s *Store) state(ctx context.Context) (schema.Settings, *tree, error) {
+	settings, err := s.cfg.Settings(s.files)
+	if err != nil {
+		return settings, nil, err
+	}
+	t, err := read(ctx, s.files, settings.Definitions, wish{})
+	return settings, t, err
+}
+
+// home is the folder that new definitions are written to: the first of the configured
+// ones that is not a file.
+func (s *Store) home(settings schema.Settings) string {
+	for _, folder := range settings.Definitions {
+		if found, err := fs.Stat(s.files, path.Clean(folder)); err != nil || found.IsDir() {
+			return path.Clean(folder)
+		}
+	}
+	return "test_definitions"
+}
+
+// list returns the entries that are wanted.
+func (s *Store) list(ctx context.Context, w wish) ([]Entry, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	settings, err := s.cfg.Settings(s.files)
+	if err != nil {
+		return nil, err
+	}
+	t, err := read(ctx, s.files, settings.Definitions, w)
+	if err != nil {
+		return nil, err
+	}
+	return t.entries, nil
+}
+
+// get returns one entry.
+func (s *Store) get(ctx context.Context, kind, id string) (Entry, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer end()
+	_, t, err := s.state(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	return t.find(kind, id)
+}
+
+// level returns the settings of a level, which have no fields where no file is there.
+func (s *Store) level(ctx context.Context, domain string, number int) (Entry, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer end()
+	_, t, err := s.state(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	return t.level(domain, number)
+}
+
+func (t *tree) level(domain string, number int) (Entry, error) {
+	home, err := t.find(kindDomain, domain)
+	if err != nil {
+		return Entry{}, err
+	}
+	folder := path.Join(path.Dir(home.File), "level_"+strconv.Itoa(number))
+	for _, e := range t.of(kindLevel) {
+		if path.Dir(e.File) == folder {
+			return e, nil
+		}
+	}
+	return Entry{Kind: kindLevel, ID: levelID(domain, number), Domain: domain, Level: number, File: folder + "/level.json", Fields: Fields{}}, nil
+}
+
+// levelID names a level.
+func levelID(domain string, number int) string { return domain + "/" + strconv.Itoa(number) }
+
+// An edit is a definition that is to be written.
+type edit struct {
+	kind string
+	// id is that of the definition that is changed; empty for a new one.
+	id     string
+	fields Fields
+	// only are the fields that may be given; nil for all.
+	only []string
+	// dry says that nothing is written.
+	dry bool
+}
+
+// save writes a new definition or changes one: fields that are given replace those of
+// the file, and the others stay.
+func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return Entry{}, Written{}, err
+	}
+	defer end()
+	settings, t, err := s.state(ctx)
+	if err != nil {
+		return Entry{}, Written{}, err
+	}
+	entry, old, err := t.edited(s.home(settings), e)
+	if err != nil {
+		return Entry{}, Written{}, err
+	}
+	data, err := fileText(e.kind, entry.Fields)
+	if err != nil {
+		return Entry{}, Written{}, err
+	}
+	change, versions := Change{entry.File: data}, map[string]string{}
+	if old != nil {
+		versions[old.File] = text(e.fields["version"])
+		if old.File != entry.File {
+			change[old.File] = nil
+		}
+	}
+	write := s.apply
+	if e.dry {
+		write = s.check
+	}
+	out, err := write(ctx, settings, change, versions)
+	entry.Version = versionOf(data)
+	return entry, out, err
+}
+
+// edited is a definition as it will be, and as it was; nil for a new one.
+func (t *tree) edited(folder string, e edit) (entry Entry, old *Entry, err error) {
+	entry = Entry{Kind: e.kind, Fields: Fields{}}
+	if e.id != "" {
+		found, err := t.named(e)
+		switch {
+		case err != nil:
+			return entry, nil, err
+		case found.Several:
+			return entry, nil, refuse("%s has several tests; change it in an editor", found.File)
+		case found.Problem != "":
+			return entry, nil, refuse("%s: %s", found.File, found.Problem)
+		}
+		old, entry = &found, found
+		entry.Fields = maps.Clone(found.Fields)
+	}
+	for name, value := range e.fields {
+		if !slices.Contains(notKept, name) {
+			entry.Fields[name] = value
+		}
+	}
+	if e.kind == kindLevel {
+		delete(entry.Fields, "id")
+		return entry, old, nil
+	}
+	if err := t.name(&entry, e, old); err != nil {
+		return entry, nil, err
+	}
+	entry.File, err = t.fileOf(folder, entry, old, e.fields)
+	return entry, old, err
+}
+
+// named is the definition that an edit changes.
+func (t *tree) named(e edit) (Entry, error) {
+	if e.kind != kindLevel {
+		return t.find(e.kind, e.id)
+	}
+	domain, level, _ := strings.Cut(e.id, "/")
+	number, err := strconv.Atoi(level)
+	if err != nil {
+		return Entry{}, refuse("level %q: write a whole number from 1", level)
+	}
+	return t.level(domain, number)
+}
+
+// name gives a definition its id, which has to be a new one.
+func (t *tree) name(entry *Entry, e edit, old *Entry) error {
+	isTaken := func(id string) bool {
+		return slices.ContainsFunc(t.entries, func(other Entry) bool {
+			return other.Kind == e.kind && other.ID == id && (old == nil || other.File != old.File)
+		})
+	}
+	id := text(entry.Fields["id"])
+	if id == "" && old != nil {
+		id = old.ID
+	}
+	if id == "" {
+		prefix := ""
+		if domain := text(e.fields["domain_id"]); e.kind == kindTest && plainName.MatchString(domain) {
+			prefix = domain
+		}
+		id = madeID(prefix, text(entry.Fields["name"]), isTaken)
+	}
+	switch {
+	case !plainName.MatchString(id):
+		return refuse("id %q: write letters, digits, _, - and . only, since a file is named after it", id)
+	case isTaken(id):
+		return refuse("%s %q exists; choose another id", e.kind, id)
+	case e.kind == kindDomain && old != nil && id != old.ID:
+		return refuse("the id of domain %q is the name of its folder; rename the folder", old.ID)
+	case e.kind == kindDomain && (id == "evaluators" || id == "tools" || id == "seed"):
+		return refuse("id %q: this folder has another meaning; choose another id", id)
+	}
+	entry.ID, entry.Fields["id"] = id, quoted(id)
+	return nil
+}
+
+// fileOf is where a definition is written.
+func (t *tree) fileOf(folder string, entry Entry, old *Entry, fields Fields) (string, error) {
+	switch entry.Kind {
+	case kindDomain:
+		if old != nil {
+			return old.File, nil
+		}
+		return path.Join(folder, entry.ID, "domain.json"), nil
+	case kindTest:
+		return t.fileOfTest(entry, old, fields)
+	}
+	if old != nil && old.ID == entry.ID {
+		return old.File, nil
+	}
+	return t.free(path.Join(folder, entry.Kind+"s", entry.ID+".json"))
+}
+
+// fileOfTest is in the level of the domain that the fields name, by default the one
+// where the test is.
+func (t *tree) fileOfTest(entry Entry, old *Entry, fields Fields) (string, error) {
+	domain, level := entry.Domain, entry.Level
+	if value, ok := fields["domain_id"]; ok {
+		domain = text(value)
+	}
+	if value, ok := fields["level"]; ok {
+		var err error
+		if level, err = strconv.Atoi(strings.Trim(string(value), `"`)); err != nil || level < 1 || level > 9999 {
+			return "", refuse("level %s: write a whole number from 1", value)
+		}
+	}
+	if domain == "" || level == 0 {
+		return "", refuse("a test needs `domain_id` and `level`, such as \"math\" and 1")
+	}
+	home, err := t.find(kindDomain, domain)
+	if err != nil {
+		return "", refuse("domain_id: %v", err)
+	}
+	if old != nil && domain == old.Domain && level == old.Level && old.ID == entry.ID {
+		return old.File, nil
+	}
+	return t.free(path.Join(path.Dir(home.File), "level_"+strconv.Itoa(level), entry.ID+".json"))
+}
+
+// free refuses a file that exists.
+func (t *tree) free(file string) (string, error) {
+	if slices.ContainsFunc(t.entries, func(e Entry) bool { return e.File == file }) {
+		return "", refuse("%s exists; choose another id", file)
+	}
+	return file, nil
+}
+
+// remove removes a definition; a domain has to be empty.
+func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return Written{}, err
+	}
+	defer end()
+	settings, t, err := s.state(ctx)
+	if err != nil {
+		return Written{}, err
+	}
+	found, err := t.find(kind, id)
+	switch {
+	case err != nil:
+		return Written{}, err
+	case found.Several:
+		return Written{}, refuse("%s has several tests; change it in an editor", found.File)
+	case kind == kindDomain && slices.ContainsFunc(t.entries, func(e Entry) bool { return e.Domain == id && e.Kind != kindDomain }):
+		return Written{}, refuse("domain %q has tests; delete or move them first", id)
+	}
+	return s.apply(ctx, settings, Change{found.File: nil}, map[string]string{found.File: version})
+}
+
+// equalJSON reports whether two texts are the same JSON, however they are written.
+func equalJSON(a, b []byte) bool {
+	x, err := schema.Canonical(a)
+	if err != nil {
+		return false
+	}
+	y, err := schema.Canonical(b)
+	return err == nil && bytes.Equal(x, y)
+}
+
+// decodeFields reads a JSON object. Numbers stay as they are written.
+func decodeFields(data []byte) (Fields, error) {
+	var out Fields
+	if err := json.Unmarshal(data, &out); err != nil || out == nil {
+		return nil, refuse("the body is not a JSON object, such as {\"name\": \"Sum\"}: %v", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,169 @@
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/evonic"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// export is the document of all definitions.
+func (s *Store) export(ctx context.Context) ([]byte, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	settings, t, err := s.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range t.entries {
+		if !slices.Contains(files, e.File) {
+			files = append(files, e.File)
+		}
+	}
+	doc, _, err := evonic.Export(s.files, settings.Definitions, files, s.cfg.Now())
+	return doc, err
+}
+
+// An Imported counts what a document had, and says what could not be carried over.
+type Imported struct {
+	Domains    int      `json:"domains_imported"`
+	Tests      int      `json:"tests_imported"`
+	Evaluators int      `json:"evaluators_imported"`
+	Tools      int      `json:"tools_imported"`
+	Errors     []string `json:"errors"`
+	Written
+}
+
+// importing writes the definitions of a document. What has the same id is replaced.
+// With merge all others stay; without it they are removed.
+func (s *Store) importing(ctx context.Context, data []byte, merge bool) (Imported, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return Imported{}, err
+	}
+	defer end()
+	out := Imported{Errors: []string{}}
+	settings, t, err := s.state(ctx)
+	if err != nil {
+		return out, err
+	}
+	files, losses, err := evonic.Import(data, s.home(settings))
+	if err != nil {
+		return out, refuse("%v", err)
+	}
+	for _, l := range losses {
+		out.Errors = append(out.Errors, l.String())
+	}
+	change, kept := Change{}, map[string]bool{}
+	for _, f := range files {
+		kind, id, _ := strings.Cut(f.About, " ")
+		switch kind {
+		case kindDomain:
+			out.Domains++
+		case kindTest:
+			out.Tests++
+		case kindEvaluator:
+			out.Evaluators++
+		case kindTool:
+			out.Tools++
+		}
+		file, same := f.Path, false
+		if old, ok := t.counterpart(kind, id, f.Path); ok && !old.Several {
+			kept[old.File] = true
+			if kind != kindTest || old.File == f.Path || sameLevel(old, f.Path) {
+				file, same = old.File, t.equalFields(old, []byte(f.Text))
+			} else {
+				change[old.File] = nil
+			}
+		}
+		if kept[file] = true; !same {
+			change[file] = []byte(f.Text)
+		}
+	}
+	if !merge {
+		for _, e := range t.entries {
+			if !kept[e.File] {
+				change[e.File] = nil
+			}
+		}
+	}
+	// A definition that has errors is imported, too, for people to correct it.
+	out.Written, err = s.check(ctx, settings, change, nil)
+	var wrong *refusal
+	if errors.As(err, &wrong) && len(wrong.problems) > 0 {
+		for _, p := range wrong.problems {
+			out.Errors = append(out.Errors, fmt.Sprintf("%s:%d: %s", p.File, p.Line, sentence([]schema.Problem{p})))
+		}
+		err = nil
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Kept, err = s.write(ctx, change)
+	return out, err
+}
+
+// sameLevel reports whether a file is in the folder where a test is.
+func sameLevel(e Entry, file string) bool {
+	return e.File[:strings.LastIndex(e.File, "/")] == file[:strings.LastIndex(file, "/")]
+}
+
+// counterpart is the definition that an imported one replaces.
+func (t *tree) counterpart(kind, id, file string) (Entry, bool) {
+	for _, e := range t.entries {
+		if e.Kind == kind && (e.ID == id || kind == kindLevel && path.Dir(e.File) == path.Dir(file)) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// equalFields reports whether a file says what a definition says, but for what is
+// empty and what its place says. An export names the evaluator of the domain in each
+// test.
+func (t *tree) equalFields(old Entry, file []byte) bool {
+	var other Fields
+	if json.Unmarshal(file, &other) != nil {
+		return false
+	}
+	if old.Kind == kindTest && text(old.Fields["evaluator_id"]) == "" {
+		if domain, err := t.find(kindDomain, old.Domain); err == nil && text(domain.Fields["evaluator_id"]) == text(other["evaluator_id"]) {
+			delete(other, "evaluator_id")
+		}
+	}
+	a, err := json.Marshal(filled(old.Fields))
+	if err != nil {
+		return false
+	}
+	b, err := json.Marshal(filled(other))
+	return err == nil && equalJSON(a, b)
+}
+
+// usual are the values that fields have by default, which an export writes.
+var usual = map[string]string{
+	"system_prompt_mode": `"overwrite"`, "timeout_ms": "30000", "weight": "1", "enabled": "true", "tool_ids": "[]",
+}
+
+// filled are fields without those that say nothing.
+func filled(fields Fields) Fields {
+	out := Fields{}
+	for name, value := range fields {
+		plain := strings.TrimSpace(string(value))
+		usually, known := usual[name]
+		if plain == "null" || slices.Contains(notKept, name) || known && (plain == usually || plain == usually+".0" || equalJSON([]byte(plain), []byte(usually))) {
+			continue
+		}
+		out[name] = value
+	}
+	return out
+}

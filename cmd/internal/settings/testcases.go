@@ -1,0 +1,164 @@
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/gavel-evals/gavel/controller/explain"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// mostTestCases is how many an answer has at most: the history of each is read.
+const mostTestCases = 500
+
+// testCases are the cases of the first format, by tag, difficulty and status.
+func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	settings, cases, err := s.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q, list, total := r.URL.Query(), []Fields{}, 0
+	limit, page := number(q.Get("limit"), 100, mostTestCases), number(q.Get("page"), 1, 1_000_000)
+	for _, c := range cases {
+		l := c.Labels
+		if !wanted(q.Get("difficulty"), l.Difficulty) || !wanted(q.Get("status"), l.Status) || q.Has("tag") && !slices.Contains(l.Tags, q.Get("tag")) {
+			continue
+		}
+		if total++; total > limit*(page-1) && len(list) < limit {
+			fields, err := s.testCaseOf(ctx, settings, c)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, fields)
+		}
+	}
+	return map[string]any{"test_cases": list, "total": total}, nil
+}
+
+// testCase is one of them, by its id.
+func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	settings, cases, err := s.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cases {
+		id, err := explain.Identify(ctx, c, explain.History{Repository: s.cfg.Repository}) // reads no history
+		if err != nil {
+			return nil, err
+		}
+		if id.ID == r.PathValue("id") {
+			return s.testCaseOf(ctx, settings, c)
+		}
+	}
+	return nil, &refusal{status: http.StatusNotFound, text: "test case " + strconv.Quote(r.PathValue("id")) + " does not exist"}
+}
+
+// cases are those of the first format.
+func (s *Store) cases(ctx context.Context) (schema.Settings, []*schema.Case, error) {
+	settings, err := s.cfg.Settings(s.files)
+	if err != nil {
+		return settings, nil, err
+	}
+	found, err := load.Load(ctx, s.files, load.Options{Settings: settings})
+	if err != nil {
+		return settings, nil, err
+	}
+	var out []*schema.Case
+	for _, c := range found.Cases {
+		if c.Dialect == schema.DialectTestcase {
+			out = append(out, c)
+		}
+	}
+	return settings, out, nil
+}
+
+// testCaseOf is a case as its file has it, with the fields that the format calls
+// generated and those that say where it is.
+func (s *Store) testCaseOf(ctx context.Context, settings schema.Settings, c *schema.Case) (Fields, error) {
+	out := s.written(c)
+	for name, value := range map[string]any{
+		"name": c.Labels.Name, "status": c.Labels.Status, "difficulty": c.Labels.Difficulty, "tags": append([]string{}, c.Labels.Tags...),
+		"key": c.Key, "path": c.Origin.File, "line": c.Origin.Line,
+	} {
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = encoded
+	}
+	id, err := s.identity(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := json.Marshal(id)
+	if err != nil {
+		return nil, err
+	}
+	return out, json.Unmarshal(encoded, &out)
+}
+
+// written are the fields that a file says of a case.
+func (s *Store) written(c *schema.Case) Fields {
+	doc, _ := schema.Open(s.files, c.Origin.File)
+	if doc == nil {
+		return Fields{}
+	}
+	if doc.IsList() {
+		var list []Fields
+		_ = json.Unmarshal(doc.JSON(), &list) // the file was loaded
+		return namedIn(list, c)
+	}
+	var one Fields
+	_ = json.Unmarshal(doc.JSON(), &one) // the file was loaded
+	for _, envelope := range []string{"test_cases", "testcases"} {
+		var list []Fields
+		if json.Unmarshal(one[envelope], &list) == nil && len(list) > 0 {
+			return namedIn(list, c)
+		}
+	}
+	return one
+}
+
+// namedIn is the item of a list that a case is made from.
+func namedIn(list []Fields, c *schema.Case) Fields {
+	for _, fields := range list {
+		if c.Labels.ID != "" && text(fields["id"]) == c.Labels.ID || c.Labels.ID == "" && text(fields["name"]) == c.Labels.Name {
+			return fields
+		}
+	}
+	return Fields{}
+}
+
+// identity is who a case is.
+func (s *Store) identity(ctx context.Context, c *schema.Case) (*explain.Identity, error) {
+	if s.cfg.Identity == nil {
+		return explain.Identify(ctx, c, explain.History{Repository: s.cfg.Repository})
+	}
+	return s.cfg.Identity(ctx, c)
+}
+
+// number is a parameter from 1; usual where there is none.
+func number(value string, usual, most int) int {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		return usual
+	}
+	return min(n, most)
+}
+
+// wanted reports whether a value is the one that is asked for, if one is.
+func wanted(ask, value string) bool { return ask == "" || ask == value }

@@ -1,0 +1,241 @@
+// Package settings reads and writes the definitions of the domain format for people
+// who would rather use a form or a request than an editor: domains, tests, evaluators
+// and tools, as files of the working tree.
+//
+// Most callers want [New]. Nothing is stored besides the files: what is written is
+// checked as gavel validate does it, and refused where it has errors.
+package settings
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// The kinds of definitions.
+const (
+	kindDomain    = "domain"
+	kindLevel     = "level"
+	kindTest      = "test"
+	kindEvaluator = "evaluator"
+	kindTool      = "tool"
+)
+
+// definitionOf names the CUE definition of each kind.
+var definitionOf = map[string]string{
+	kindDomain: "#Domain", kindLevel: "#Level", kindTest: "#Test", kindEvaluator: "#Evaluator", kindTool: "#Tool",
+}
+
+// Fields are those of an object.
+type Fields = map[string]json.RawMessage
+
+// An Entry is one definition with its file.
+type Entry struct {
+	Kind   string
+	ID     string
+	Domain string // the folder of a domain, level or test
+	Level  int    // of a test or level
+	File   string
+	Fields Fields
+	// Version changes with the file.
+	Version string
+	// Several says that the file has other tests, too.
+	Several bool
+	// Problem says why the file cannot be read; the fields are empty then.
+	Problem string
+}
+
+var levelFolder = regexp.MustCompile(`^level_([1-9][0-9]{0,3})$`)
+
+// A tree is all definitions of the format.
+type tree struct{ entries []Entry }
+
+// A wish is which tests are read, by domain and level; empty and 0 mean all.
+type wish struct {
+	domain string
+	level  int
+}
+
+// read reads the definitions below the folders, of all kinds.
+func read(ctx context.Context, fsys fs.FS, folders []string, w wish) (*tree, error) {
+	t := &tree{}
+	for _, folder := range folders {
+		folder = path.Clean(folder)
+		list, err := fs.ReadDir(fsys, folder)
+		if err != nil {
+			continue // gavel validate says that the folder is missing
+		}
+		for _, e := range list {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			dir := path.Join(folder, e.Name())
+			switch {
+			case !e.IsDir():
+			case e.Name() == "evaluators":
+				t.folder(fsys, dir, Entry{Kind: kindEvaluator})
+			case e.Name() == "tools":
+				t.folder(fsys, dir, Entry{Kind: kindTool})
+			default:
+				t.domain(fsys, dir, w)
+			}
+		}
+	}
+	return t, nil
+}
+
+// domain reads a domain with its levels.
+func (t *tree) domain(fsys fs.FS, dir string, w wish) {
+	name := path.Base(dir)
+	if w.domain != "" && w.domain != name {
+		return
+	}
+	list, err := fs.ReadDir(fsys, dir)
+	if err != nil || !slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == "domain.json" }) {
+		return
+	}
+	t.file(fsys, path.Join(dir, "domain.json"), Entry{Kind: kindDomain, Domain: name})
+	for _, e := range list {
+		number := levelFolder.FindStringSubmatch(e.Name())
+		if number == nil || !e.IsDir() {
+			continue
+		}
+		level, _ := strconv.Atoi(number[1]) // digits, as the pattern says
+		if w.level == 0 || w.level == level {
+			t.folder(fsys, path.Join(dir, e.Name()), Entry{Kind: kindTest, Domain: name, Level: level})
+		}
+	}
+}
+
+// folder reads the files of a folder.
+func (t *tree) folder(fsys fs.FS, dir string, as Entry) {
+	list, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		if !e.Type().IsRegular() || !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(e.Name())) {
+			continue
+		}
+		is := as
+		if as.Kind == kindTest && strings.TrimSuffix(e.Name(), path.Ext(e.Name())) == "level" {
+			is.Kind = kindLevel
+		}
+		t.file(fsys, path.Join(dir, e.Name()), is)
+	}
+}
+
+// file reads one file.
+func (t *tree) file(fsys fs.FS, file string, as Entry) {
+	as.File, as.ID = file, strings.TrimSuffix(path.Base(file), path.Ext(file))
+	switch as.Kind {
+	case kindDomain:
+		as.ID = as.Domain
+	case kindLevel:
+		as.ID = levelID(as.Domain, as.Level)
+	}
+	data, err := schema.ReadFile(fsys, file, 0)
+	if err != nil {
+		as.Problem = err.Error()
+		t.entries = append(t.entries, as)
+		return
+	}
+	as.Version = versionOf(data)
+	doc, problems := schema.Parse(file, data)
+	if doc == nil || schema.HasErrors(problems) {
+		as.Problem = "the file cannot be read; gavel validate says why"
+		t.entries = append(t.entries, as)
+		return
+	}
+	var list []Fields
+	if doc.IsList() {
+		if err := json.Unmarshal(doc.JSON(), &list); err != nil {
+			as.Problem = "the file is not a list of objects"
+		}
+		as.Several = true
+	} else {
+		var one Fields
+		if err := json.Unmarshal(doc.JSON(), &one); err != nil {
+			as.Problem = "the file is not an object"
+		}
+		list = []Fields{one}
+	}
+	for _, fields := range list {
+		one := as
+		one.Fields = fields
+		if id := text(fields["id"]); id != "" && as.Kind != kindLevel {
+			one.ID = id
+		}
+		t.entries = append(t.entries, one)
+	}
+}
+
+// of are the entries of a kind.
+func (t *tree) of(kind string) []Entry { return of(t.entries, kind) }
+
+func of(entries []Entry, kind string) []Entry {
+	var out []Entry
+	for _, e := range entries {
+		if e.Kind == kind {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// find returns the entry of a kind with an id.
+func (t *tree) find(kind, id string) (Entry, error) {
+	var ids []string
+	for _, e := range t.of(kind) {
+		if e.ID == id {
+			return e, nil
+		}
+		ids = append(ids, e.ID)
+	}
+	return Entry{}, &refusal{status: 404, text: strings.TrimSpace(fmt.Sprintf("%s %q does not exist; %s", kind, id, schema.DidYouMean(id, ids)))}
+}
+
+// versionOf names the content of a file.
+func versionOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// text is the string of a JSON value; empty if it is not one.
+func text(value json.RawMessage) string {
+	var out string
+	if json.Unmarshal(value, &out) != nil {
+		return ""
+	}
+	return out
+}
+
+// document is an entry as requests are answered with it.
+func (e Entry) document() map[string]any {
+	out := map[string]any{}
+	for name, value := range e.Fields {
+		out[name] = value
+	}
+	out["id"], out["path"], out["version"] = e.ID, e.File, e.Version
+	switch e.Kind {
+	case kindLevel:
+		delete(out, "id")
+		fallthrough
+	case kindTest:
+		out["domain_id"], out["level"] = e.Domain, e.Level
+	}
+	if e.Problem != "" {
+		out["error"] = e.Problem
+	}
+	return out
+}
