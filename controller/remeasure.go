@@ -50,7 +50,7 @@ func (p *Prepared) comparison() *remeasure.Comparison {
 		return nil
 	}
 	return &remeasure.Comparison{
-		Rows: p.comparedRows(), HeadConfig: cfg, BaseConfig: p.req.Base.Config, Ledger: p.req.Ledger,
+		Rows: p.comparedRows(), HeadConfig: cfg, BaseConfig: p.req.Base.Config, Ledger: p.req.Ledger, Improvements: p.req.Improvements,
 		Required: func(key string) bool {
 			return slices.ContainsFunc(cfg.Gate.Required, func(glob string) bool { return wildcard.Match(glob, key) })
 		},

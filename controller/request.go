@@ -87,6 +87,9 @@ type Request struct {
 	// until then. Base is not asked for.
 	Before time.Time
 
+	// Improvements has cases that got better measured again, too.
+	Improvements bool
+
 	// Ledger is nil where nothing is stored: then nothing is known.
 	Ledger *ledger.Ledger
 	// HeadTrust and BaseTrust are written into what the sides judge, and say

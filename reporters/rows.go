@@ -233,7 +233,7 @@ func Remeasured(row *report.Row) string {
 // empty.
 func Remark(row *report.Row) string {
 	label := Label(row)
-	if said := Remeasured(row); said != "" && (label == "unclear" || label == "flaky" || label == "new") {
+	if said := Remeasured(row); said != "" && (label == "unclear" || label == "flaky" || label == "new" || label == "improved" && row.Confirmation.Confirmed) {
 		return said
 	}
 	switch label {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/cmd/internal/diffcmd"
 	"github.com/gavel-evals/gavel/cmd/internal/exchangecmd"
 	"github.com/gavel-evals/gavel/cmd/internal/initcmd"
 	"github.com/gavel-evals/gavel/cmd/internal/ledgercmd"
@@ -103,7 +104,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: .gavel/ledger.db in the repository root)")
 	root.AddCommand(
 		initcmd.New(a), initcmd.NewCase(a), trycmd.New(a), exchangecmd.Import(a), exchangecmd.Export(a),
-		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), flakyCommand(a), uicmd.New(a), ledgercmd.New(a),
+		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), flakyCommand(a), diffcmd.New(a), uicmd.New(a), ledgercmd.New(a),
 		prcmd.New(a), servecmd.New(a), schemaCommand(a), demoCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {

@@ -47,8 +47,11 @@ func newDecision(p *Procedure, take func([]Request) bool) *decision {
 func (d *decision) run() bool {
 	outage := d.retake()
 	regressions, improvements := d.classify()
-	return outage && d.judgeNew(true) && d.settle(regressions) && d.judgeNew(false) &&
-		d.settle(improvements) && d.testMean()
+	if !outage {
+		return false
+	}
+	settled := d.judgeNew(true) && d.settle(regressions) && d.judgeNew(false) && d.settle(improvements)
+	return d.testMean(settled)
 }
 
 // ask is a request for the next measurement of a case at a side. Whatever asks

@@ -57,8 +57,9 @@ type Mean struct {
 // Where all of base was measured for this comparison, the first outcomes are the
 // test. Stored outcomes of base cannot be: the model may have changed since. They
 // say whether it is worth while to measure every case again, on both sides, in
-// one round or two, and only these rounds can call.
-func (d *decision) testMean() bool {
+// one round or two, and only these rounds can call. They come after all cases are
+// settled; the test of first outcomes takes no measurement and is made in any case.
+func (d *decision) testMean(settled bool) bool {
 	d.mean = Mean{State: MeanOpen, P: 1}
 	level := (1 - caseShare) * d.options.Alpha
 	var cases []int
@@ -73,14 +74,17 @@ func (d *decision) testMean() bool {
 	}
 	if len(cases) == 0 {
 		d.mean.State = MeanQuiet
-		return true
+		return settled
 	}
 	first := d.strata(cases, d.atBase, d.atHead)
 	p := stats.Stratified(first)
 	if fresh {
 		d.mean = meanOf(first, p)
 		d.mean.Called = p <= level
-		return true
+		return settled
+	}
+	if !settled {
+		return false
 	}
 	if spared {
 		d.mean.State = MeanSpared

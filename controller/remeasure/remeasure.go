@@ -47,7 +47,9 @@ type Comparison struct {
 	HeadConfig, BaseConfig *config.Config
 	// Required reports whether the gate asks for a key by name.
 	Required func(key string) bool
-	Ledger   *ledger.Ledger
+	// Improvements asks for cases that got better, too.
+	Improvements bool
+	Ledger       *ledger.Ledger
 	// Started is when the first measurements of this run began.
 	Started time.Time
 	// Measure is nil where nothing is measured: then only what is stored counts.
@@ -92,7 +94,7 @@ func (c *Comparison) options() confirm.Options {
 		Alpha: settings.Alpha, Looks: settings.Samples, New: confirm.Rule{Runs: settings.NewRuns, Pass: settings.NewPass},
 		// What a run may spend bounds the calls themselves. A bound here would make
 		// what is asked depend on where the run was interrupted.
-		Budget: -1,
+		Budget: -1, Improvements: c.Improvements,
 	}
 }
 

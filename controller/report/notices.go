@@ -136,7 +136,7 @@ func weakened(row *plan.Row) []string {
 	if was, is := row.Base.Weight, row.Head.Weight; is < was {
 		out = append(out, fmt.Sprintf("weakens the gate: weight %v → %v (this run counts %v)", was, is, was))
 	}
-	if row.BaseDigests.D != row.HeadDigests.D {
+	if row.BaseDigests.D != row.HeadDigests.D && row.BaseCase != nil && row.HeadCase != nil {
 		out = append(out, weakerRules(row.BaseCase, row.HeadCase)...)
 	}
 	return out

@@ -1,0 +1,201 @@
+// Package resultdiff compares the results of two runs that are over, of which nothing
+// but the reports is left.
+//
+// Most callers want [Read] for a file and [Compare] for two reports.
+package resultdiff
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// ErrNotResults says that a file has no results in a form that is known.
+var ErrNotResults = errors.New(`it has no results; write it with "gavel run --json > FILE" or "gavel run --results FILE"`)
+
+// Read reads what `gavel run --json` printed, or the lines that `gavel run --results`
+// wrote. The error wraps [ErrNotResults] for anything else.
+func Read(data []byte) (*report.Report, error) {
+	var r report.Report
+	if err := json.Unmarshal(data, &r); err == nil && r.Cases != nil {
+		return &r, nil
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, len(data)+1)
+	for lines.Scan() {
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		var l line
+		if err := json.Unmarshal(text, &l); err != nil || l.EvalID == "" {
+			return nil, ErrNotResults
+		}
+		r.Cases = append(r.Cases, l.row())
+	}
+	if len(r.Cases) == 0 {
+		return nil, ErrNotResults
+	}
+	return &r, nil
+}
+
+// A line is what a file of results has of a case.
+type line struct {
+	EvalID  string          `json:"evalId"`
+	Dataset string          `json:"dataset"`
+	Score   *float64        `json:"score"`
+	Verdict verdict.Verdict `json:"verdict"`
+	Target  string          `json:"target"`
+	Error   string          `json:"error"`
+}
+
+func (l line) row() report.Row {
+	row := report.Row{Key: l.EvalID, Dialect: schema.DialectEvalcase, Target: l.Target, Score: l.Score, Verdict: &l.Verdict, Weight: 1}
+	if l.Dataset != "" {
+		row.Groups = []string{l.Dataset}
+	}
+	if l.Error != "" {
+		row.Error, row.Verdict, row.Score = &l.Error, nil, nil
+	}
+	return row
+}
+
+// Compare says how the results of head differ from those of base. Differences are told
+// from noise as far as one result a side allows: whether the cases got worse on the
+// whole is tested, and a case that got worse is unclear, since it cannot be measured
+// again. Why says so in the report.
+func Compare(base, head *report.Report, why string) *report.Report {
+	d := &diff{in: report.Input{
+		Run: head.Run, ConfigDigest: head.ConfigDigest, Plan: &plan.Plan{Base: name(base), Head: name(head)},
+		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
+	}, place: map[string]int{}}
+	before := map[string]*report.Row{}
+	for i := range base.Cases {
+		row := &base.Cases[i]
+		before[id(row)] = row
+	}
+	for i := range head.Cases {
+		row := &head.Cases[i]
+		if row.Action == plan.Removed {
+			continue
+		}
+		d.add(before[id(row)], row)
+		delete(before, id(row))
+	}
+	for i := range base.Cases {
+		if row := &base.Cases[i]; before[id(row)] != nil && row.Action != plan.Removed {
+			d.add(row, nil)
+		}
+	}
+	procedure := confirm.New(d.cases, confirm.Options{Budget: 0})
+	d.in.Noise = &noise.Findings{Result: procedure.Result(), Place: d.place, Samples: make([][]noise.Sample, len(d.cases)), Why: why}
+	return report.Compare(d.in)
+}
+
+// name is the commit of a report; one that has none is called stored.
+func name(r *report.Report) string {
+	if r.Head == nil || *r.Head == "" {
+		return "stored"
+	}
+	return *r.Head
+}
+
+// id is the same for the results of one case. Reports have the target of every case,
+// which counts only where a case was run against several.
+func id(row *report.Row) string {
+	if row.PerTarget {
+		return row.Key + "\x00" + row.Target
+	}
+	return row.Key
+}
+
+// A diff is a comparison that is being put together.
+type diff struct {
+	in    report.Input
+	cases []confirm.Case
+	place map[string]int
+}
+
+// add adds a case with what each side has of it; nil for none.
+func (d *diff) add(base, head *report.Row) {
+	shown := head
+	if shown == nil {
+		shown = base
+	}
+	row := plan.Row{Key: shown.Key, Dialect: shown.Dialect, Target: shown.Target, Action: plan.Reuse, Samples: 1}
+	row.Base, row.BaseDigests = info(base)
+	row.Head, row.HeadDigests = info(head)
+	before, known := outcome(base)
+	after, judged := outcome(head)
+	if known {
+		d.in.Base[row.Base.ID()] = before
+	}
+	switch {
+	case head == nil:
+		row.Action = plan.Removed
+	case judged:
+		d.in.Head[row.Head.ID()] = after
+		d.compare(row, base, head)
+	}
+	if base == nil || head == nil || base.Digest != head.Digest || !same(base.Verdict, head.Verdict) {
+		row.Reasons = []plan.Reason{{Part: "results", Message: fmt.Sprintf("the results of %s differ", shown.Name())}}
+	}
+	d.in.Plan.Rows = append(d.in.Plan.Rows, row)
+}
+
+// compare tells package confirm of a case that head has a judgement of.
+func (d *diff) compare(row plan.Row, base, head *report.Row) {
+	if row.Head.Skip != "" || head.Verdict == nil || head.Verdict.Rank() < 0 {
+		return
+	}
+	c := confirm.Case{Head: confirm.Outcome{Verdict: *head.Verdict, Score: head.Score}, Weight: head.Weight, Fresh: true, Required: head.Required}
+	if base != nil && base.Verdict != nil && base.Verdict.Rank() >= 0 {
+		c.Base = []confirm.Outcome{{Verdict: *base.Verdict, Score: base.Score}}
+	} else if base != nil {
+		return
+	}
+	d.place[row.Head.ID()] = len(d.cases)
+	d.cases = append(d.cases, c)
+}
+
+func same(a, b *verdict.Verdict) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+// info is a case as its row has it.
+func info(row *report.Row) (*schema.CaseInfo, plan.Digests) {
+	if row == nil {
+		return nil, plan.Digests{}
+	}
+	c := &schema.CaseInfo{
+		Key: row.Key, Dialect: row.Dialect, Target: row.Target, PerTarget: row.PerTarget,
+		Origin: schema.Position{File: row.File, Line: row.Line}, Labels: schema.Labels{Groups: row.Groups}, Weight: row.Weight,
+	}
+	if row.Action == plan.Skip || row.Verdict != nil && *row.Verdict == verdict.Skipped {
+		c.Skip = "skipped there"
+	}
+	return c, plan.Digests{J: row.Digest, D: row.Digest}
+}
+
+// outcome is what a row says of its case; false where it was not judged.
+func outcome(row *report.Row) (o report.Outcome, ok bool) {
+	if row == nil || row.Verdict == nil && row.Error == nil {
+		return o, false
+	}
+	o.Reused = true
+	if row.Verdict == nil {
+		o.Result = verdict.Result{Verdict: verdict.Error, Reason: *row.Error}
+		return o, true
+	}
+	o.Result = verdict.Result{Verdict: *row.Verdict, Score: row.Score, Samples: row.Samples, Reason: row.VerdictReason, NoThreshold: row.NoThreshold}
+	return o, true
+}

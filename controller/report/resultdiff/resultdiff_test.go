@@ -1,0 +1,99 @@
+package resultdiff_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/resultdiff"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// results is a report whose cases have these verdicts: p, f, e for an error, and a space
+// for none.
+func results(verdicts string) *report.Report {
+	r := &report.Report{Run: "run", Cases: []report.Row{}}
+	words := map[rune]verdict.Verdict{'p': verdict.Pass, 'f': verdict.Fail}
+	for i, letter := range verdicts {
+		row := report.Row{Key: fmt.Sprintf("math/%02d", i), Target: "bot", Weight: 1, Digest: verdicts}
+		if v, ok := words[letter]; ok {
+			score := float64(v.Rank()) / 2
+			row.Verdict, row.Score = &v, &score
+		}
+		if letter == 'e' {
+			text := "timed out"
+			row.Error = &text
+		}
+		if letter != ' ' {
+			r.Cases = append(r.Cases, row)
+		}
+	}
+	return r
+}
+
+// TestCompare holds that one result a side calls no case a regression, and that all
+// cases together can have got worse.
+func TestCompare(t *testing.T) {
+	for name, tt := range map[string]struct{ base, head, classes, gate, says string }{
+		"nothing":  {"ppf", "ppf", "unchanged unchanged unchanged", report.GatePass, "no affected cases"},
+		"one":      {"ppf", "pff", "unchanged unclear unchanged", report.GateUndetermined, "1 case was not measured again often enough to tell a regression from noise: they are files"},
+		"better":   {"pff", "ppf", "unchanged improvement unchanged", report.GatePass, "no affected cases"},
+		"error":    {"pp", "pe", "unchanged error", report.GateUndetermined, "1 case ended in an error"},
+		"new":      {"p ", "pp", "unchanged new", report.GatePass, "no affected cases"},
+		"new fail": {"p ", "pf", "unchanged new", report.GateFail, "1 new case fails"},
+		"removed":  {"pp", "p ", "unchanged removed", report.GatePass, "1 case removed"},
+		"all": {
+			"pppppppp", "ffffffff", strings.TrimSpace(strings.Repeat("unclear ", 8)), report.GateFail,
+			"the cases got worse on the whole: 8 worse, 0 better (p = 0.004)",
+		},
+	} {
+		r := resultdiff.Compare(results(tt.base), results(tt.head), "they are files")
+		var classes []string
+		for _, row := range r.Cases {
+			classes = append(classes, string(*row.Class))
+		}
+		if diff := cmp.Diff([]string{tt.classes, tt.gate}, []string{strings.Join(classes, " "), r.Gate.Result}); diff != "" || !strings.Contains(r.Gate.Reason, tt.says) {
+			t.Errorf("%s: classes and gate (-want +got):\n%s%s", name, diff, r.Gate.Reason)
+		}
+	}
+}
+
+// TestRead reads what a run printed and the lines of a results file, and nothing else.
+func TestRead(t *testing.T) {
+	printed, err := json.Marshal(results("pf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines = `{"evalId": "a", "dataset": "d", "score": 1, "verdict": "pass", "target": "bot"}
+
+{"evalId": "b", "score": 0, "verdict": "fail", "error": "timed out"}
+`
+	for text, want := range map[string]string{string(printed): "math/00 pass, math/01 fail", lines: "a pass, b timed out"} {
+		r, err := resultdiff.Read([]byte(text))
+		if err != nil {
+			t.Errorf("reading %s: %v", text, err)
+			continue
+		}
+		var got []string
+		for _, row := range r.Cases {
+			if row.Error != nil {
+				got = append(got, row.Key+" "+*row.Error)
+			} else {
+				got = append(got, row.Key+" "+string(*row.Verdict))
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("read %q, want %q", got, want)
+		}
+	}
+	for _, text := range []string{"", "version: 1", "{}", "[]", `{"evalId": ""}`, "null"} {
+		if _, err := resultdiff.Read([]byte(text)); !errors.Is(err, resultdiff.ErrNotResults) {
+			t.Errorf("%q is read as results: %v", text, err)
+		}
+	}
+}
