@@ -56,14 +56,11 @@ type Rule struct {
 	Weights map[string]float64 `json:"weights,omitempty"`
 	// Required lists the criteria whose failure fails the evaluator.
 	Required []string `json:"required,omitempty"`
-	// Unanimous asks for Required in every sample; else it is enough that a
-	// criterion is met in more than half.
+	// Unanimous asks for Required in every sample; else in more than half.
 	Unanimous bool `json:"unanimous,omitempty"`
-	// Ungated marks a Threshold of 0 that nobody wrote: every score passes, and
-	// reports say so.
+	// Ungated marks a Threshold of 0 that nobody wrote, which reports tell.
 	Ungated bool `json:"ungated,omitempty"`
-	// Least are the scores in [0,1] that required criteria must reach; one that
-	// is not listed must be met.
+	// Least are the scores in [0,1] that required criteria must reach; others must be met.
 	Least map[string]float64 `json:"least,omitempty"`
 	// Most are the largest values of criteria that measure a quantity: one
 	// scores 1 up to it, else 0.
@@ -75,9 +72,10 @@ type Rule struct {
 	// under AllOrNothing, of the required ones under SafetyGate. 0 means the
 	// full score under AllOrNothing.
 	Gate float64 `json:"gate,omitempty"`
-	// NonZero fails the case where the score of the evaluator is 0, whatever
-	// the others give.
+	// NonZero fails the case where the evaluator scores 0, whatever the others give.
 	NonZero bool `json:"non_zero,omitempty"`
+	// Floor fails the case where the evaluator scores below it.
+	Floor float64 `json:"floor,omitempty"`
 }
 
 // An Aggregate makes one score of several.
@@ -93,4 +91,6 @@ const (
 	// SafetyGate is the weighted mean, and 0 where a required criterion does not
 	// hold; that fails the case, too.
 	SafetyGate Aggregate = "safety_gate"
+	// Passing is the share of criteria that hold.
+	Passing Aggregate = "passing"
 )

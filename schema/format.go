@@ -91,6 +91,7 @@ var inner = map[string]string{
 	"#EvalcaseExecution.evaluators": "[#EvalcaseEvaluator]",
 	"#EvalcaseComposite.evaluators": "[#EvalcaseEvaluator]",
 	"#EvalcaseSuite.evalcases":      "[#Evalcase]",
+	"#EvalcaseTest.execution":       "#EvalcaseTestExecution",
 	"#MatrixTest.assert":            "[#MatrixAssertion]",
 }
 
@@ -110,7 +111,8 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 		for _, name := range []string{"evalcases", "eval_cases", "cases"} {
 			named = append(named, shape.JSON{"required": []string{name}})
 		}
-		suite := shape.JSON{"if": shape.JSON{"anyOf": named}, "then": w.Ref("#EvalcaseSuite"), "else": w.Ref("#EvalcaseSidecar")}
+		suite := shape.JSON{"if": shape.JSON{"anyOf": named}, "then": w.Ref("#EvalcaseSuite"), "else": shape.JSON{
+			"if": shape.JSON{"required": []string{"tests"}}, "then": w.Ref("#EvalcaseTests"), "else": w.Ref("#EvalcaseSidecar")}}
 		return listOr(shape.JSON{"items": w.Ref("#Evalcase")}, suite)
 	case DialectMatrix:
 		return w.Ref("#Matrix")

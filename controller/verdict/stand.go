@@ -165,7 +165,7 @@ func (s standing) conclude(rule schema.Rule, criteria []Criterion) standing {
 	if rule.Aggregate == schema.SafetyGate && gated {
 		s.score = 0
 	}
-	if rule.NonZero && round9(s.score) == 0 {
+	if rule.NonZero && round9(s.score) == 0 || round9(s.score) < round9(rule.Floor) {
 		s.broken = append(s.broken, wholeScore)
 	}
 	s.pass = len(s.broken) == 0 && round9(s.score) >= round9(rule.Threshold)
@@ -181,6 +181,7 @@ func (s standing) conclude(rule schema.Rule, criteria []Criterion) standing {
 //	min s                  for minimum
 //	max s                  for maximum
 //	Σ w·s / Σ w            for all_or_nothing where all hold; else 0
+//	n hold / n             for passing
 //
 // as the composite of the evalcase format and, for the first two, the domain
 // format have it. Criteria that do not apply leave their weight to the others.
@@ -207,6 +208,14 @@ func aggregate(rule schema.Rule, criteria []Criterion) float64 {
 		if slices.ContainsFunc(applying, func(c Criterion) bool { return !holds(rule, c) }) {
 			return 0
 		}
+	case schema.Passing:
+		held := 0
+		for _, c := range applying {
+			if holds(rule, c) {
+				held++
+			}
+		}
+		return float64(held) / float64(len(applying))
 	}
 	return weigh(rule, applying)
 }

@@ -55,7 +55,25 @@ func Detect(doc *schema.Document) string {
 // isSuite reports whether the document has a list of evalcases, under one of its
 // names.
 func isSuite(doc *schema.Document) bool {
-	return slices.ContainsFunc(doc.Keys(), func(key string) bool { return key == "evalcases" || key == "eval_cases" || key == "cases" })
+	if slices.ContainsFunc(doc.Keys(), func(key string) bool { return key == "evalcases" || key == "eval_cases" || key == "cases" }) {
+		return true
+	}
+	return isTests(doc)
+}
+
+// isTests reports whether the document lists tests with an id and an input each, as
+// AgentV 4 does, or names files of them next to assertions or an execution.
+func isTests(doc *schema.Document) bool {
+	keys := doc.Keys()
+	if !slices.Contains(keys, "tests") || slices.Contains(keys, "prompts") || slices.Contains(keys, "providers") {
+		return false
+	}
+	for i := range doc.Items("tests") {
+		if doc.Has("tests", i, "id") && (doc.Has("tests", i, "input") || doc.Has("tests", i, "criteria") || doc.Has("tests", i, "assertions")) {
+			return true
+		}
+	}
+	return slices.Contains(keys, "execution") || slices.Contains(keys, "assertions") || slices.Contains(keys, "input")
 }
 
 // isMatrix reports whether the document multiplies prompts or providers with

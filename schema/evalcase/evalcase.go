@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 const (
@@ -40,27 +41,32 @@ type suite struct {
 	// lookups are remembered, since what a suite names is read for every case.
 	lookups  map[schema.Reference]schema.Lookup
 	programs map[string]programFiles
+	// isTests marks a suite of AgentV 4, which lists its cases under `tests`.
+	isTests bool
+	// lacking counts the tests that are not run, by what they need.
+	lacking map[string]int
 }
 
 // Load compiles the cases of a suite.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
 	s := &suite{
 		Source: src, file: doc.File, inputs: []schema.Input{{File: doc.File, Role: "definition"}},
-		lookups: map[schema.Reference]schema.Lookup{}, programs: map[string]programFiles{},
+		lookups: map[schema.Reference]schema.Lookup{}, programs: map[string]programFiles{}, lacking: map[string]int{},
 	}
 	problems, usable := s.open(doc)
-	list := []any{}
-	if doc.IsObject() {
-		list = append(list, listKey(doc))
+	places, more := s.places(doc)
+	problems = append(problems, more...)
+	shape := "#Evalcase"
+	if s.isTests {
+		shape = "#EvalcaseTest"
 	}
 	var cases []*schema.Case
 	first := map[string]schema.Position{}
-	for i := range doc.Items(list...) {
-		at := append(list, i)
-		item := doc.Part(at...)
+	for _, at := range places {
+		item := at.doc.Part(at.at...)
 		// As a part of the file the case is compared with the shape of its
 		// definition, without evaluating CUE for each of thousands.
-		found := doc.CheckPart("#Evalcase", schema.Error, at...)
+		found := at.doc.CheckPart(shape, schema.Error, at.at...)
 		var kase *schema.Case
 		switch {
 		case !item.IsObject():
@@ -79,6 +85,7 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 			cases = append(cases, kase)
 		}
 	}
+	problems = append(problems, s.reportLacks(doc, len(places))...)
 	// Mistakes in the file next to the lines cost cases of the lines, which have to
 	// be loaded again once that file is fixed.
 	inSidecar := func(p schema.Problem) bool { return p.Severity == schema.Error && p.File != doc.File }
@@ -94,14 +101,14 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 	var problems []schema.Problem
 	switch {
 	case doc.IsObject():
-		s.keys = part{doc: doc}
+		s.keys, s.isTests = part{doc: doc}, listKey(doc) == testsKey
 		problems = checkSuite(doc)
 	case !doc.IsList():
 		problems = []schema.Problem{doc.Problem("wrong-type", "the file is not a suite", "write a list of cases, or put them under `evalcases`")}
 	case path.Ext(doc.File) == ".jsonl":
 		problems = s.openSidecar()
 	}
-	if len(problems) == 0 && doc.Items() == 0 && doc.Items(listKey(doc)) == 0 {
+	if len(problems) == 0 && !s.keys.isText(listKey(doc)) && doc.Items() == 0 && doc.Items(listKey(doc)) == 0 {
 		problems = append(problems, doc.Problem("no-cases", "the suite has no cases", "add one, or remove the file"))
 	}
 	return problems, !schema.HasErrors(problems)
@@ -109,7 +116,10 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 
 // listKeys are the names of the list of cases of a suite; all but the first are
 // other names for it.
-func listKeys() []string { return []string{"evalcases", "eval_cases", "cases"} }
+func listKeys() []string { return []string{"evalcases", "eval_cases", "cases", testsKey} }
+
+// testsKey is the list of cases of a suite of AgentV 4.
+const testsKey = "tests"
 
 // listKey returns the name that the list of cases has in a document.
 func listKey(doc *schema.Document) string {
@@ -132,6 +142,9 @@ func checkSuite(doc *schema.Document) []schema.Problem {
 		return []schema.Problem{doc.Problem("wrong-type", "the file is one case and not a suite", "put the case into a list")}
 	case len(written) > 1:
 		return []schema.Problem{doc.Problem("both-forms", fmt.Sprintf("`%s` says the same as `%s`", written[1], written[0]), "remove one of them", written[1])}
+	}
+	if slices.Contains(written, testsKey) {
+		return doc.Check("#EvalcaseTests", schema.Warning)
 	}
 	problems := doc.Check("#EvalcaseSuite", schema.Warning)
 	if len(written) == 0 && !schema.HasErrors(problems) {
@@ -190,7 +203,9 @@ type compiler struct {
 	target schema.TargetSettings
 	known  bool
 
-	answer   answer
+	answer answer
+	// lacks is what the case needs and is not read; it is not run for it.
+	lacks    []string
 	inputs   []schema.Input
 	problems []schema.Problem
 }
@@ -218,6 +233,11 @@ func (s *suite) compile(doc *schema.Document, known []schema.Problem) (*schema.C
 		return nil, append(known, doc.Problem("decode", err.Error(), ""))
 	case schema.HasErrors(c.problems):
 		kase = nil
+	case len(c.lacks) > 0:
+		s.lacking[c.lacks[0]]++
+		kase.Skip = "it needs " + c.lacks[0]
+		// What is not run must not be judged by half of what it asks for.
+		kase.Evaluators = []schema.Evaluator{{Name: "none", Weight: 1, Spec: evaluator.ToolCounts{}, Rule: schema.Rule{Ungated: true}}}
 	}
 	return kase, append(known, c.problems...)
 }
@@ -237,14 +257,14 @@ func (c *compiler) build() *schema.Case {
 		},
 	}
 	kase.Policy = c.policy()
-	said := c.input()
+	said := c.talk()
 	kase.System, kase.Layers, kase.Drive.Messages = said.system, said.layers, said.messages
 	before := len(c.problems)
 	c.answer = c.expected()
 	c.answer.isBroken = schema.HasErrors(c.problems[before:])
 	kase.Evaluators = c.evaluators(kase.Policy.Bands.Pass)
 	switch {
-	case hasOutcome:
+	case hasOutcome || c.isTests && !slices.ContainsFunc(kase.Evaluators, func(ev schema.Evaluator) bool { return ev.Fallback }):
 	case c.checksJudge(kase.Evaluators):
 		kase.Evaluators = nil // a judge would not know what to look for
 	default:
@@ -299,7 +319,11 @@ func (c *compiler) outcome() bool {
 // checkExecution looks at execution of the case; that of the suite was looked
 // at with the suite.
 func (c *compiler) checkExecution() {
-	c.problems = append(c.problems, c.kase.check("#EvalcaseExecution", schema.Warning, "execution")...)
+	shape := "#EvalcaseExecution"
+	if c.isTests {
+		shape = "#EvalcaseTestExecution"
+	}
+	c.problems = append(c.problems, c.kase.check(shape, schema.Warning, "execution")...)
 }
 
 // findTarget returns the target that the case names, else the suite.
@@ -332,7 +356,7 @@ func (c *compiler) resolve(p part) string {
 func (c *compiler) policy() schema.Policy {
 	return schema.Policy{
 		Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
-		Bands:   &schema.Bands{Pass: passing, Borderline: borderline},
+		Bands:   c.bands(),
 		Timeout: cmp.Or(c.timeout(), c.target.Timeout, c.Settings.Timeout, defaultTimeout),
 	}
 }

@@ -23,6 +23,9 @@ var definitions = map[string]string{
 // case lists, else the suite. Without any, a judge compares with the
 // expected outcome.
 func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
+	if c.isTests {
+		return c.assertions(threshold)
+	}
 	var out []schema.Evaluator
 	if rubrics := c.kase.sub("rubrics"); len(rubrics.list()) > 0 {
 		criteria, rule := c.rubrics(rubrics, threshold)
@@ -139,9 +142,13 @@ func (c *compiler) evaluator(p part, threshold float64) (schema.Evaluator, bool)
 // the definition does not know goes to a program that wants it; no other
 // evaluator looks at it.
 func (c *compiler) checkEvaluator(p part, def string) bool {
+	return c.checkFields(p, def, p.has("script") || p.isObject("prompt"))
+}
+
+// checkFields warns of unknown fields unless the definition is open.
+func (c *compiler) checkFields(p part, def string, isOpen bool) bool {
 	found := p.check(def, schema.Note)
-	program := p.has("script") || p.isObject("prompt")
-	found = slices.DeleteFunc(found, func(x schema.Problem) bool { return program && x.Severity == schema.Note })
+	found = slices.DeleteFunc(found, func(x schema.Problem) bool { return isOpen && x.Severity == schema.Note })
 	for i := range found {
 		if found[i].Severity == schema.Note {
 			found[i].Severity = schema.Warning

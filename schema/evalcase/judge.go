@@ -58,6 +58,9 @@ func (c *compiler) template(p part, known []string) string {
 		}
 		text = string(f.Data)
 	}
+	if c.isTests {
+		text = evaluator.TemplateOfAgentV4(text)
+	}
 	for _, name := range evaluator.VariablesOf(text) {
 		if slices.Contains(known, name) {
 			continue

@@ -34,6 +34,15 @@ type conversation struct {
 	messages []schema.Message
 }
 
+// talk returns what is said to the target, in the form of the suite.
+func (c *compiler) talk() conversation {
+	if c.isTests {
+		c.readTest()
+		return c.testInput()
+	}
+	return c.input()
+}
+
 // input returns what is said to the target. Where both forms are written,
 // input_messages counts.
 func (c *compiler) input() conversation {
@@ -76,7 +85,7 @@ func (c *compiler) said(from part) conversation {
 		layers = append(layers, c.layers(items[0])...)
 		items = items[1:]
 	}
-	if len(items) == 0 {
+	if len(items) == 0 && !c.isTests { // where the suite has an input, too
 		c.fail(from.problem("no-input", "nothing is said to the target", "add a message of the user"))
 	}
 	texts := make([]string, len(layers))

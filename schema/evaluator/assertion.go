@@ -20,6 +20,8 @@ type Assertion struct {
 	Value json.RawMessage `json:"value,omitempty"`
 	// Most is the largest edit distance of levenshtein.
 	Most int `json:"most,omitempty"`
+	// Trim leaves out the white space around the answer and the value.
+	Trim bool `json:"trim,omitempty"`
 }
 
 // Kind returns "assertion".

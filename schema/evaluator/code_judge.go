@@ -13,7 +13,13 @@ import (
 type CodeJudge struct {
 	Program
 	Subject
+	// Form is whose fields the program reads in addition to those of the evalcase
+	// format; empty for none.
+	Form string `json:"form,omitempty"`
 }
+
+// FormAgentV4 are the fields that AgentV 4 hands to a code-grader.
+const FormAgentV4 = "agentv-4"
 
 // Kind returns "code_judge".
 func (CodeJudge) Kind() string { return "code_judge" }

@@ -60,3 +60,25 @@ func (j LLMJudge) Targets() []string { return named(j.Target) }
 
 // ReadsCost reports whether a program is told the cost.
 func (j LLMJudge) ReadsCost() bool { return j.Program != nil }
+
+// agentV are the variables of AgentV 4's templates, by Gavel's names.
+var agentV = map[string]string{
+	"output": "candidate_answer", "answer": "candidate_answer", "input": "question", "criteria": "expected_outcome",
+	"expected_output": "reference_answer", "messages": "output_messages",
+}
+
+// TemplateOfAgentV4 writes the variables of a template of AgentV 4 by Gavel's names. One
+// that does not show the answer gets it at its end, as AgentV adds it.
+func TemplateOfAgentV4(template string) string {
+	template = variable.ReplaceAllStringFunc(template, func(s string) string {
+		if name, ok := agentV[variable.FindStringSubmatch(s)[1]]; ok {
+			return "{{" + name + "}}"
+		}
+		return s
+	})
+	names := VariablesOf(template)
+	if slices.Contains(names, "candidate_answer") || slices.Contains(names, "output_messages") {
+		return template
+	}
+	return template + "\n\nQuestion:\n{{question}}\n\nAnswer:\n{{candidate_answer}}"
+}

@@ -16,6 +16,10 @@ const (
 	// ExactOrder allows no other call. An extra call or another order makes the
 	// score 0.
 	ExactOrder = "exact"
+	// Superset allows other calls than the expected ones, in whatever order; Subset
+	// allows no other, and expected ones may be missing.
+	Superset = "superset"
+	Subset   = "subset"
 )
 
 // Trajectory compares the calls that the target made with those expected.
@@ -27,6 +31,9 @@ type Trajectory struct {
 	// NoCall means that an empty list of steps was written: under ExactOrder
 	// any call is one too many.
 	NoCall bool `json:"no_call,omitempty"`
+	// Partial means that another order or an extra call costs its share of the
+	// score, and not all of it (AgentV 4).
+	Partial bool `json:"partial,omitempty"`
 }
 
 // A Step is a call that is expected.
@@ -38,6 +45,8 @@ type Step struct {
 	AnyValue []string `json:"any_value,omitempty"`
 	// MaxMS bounds the duration of the call; 0 means that it may take any.
 	MaxMS float64 `json:"max_duration_ms,omitempty"`
+	// Exact means that no argument may be there that is not listed.
+	Exact bool `json:"exact,omitempty"`
 }
 
 // Kind returns "tool_trajectory".

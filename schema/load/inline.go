@@ -42,7 +42,7 @@ func inlineChecks(def *Definition, doc *schema.Document) []schema.Problem {
 func casePlaces(doc *schema.Document) [][]any {
 	var list []any
 	if doc.IsObject() {
-		for _, name := range []string{"evalcases", "eval_cases", "cases", "test_cases"} {
+		for _, name := range []string{"evalcases", "eval_cases", "cases", "tests", "test_cases"} {
 			if doc.IsList(name) {
 				list = []any{name}
 			}

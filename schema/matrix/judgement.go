@@ -197,7 +197,7 @@ func compile(kind string, value json.RawMessage, a assertion) (schema.Spec, sche
 	case "javascript":
 		return nil, passes(), nil
 	default:
-		return nil, rule, &needError{unread(kind)}
+		return nil, rule, &needError{needOf(kind)}
 	}
 	return spec, rule, nil
 }
@@ -235,8 +235,8 @@ func judged(kind string, value json.RawMessage, a assertion) (schema.Spec, schem
 	return evaluator.Graded{Rubric: rubric}, rule, nil
 }
 
-// unread names what an assertion that is not read needs.
-func unread(kind string) string {
+// needOf names what an assertion that is not read needs.
+func needOf(kind string) string {
 	switch kind {
 	case "python", "ruby", "webhook":
 		return "a program (" + kind + ")"
@@ -317,7 +317,7 @@ var short = regexp.MustCompile(`^(not-)?([a-z][a-z-]*)(?:\(([\d.]+)\))?(?::\s?([
 // type that is known, the answer has to equal the text.
 func shortForm(s string) assertion {
 	m := short.FindStringSubmatch(strings.TrimSpace(s))
-	isType := m != nil && (slices.Contains(known, m[2]) || strings.HasPrefix(unread(m[2]), "a program") || strings.HasPrefix(unread(m[2]), "a model"))
+	isType := m != nil && (slices.Contains(known, m[2]) || strings.HasPrefix(needOf(m[2]), "a program") || strings.HasPrefix(needOf(m[2]), "a model"))
 	raw := func(s string) json.RawMessage { out, _ := json.Marshal(s); return out } // a text
 	if !isType {
 		return assertion{Type: "equals", Value: raw(s)}

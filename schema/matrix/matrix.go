@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/unread"
 )
 
 const (
@@ -122,26 +122,9 @@ var notRead = map[string]string{
 
 // reportSkipped says in one line how many rows are read.
 func (c *compiler) reportSkipped(all int) {
-	if len(c.skipped) == 0 {
-		return
+	if said := unread.Sentence(c.skipped, all); said != "" {
+		c.Warn(unread.Rule, said, unread.Hint, "tests")
 	}
-	n := 0
-	var needs []string
-	for what, rows := range c.skipped {
-		n += rows
-		needs = append(needs, fmt.Sprintf("%s: %d", what, rows))
-	}
-	slices.Sort(needs)
-	const most = 5
-	if len(needs) > most {
-		needs = append(needs[:most], "…")
-	}
-	verb := "need"
-	if n == 1 {
-		verb = "needs"
-	}
-	c.Warn("rows-not-run", fmt.Sprintf("%d of %d cases are run; %d %s what is not read (%s)", all-n, all, n, verb, strings.Join(needs, ", ")),
-		"gavel explain CASE names the need of each", "tests")
 }
 
 // cases are those of one row: one for every prompt and target.

@@ -45,6 +45,9 @@ func Measure(spec evaluator.Assertion, answer string) (verdict.Criterion, error)
 // hold reports whether a rule holds, without regard to Not, and what is wrong
 // where it does not.
 func hold(spec evaluator.Assertion, answer string) (holds bool, wrong string, err error) {
+	if spec.Trim {
+		spec.Value, answer = trimmed(spec.Value), strings.TrimSpace(answer)
+	}
 	switch spec.Type {
 	case "contains", "icontains", "starts-with", "ends-with", "regex", "levenshtein":
 		return text(spec, answer)
@@ -58,6 +61,19 @@ func hold(spec evaluator.Assertion, answer string) (holds bool, wrong string, er
 		return containsJSON(spec.Value, answer)
 	}
 	return false, "", fmt.Errorf("the assertion %q is not known", spec.Type)
+}
+
+// trimmed is a text without the white space around it; anything else as it is.
+func trimmed(value json.RawMessage) json.RawMessage {
+	var s string
+	if json.Unmarshal(value, &s) != nil {
+		return value
+	}
+	out, err := json.Marshal(strings.TrimSpace(s))
+	if err != nil {
+		return value
+	}
+	return out
 }
 
 // text compares the answer with one text, letter by letter.

@@ -21,6 +21,9 @@ import (
 // are none.
 func CodeJudge(ctx context.Context, spec evaluator.CodeJudge, in Input, results []Result) (Finding, error) {
 	payload := in.payload(spec.Program, spec.Subject)
+	if spec.Form == evaluator.FormAgentV4 {
+		in.agentV(payload, spec.Subject)
+	}
 	if results != nil {
 		payload.put("results", results)
 	}
@@ -52,6 +55,11 @@ func readScore(printed []byte) (Finding, error) {
 		Misses    []string        `json:"misses"`
 		Reasoning string          `json:"reasoning"`
 		Details   json.RawMessage `json:"details"`
+		// Assertions are hits and misses as AgentV 4 has them.
+		Assertions []struct {
+			Text   string `json:"text"`
+			Passed bool   `json:"passed"`
+		} `json:"assertions"`
 	}
 	if err := judgecall.StrictJSON(string(printed), &got); err != nil {
 		return Finding{}, fmt.Errorf("what it printed cannot be read: %w", err)
@@ -65,6 +73,13 @@ func readScore(printed []byte) (Finding, error) {
 	var hits []string
 	if json.Unmarshal(got.Hits, &hits) != nil {
 		hits = nil // they only inform people
+	}
+	for _, a := range got.Assertions {
+		if a.Passed {
+			hits = append(hits, a.Text)
+			continue
+		}
+		got.Misses = append(got.Misses, a.Text)
 	}
 	f := one(*got.Score, said(got.Reasoning, got.Misses), hits, got.Misses)
 	if details, err := schema.Canonical(got.Details); err == nil && string(details) != "null" {
@@ -123,6 +138,18 @@ func (in Input) payload(p evaluator.Program, s evaluator.Subject) payload {
 	}
 	out.put("config", config)
 	return out
+}
+
+// agentV adds what a code-grader of AgentV 4 reads.
+func (in Input) agentV(p payload, s evaluator.Subject) {
+	p["input"], p["output"], p["messages"] = p["input_messages"], in.Answer(), p["output_messages"]
+	p["criteria"], p["expected_output"] = s.ExpectedOutcome, s.Reference
+	for name, quantity := range map[string]string{"cost_usd": evaluator.CostUSD, "duration_ms": evaluator.DurationMS} {
+		p[name] = nil
+		if v, err := in.quantity(quantity); err == nil {
+			p[name] = v
+		}
+	}
 }
 
 // forms are messages as programs and templates see them: what a provider keeps

@@ -100,8 +100,12 @@ func (tr *trial) program(_ context.Context, p evaluator.Program, stdin []byte) (
 // compiled is a case that lacks nothing but the text that is added.
 func compiled(t *testing.T, text string) *schema.Case {
 	t.Helper()
+	head := ""
+	if strings.HasPrefix(text, "assertions:") {
+		head = "tests:\n" // a test of AgentV 4
+	}
 	text = strings.ReplaceAll(strings.TrimRight("\n"+text, "\n"), "\n", "\n  ")
-	files := fstest.MapFS{"suites/a.yaml": {Data: []byte("- id: example\n  expected_outcome: It works.\n  input: Hi" + text + "\n")}}
+	files := fstest.MapFS{"suites/a.yaml": {Data: []byte(head + "- id: example\n  expected_outcome: It works.\n  input: Hi" + text + "\n")}}
 	doc, problems := schema.Open(files, "suites/a.yaml")
 	if doc == nil {
 		t.Fatalf("%s has problems, want none: %v", text, problems)

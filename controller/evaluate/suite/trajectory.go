@@ -22,10 +22,14 @@ import (
 //
 //	  - minimums: the tool was called at least so often, in every mode
 //	  - any_order: a step has a call of its own (a largest matching)
+//	  - superset: as any_order; subset: each call is a step of its own
 //	  - in_order: a step is on the longest chain of steps that were made in
 //	    order; if all were made, but in another order, nothing holds
 //	  - exact: the calls are the steps in their order, some of which may be
 //	    missing; if there is any other call or another order, nothing holds
+//
+// With Partial, another order or an extra call costs its share alone, and under exact
+// the steps are compared one by one.
 //
 // A call whose arguments or duration do not fit is a step that is missing, and
 // under exact none that is too many. Calls or durations that are not known are
@@ -42,6 +46,9 @@ func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
+	if spec.Mode == evaluator.Subset {
+		return subset(fits, made), nil
+	}
 	held, violation, err := match(spec, fits, made)
 	if err != nil {
 		return Finding{}, err
@@ -53,6 +60,11 @@ func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
 			c.Note = stepNote(step, fits[i], made)
 		}
 		list = append(list, c)
+	}
+	if spec.Mode == evaluator.ExactOrder && spec.Partial {
+		for i := len(spec.Steps); i < len(made); i++ {
+			list = append(list, verdict.Criterion{ID: fmt.Sprintf("call %d %s", i+1, made[i].Name), Note: "one too many"})
+		}
 	}
 	if spec.NoCall && len(list) == 0 {
 		list = append(list, verdict.Criterion{ID: "no call", Score: 1})
@@ -73,15 +85,22 @@ func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
 // 0, which is empty where there is none.
 func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []bool, violation string, err error) {
 	switch spec.Mode {
-	case evaluator.AnyOrder:
+	case evaluator.AnyOrder, evaluator.Superset:
 		return toolmatch.MatchAny(fits, len(made)), "", nil
 	case evaluator.InOrder:
 		held = toolmatch.MatchChain(fits, len(made))
-		if slices.Contains(held, false) && !slices.Contains(toolmatch.MatchAny(fits, len(made)), false) {
+		if !spec.Partial && slices.Contains(held, false) && !slices.Contains(toolmatch.MatchAny(fits, len(made)), false) {
 			violation = "all expected calls were made, but in another order"
 		}
 		return held, violation, nil
 	case evaluator.ExactOrder:
+		if spec.Partial {
+			held = make([]bool, len(spec.Steps))
+			for i := range held {
+				held[i] = i < len(made) && fits[i][i]
+			}
+			return held, "", nil
+		}
 		if len(spec.Steps) == 0 && !spec.NoCall {
 			return nil, "", nil // minimums alone
 		}
@@ -89,6 +108,30 @@ func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []b
 		return held, violation, nil
 	}
 	return nil, "", fmt.Errorf("there is no trajectory mode %q", spec.Mode)
+}
+
+// subset holds every call against the steps: one that is no step of its own does not
+// hold. Without calls everything holds.
+func subset(fits [][]bool, made []timedCall) Finding {
+	if len(made) == 0 {
+		return Finding{[]verdict.Criterion{{ID: "no call", Score: 1}}, "no tool was called"}
+	}
+	byCall := make([][]bool, len(made))
+	for j := range made {
+		for i := range fits {
+			byCall[j] = append(byCall[j], fits[i][j])
+		}
+	}
+	held := toolmatch.MatchAny(byCall, len(fits))
+	var list []verdict.Criterion
+	for j, m := range made {
+		c := verdict.Criterion{ID: fmt.Sprintf("call %d %s", j+1, m.Name), Score: share(held[j])}
+		if !held[j] {
+			c.Note = "not expected"
+		}
+		list = append(list, c)
+	}
+	return Finding{list, trajectoryReason(list, made)}
 }
 
 // matchExact assigns every call to a step of its tool, in order, so that as many
@@ -179,7 +222,7 @@ func fitting(steps []evaluator.Step, made []timedCall) ([][]bool, error) {
 		}
 		fits[i] = make([]bool, len(made))
 		for j, m := range made {
-			if !want.Fits(m.Call) || !hasAll(m.Args, step.AnyValue) {
+			if !want.Fits(m.Call) || !hasAll(m.Args, step.AnyValue) || step.Exact && !m.Fits(want) {
 				continue
 			}
 			if step.MaxMS > 0 && m.took == nil {

@@ -1,0 +1,176 @@
+package evalcase
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/unread"
+)
+
+// maxTests bounds a file with tests outside of the suite.
+const maxTests = 64 << 20
+
+// A place is a case in a document.
+type place struct {
+	doc *schema.Document
+	at  []any
+}
+
+// places are the cases of the suite. A suite of AgentV 4 lists them under `tests`,
+// as objects or as paths of files with more of them.
+func (s *suite) places(doc *schema.Document) ([]place, []schema.Problem) {
+	var list []any
+	if doc.IsObject() {
+		list = append(list, listKey(doc))
+	}
+	if !s.isTests {
+		return placesIn(doc, list), nil
+	}
+	named := part{doc: doc, path: list}
+	if named.isText() {
+		return s.testsIn(named)
+	}
+	var out []place
+	var problems []schema.Problem
+	for _, item := range named.list() {
+		if !item.isText() {
+			out = append(out, place{doc, item.path})
+			continue
+		}
+		more, found := s.testsIn(item)
+		out, problems = append(out, more...), append(problems, found...)
+	}
+	return out, problems
+}
+
+func placesIn(doc *schema.Document, list []any) []place {
+	out := make([]place, doc.Items(list...))
+	for i := range out {
+		out[i] = place{doc, append(slices.Clip(list), i)}
+	}
+	return out
+}
+
+// testsIn are the cases of a file that the suite names: a list of cases, a case a
+// line, or an object with `tests`.
+func (s *suite) testsIn(named part) ([]place, []schema.Problem) {
+	file := strings.TrimPrefix(named.text(), "file://")
+	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl"}, path.Ext(file)) {
+		return nil, []schema.Problem{named.problem("wrong-value", fmt.Sprintf("tests are not read from %q", file), "name a file that ends in .yaml, .json or .jsonl")}
+	}
+	found := s.Read(schema.Reference{At: named.at(), Path: file, Role: "tests", Most: maxTests})
+	s.inputs = append(s.inputs, found.Inputs...)
+	if !found.Found() {
+		return nil, found.Problems
+	}
+	doc, problems := schema.Parse(found.File.Path, found.File.Data)
+	if doc == nil || schema.HasErrors(problems) {
+		return nil, append(found.Problems, problems...)
+	}
+	var list []any
+	if doc.IsObject() {
+		list = []any{"tests"}
+	}
+	out := placesIn(doc, list)
+	if len(out) == 0 {
+		problems = append(problems, doc.Problem("no-cases", "the file has no tests", "write a list of tests"))
+	}
+	return out, append(found.Problems, problems...)
+}
+
+// need says that the case is not run, and what it would take.
+func (c *compiler) need(what string) { c.lacks = append(c.lacks, what) }
+
+// lackingOf are the keys of a test that are not read, with what each needs.
+var lackingOf = map[string]string{
+	"turns": "a conversation of turns", "workspace": "a workspace", "environment": "a workspace", "mode": "a conversation of turns",
+	"depends_on": "another test's result",
+}
+
+// readTest notes what a test of AgentV 4 has that is not read.
+func (c *compiler) readTest() {
+	for _, key := range slices.Sorted(maps.Keys(lackingOf)) {
+		if c.kase.has(key) || key == "workspace" && c.keys.has(key) {
+			c.need(lackingOf[key])
+		}
+	}
+	c.lacks = slices.Compact(c.lacks)
+}
+
+// reportLacks says in one line how many tests are run, and what the others need.
+func (s *suite) reportLacks(doc *schema.Document, all int) []schema.Problem {
+	said := unread.Sentence(s.lacking, all)
+	if said == "" {
+		return nil
+	}
+	p := doc.Problem(unread.Rule, said, unread.Hint, listKey(doc))
+	p.Severity = schema.Warning
+	return []schema.Problem{p}
+}
+
+// testInput is what is said to the target: the suite's input, then the test's, with
+// the files of both before the text of the first message of the user.
+func (c *compiler) testInput() conversation {
+	said := conversation{}
+	for _, p := range []part{c.keys.sub("input"), c.kase.sub("input")} {
+		if !p.has() {
+			continue
+		}
+		more := c.said(p)
+		said.layers = append(said.layers, more.layers...)
+		said.messages = append(said.messages, more.messages...)
+	}
+	if len(said.messages) == 0 {
+		c.fail(c.kase.problem("missing-field", "the case has no input", `add "input": …`))
+	}
+	texts := make([]string, len(said.layers))
+	for i, l := range said.layers {
+		texts[i] = l.Text
+	}
+	said.system = strings.Join(texts, "\n\n")
+	c.attach(said.messages)
+	return said
+}
+
+// attach puts the files of input_files before the first message of the user.
+func (c *compiler) attach(messages []schema.Message) {
+	var blocks []schema.Block
+	for _, p := range []part{c.keys.sub("input_files"), c.kase.sub("input_files")} {
+		for _, item := range p.list() {
+			f, ok := c.read(item, item.text(), "file", maxText)
+			if !ok {
+				continue
+			}
+			blocks = append(blocks, schema.Block{Type: "file", Path: f.Path, Text: string(f.Data)})
+		}
+	}
+	i := slices.IndexFunc(messages, func(m schema.Message) bool { return m.Role == schema.RoleUser })
+	if len(blocks) == 0 || i < 0 {
+		return
+	}
+	m := &messages[i]
+	if m.Blocks == nil {
+		m.Blocks = []schema.Block{{Type: "text", Text: m.Content}}
+	}
+	texts := make([]string, 0, len(blocks)+1)
+	for _, b := range blocks {
+		texts = append(texts, trimmed(b.Text))
+	}
+	m.Content = strings.Join(append(texts, m.Content), "\n\n")
+	m.Blocks = append(blocks, m.Blocks...)
+}
+
+// bands are the least scores of the two verdicts. AgentV 4 passes at its threshold
+// and knows nothing between.
+func (c *compiler) bands() *schema.Bands {
+	if !c.isTests {
+		return &schema.Bands{Pass: passing, Borderline: borderline}
+	}
+	pass := cmp.Or(c.kase.number("execution", "threshold"), c.keys.number("execution", "threshold"), c.keys.number("threshold"), passing)
+	return &schema.Bands{Pass: pass, Borderline: pass}
+}

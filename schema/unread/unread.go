@@ -1,0 +1,43 @@
+// Package unread says how many cases of a file are not run, since they need what
+// is not read.
+//
+// Most callers want [Sentence].
+package unread
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Rule is that of the problem with the sentence, and Hint what to do.
+const (
+	Rule = "rows-not-run"
+	Hint = "gavel explain CASE names the need of each"
+)
+
+// most is how many needs are named.
+const most = 5
+
+// Sentence says how many of all cases are run, and what the others need. The map
+// counts cases by what they need. It is empty where there are none.
+func Sentence(cases map[string]int, all int) string {
+	if len(cases) == 0 {
+		return ""
+	}
+	n := 0
+	var needs []string
+	for _, what := range slices.Sorted(maps.Keys(cases)) {
+		n += cases[what]
+		needs = append(needs, fmt.Sprintf("%s: %d", what, cases[what]))
+	}
+	if len(needs) > most {
+		needs = append(needs[:most], "…")
+	}
+	verb := "need"
+	if n == 1 {
+		verb = "needs"
+	}
+	return fmt.Sprintf("%d of %d cases are run; %d %s what is not read (%s)", all-n, all, n, verb, strings.Join(needs, ", "))
+}
