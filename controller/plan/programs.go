@@ -82,6 +82,9 @@ func (d *digester) decides(ev schema.Evaluator, files []string) {
 	if ev.Rule.NonZero {
 		d.short(Decision, "required", "true", files...)
 	}
+	if ev.Rule.Floor > 0 {
+		d.short(Decision, "least score of the evaluator", decimal(ev.Rule.Floor), files...)
+	}
 	if c, ok := ev.Spec.(evaluator.Composite); ok {
 		d.value(Decision, "rules of members", c.Rules(), files...)
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -164,5 +165,38 @@ func TestAnAgentSeesPaths(t *testing.T) {
 	other.Drive.Messages[0].Blocks[0].Path = "t/look.txt"
 	if got := firstChange(judgedBy(one, "o"), judgedBy(other, "o")); got != Execution {
 		t.Errorf("the path of a file changes %q, want %q", got, Execution)
+	}
+}
+
+// TestEveryFieldOfARuleDecides: a rule that says something else makes another
+// decision, whichever of its fields it is.
+func TestEveryFieldOfARuleDecides(t *testing.T) {
+	rule := reflect.TypeFor[schema.Rule]()
+	for i := range rule.NumField() {
+		c := judged()
+		c.Evaluators[2].Rule = schema.Rule{}
+		before := judgedBy(c, "o")
+		c = judged()
+		c.Evaluators[2].Rule = schema.Rule{}
+		field := reflect.ValueOf(&c.Evaluators[2].Rule).Elem().Field(i)
+		switch field.Interface().(type) {
+		case int:
+			field.SetInt(7)
+		case float64:
+			field.SetFloat(0.7)
+		case bool:
+			field.SetBool(true)
+		case map[string]float64:
+			field.Set(reflect.ValueOf(map[string]float64{"tool_calls": 0.7}))
+		case []string:
+			field.Set(reflect.ValueOf([]string{"tool_calls"}))
+		case schema.Aggregate:
+			field.SetString("minimum")
+		default:
+			t.Fatalf("the field %s has a type that the test does not set", rule.Field(i).Name)
+		}
+		if got := firstChange(before, judgedBy(c, "o")); got != Decision {
+			t.Errorf("another %s changes %q, want the decision", rule.Field(i).Name, got)
+		}
 	}
 }
