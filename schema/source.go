@@ -204,7 +204,7 @@ func open(fsys fs.FS, file string, budget *cuefile.Budget) (*Document, []Problem
 	case isLarge:
 		return nil, []Problem{large}
 	case err != nil:
-		return nil, []Problem{{Position{file, 1, 1}, Error, "unreadable", "the file cannot be read: " + reason(err), "make it a plain file of the repository"}}
+		return nil, []Problem{{Position{file, 1, 1}, Error, "unreadable", "the file cannot be read: " + reason(err), "make it a plain file of the repository that gavel may read (chmod u+r)"}}
 	}
 	return parseFile(file, data, budget)
 }

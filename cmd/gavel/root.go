@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -58,7 +59,7 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 		fmt.Fprintln(a.Stderr, "gavel: interrupted")
 		return cli.ExitInterrupted
 	case errors.Is(err, roster.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, listing.ErrTooMany),
-		errors.As(err, new(*picked.Mistake)):
+		errors.As(err, new(*picked.Mistake)), errors.Is(err, fs.ErrPermission):
 		fmt.Fprintln(a.Stderr, "gavel:", err)
 		return cli.ExitUsage
 	case errors.As(err, &exit):

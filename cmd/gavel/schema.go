@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -35,7 +36,7 @@ func schemaCommand(a *cli.App) *cobra.Command {
 
 func printSchema(a *cli.App, format, notation string) error {
 	if known := schema.Formats(); !slices.Contains(known, format) {
-		return cli.UsageError("unknown format %q; %s known are %s", format, schema.DidYouMean(format, known), strings.Join(known, ", "))
+		return cli.UsageError("unknown format %q; %s", format, cmp.Or(schema.DidYouMean(format, known), "known: "+strings.Join(known, ", ")))
 	}
 	if a.JSON {
 		notation = "json-schema"

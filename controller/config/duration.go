@@ -3,13 +3,32 @@ package config
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // day is the unit d.
 const day = 24 * time.Hour
+
+// durations are the fields that are durations, in both configurations.
+var durations = []string{"timeout", "wait_for", "max_age", "history", "poll", "deadline"}
+
+// plainNumber is the hint for a number where a text is due.
+var plainNumber = regexp.MustCompile(`^write "([0-9.]+)"$`)
+
+// withUnit has the hint for a duration without a unit name one.
+func withUnit(p schema.Problem) schema.Problem {
+	field, _, _ := strings.Cut(strings.TrimPrefix(p.Message, "`"), "`")
+	if slices.Contains(durations, field) && p.Rule == "wrong-type" {
+		p.Hint = plainNumber.ReplaceAllString(p.Hint, "write ${1}s, if these are seconds")
+	}
+	return p
+}
 
 // ParseDuration reads a duration with its units, such as 60s, 1h30m, 90d or
 // 1d12h. A day has 24 hours. The error says what to write instead.

@@ -20,7 +20,7 @@ func Parse(file string, data []byte) (*Config, []schema.Problem) {
 	k.literalSecrets()
 	for _, p := range doc.Check("#Config", schema.Error) {
 		if !k.has(p.Position) {
-			k.Problems = append(k.Problems, p)
+			k.Problems = append(k.Problems, withUnit(p))
 		}
 	}
 	if schema.HasErrors(k.Problems) {

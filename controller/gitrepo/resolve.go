@@ -44,6 +44,11 @@ func (r *Repository) Resolve(ctx context.Context, ref string) (string, error) {
 func (r *Repository) Unborn() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.unborn()
+}
+
+// unborn is Unborn with the lock held.
+func (r *Repository) unborn() bool {
 	// Without the file there is no repository to report on.
 	if _, err := os.Lstat(filepath.Join(r.gitIn, "HEAD")); err != nil {
 		return false
@@ -65,12 +70,20 @@ func (r *Repository) unresolved(ref string, cause error) error {
 	if !errors.Is(cause, plumbing.ErrReferenceNotFound) && !errors.Is(cause, io.EOF) {
 		return fmt.Errorf("resolving %s: %w", ref, cause)
 	}
+	if base == "HEAD" && r.unborn() {
+		return errors.New("HEAD is not a commit: the repository does not have one yet; commit first, or leave --base out")
+	}
 	names, err := r.refNames()
 	if err != nil {
 		return err
 	}
 	if hint := schema.DidYouMean(base, names); hint != "" {
 		return r.missing(fmt.Errorf("no commit, branch or tag is called %q; %s", ref, hint))
+	}
+	if remote, branch, ok := strings.Cut(base, "/"); ok && branch != "" {
+		if _, err := r.git.Remote(remote); err == nil {
+			return r.missing(fmt.Errorf("no commit, branch or tag is called %q: run git fetch %s %s", ref, remote, branch))
+		}
 	}
 	return r.missing(fmt.Errorf("no commit, branch or tag is called %q", ref))
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
@@ -35,10 +36,18 @@ func Make(ctx context.Context, repo *gitrepo.Repository) (string, error) {
 	}
 	dir := filepath.Join(repo.Root(), Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the folder %s: %w", Name, err)
+		return "", unwritable(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600); err != nil {
-		return "", fmt.Errorf("make the folder %s: %w", Name, err)
+		return "", unwritable(err)
 	}
 	return dir, nil
+}
+
+// unwritable says what to do where the folder cannot be written.
+func unwritable(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("make the folder %s: %w; keep the ledger elsewhere with --ledger FILE", Name, err)
+	}
+	return fmt.Errorf("make the folder %s: %w", Name, err)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -77,11 +76,7 @@ func (w *wire) broken(req *http.Request, err error) error {
 	if errors.As(err, &redirect) {
 		return w.fail(Error{Message: redirect.Error()})
 	}
-	var inner *url.Error
-	if errors.As(err, &inner) {
-		err = inner.Err
-	}
-	return w.fail(Error{Retry: true, Message: req.URL.Host + ": " + err.Error()})
+	return w.fail(Error{Retry: true, Message: req.URL.Host + ": " + complaint.Unreached(err).Error()})
 }
 
 // ended is the error of a call whose context is over.
@@ -108,6 +103,7 @@ func (w *wire) refused(resp *http.Response, body []byte) error {
 		if said.Message != "" {
 			e.Message += ": " + said.Message
 		}
+		e.Message += complaint.Misdirected(status, said.Message)
 	// Providers repeat parts of a wrong key, so what they say is left out.
 	case w.keyEnv != "":
 		e.Message += ": the key in " + w.keyEnv + " is not accepted"

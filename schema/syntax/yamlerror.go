@@ -26,6 +26,8 @@ func yamlMistake(data []byte, err error) *Mistake {
 	switch {
 	case e.atLine:
 		at = line + len(indent(string(data[line:])))
+	case e.until != "":
+		at += max(strings.Index(string(data[at:]), e.until), 0)
 	case e.begins != "":
 		at = max(line, line+strings.LastIndex(string(data[line:at+1]), e.begins))
 	}
@@ -163,10 +165,14 @@ func decodeAll(r io.Reader) error {
 type explanation struct {
 	message, hint string
 	// atLine puts the place to where the line begins, begins to where these
-	// characters are last.
+	// characters are last, and until to where these are next.
 	atLine bool
 	begins string
+	until  string
 }
+
+// questions is the rest of a text without quotes that has a question mark in it.
+var questions = regexp.MustCompile(`^[^"'?\[\]{},]*\?`)
 
 // explainYAML says what is wrong at a place, and what is done about it.
 func explainYAML(problem string, data []byte, at int) explanation {
@@ -175,11 +181,14 @@ func explainYAML(problem string, data []byte, at int) explanation {
 	switch {
 	case isAnchor:
 		name := strings.Trim(strings.TrimSuffix(anchor, " referenced"), "'")
-		return explanation{"unknown anchor &" + clip(name), "define the anchor before this alias, correct its name, or put the text in quotes", false, "*"}
+		return explanation{"unknown anchor &" + clip(name), "define the anchor before this alias, correct its name, or put the text in quotes", false, "*", ""}
 	case problem == "found character that cannot start any token":
 		return explanation{message: fmt.Sprintf("a text cannot begin with %c", c), hint: "put it in quotes"}
 	case problem == "did not find expected alphabetic or numeric character":
 		return explanation{message: "* begins an alias and & an anchor, and no name follows", hint: "put the text in quotes"}
+	}
+	if rest, _, _ := bytes.Cut(data[at:], []byte("\n")); strings.HasPrefix(problem, "did not find expected ',' or") && questions.Match(rest) {
+		return explanation{message: "a text that is not in quotes cannot have a ? here", hint: "put the text in quotes: within [ ] and { }, texts with ? : , or # in them need quotes", until: "?"}
 	}
 	if e, known := explanations[problem]; known {
 		return e

@@ -52,6 +52,9 @@ func (w *Workspace) Close() error {
 // ReadConfig reads the configuration of a commit or the working tree, the default
 // one where found is false.
 func (a *App) ReadConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
+	if !fs.ValidPath(a.ConfigFile) {
+		return nil, nil, false, UsageError("--config %s: name a file of the repository, relative to its root, such as ci/gavel.yaml", a.ConfigFile)
+	}
 	return config.Read(fsys, a.ConfigFile)
 }
 

@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
+	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +32,26 @@ func Read(header http.Header, body []byte, now time.Time) Complaint {
 		c.Wait = wait
 	}
 	return c
+}
+
+// Misdirected asks whether the address is right, to be added to a reply that says that
+// nothing is there. A model that is not there is another mistake.
+func Misdirected(status int, said string) string {
+	if status != http.StatusNotFound && status != http.StatusMethodNotAllowed || strings.Contains(strings.ToLower(said), "model") {
+		return ""
+	}
+	return "; is the address in gavel.yaml right?"
+}
+
+// Unreached is the cause of a request that no server answered, without its address.
+func Unreached(err error) error {
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		err = request.Err
+	}
+	if dial, ok := errors.AsType[*net.OpError](err); ok {
+		err = dial.Err
+	}
+	return err
 }
 
 func read(body []byte) Complaint {

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+// A mistake is one that beginners make: files that differ from those of a repository
+// in order (empty for one that is not there), a command, how it ends and what it says.
+type mistake struct {
+	name  string
+	files map[string]string
+	// prepare changes the repository after the files are written.
+	prepare func(t *testing.T, dir string)
+	args    string
+	code    int
+	says    []string
+	// never is what is not said.
+	never []string
+}
+
+const (
+	mistakeConfig = "version: 1\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}]}\n"
+	mistakeCase   = "evalcases:\n  - id: window\n    input: hi\n    checks: [{contains: hello}]\n"
+	mistakeFile   = "test_definitions/refund.yaml"
+)
+
+// oneTarget is a gavel.yaml with one target of these fields.
+func oneTarget(fields string) map[string]string {
+	return map[string]string{"gavel.yaml": "version: 1\ntargets:\n  bot: {" + fields + "}\n"}
+}
+
+func commitAll(t *testing.T, dir string) {
+	gittest.Run(t, dir, "add", "-A")
+	gittest.Run(t, dir, "commit", "-q", "-m", "evals")
+}
+
+var mistakes = []mistake{
+	{name: "the variable of the key is not set", files: oneTarget(`provider: openai, model: m, api_key_env: NO_SUCH_KEY, base_url: "http://127.0.0.1:1"`),
+		args: "run", code: exitUsage, says: []string{"gavel.yaml:3:37: ", "the environment variable NO_SUCH_KEY is not set", "write export NO_SUCH_KEY=…"}, never: []string{"open target bot: open target"}},
+	{name: "validate says so, too", files: oneTarget("provider: openai, model: m, api_key_env: NO_SUCH_KEY"), args: "validate", says: []string{"the environment variable NO_SUCH_KEY is not set"}},
+	{name: "plan says so, too", files: oneTarget("provider: openai, model: m, api_key_env: NO_SUCH_KEY"), args: "plan", says: []string{"the environment variable NO_SUCH_KEY is not set"}},
+	{name: "a timeout without a unit", files: oneTarget("provider: mock, timeout: 30, replies: [{reply: a}]"),
+		args: "validate", code: exitUsage, says: []string{"gavel.yaml:3:34: error: `timeout` must be a string, not a number", "write 30s, if these are seconds"}},
+	{name: "the repair of a timeout is right", files: oneTarget("provider: mock, timeout: 30s, replies: [{reply: a}]"), args: "validate", says: []string{"0 errors"}},
+	{name: "retries", files: oneTarget(`provider: http, url: "http://127.0.0.1:1/", retries: 3`),
+		args: "validate", code: exitUsage, says: []string{"gavel.yaml:3:", "`retries` does not belong here: Gavel retries a failed call by itself", "remove it"}, never: []string{"replies"}},
+	{name: "headers of a model", files: oneTarget("provider: openai, model: m, headers: {X-A: b}"),
+		args: "validate", code: exitUsage, says: []string{"gavel.yaml:3:37: error: `headers` means nothing to provider openai; it is a field of http"}},
+	{name: "gavel.yml", files: map[string]string{"gavel.yaml": "", "gavel.yml": mistakeConfig}, args: "run", code: exitUsage,
+		says: []string{"gavel.yml:1:1: error", "rename it: git mv gavel.yml gavel.yaml"}},
+	{name: "gavel.yml in a plan", files: map[string]string{"gavel.yaml": "", "gavel.yml": mistakeConfig}, args: "plan", says: []string{"git mv gavel.yml gavel.yaml"}},
+	{name: "gavel.yml in validate", files: map[string]string{"gavel.yaml": "", "gavel.yml": mistakeConfig}, args: "validate", code: exitUsage, says: []string{"git mv gavel.yml gavel.yaml"}},
+	{name: "no gavel.yaml", files: map[string]string{"gavel.yaml": ""}, args: "run", code: exitUsage, says: []string{"no targets are configured in gavel.yaml: the file does not exist", "run gavel init"}},
+	{name: "no judge", files: map[string]string{mistakeFile: "evalcases:\n  - {id: a, input: hi, expected_outcome: It greets.}\n"},
+		args: "validate", code: exitUsage, says: []string{mistakeFile + ":2:5: error: the case needs a judge", "add roles: {judge: …} to gavel.yaml"}},
+	{name: "no judge, and nothing is paid", files: map[string]string{mistakeFile: "evalcases:\n  - {id: a, input: hi, expected_outcome: It greets.}\n"},
+		args: "run", code: exitUsage, says: []string{"0 calls", "the case needs a judge"}},
+	{name: "a provider that does not exist", files: oneTarget("provider: azur, model: m"), args: "validate", code: exitUsage,
+		says: []string{"gavel.yaml:3:19: error: `provider` is \"azur\"", "did you mean `azure`?", "ollama"}},
+	{name: "a configuration elsewhere", args: "run --config /etc/passwd", code: exitUsage, says: []string{"--config /etc/passwd: name a file of the repository, relative to its root"}},
+	{name: "no commit yet", args: "plan --base HEAD", code: exitUsage, says: []string{"the repository does not have one yet; commit first, or leave --base out"}},
+	{name: "a base of the remote that was not fetched", prepare: func(t *testing.T, dir string) {
+		commitAll(t, dir)
+		gittest.Run(t, dir, "remote", "add", "origin", dir)
+	}, args: "run --base origin/main", code: exitUsage, says: []string{`called "origin/main": run git fetch origin main`}},
+	{name: "a misspelt base", prepare: commitAll, args: "run --base mian", code: exitUsage, says: []string{"did you mean `main`?"}},
+	{name: "a misspelt case", args: "run refnd#window", code: exitUsage, says: []string{"did you mean `refund#window`?"}, never: []string{"0 cases", "gate"}},
+	{name: "a file by its name", args: "run refund", says: []string{"1 case: 1 passed"}},
+	{name: "a file by its path", args: "run " + mistakeFile, says: []string{"1 case: 1 passed"}},
+	{name: "a path that is not there", args: "run test_definitions/refnd.yaml", code: exitUsage, says: []string{`no case is in the file "test_definitions/refnd.yaml"`, "refund#window"}},
+	{name: "a malformed glob", args: "run [", code: exitUsage, says: []string{`"["`}},
+	{name: "a tag that no case has", args: "run --tag smoke", code: exitUsage, says: []string{`no case has the tag "smoke"`}},
+	{name: "an empty folder of definitions", files: map[string]string{mistakeFile: "", "test_definitions/.keep": " "}, args: "run", code: exitGate,
+		says: []string{"no definition was found: gavel init writes the first tests"}},
+	{name: "no folder of definitions", files: map[string]string{mistakeFile: ""}, args: "run", code: exitUsage, says: []string{"run gavel init, which writes the first test"}},
+	{name: "a question mark in braces", files: map[string]string{mistakeFile: "evalcases:\n  - {id: a, input: How long for a refund?, checks: [{contains: x}]}\n"},
+		args: "validate", code: exitUsage, says: []string{mistakeFile + ":2:41: error", "put the text in quotes"}},
+	{name: "a configuration of promptfoo is read", files: map[string]string{mistakeFile: "", "gavel.yaml": mistakeConfig + "aliases: {\"openai:gpt\": bot}\n",
+		"promptfooconfig.yaml": "prompts: [hi]\nproviders: [\"openai:gpt\"]\ntests: [{assert: [{type: contains, value: hello}]}]\n", "test_definitions/.keep": " "},
+		args: "run", says: []string{"1 case: 1 passed"}},
+	{name: "days in a duration", args: "ledger gc --max-age 90d", says: []string{"removed: "}},
+	{name: "a format that does not exist", args: "schema foo", code: exitUsage, says: []string{`unknown format "foo"; known: testcase, `}, never: []string{"  known"}},
+	{name: "an old key of the command line", args: "run --fromat json", code: exitUsage, says: []string{"unknown flag: --fromat"}},
+}
+
+// TestMistakesOfBeginners makes each of them.
+func TestMistakesOfBeginners(t *testing.T) {
+	t.Parallel()
+	for _, m := range mistakes {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{"gavel.yaml": mistakeConfig, mistakeFile: mistakeCase}
+			maps.Copy(files, m.files)
+			dir := t.TempDir()
+			gittest.Run(t, dir, "init", "-q", "-b", "main")
+			for name, text := range files {
+				if text == "" {
+					continue
+				}
+				name = filepath.Join(dir, name)
+				if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if m.prepare != nil {
+				m.prepare(t, dir)
+			}
+			stdout, stderr, code := gavel(t, dir, strings.Fields(m.args)...)
+			m.held(t, stdout+stderr, code)
+		})
+	}
+}
+
+// held compares what was said, however its lines are broken.
+func (m mistake) held(t *testing.T, said string, code int) {
+	t.Helper()
+	flat := strings.Join(strings.Fields(said), " ")
+	if code != m.code {
+		t.Errorf("gavel %s ends with %d, want %d\n%s", m.args, code, m.code, said)
+	}
+	for _, want := range m.says {
+		if !strings.Contains(flat, want) {
+			t.Errorf("gavel %s does not say %q\n%s", m.args, want, said)
+		}
+	}
+	for _, never := range m.never {
+		if strings.Contains(said, never) {
+			t.Errorf("gavel %s says %q\n%s", m.args, never, said)
+		}
+	}
+}
+
+// TestAnAddressThatIsWrong: a server that is not there, and one that is but not at this
+// path. The address is said once.
+func TestAnAddressThatIsWrong(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	for address, want := range map[string]string{
+		"http://127.0.0.1:1": "error: target bot: 127.0.0.1:1: ",
+		server.URL:           "404 Not Found: 404 page not found; is the address in gavel.yaml right?",
+	} {
+		dir := t.TempDir()
+		gittest.Run(t, dir, "init", "-q", "-b", "main")
+		gittest.Commit(t, dir, oneTarget(`provider: openai, model: m, base_url: "`+address+`"`))
+		stdout, stderr, code := gavel(t, dir, "try", "bot", "hi")
+		mistake{args: "try", code: exitGate, says: []string{want}, never: []string{"dial tcp"}}.held(t, stdout+stderr, code)
+	}
+}
