@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -126,6 +128,46 @@ func TestUIAnswersTheDocumentsCommands(t *testing.T) {
 	}
 	if diff := cmp.Diff(b, a); diff != "" {
 		t.Errorf("gavel export prints what the API does not answer (-printed +answered):\n%s", diff)
+	}
+}
+
+// TestUISaysWhatAChangeWouldRerun changes a test by its form.
+func TestUISaysWhatAChangeWouldRerun(t *testing.T) {
+	dir := twoTests(t)
+	base := browsing(t, dir)
+	if _, stderr, code := gavel(t, dir, "run"); code != cli.ExitGate {
+		t.Fatalf("gavel run ends with %d, want 1: %s", code, stderr)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	text := func(res *http.Response, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	page := text(browser.Get(base + "settings/edit?kind=test&id=refuse"))
+	form := url.Values{"kind": {"test"}, "id": {"refuse"}, "domain": {"talk"}, "level": {"1"}, "action": {"preview"}}
+	for _, name := range []string{"form_token", "version"} {
+		form.Set(name, regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(page)[1])
+	}
+	form.Set("f.prompt", "Say no")
+	if got := text(browser.PostForm(base+"settings/edit", form)); !strings.Contains(got, "talk/level_1/refuse: run, changed") || strings.Contains(got, "level_1/hello") || !strings.Contains(got, "about 1 call") {
+		t.Errorf("a changed prompt should rerun the test alone:\n%s", got)
+	}
+	form.Del("f.prompt")
+	form.Set("f.description", "For people")
+	if got := text(browser.PostForm(base+"settings/edit", form)); !strings.Contains(got, "no case is judged in another way") {
+		t.Errorf("a changed description should rerun nothing:\n%s", got)
 	}
 }
 

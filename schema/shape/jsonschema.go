@@ -126,7 +126,7 @@ func fields(out JSON, s *Shape, isClosed bool) {
 	properties := JSON{}
 	for _, name := range s.Names {
 		p := value(s.Fields[name], isClosed)
-		if text := s.Fields[name].comment(); text != "" {
+		if text := s.Fields[name].Comment(); text != "" {
 			p["description"] = text
 		}
 		properties[name] = p
@@ -145,8 +145,8 @@ func fields(out JSON, s *Shape, isClosed bool) {
 	}
 }
 
-// comment returns the text above a field, in one line.
-func (s *Shape) comment() string {
+// Comment returns the text above a field, in one line.
+func (s *Shape) Comment() string {
 	var words []string
 	for _, group := range s.comments {
 		words = append(words, strings.Fields(group.Text())...)

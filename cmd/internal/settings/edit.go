@@ -106,8 +106,8 @@ type edit struct {
 	fields Fields
 	// only are the fields that may be given; nil for all.
 	only []string
-	// dry says that nothing is written.
-	dry bool
+	// write checks or writes the change. Defaults to writing it.
+	write func(context.Context, schema.Settings, Change, map[string]string) (Written, error)
 }
 
 // save writes a new definition or changes one: fields that are given replace those of
@@ -137,11 +137,10 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 			change[old.File] = nil
 		}
 	}
-	write := s.apply
-	if e.dry {
-		write = s.check
+	if e.write == nil {
+		e.write = s.apply
 	}
-	out, err := write(ctx, settings, change, versions)
+	out, err := e.write(ctx, settings, change, versions)
 	entry.Version = versionOf(data)
 	return entry, out, err
 }
@@ -158,12 +157,18 @@ func (t *tree) edited(folder string, e edit) (entry Entry, old *Entry, err error
 			return entry, nil, refuse("%s has several tests; change it in an editor", found.File)
 		case found.Problem != "":
 			return entry, nil, refuse("%s: %s", found.File, found.Problem)
+		case path.Ext(found.File) != ".json":
+			return entry, nil, refuse("%s is YAML, whose comments would be lost; change its text", found.File)
 		}
 		old, entry = &found, found
 		entry.Fields = maps.Clone(found.Fields)
 	}
 	for name, value := range e.fields {
-		if !slices.Contains(notKept, name) {
+		switch {
+		case slices.Contains(notKept, name):
+		case len(value) == 0:
+			delete(entry.Fields, name)
+		default:
 			entry.Fields[name] = value
 		}
 	}

@@ -103,6 +103,15 @@ func (d *desk) want(status int, method, path, body string) map[string]any {
 	return answer
 }
 
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // add writes a file.
 func (d *desk) add(name, text string) {
 	d.Helper()

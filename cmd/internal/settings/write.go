@@ -37,6 +37,9 @@ type Config struct {
 	// Identity finds the id of a case and when it was made and changed. Defaults to the
 	// id alone.
 	Identity func(context.Context, *schema.Case) (*explain.Identity, error)
+	// Forecast says what files would have judged that others have not. Defaults to
+	// saying nothing.
+	Forecast func(ctx context.Context, before, after fs.FS) (*Forecast, error)
 	// Now defaults to the real clock.
 	Now func() time.Time
 }
@@ -104,6 +107,8 @@ type Written struct {
 	Kept
 	// Warnings are problems that do not keep a definition from being used.
 	Warnings []schema.Problem `json:"warnings"`
+	// forecast is nil unless it was asked for.
+	forecast *Forecast
 }
 
 // apply checks a change and writes it. versions are those that the caller has read of
@@ -186,6 +191,25 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		return out, &refusal{status: http.StatusBadRequest, text: sentence(bad), problems: bad}
 	}
 	return out, nil
+}
+
+// foreseen is check with what the change would have judged.
+func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
+	out, err := s.check(ctx, settings, c, versions)
+	if err != nil || s.cfg.Forecast == nil || len(c) == 0 {
+		return out, err
+	}
+	out.forecast, err = s.cfg.Forecast(ctx, s.files, overlay{s.files, c})
+	return out, err
+}
+
+// problemsOf are the problems of a refused definition.
+func problemsOf(err error) []schema.Problem {
+	var why *refusal
+	if errors.As(err, &why) {
+		return why.problems
+	}
+	return nil
 }
 
 // sentence has the problems in one text.

@@ -92,6 +92,7 @@ func Handler(a *cli.App, w *cli.Workspace, book *ledger.Ledger) (http.Handler, e
 	}
 	site := dashboard.New(dashboard.Config{
 		Book: book, Hide: hide, Title: filepath.Base(w.Repo.Root()),
+		Links: []dashboard.Link{{Path: "/settings", Text: "Settings"}},
 		Files: func(_ context.Context, commit string) (fs.FS, error) {
 			if len(commit) == 40 {
 				return w.Repo.FS(commit)
@@ -101,12 +102,14 @@ func Handler(a *cli.App, w *cli.Workspace, book *ledger.Ledger) (http.Handler, e
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/", site)
-	Store(a, w).Routes(mux)
+	store := Store(a, w, book)
+	store.Routes(mux)
+	store.Pages(mux, site.Frame)
 	return guard.Config{}.Handler(mux), nil
 }
 
 // Store has the definitions of the working tree.
-func Store(a *cli.App, w *cli.Workspace) *settings.Store {
+func Store(a *cli.App, w *cli.Workspace, book *ledger.Ledger) *settings.Store {
 	return settings.New(settings.Config{
 		Now: a.Now, Repository: w.Repo.Name(), Write: settings.Folder(w.Repo.Root()),
 		Open: func(context.Context) (fs.FS, func() error, error) {
@@ -117,6 +120,9 @@ func Store(a *cli.App, w *cli.Workspace) *settings.Store {
 			return files, files.Close, nil
 		},
 		Settings: func(files fs.FS) (schema.Settings, error) { return settingsOf(a, files) },
+		Forecast: func(ctx context.Context, before, after fs.FS) (*settings.Forecast, error) {
+			return forecast{a, w, book}.of(ctx, before, after)
+		},
 		Identity: func(ctx context.Context, c *schema.Case) (*explain.Identity, error) {
 			files, err := w.Repo.WorkFS()
 			if err != nil {

@@ -13,4 +13,31 @@
     if (to) to.click();
   });
   for (const select of document.querySelectorAll("select[data-submit]")) select.addEventListener("change", () => select.form.requestSubmit());
+  // What is typed into a form is checked where it is saved.
+  for (const form of document.querySelectorAll("form[data-check]")) {
+    let timer = 0, asked = 0;
+    const show = (say, nth) => {
+      if (nth !== asked) return; // something newer was typed
+      for (const row of form.querySelectorAll("[data-field]")) {
+        const text = say.fields[row.dataset.field] || "", input = row.querySelector("input,textarea,select");
+        row.querySelector(".problem").textContent = text;
+        if (text) input.setAttribute("aria-invalid", "true"); else input.removeAttribute("aria-invalid");
+      }
+      const box = document.querySelector("[data-errors]");
+      if (!box) return;
+      box.hidden = say.errors.length === 0;
+      box.replaceChildren(...say.errors.map(text => { const p = document.createElement("p"); p.textContent = text; return p; }));
+    };
+    form.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(async () => {
+        const body = new URLSearchParams(new FormData(form)), nth = ++asked;
+        body.set("action", "check");
+        try {
+          const answer = await fetch(form.action, {method: "POST", body, headers: {Accept: "application/json"}});
+          if (answer.ok) show(await answer.json(), nth);
+        } catch { /* saving checks it again */ }
+      }, 400);
+    });
+  }
 })();

@@ -1,0 +1,551 @@
+package settings
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+//go:embed pages/*.tmpl
+var pageFiles embed.FS
+
+var templates = template.Must(template.New("").ParseFS(pageFiles, "pages/*.tmpl"))
+
+// A Forecast is what a change would have judged, and what that would cost.
+type Forecast struct {
+	// Cases are those that would be judged in another way than now, each with why.
+	Cases []string
+	// Estimate is the cost, such as "about 12 calls, $0.04".
+	Estimate string
+}
+
+// A frame puts the navigation around a page.
+type frame func(http.ResponseWriter, *http.Request, dashboard.Framed)
+
+// Pages adds the pages at /settings to a mux. The caller guards it.
+func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http.Request, dashboard.Framed)) {
+	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) (page, error){
+		"GET /settings":       s.overview,
+		"GET /settings/edit":  s.open,
+		"POST /settings/edit": s.submit,
+		"GET /settings/file":  s.openFile,
+		"POST /settings/file": s.submitFile,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			p, err := answer(w, r)
+			var why *refusal
+			switch {
+			case errors.As(err, &why):
+				p = page{Template: "settings-error", Title: "Settings", Status: why.status, Body: why.text}
+			case err != nil:
+				p = page{Template: "settings-error", Title: "Settings", Status: http.StatusInternalServerError, Body: err.Error()}
+			case p.Template == "":
+				return // it was answered
+			}
+			p.write(w, r, around)
+		})
+	}
+}
+
+// A page is what a template is given.
+type page struct {
+	Template, Title string
+	Status          int
+	Body            any
+}
+
+func (p page) write(w http.ResponseWriter, r *http.Request, around frame) {
+	var body bytes.Buffer
+	if err := templates.ExecuteTemplate(&body, p.Template, p.Body); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	around(w, r, dashboard.Framed{Status: max(p.Status, http.StatusOK), Title: p.Title, Body: template.HTML(body.String())}) //nolint:gosec // the template escaped it
+}
+
+// address is the path of a page with its parameters.
+func address(path string, pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return path + "?" + q.Encode()
+}
+
+// An item is a link of a list.
+type item struct {
+	URL, Text, Note string
+	On              bool
+}
+
+// A shelf is a domain of the sidebar with its levels.
+type shelf struct {
+	item
+	Levels []item
+}
+
+// mostItems is how many definitions a page lists.
+const mostItems = 200
+
+// overview is the page of the definitions, or of those of a domain and level.
+func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
+	q := r.URL.Query()
+	domain, level := q.Get("domain"), number(q.Get("level"), 0, 9999)
+	entries, err := s.list(r.Context(), wish{})
+	if err != nil {
+		return page{}, err
+	}
+	view := struct {
+		Domains                        []shelf
+		Title, Edit, EditLevel, AddURL string
+		Tests                          []item
+		Evaluators, Tools              []item
+		More                           int
+		AddDomain, AddEvaluator        string
+		AddTool, File                  string
+	}{
+		Title: "Settings", AddDomain: address("/settings/edit", "kind", kindDomain), AddEvaluator: address("/settings/edit", "kind", kindEvaluator),
+		AddTool: address("/settings/edit", "kind", kindTool), File: "/settings/file",
+	}
+	view.Domains = sidebar(entries, domain, level)
+	for _, e := range entries {
+		one := item{URL: e.url(), Text: e.label(), Note: e.Problem}
+		switch {
+		case e.Kind == kindEvaluator:
+			view.Evaluators = append(view.Evaluators, one)
+		case e.Kind == kindTool:
+			view.Tools = append(view.Tools, one)
+		case e.Kind == kindDomain && e.ID == domain:
+			view.Title, view.Edit = e.label(), e.url()
+		case e.Kind == kindTest && e.Domain == domain && (level == 0 || e.Level == level):
+			if view.More++; len(view.Tests) < mostItems {
+				one.Note = strings.TrimSpace("level " + strconv.Itoa(e.Level) + " · " + e.ID + " " + e.Problem)
+				view.Tests = append(view.Tests, one)
+			}
+		}
+	}
+	if view.More -= len(view.Tests); domain != "" {
+		view.AddURL = address("/settings/edit", "kind", kindTest, "domain", domain, "level", levelText(max(level, 1)))
+	}
+	if domain != "" && level > 0 {
+		view.Title += ", level " + strconv.Itoa(level)
+		view.EditLevel = address("/settings/edit", "kind", kindLevel, "id", levelID(domain, level))
+	}
+	return page{Template: "settings", Title: view.Title, Body: view}, nil
+}
+
+// sidebar are the domains with their levels.
+func sidebar(entries []Entry, domain string, level int) []shelf {
+	var out []shelf
+	for _, e := range of(entries, kindDomain) {
+		one := shelf{item: item{URL: address("/settings", "domain", e.ID), Text: e.label(), On: e.ID == domain && level == 0}}
+		counts, total := map[int]int{}, 0
+		for _, t := range entries {
+			if t.Kind == kindTest && t.Domain == e.ID {
+				counts[t.Level]++
+				total++
+			}
+		}
+		one.Note = strconv.Itoa(total)
+		for n := 1; e.ID == domain && (n <= 5 || counts[n] > 0); n++ {
+			one.Levels = append(one.Levels, item{
+				URL: address("/settings", "domain", e.ID, "level", strconv.Itoa(n)), Text: "Level " + strconv.Itoa(n),
+				Note: strconv.Itoa(counts[n]), On: e.ID == domain && n == level,
+			})
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// label is the name of a definition for people.
+func (e Entry) label() string {
+	if name := text(e.Fields["name"]); name != "" {
+		return name
+	}
+	return e.ID
+}
+
+// url is the page that changes a definition.
+func (e Entry) url() string {
+	if e.Several || e.Problem != "" || !strings.HasSuffix(e.File, ".json") {
+		return address("/settings/file", "path", e.File)
+	}
+	return address("/settings/edit", "kind", e.Kind, "id", e.ID)
+}
+
+// A sheet is the form of a definition.
+type sheet struct {
+	Kind, ID, Version string
+	// Domain and Level are where a test is.
+	Domain, Level string
+	Domains       []string
+	Fields        []*field
+	// Text and Path are a file that is changed as a text.
+	Text, Path string
+	// Known are words that fields may have, by field.
+	Known map[string][]string
+	Token string
+	// Errors are about no field, and Conflict is another one's change.
+	Errors   []string
+	Conflict string
+	// Diff and Forecast are what saving would do, or has done.
+	Diff     []diffLine
+	Forecast *Forecast
+	Saved    *Written
+	File     string
+	Warnings []string
+	New      bool
+}
+
+// A diffLine is one of a change.
+type diffLine struct{ Kind, Text string }
+
+// diffLines are those of a diff.
+func diffLines(diff string) []diffLine {
+	var out []diffLine
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		kind := "same"
+		switch {
+		case strings.HasPrefix(line, "+"):
+			kind = "come"
+		case strings.HasPrefix(line, "-"):
+			kind = "gone"
+		case !strings.HasPrefix(line, " "):
+			kind = "file"
+		}
+		out = append(out, diffLine{kind, line})
+	}
+	return out
+}
+
+// sheetOf is the form of the definition that parameters name.
+func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error) {
+	v := &sheet{Kind: q.Get("kind"), ID: q.Get("id"), Version: q.Get("version"), Domain: q.Get("domain"), Level: q.Get("level"), Known: map[string][]string{}}
+	if definitionOf[v.Kind] == "" {
+		return nil, Entry{}, &refusal{status: http.StatusNotFound, text: "there is no such kind of definition"}
+	}
+	end, err := s.begin(ctx)
+	if err != nil {
+		return nil, Entry{}, err
+	}
+	defer end()
+	_, t, err := s.state(ctx)
+	if err != nil {
+		return nil, Entry{}, err
+	}
+	entry := Entry{Kind: v.Kind, Fields: Fields{}}
+	if v.New = v.ID == ""; !v.New {
+		if entry, err = t.named(edit{kind: v.Kind, id: v.ID}); err != nil {
+			return nil, Entry{}, err
+		}
+		if v.File = entry.File; v.Domain == "" {
+			v.Domain, v.Level = entry.Domain, levelText(entry.Level)
+		}
+		if v.Version == "" {
+			v.Version = entry.Version
+		}
+	}
+	for _, e := range t.entries {
+		switch e.Kind {
+		case kindDomain:
+			v.Domains = append(v.Domains, e.ID)
+		case kindEvaluator:
+			v.Known["evaluator_id"] = append(v.Known["evaluator_id"], e.ID)
+		}
+	}
+	for _, builtin := range []string{"keyword", "sql_executor", "tool_call", "two_pass"} {
+		if !slices.Contains(v.Known["evaluator_id"], builtin) {
+			v.Known["evaluator_id"] = append(v.Known["evaluator_id"], builtin)
+		}
+	}
+	return v, entry, nil
+}
+
+// open is the form of a definition, or of a new one.
+func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
+	v, entry, err := s.sheetOf(r.Context(), r.URL.Query())
+	if err != nil {
+		return page{}, err
+	}
+	v.Token, v.Fields = guard.Token(w, r), formOf(v.Kind, entry.Fields)
+	return v.page(), nil
+}
+
+// page shows the form.
+func (v *sheet) page() page {
+	title := "Change " + v.Kind + " " + v.ID
+	if v.New {
+		title = "New " + v.Kind
+	}
+	status := http.StatusOK
+	switch {
+	case v.Conflict != "":
+		status = http.StatusConflict
+	case len(v.Errors) > 0 || slices.ContainsFunc(v.Fields, func(f *field) bool { return f.Problem != "" }):
+		status = http.StatusBadRequest
+	}
+	return page{Template: "settings-edit", Title: title, Status: status, Body: struct {
+		*sheet
+		Title string
+	}{v, title}}
+}
+
+// submit checks, saves or removes what a form has.
+func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
+	sent := r.PostForm
+	v, old, err := s.sheetOf(r.Context(), sent)
+	if err != nil {
+		return page{}, err
+	}
+	isDry := sent.Get("action") != "save"
+	e := edit{kind: v.Kind, id: v.ID, write: s.writer(sent.Get("action"))}
+	v.Token = guard.Token(w, r)
+	v.Fields, e.fields = typed(v.Kind, old.Fields, sent)
+	if sent.Get("action") == "remove" && !v.New {
+		return s.removed(r.Context(), v)
+	}
+	if !v.New {
+		e.fields["version"] = quoted(v.Version)
+	}
+	if v.Kind == kindTest {
+		e.fields["domain_id"], e.fields["level"] = quoted(v.Domain), quoted(v.Level)
+	}
+	if !slices.ContainsFunc(v.Fields, func(f *field) bool { return f.Problem != "" }) {
+		entry, written, err := s.save(r.Context(), e)
+		if err := v.result(written, err, isDry); err != nil {
+			return page{}, err
+		}
+		if v.File == "" || !isDry {
+			v.File = entry.File
+		}
+		if why := problemsOf(err); why != nil {
+			data, _ := fileText(v.Kind, entry.Fields) // it was written once to be checked
+			v.Errors = append(v.Errors, place(v.Fields, why, data)...)
+		}
+		if err == nil && !isDry {
+			v.ID, v.Version, v.New = entry.ID, entry.Version, false
+		}
+	}
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		answer(w, http.StatusOK, v.messages())
+		return page{}, nil
+	}
+	return v.page(), nil
+}
+
+// writer is what an action does with a change.
+func (s *Store) writer(action string) func(context.Context, schema.Settings, Change, map[string]string) (Written, error) {
+	switch action {
+	case "save":
+		return s.apply
+	case "preview":
+		return s.foreseen
+	default:
+		return s.check
+	}
+}
+
+// messages are what a script shows at the fields.
+func (v *sheet) messages() any {
+	out := struct {
+		Fields map[string]string `json:"fields"`
+		Errors []string          `json:"errors"`
+	}{map[string]string{}, append([]string{}, v.Errors...)}
+	for _, f := range v.Fields {
+		if f.Problem != "" {
+			out.Fields[f.Name] = f.Problem
+		}
+	}
+	if v.Conflict != "" {
+		out.Errors = append(out.Errors, v.Conflict)
+	}
+	return out
+}
+
+// result takes over what became of a change. It returns errors that are not about what
+// was written.
+func (v *sheet) result(written Written, err error, isDry bool) error {
+	var why *refusal
+	switch {
+	case err == nil:
+	case !errors.As(err, &why):
+		return err
+	case why.status == http.StatusConflict:
+		v.Conflict = why.text
+		return nil
+	case why.problems == nil:
+		v.Errors = append(v.Errors, why.text)
+		return nil
+	default:
+		return nil // each is shown at its field
+	}
+	v.Diff, v.Forecast = diffLines(written.Diff), written.forecast
+	for _, p := range written.Warnings {
+		v.Warnings = append(v.Warnings, p.Message+" "+p.Hint)
+	}
+	if !isDry {
+		v.Saved = &written
+	}
+	return nil
+}
+
+// removed removes the definition of a form.
+func (s *Store) removed(ctx context.Context, v *sheet) (page, error) {
+	written, err := s.remove(ctx, v.Kind, v.ID, v.Version)
+	if err := v.result(written, err, false); err != nil {
+		return page{}, err
+	}
+	if v.Saved == nil {
+		return v.page(), nil
+	}
+	v.Fields, v.New = nil, true
+	return v.page(), nil
+}
+
+// openFile is the text of a file of definitions, in whatever format.
+func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
+	v := &sheet{Path: r.URL.Query().Get("path"), Token: guard.Token(w, r), New: true}
+	if v.Path == "" {
+		return s.filePage(r.Context(), v)
+	}
+	end, err := s.begin(r.Context())
+	if err != nil {
+		return page{}, err
+	}
+	defer end()
+	if err := s.isDefinition(v.Path); err != nil {
+		return page{}, err
+	}
+	data, err := fs.ReadFile(s.files, v.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return page{}, err
+	case len(data) > maxText:
+		return page{}, refuse("%s is too large for a form; change it in an editor", v.Path)
+	default:
+		v.Text, v.Version, v.New = string(data), versionOf(data), false
+	}
+	return v.textPage(), nil
+}
+
+// maxText is how large a file may be that a form shows.
+const maxText = 1 << 20
+
+func (v *sheet) textPage() page {
+	p := v.page()
+	p.Template, p.Title = "settings-file", "Change "+v.Path
+	p.Body = struct {
+		*sheet
+		Title string
+		Files []item
+	}{v, p.Title, nil}
+	return p
+}
+
+// isDefinition refuses files that are not below the folders of definitions.
+func (s *Store) isDefinition(file string) error {
+	settings, err := s.cfg.Settings(s.files)
+	if err != nil {
+		return err
+	}
+	within := slices.ContainsFunc(settings.Definitions, func(folder string) bool {
+		return file == folder || strings.HasPrefix(file, strings.TrimSuffix(folder, "/")+"/")
+	})
+	if !fs.ValidPath(file) || !within || !slices.ContainsFunc([]string{".json", ".yaml", ".yml", ".jsonl"}, func(end string) bool { return strings.HasSuffix(file, end) }) {
+		return refuse("%s is not a file of definitions; write a path such as %s/greeting.yaml", file, settings.Definitions[0])
+	}
+	return nil
+}
+
+// submitFile checks or saves the text of a file.
+func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error) {
+	v := &sheet{Path: r.PostForm.Get("path"), Version: r.PostForm.Get("version"), Token: guard.Token(w, r)}
+	v.Text = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n")
+	action := r.PostForm.Get("action")
+	isDry := action != "save"
+	written, err := s.saveText(r.Context(), v, s.writer(action))
+	if err := v.result(written, err, isDry); err != nil {
+		return page{}, err
+	}
+	for _, p := range problemsOf(err) {
+		v.Errors = append(v.Errors, "line "+strconv.Itoa(p.Line)+": "+p.Message+"; "+p.Hint)
+	}
+	if v.Saved != nil {
+		v.Version = versionOf([]byte(v.Text))
+	}
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		answer(w, http.StatusOK, v.messages())
+		return page{}, nil
+	}
+	return v.textPage(), nil
+}
+
+// saveText writes a file, or says what that would do.
+func (s *Store) saveText(ctx context.Context, v *sheet, write func(context.Context, schema.Settings, Change, map[string]string) (Written, error)) (Written, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return Written{}, err
+	}
+	defer end()
+	if err := s.isDefinition(v.Path); err != nil {
+		return Written{}, err
+	}
+	settings, err := s.cfg.Settings(s.files)
+	if err != nil {
+		return Written{}, err
+	}
+	version := v.Version
+	if version == "" {
+		version = versionOf(nil) // it must be a new file
+	}
+	change, versions := Change{v.Path: []byte(v.Text)}, map[string]string{v.Path: version}
+	return write(ctx, settings, change, versions)
+}
+
+// filePage lists the files of definitions of all formats.
+func (s *Store) filePage(ctx context.Context, v *sheet) (page, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	defer end()
+	settings, err := s.cfg.Settings(s.files)
+	if err != nil {
+		return page{}, err
+	}
+	found, err := load.Scan(ctx, s.files, load.Options{Settings: settings})
+	if err != nil {
+		return page{}, err
+	}
+	var list []item
+	for d := range found.Definitions {
+		if len(list) == mostItems {
+			break
+		}
+		list = append(list, item{URL: address("/settings/file", "path", d.File), Text: d.File, Note: cmp.Or(d.Dialect, "not a definition")})
+	}
+	return page{Template: "settings-file", Title: "Files", Body: struct {
+		*sheet
+		Title string
+		Files []item
+	}{v, "Files of definitions", list}}, nil
+}
