@@ -51,18 +51,23 @@ func tutorial(t *testing.T, page string) string {
 	return script.String() + files.String()
 }
 
-// TestTheTutorial runs every command of the tutorial, in an empty folder.
-func TestTheTutorial(t *testing.T) {
+// TestPagesOfCommands runs every command of the pages that are read with a terminal
+// open, each in an empty folder.
+func TestPagesOfCommands(t *testing.T) {
 	if ok, err := condition("isolated"); err != nil || !ok {
 		t.Skip("this machine cannot isolate programs")
 	}
-	page, err := os.ReadFile("../../examples/tutorial.md")
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"tutorial", "coming-from-promptfoo"} {
+		t.Run(name, func(t *testing.T) {
+			page, err := os.ReadFile("../../examples/" + name + ".md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), name+".txtar")
+			if err := os.WriteFile(file, []byte(tutorial(t, string(page))), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			testscript.Run(t, testscript.Params{Files: []string{file}, Setup: setupScript})
+		})
 	}
-	file := filepath.Join(t.TempDir(), "tutorial.txtar")
-	if err := os.WriteFile(file, []byte(tutorial(t, string(page))), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	testscript.Run(t, testscript.Params{Files: []string{file}, Setup: setupScript})
 }
