@@ -187,6 +187,8 @@ type MockReply struct {
 	Reply string
 	// ToolCalls are requested together with the reply.
 	ToolCalls []MockCall
+	// Again are said in the place of Reply where a case is measured again, in turn.
+	Again []string `json:",omitempty"`
 }
 
 // A MockCall is a tool call that a mock target makes.

@@ -72,8 +72,9 @@ type targetForm struct {
 	Env         []string                   `json:"env"`
 	Path        string                     `json:"path"`
 	Replies     []struct {
-		Match     string `json:"match"`
-		Reply     string `json:"reply"`
+		Match     string   `json:"match"`
+		Reply     string   `json:"reply"`
+		Again     []string `json:"again"`
 		ToolCalls []struct {
 			Name      string          `json:"name"`
 			Arguments json.RawMessage `json:"arguments"`
@@ -279,7 +280,7 @@ func (f targetForm) target(name string) Target {
 		t.SystemPrompt.File = path.Clean(f.SystemPrompt.file)
 	}
 	for _, r := range f.Replies {
-		reply := MockReply{Match: r.Match, Reply: r.Reply}
+		reply := MockReply{Match: r.Match, Reply: r.Reply, Again: r.Again}
 		for _, call := range r.ToolCalls {
 			reply.ToolCalls = append(reply.ToolCalls, MockCall{call.Name, call.Arguments})
 		}

@@ -22,6 +22,13 @@ type Property struct {
 	Tool string
 }
 
+// Deterministic reports whether the target answers a question the same each time: a
+// recording, and a mock that has no other replies for further measurements.
+func (t Target) Deterministic() bool {
+	varies := slices.ContainsFunc(t.Replies, func(r MockReply) bool { return len(r.Again) > 0 })
+	return t.Provider == Replay || t.Provider == Mock && !varies
+}
+
 // Identity lists what of the target enters the execution digest, sorted by
 // name: where it is reached, what is asked of it and what answers instead of
 // it. Its name, timeouts, rates, prices and the name of its key variable are

@@ -138,10 +138,10 @@ func (e *estimator) add(q *Case, name string, n int, characters int64) {
 	}
 	q.Calls += n
 	t := e.targets[name]
+	q.Chance = q.Chance || !t.Deterministic()
 	if t.Provider == config.Replay || t.Provider == config.Mock {
 		return // they call nobody
 	}
-	q.Chance = true
 	one := ledger.Amount{Tokens: characters/charactersPerToken + replyTokens}
 	if t.Price == nil {
 		q.Unpriced = true

@@ -175,7 +175,7 @@ func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool
 	}
 	return !slices.ContainsFunc(names, func(name string) bool {
 		t, ok := cfg.Targets[name]
-		return ok && t.Provider != config.Mock && t.Provider != config.Replay
+		return ok && !t.Deterministic()
 	})
 }
 

@@ -213,7 +213,7 @@ func (d *deciding) job(r confirm.Request) run.Job {
 	case ordinal < 0:
 		job = e.row.Head
 	default:
-		job.Digests = job.Digests.Remeasured(other.Digests.D, ordinal, e.kept)
+		job.Digests, job.Again = job.Digests.Remeasured(other.Digests.D, ordinal, e.kept), ordinal+1
 	}
 	need := d.need(e.row, r.Side, e.kept)
 	job.Need = need.Need()

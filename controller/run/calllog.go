@@ -109,7 +109,7 @@ func (r *runner) player(role schema.Role) (string, error) {
 // [evaluate.Fault].
 func (l *callLog) ask(ctx context.Context, role, name string, req target.Request) (target.Reply, error) {
 	digest := target.Digest(req)
-	req.Sample, req.Occurrence, req.Root = l.sample, l.seen[digest], l.root
+	req.Sample, req.Occurrence, req.Root, req.Again = l.sample, l.seen[digest], l.root, l.c.job.Again
 	l.seen[digest]++
 	key := ledger.CallKey{Digest: l.digest, Ordinal: l.ordinal, Role: role, Attempt: l.attempt, Seq: l.seq}
 	l.seq++

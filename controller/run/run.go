@@ -45,6 +45,8 @@ type Job struct {
 	Need budget.Need
 	// Chosen says that the case is run because of an earlier outcome of it.
 	Chosen bool
+	// Again counts further measurements of the case from 1; 0 is the first.
+	Again int
 }
 
 // A Target is an opened target with its configuration.

@@ -250,3 +250,23 @@ func TestLatency(t *testing.T) {
 		}
 	}
 }
+
+// TestAMockSaysOtherwiseAgain holds that further measurements get other replies, in
+// turn, and that the first one is always the same.
+func TestAMockSaysOtherwiseAgain(t *testing.T) {
+	cfg := config.Target{Provider: config.Mock, Replies: []config.MockReply{{Reply: "first", Again: []string{"second", "third"}}}}
+	m := openTest(t, cfg, Env{})
+	for again, want := range []string{"first", "second", "third", "second"} {
+		reply, err := m.Respond(t.Context(), Request{Again: again})
+		if err != nil || reply.Messages[0].Content != want {
+			t.Errorf("measurement %d is answered with %v, %v, want %q", again, reply.Messages, err, want)
+		}
+	}
+	if cfg.Deterministic() {
+		t.Error("a mock with further replies counts as deterministic")
+	}
+	cfg.Replies[0].Again = nil
+	if !cfg.Deterministic() {
+		t.Error("a mock with one reply does not count as deterministic")
+	}
+}

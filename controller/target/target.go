@@ -55,6 +55,8 @@ type Request struct {
 	// target; a recording keeps it, so that a plan knows which of its lines a
 	// case can be answered from.
 	Root string
+	// Again counts further measurements of the case from 1; 0 is the first.
+	Again int
 
 	// Digest is that of the request before its delimiter was put in; empty
 	// where there was none.
