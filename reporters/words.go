@@ -48,14 +48,20 @@ func (s *Sections) Headline(r *report.Report) string {
 	return line + " · " + left
 }
 
-// confirmed reports whether all regressions were measured again.
+// confirmed reports whether all regressions are confirmed: measured again, at least
+// one of them, or nothing in them is left to chance.
 func (s *Sections) confirmed() bool {
+	measured := false
 	for _, row := range s.Blocking {
-		if order(row) == 0 && (row.Confirmation == nil || !row.Confirmation.Confirmed || len(row.Confirmation.Samples) == 0) {
+		if order(row) != 0 {
+			continue
+		}
+		if row.Confirmation == nil || !row.Confirmation.Confirmed {
 			return false
 		}
+		measured = measured || len(row.Confirmation.Samples) > 0
 	}
-	return true
+	return measured
 }
 
 // headline falls back on the gate where no count says what happened.
