@@ -67,9 +67,9 @@ func Opening(main *report.Report) string {
 		}
 	}
 	b.WriteString(`
-A pull request edits a prompt and a system prompt that three cases share, breaks
-a file, changes a description, lowers a threshold, demands more in a rubric, and
-adds, moves and removes a case. This is what that affects:
+A pull request edits three prompts and a system prompt that three cases share,
+breaks a file, changes a description, lowers a threshold, demands more in a
+rubric, and adds, moves and removes a case. This is what that affects:
 
 `)
 	return b.String()
