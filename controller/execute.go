@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -48,6 +49,8 @@ type execution struct {
 	// unfinished is set where something was left out that the next run makes up
 	// for.
 	unfinished bool
+	// measured is set where this run took further measurements.
+	measured atomic.Bool
 }
 
 // Execute judges what the plan leaves to be judged, base where it has to be
@@ -82,7 +85,7 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	if err := e.recordStored(ctx); err != nil {
 		return nil, err
 	}
-	if err := replies.Recall(e.in, func(digest string) (*verdict.Transcript, error) { return e.storedTranscript(ctx, digest) }); err != nil {
+	if err := replies.Recall(e.in, func(digest string) (*verdict.Transcript, error) { return e.storedTranscript(ctx, digest, time.Time{}) }); err != nil {
 		return nil, err
 	}
 	out := e.report(started)
@@ -169,16 +172,17 @@ func (e *execution) storedOutcome(ctx context.Context, d *ledger.Decision, r pla
 		return out, nil
 	}
 	var err error
-	out.Transcript, err = e.storedTranscript(ctx, d.E)
+	out.Transcript, err = e.storedTranscript(ctx, d.E, d.Oldest)
 	return out, err
 }
 
-// storedTranscript is what was said under an execution digest; nil where nothing is.
-func (e *execution) storedTranscript(ctx context.Context, digest string) (*verdict.Transcript, error) {
+// storedTranscript is what was said first under an execution digest since a time; nil
+// where nothing was.
+func (e *execution) storedTranscript(ctx context.Context, digest string, since time.Time) (*verdict.Transcript, error) {
 	if e.p.req.Ledger == nil {
 		return nil, nil
 	}
-	executions, _, err := e.p.req.Ledger.Executions(ctx, ledger.Scope{Trust: e.p.req.HeadTrust}, digest)
+	executions, _, err := e.p.req.Ledger.Executions(ctx, ledger.Scope{Trust: e.p.req.HeadTrust, NotBefore: since}, digest)
 	if err != nil || len(executions) == 0 {
 		return nil, err
 	}

@@ -104,7 +104,11 @@ func (p *Prepared) baseJobs(known map[string]report.Outcome) []run.Job {
 
 func (p *Prepared) baseJob(r plan.Row) run.Job {
 	name := p.baseTarget(r)
-	return run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: p.readScope(p.req.BaseTrust, p.req.Base.Config, name)}
+	scope := p.readScope(p.req.BaseTrust, p.req.Base.Config, name)
+	if begun := p.begun[r.Base.ID()]; begun.After(scope.NotBefore) {
+		scope.NotBefore = begun
+	}
+	return run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: scope}
 }
 
 // compared is the target that base of a row is measured against; "" where it is

@@ -33,6 +33,9 @@ type Prepared struct {
 	// reuseSince says by the ID at head since when it counts what is stored of the
 	// cases that are asked again.
 	reuseSince map[string]time.Time
+	// begun says by the ID at base since when what is stored of it counts, where
+	// older results are known to be no longer true.
+	begun map[string]time.Time
 	// sources are what targets are built from.
 	sources map[checkoutTarget]source.Source
 	// left are the cases that a brief plan counts and does not keep.

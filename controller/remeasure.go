@@ -28,7 +28,10 @@ func (e *execution) remeasure(ctx context.Context, started time.Time, measure re
 	c.Head, c.Base, c.Started, c.Measure = e.in.Head, e.in.Base, started, measure
 	e.in.Noise, err = c.Decide(ctx)
 	e.unfinished = e.unfinished || e.in.Noise != nil && !e.in.Noise.Complete
-	return err
+	if err != nil || !e.measured.Load() || !e.in.Noise.Stale {
+		return err
+	}
+	return c.BeginHistories(context.WithoutCancel(ctx), e.in.Noise, e.p.req.Now())
 }
 
 // markFlaky has the report name the flaky cases that the change affects.
@@ -63,6 +66,7 @@ func (e *execution) measure(ctx context.Context, side confirm.Side, jobs []run.J
 	if err != nil {
 		return nil, err
 	}
+	e.measured.Store(true)
 	cfg.Record, cfg.Observe = nil, e.observe(side == confirm.Base, true)
 	return run.Run(ctx, cfg, jobs)
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
@@ -19,7 +20,7 @@ const together = 2048
 
 // addStored takes into account what the ledger knows.
 func (p *planner) addStored(ctx context.Context) error {
-	p.out.headStored, p.out.baseStored = map[string]*ledger.Decision{}, map[string]*ledger.Decision{}
+	p.out.headStored, p.out.baseStored, p.out.begun = map[string]*ledger.Decision{}, map[string]*ledger.Decision{}, map[string]time.Time{}
 	if p.req.Ledger == nil {
 		return p.settle(ctx)
 	}
@@ -113,8 +114,50 @@ func (p *planner) addStoredAtBase(ctx context.Context, g scopeKey, rows []int) e
 		digests[i] = p.out.Plan.Rows[r].BaseDigests.D
 	}
 	found, err := p.req.Ledger.Decided(ctx, p.out.baseScope(g.target), digests)
+	if err != nil {
+		return err
+	}
+	if err := p.beginHistories(ctx, rows, found); err != nil {
+		return err
+	}
 	p.keep(p.out.baseStored, found)
-	return err
+	return nil
+}
+
+// beginHistories takes out of what is stored of base what was found to be no longer
+// true before head of the row was judged. Base is measured again for such rows.
+func (p *planner) beginHistories(ctx context.Context, rows []int, found map[string]*ledger.Decision) error {
+	var digests []string
+	for _, r := range rows {
+		if row := &p.out.Plan.Rows[r]; row.BaseDigests.J != "" && len(row.Reasons) > 0 {
+			digests = append(digests, row.BaseDigests.J)
+		}
+	}
+	if len(digests) == 0 || !p.req.Before.IsZero() {
+		return nil
+	}
+	begun, err := history.Begun(ctx, p.req.Ledger, digests)
+	if err != nil || len(begun) == 0 {
+		return err
+	}
+	p.storing.Lock()
+	defer p.storing.Unlock()
+	for _, r := range rows {
+		row := &p.out.Plan.Rows[r]
+		judged := p.req.Now()
+		if d := p.out.headStored[row.HeadDigests.D]; d != nil {
+			judged = d.Oldest
+		}
+		since := history.Last(begun[row.BaseDigests.J], judged)
+		if since.IsZero() || len(row.Reasons) == 0 {
+			continue
+		}
+		p.out.begun[row.Base.ID()] = since
+		if d := found[row.BaseDigests.D]; d != nil && d.Oldest.Before(since) {
+			delete(found, row.BaseDigests.D)
+		}
+	}
+	return nil
 }
 
 // reuseOff is why nothing that is stored serves a target.

@@ -46,6 +46,8 @@ type project struct {
 	mu    sync.Mutex
 	asked []string // guarded by mu
 	moods int      // guarded by mu
+	// drifted has everything answered wrongly from now on; guarded by mu.
+	drifted bool
 	// cancel ends the job that is under way, which happens after so many
 	// questions; guarded by mu.
 	cancel   context.CancelFunc
@@ -106,7 +108,7 @@ func (p *project) answer(w http.ResponseWriter, r *http.Request) {
 	question := req.Messages[len(req.Messages)-1].Content
 	p.mu.Lock()
 	p.asked = append(p.asked, question)
-	bad := false
+	bad, drifted := false, p.drifted
 	if strings.Contains(question, moody) {
 		p.moods++
 		bad = p.moods%2 == 0
@@ -130,6 +132,9 @@ func (p *project) answer(w http.ResponseWriter, r *http.Request) {
 	reply := "yes"
 	if bad || strings.Contains(question, wrong) {
 		reply = "no"
+	}
+	if drifted {
+		reply = "no: " + question // equal replies would look like an outage
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Path == agentPath {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,4 +128,66 @@ func TestAHeadThatQuarantines(t *testing.T) {
 		t.Errorf("the verdict is %q", state)
 	}
 	p.report("quarantined", "until 2999-01-31: slow")
+}
+
+// TestHistoryBeginsAgain where base is found to differ from what is stored of it: the
+// report says so, and the next comparisons measure base once more and rely on that.
+func TestHistoryBeginsAgain(t *testing.T) {
+	const said = "base differs today from what is stored of it, so its history begins again here"
+	const cases = 12
+	p := newProject(t)
+	write := func(way string) {
+		files := map[string]string{}
+		for i := range cases {
+			id := fmt.Sprintf("case%02d", i)
+			files[casePath(id)] = caseOf(id, way)
+		}
+		p.commit(files)
+	}
+	write("kindly")
+	for range 5 {
+		p.local(exitPass, "run", "--fresh")
+	}
+	p.mu.Lock()
+	p.drifted = true
+	p.mu.Unlock()
+	p.calls()
+	asked := func() (base, head int) {
+		for _, question := range p.calls() {
+			if strings.Contains(question, "kindly") {
+				base++
+			} else {
+				head++
+			}
+		}
+		return base, head
+	}
+	compare := func(way string) string {
+		p.git("checkout", "-q", "-B", way, "main")
+		write(way)
+		stdout, stderr, _ := gavel(t, p.folder, "run", "--base", "main")
+		return strings.Join(strings.Fields(stdout+stderr), " ")
+	}
+	text := compare("nicely")
+	base, _ := asked()
+	if !strings.Contains(text, said) || strings.Contains(text, "regression talk") || base < cases {
+		t.Errorf("base was asked %d times:\n%s", base, text)
+	}
+	// The same comparison is made again without a call, and says the same.
+	stdout, _, _ := gavel(t, p.folder, "run", "--base", "main")
+	if again := strings.Join(strings.Fields(stdout), " "); !strings.Contains(again, said) {
+		t.Errorf("the second time it says\n%s", again)
+	}
+	if base, head := asked(); base+head != 0 {
+		t.Errorf("the second time it asked %d times", base+head)
+	}
+	for _, tt := range []struct {
+		way  string
+		base int
+	}{{"gladly", cases}, {"warmly", 0}} {
+		text := compare(tt.way)
+		if base, head := asked(); base != tt.base || head != cases || strings.Contains(text, said) {
+			t.Errorf("%s: base was asked %d times and head %d, want %d and %d:\n%s", tt.way, base, head, tt.base, cases, text)
+		}
+	}
 }

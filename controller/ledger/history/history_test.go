@@ -145,3 +145,23 @@ func TestMost(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestBegin has the time from which a history counts, as it was at any time.
+func TestBegin(t *testing.T) {
+	s := newShelf(t)
+	at := func(hours int) time.Time { return s.now.Add(time.Duration(hours) * time.Hour) }
+	for _, hours := range []int{5, 2, 2} {
+		if err := history.Begin(t.Context(), s.book, []string{digests.J}, at(hours)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun, err := history.Begun(t.Context(), s.book, []string{digests.J, digests.J, "other"})
+	if err != nil || len(begun) != 1 || len(begun[digests.J]) != 2 {
+		t.Fatalf("begun %v, %v", begun, err)
+	}
+	for until, want := range map[int]time.Time{1: {}, 2: at(2), 4: at(2), 9: at(5)} {
+		if got := history.Last(begun[digests.J], at(until)); !got.Equal(want) {
+			t.Errorf("after %d hours it is %v, want %v", until, got, want)
+		}
+	}
+}

@@ -118,6 +118,7 @@ var steps = []string{
 	`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
 		SELECT digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created FROM base.calls
 		WHERE ns = '' AND digest NOT IN (SELECT digest FROM main.calls WHERE ns = '')`,
+	`INSERT INTO histories (j, since) SELECT j, since FROM base.histories WHERE true ON CONFLICT DO NOTHING`,
 	`DROP TABLE fresh`,
 }
 

@@ -1,0 +1,21 @@
+package remeasure
+
+import (
+	"context"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/history"
+	"github.com/gavel-evals/gavel/controller/report/noise"
+)
+
+// BeginHistories has the histories of the cases that were compared begin at a time. It
+// is asked for where base was found to differ from what is stored of it.
+func (c *Comparison) BeginHistories(ctx context.Context, found *noise.Findings, at time.Time) error {
+	var digests []string
+	for _, r := range c.Rows {
+		if found.Of(r.Row) != nil && r.Row.BaseDigests.J != "" {
+			digests = append(digests, r.Row.BaseDigests.J)
+		}
+	}
+	return history.Begin(ctx, c.Ledger, digests, at)
+}
