@@ -85,12 +85,15 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	if err := e.recordStored(ctx); err != nil {
 		return nil, err
 	}
-	if err := replies.Recall(e.in, func(digest string) (*verdict.Transcript, error) { return e.storedTranscript(ctx, digest, time.Time{}) }); err != nil {
+	// What is known is reported and stored even where the run was interrupted.
+	lasting := context.WithoutCancel(ctx)
+	if err := replies.Recall(e.in, func(digest string) (*verdict.Transcript, error) {
+		return e.storedTranscript(lasting, digest, time.Time{})
+	}); err != nil {
 		return nil, err
 	}
 	out := e.report(started)
-	// What is known is stored even where the run was interrupted.
-	return out, e.store(context.WithoutCancel(ctx), out, started)
+	return out, e.store(lasting, out, started)
 }
 
 // Preview returns the report with nothing but what is stored. notRun says in it

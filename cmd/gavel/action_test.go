@@ -230,13 +230,6 @@ func (p *project) wants(m *machine, what string, code int, calls ...string) {
 	}
 }
 
-// confirmed are the calls of a run that finds hello worse than at base, and measures
-// it again four times on each side.
-func confirmed(first ...string) []string {
-	again := slices.Repeat([]string{"hello, kindly", "hello, " + wrong}, 4)
-	return slices.Sorted(slices.Values(append(again, first...)))
-}
-
 // verdict is the last state of gavel/verdict on a commit.
 func (p *project) verdict(sha string) string {
 	last := ""

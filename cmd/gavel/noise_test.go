@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,4 +191,11 @@ func TestHistoryBeginsAgain(t *testing.T) {
 			t.Errorf("%s: base was asked %d times and head %d, want %d and %d:\n%s", tt.way, base, head, tt.base, cases, text)
 		}
 	}
+}
+
+// confirmed are the calls of a run that finds hello worse than at base, and measures
+// it again four times on each side.
+func confirmed(first ...string) []string {
+	again := slices.Repeat([]string{"hello, kindly", "hello, " + wrong}, 4)
+	return slices.Sorted(slices.Values(append(again, first...)))
 }
