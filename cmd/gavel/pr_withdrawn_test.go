@@ -36,10 +36,10 @@ func goodbye(more string) string {
 	return `{"id": "bye", "name": "Bye", "prompt": "bye", "expected": {"keywords": ["bye"]}` + more + `}`
 }
 
-// TestLeavingACaseOutIsNoWayToGreen: a pull request in which a case that fails
+// TestAbuse30LeavingACaseOut: a pull request in which a case that fails
 // is left out says so in its headline, in its warning, and in its status, with a
-// ledger that has no verdict of base; gate.removed of base decides (abuse 30).
-func TestLeavingACaseOutIsNoWayToGreen(t *testing.T) {
+// ledger that has no verdict of base; gate.removed of base decides.
+func TestAbuse30LeavingACaseOut(t *testing.T) {
 	t.Parallel()
 	const bye = "test_definitions/talk/level_1/bye.json"
 	for _, tc := range []struct {
@@ -100,9 +100,9 @@ func TestLeavingACaseOutIsNoWayToGreen(t *testing.T) {
 	}
 }
 
-// TestWeighingACaseLessIsNoWayToGreen: the verdicts of base are known, none is
-// affected, and the score stays below min_score (abuse 30).
-func TestWeighingACaseLessIsNoWayToGreen(t *testing.T) {
+// TestAbuse30WeighingACaseLess: the verdicts of base are known, none is
+// affected, and the score stays below min_score.
+func TestAbuse30WeighingACaseLess(t *testing.T) {
 	t.Parallel()
 	const bye = "test_definitions/talk/level_1/bye.json"
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

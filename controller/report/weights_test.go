@@ -27,10 +27,10 @@ func weigh(s *reporttest.Scenario, key string, base, head float64) {
 	}
 }
 
-// TestLoweredWeightIsNoWayToGreen: a case that fails on both sides is weighed
+// TestAbuse30ALoweredWeightIsNoWayToGreen: a case that fails on both sides is weighed
 // less, which affects no verdict, so min_score and max_drop keep to base's
-// weights (abuse 30).
-func TestLoweredWeightIsNoWayToGreen(t *testing.T) {
+// weights.
+func TestAbuse30ALoweredWeightIsNoWayToGreen(t *testing.T) {
 	s := reporttest.New()
 	s.Same("math/1", 1, 1)
 	s.Same("math/2", 1, 0)

@@ -30,10 +30,9 @@ var ways = map[string]func(s *reporttest.Scenario, key string, base *side){
 	},
 }
 
-// TestWithdrawnCases: however a case is left out and whatever base knows of it,
-// the headline, a notice and the gate name it, and gate.removed decides
-// (abuse 30).
-func TestWithdrawnCases(t *testing.T) {
+// TestAbuse30WithdrawnCases: however a case is left out and whatever base knows of it,
+// the headline, a notice and the gate name it, and gate.removed decides.
+func TestAbuse30WithdrawnCases(t *testing.T) {
 	for way, leave := range ways {
 		for was, base := range map[string]*side{"has no verdict": unknown, "passed": pass(1), "failed": fail(0, "")} {
 			t.Run(way+" that "+was, func(t *testing.T) {
