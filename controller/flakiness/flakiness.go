@@ -6,6 +6,7 @@ package flakiness
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -35,28 +36,39 @@ type Finding struct {
 	Flaky *flaky.Case
 }
 
+// batch is of how many subjects the measurements are in memory at once.
+const batch = 512
+
 // Find returns what the scope may know of the subjects, in their order.
 func Find(ctx context.Context, book *ledger.Ledger, scope ledger.Scope, subjects []Subject) ([]Finding, error) {
-	found := make([]Finding, len(subjects))
-	asks := make([]history.Ask, len(subjects))
-	for i, s := range subjects {
-		asks[i] = history.Ask{Case: s.Case, Digests: s.Digests, Until: forever, Most: Most}
-	}
-	stored, err := history.Read(ctx, book, scope, asks)
-	if err != nil {
-		return nil, err
-	}
-	for i, measurements := range stored {
-		seen := make([]flaky.Measurement, len(measurements))
-		for k, m := range measurements {
-			seen[k] = flaky.Measurement{Ordinal: m.Ordinal, At: m.At, Verdict: m.Result.Verdict, Score: m.Result.Score, Reason: m.Result.Reason}
+	found := make([]Finding, 0, len(subjects))
+	for some := range slices.Chunk(subjects, batch) {
+		asks := make([]history.Ask, len(some))
+		for i, s := range some {
+			asks[i] = history.Ask{Case: s.Case, Digests: s.Digests, Until: forever, Most: Most}
 		}
-		found[i] = Finding{Measurements: len(seen), Flaky: flaky.Of(seen)}
-		if c := found[i].Flaky; c != nil {
-			c.Name, c.Digest, c.Model = subjects[i].Name, subjects[i].Digests.D, measurements[len(measurements)-1].Model
+		stored, err := history.Read(ctx, book, scope, asks)
+		if err != nil {
+			return nil, err
+		}
+		for i, measurements := range stored {
+			found = append(found, find(some[i], measurements))
 		}
 	}
 	return found, nil
+}
+
+// find says what the measurements of a subject show.
+func find(s Subject, measurements []history.Measurement) Finding {
+	seen := make([]flaky.Measurement, len(measurements))
+	for k, m := range measurements {
+		seen[k] = flaky.Measurement{Ordinal: m.Ordinal, At: m.At, Verdict: m.Result.Verdict, Score: m.Result.Score, Reason: m.Result.Reason}
+	}
+	out := Finding{Measurements: len(seen), Flaky: flaky.Of(seen)}
+	if c := out.Flaky; c != nil {
+		c.Name, c.Digest, c.Model = s.Name, s.Digests.D, measurements[len(measurements)-1].Model
+	}
+	return out
 }
 
 // forever is later than any sample.
