@@ -78,6 +78,8 @@ func New(cfg Config) *Site {
 	s.page("/runs/{run}/targets", s.runTargets)
 	s.page("/compare", s.compare)
 	s.page("/costs", s.costs)
+	s.page("/scores", s.scores)
+	s.mux.HandleFunc("GET "+cfg.Root+"/badge.svg", s.badge)
 	s.file(stylePath, "text/css; charset=utf-8", style)
 	s.file(scriptPath, "text/javascript; charset=utf-8", script)
 	s.api()

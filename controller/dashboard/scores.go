@@ -1,0 +1,156 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/archive"
+	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// mostColumns is how many runs the scores of groups are shown of, and mostScoreRows
+// how many groups.
+const (
+	mostColumns   = 15
+	mostScoreRows = 200
+)
+
+// A column is a run in the table of scores.
+type column struct{ URL, When, Head string }
+
+// A scoreRow is one domain, suite or level with its score in each run.
+type scoreRow struct {
+	Name  string
+	Inner bool
+	Cells []parts.Cell
+}
+
+// scores is the heat map of domains and levels over the newest runs that have groups,
+// the oldest on the left.
+func (s *Site) scores(r *http.Request) (view, error) {
+	found, _, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, browse.Page{Limit: 4 * mostColumns})
+	if err != nil {
+		return view{}, err
+	}
+	var columns []column
+	var runs [][]report.Group
+	for _, run := range found {
+		rep, err := archive.Decode(run.Report)
+		if err != nil {
+			return view{}, fmt.Errorf("report of run %s: %w", run.ID, err)
+		}
+		if len(rep.Groups) == 0 {
+			continue
+		}
+		columns = append(columns, column{s.runURL(run.ID), run.Finished.UTC().Format("01-02 15:04"), parts.ShortCommit(run.Head)})
+		if runs = append(runs, rep.Groups); len(runs) == mostColumns {
+			break
+		}
+	}
+	slices.Reverse(columns)
+	slices.Reverse(runs)
+	rows := scoreRows(runs)
+	body := struct {
+		Columns []column
+		Rows    []scoreRow
+		More    int
+	}{columns, rows[:min(len(rows), mostScoreRows)], max(len(rows)-mostScoreRows, 0)}
+	return view{"scores", "Scores", body}, nil
+}
+
+// scoreRows are the groups of all runs, by name: an outer one before its inner ones.
+func scoreRows(runs [][]report.Group) []scoreRow {
+	cells := map[string][]parts.Cell{}
+	last := map[string]float64{}
+	for i, groups := range runs {
+		for _, g := range groups {
+			if len(g.Path) == 0 || g.Score == nil {
+				continue
+			}
+			name := strings.Join(append([]string{g.Dialect, g.Target}, g.Path...), "\x00")
+			if cells[name] == nil {
+				cells[name] = slices.Repeat([]parts.Cell{{Heat: -1}}, len(runs))
+			}
+			before, known := last[name]
+			cells[name][i] = parts.Cell{
+				Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: min(max(int(*g.Score*10), 0), 10), Worse: known && *g.Score <= before-0.005,
+			}
+			last[name] = *g.Score
+		}
+	}
+	var names []string
+	for name := range cells {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var out []scoreRow
+	for _, name := range names {
+		path := strings.Split(name, "\x00")[2:]
+		row := scoreRow{Name: textfmt.Line(path[len(path)-1]), Inner: len(path) > 1, Cells: cells[name]}
+		if target := strings.Split(name, "\x00")[1]; target != "" {
+			row.Name += ": " + textfmt.Line(target)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// A badge is the newest run in a picture for a README.
+type badge struct {
+	Word, Color string
+	Left, Width int
+	Title       string
+	LeftMiddle  int
+	RightMiddle int
+	// Right is how wide the colored half is without its round corners.
+	Right int
+}
+
+// badgeOf is the picture of a run; of none where nothing was judged.
+func badgeOf(run *browse.Run) (badge, error) {
+	word, color, title := "no run", "#59636e", "Gavel: nothing was judged yet"
+	if run != nil {
+		rep, err := archive.Decode(run.Report)
+		if err != nil {
+			return badge{}, fmt.Errorf("report of run %s: %w", run.ID, err)
+		}
+		word, color = rep.Gate.Result, map[string]string{"pass": "#1a7f37", "fail": "#cf222e"}[rep.Gate.Result]
+		if color == "" {
+			word, color = "undetermined", "#9a6700"
+		}
+		if rep.Summary.Score != nil {
+			word += " " + textfmt.Score(rep.Summary.Score, 2)
+		}
+		title = "Gavel: " + word + ", " + run.Finished.UTC().Format(time.DateOnly)
+	}
+	const left, letter, room = 44, 7, 14
+	width := left + room + letter*len(word)
+	return badge{Word: word, Color: color, Left: left, Width: width, Title: title, LeftMiddle: left / 2, RightMiddle: (left + width) / 2, Right: width - left - 3}, nil
+}
+
+// badge answers with the picture.
+func (s *Site) badge(w http.ResponseWriter, r *http.Request) {
+	found, _, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, browse.Page{Limit: 1})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	var newest *browse.Run
+	if len(found) > 0 {
+		newest = &found[0]
+	}
+	b, err := badgeOf(newest)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	w.Header().Set("Cache-Control", "no-cache")
+	_ = templates.ExecuteTemplate(w, "badge", b) // nobody is left to be told
+}
