@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -113,7 +113,7 @@ func (c Commits) checkout(commit string) (Checkout, error) {
 	if err != nil {
 		return Checkout{}, err
 	}
-	cfg, _, _, err := config.Read(files, c.ConfigFile)
+	cfg, _, _, err := configfile.Read(files, c.ConfigFile)
 	return Checkout{Commit: commit, FS: files, Config: cfg}, err
 }
 
@@ -125,7 +125,7 @@ func (p *Prepared) ConfigChange() report.ConfigChange {
 	}
 	base, head := GateSettings(p.req.Base.Config.Gate), GateSettings(p.req.Head.Config.Gate)
 	return report.ConfigChange{
-		File: p.req.ConfigFile, Files: []string{p.req.ConfigFile}, Base: &base, Head: &head, DecidedBy: "head",
+		File: p.req.ConfigFile, Files: p.req.Base.Config.ChangedFiles(p.req.Head.Config, p.req.ConfigFile), Base: &base, Head: &head, DecidedBy: "head",
 		Looser: p.req.Base.Config.Looser(p.req.Head.Config),
 	}
 }

@@ -23,7 +23,9 @@ type Settings struct {
 	Dialects map[string]string
 	// Targets are the configured targets by name; nil means that there is no
 	// configuration and that target names cannot be checked.
-	Targets       map[string]TargetSettings
+	Targets map[string]TargetSettings
+	// Unusable are targets that are written and cannot be used, with the reason.
+	Unusable      map[string]Problem `json:",omitempty"`
 	DefaultTarget string
 	// Against is the target of every case, whatever its definition names; empty
 	// for the case's own.
@@ -81,6 +83,8 @@ type TargetSettings struct {
 	// Kind is model, agent, workflow or custom_workflow. If it is empty, a
 	// definition that asks for a kind is not checked.
 	Kind string
+	// Judge is the target that judges what this one answers; empty for the role's.
+	Judge string `json:",omitempty"`
 	// AcceptsPrompt says whether the target takes a system prompt from outside:
 	// one that was rewritten, or one to compare with its own. If it is nil,
 	// that is not checked.

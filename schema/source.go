@@ -236,30 +236,3 @@ func reason(err error) string {
 	}
 	return err.Error()
 }
-
-// FindTarget resolves the name of a target as a definition writes it: aliases
-// first. Without a configuration the name is returned as it is and ok is false,
-// since nothing can be checked. The problem is nil or has no place yet.
-func (s Settings) FindTarget(name string) (target string, ok bool, problem *Problem) {
-	if s.Targets == nil {
-		return name, false, nil
-	}
-	if alias, found := s.Aliases[name]; found {
-		name = alias
-	}
-	if _, found := s.Targets[name]; found {
-		return name, true, nil
-	}
-	known := make([]string, 0, len(s.Targets)+len(s.Aliases))
-	for n := range s.Targets {
-		known = append(known, n)
-	}
-	for n := range s.Aliases {
-		known = append(known, n)
-	}
-	hint := DidYouMean(name, known)
-	if hint == "" {
-		hint = "add it to targets: or aliases: in gavel.yaml"
-	}
-	return "", false, &Problem{Severity: Error, Rule: "unknown-target", Message: fmt.Sprintf("unknown target %q", clip(name)), Hint: hint}
-}

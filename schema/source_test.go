@@ -121,31 +121,6 @@ func TestKey(t *testing.T) {
 	}
 }
 
-func TestFindTarget(t *testing.T) {
-	s := schema.Settings{
-		Targets: map[string]schema.TargetSettings{"small": {}, "agent": {}},
-		Aliases: map[string]string{"azure": "small"},
-	}
-	for _, tt := range []struct{ name, want, hint string }{
-		{"small", "small", ""},
-		{"azure", "small", ""},
-		{"agnet", "", "did you mean `agent`?"},
-		{"zebra", "", "add it to targets: or aliases: in gavel.yaml"},
-	} {
-		got, ok, problem := s.FindTarget(tt.name)
-		hint := ""
-		if problem != nil {
-			hint = problem.Hint
-		}
-		if got != tt.want || ok != (tt.want != "") || hint != tt.hint {
-			t.Errorf("%s: %q, %v, hint %q", tt.name, got, ok, hint)
-		}
-	}
-	if got, ok, problem := (schema.Settings{}).FindTarget("any"); got != "any" || ok || problem != nil {
-		t.Errorf("without a configuration: %q, %v, %v", got, ok, problem)
-	}
-}
-
 func TestLines(t *testing.T) {
 	doc, problems := schema.Parse("x.jsonl", []byte("{\"id\": \"a\"}\n\n  {\"id\": \"b\", \"n\": {\"é\": 1, \"k\": [7]}}\r\n"))
 	if doc == nil || doc.Items() != 2 || !doc.IsList() {

@@ -9,6 +9,7 @@ package config
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -78,8 +79,30 @@ type Config struct {
 	// Constraints are the team's demands on its definitions. They are in files of
 	// their own, which Constrain adds.
 	Constraints []schema.ConstraintFile `json:",omitempty"`
+	// Unusable are targets that are written outside of gavel.yaml and cannot be used,
+	// with the reason. TargetsFiles are those that were read. AddTargets sets both.
+	Unusable     map[string]schema.Problem `json:",omitempty"`
+	TargetsFiles []TargetsFile             `json:",omitempty"`
 	// Digest is the hex SHA-256 of the canonical form of all of this.
 	Digest string
+	// OwnDigest is the Digest of what gavel.yaml itself says.
+	OwnDigest string `json:"-"`
+}
+
+// ChangedFiles are the files with targets that differ from those of head, after file,
+// which is gavel.yaml, where that says something else.
+func (c *Config) ChangedFiles(head *Config, file string) []string {
+	var out []string
+	for _, f := range slices.Concat(c.TargetsFiles, head.TargetsFiles) {
+		if !slices.Contains(c.TargetsFiles, f) || !slices.Contains(head.TargetsFiles, f) {
+			out = append(out, f.File)
+		}
+	}
+	slices.Sort(out)
+	if out = slices.Compact(out); c.OwnDigest != head.OwnDigest {
+		out = slices.Insert(out, 0, file)
+	}
+	return out
 }
 
 // Constrain sets the Constraints, which then count for the Digest too.
@@ -88,9 +111,26 @@ func (c *Config) Constrain(files []schema.ConstraintFile) {
 	c.Digest = c.digest()
 }
 
+// A TargetsFile is a file with targets besides gavel.yaml, with the hex SHA-256 of its
+// bytes.
+type TargetsFile struct{ File, Sum string }
+
+// AddTargets adds what files besides gavel.yaml have. Where gavel.yaml has no default
+// target, the one that is called default is it.
+func (c *Config) AddTargets(targets map[string]Target, unusable map[string]schema.Problem, files []TargetsFile) {
+	maps.Copy(c.Targets, targets)
+	c.Unusable, c.TargetsFiles = unusable, files
+	if _, ok := c.Targets["default"]; ok && c.DefaultTarget == "" {
+		c.DefaultTarget = "default"
+	}
+	c.Digest = c.digest()
+}
+
 // A Target is one thing under test, or a model that has a role.
 type Target struct {
 	Name string
+	// File is where it is written; empty for gavel.yaml.
+	File string `json:"-"`
 	// Provider is openai, anthropic, gemini, http, command, replay or mock.
 	Provider string
 	// Kind is model, agent, workflow or custom_workflow. Defaults to agent for
@@ -157,6 +197,9 @@ type Target struct {
 	// own mocks do, by tool name.
 	Mocks            map[string][]ToolMock
 	EndsConversation []string
+	// JudgeTarget judges the replies where neither case nor evaluator names a judge;
+	// empty for the role's.
+	JudgeTarget string `json:",omitempty"`
 	// MaxTurns ends conversations whose cases leave max_turns out; 0 where not set.
 	MaxTurns int `json:",omitempty"`
 	// AcceptsPrompt is nil where the file does not set it.

@@ -259,6 +259,7 @@ func (c *Config) fill() {
 		c.Comment = "edit"
 	}
 	c.Digest = c.digest()
+	c.OwnDigest = c.Digest
 }
 
 // Default is what a repository without a gavel.yaml gets: one definitions

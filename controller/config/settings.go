@@ -12,6 +12,7 @@ func (c *Config) Settings() schema.Settings {
 		Tools:         c.Tools,
 		Dialects:      make(map[string]string, len(c.Dialects)),
 		DefaultTarget: c.DefaultTarget,
+		Unusable:      c.Unusable,
 		Aliases:       c.Aliases,
 		Thresholds:    c.Thresholds,
 		Iterations:    c.Defaults.Iterations,
@@ -36,6 +37,7 @@ func (c *Config) Settings() schema.Settings {
 		set := schema.TargetSettings{
 			Timeout: t.Timeout, MaxTurns: t.MaxTurns, Mocks: mocks, Agent: !t.RunsTools(), Prompt: t.SystemPrompt, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages,
 		}
+		set.Judge = t.JudgeTarget
 		if t.Declared {
 			set.Kind = t.Kind
 		}

@@ -23,7 +23,7 @@ func Of(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []
 		out.Price = fmt.Sprintf("%v in, %v out", p.Input, p.Output)
 	}
 	for _, f := range t.Identity(lookup, salt) {
-		out.Facts = append(out.Facts, plan.Fact{Name: f.Name, Value: f.Value, Tool: f.Tool})
+		out.Facts = append(out.Facts, plan.Fact{Name: f.Name, Value: f.Value, Tool: f.Tool, File: t.File})
 	}
 	if t.Provider == config.Replay {
 		recorded, err := recording(fsys, t.Path)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -141,7 +141,7 @@ func (r Roots) at(repo *gitrepo.Repository, commit string) (controller.Checkout,
 	if err != nil {
 		return controller.Checkout{}, err
 	}
-	cfg, problems, found, err := config.Read(files, r.ConfigFile)
+	cfg, problems, found, err := configfile.Read(files, r.ConfigFile)
 	if !found || schema.HasErrors(problems) {
 		cfg = r.Head.Config
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -117,7 +117,7 @@ func state(t *testing.T, repo *gitrepo.Repository, commit string) controller.Che
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, problems, _, err := config.Read(fsys, "gavel.yaml")
+	cfg, problems, _, err := configfile.Read(fsys, "gavel.yaml")
 	if err != nil || len(problems) > 0 {
 		t.Fatal(problems, err)
 	}

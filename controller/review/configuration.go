@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
@@ -27,24 +28,23 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions)
 		p.Problems = slices.Concat(problems, p.Problems)
 		return nil
 	}
-	baseCfg, _, baseFound, err := config.Read(p.Base().FS, r.ConfigFile)
+	baseCfg, _, baseFound, err := configfile.Read(p.Base().FS, r.ConfigFile)
 	if err != nil {
 		return err
 	}
-	headCfg, headProblems, headFound, err := config.Read(p.Head().FS, r.ConfigFile)
+	headCfg, headProblems, headFound, err := configfile.Read(p.Head().FS, r.ConfigFile)
 	if err != nil {
 		return err
 	}
 	p.Problems = slices.Concat(headProblems, p.Problems)
 	e.ConfigDiff = report.ConfigChange{File: r.ConfigFile, DecidedBy: r.decider}
-	e.ConfigDiff.Files = constraintChange(baseCfg, headCfg, p)
-	baseCfg.Constrain(nil)
-	headCfg.Constrain(nil)
-	if baseFound && headFound && baseCfg.Digest == headCfg.Digest {
-		return nil
+	changed := baseCfg.ChangedFiles(headCfg, r.ConfigFile)
+	if baseFound != headFound && !slices.Contains(changed, r.ConfigFile) {
+		changed = slices.Insert(changed, 0, r.ConfigFile)
 	}
-	if baseFound || headFound {
-		e.ConfigDiff.Files = append([]string{r.ConfigFile}, e.ConfigDiff.Files...)
+	e.ConfigDiff.Files = append(changed, constraintChange(baseCfg, headCfg, p)...)
+	if !slices.Contains(changed, r.ConfigFile) {
+		return nil
 	}
 	if baseFound && headFound {
 		base, head := controller.GateSettings(baseCfg.Gate), controller.GateSettings(headCfg.Gate)
@@ -62,7 +62,7 @@ func (r *Review) decides(base, head func() (fs.FS, error)) (cfg *config.Config, 
 		var files fs.FS
 		if files, err = side(); err == nil {
 			r.decider = decider
-			cfg, problems, found, err = config.Read(files, r.ConfigFile)
+			cfg, problems, found, err = configfile.Read(files, r.ConfigFile)
 		}
 	}
 	if r.accepted() {

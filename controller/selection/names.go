@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 // targets returns the targets that names mean, each once. The error says what may
@@ -13,7 +14,7 @@ import (
 func targets(settings schema.Settings, names []string) ([]string, error) {
 	var found []string
 	for _, written := range names {
-		name, checked, problem := settings.FindTarget(written)
+		name, checked, problem := targetname.Find(settings, written)
 		switch {
 		case problem != nil:
 			return nil, mistake("--target: %s; %s", problem.Message, problem.Hint)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 const (
@@ -326,26 +327,30 @@ func (c *compiler) checkExecution() {
 	c.problems = append(c.problems, c.kase.check(shape, schema.Warning, "execution")...)
 }
 
-// findTarget returns the target that the case names, else the suite.
+// findTarget returns the target that the case names, else the suite. Neither a
+// missing name nor one that is the default's is a mistake where there is a default.
 func (c *compiler) findTarget() string {
-	name := ""
+	name, at := "", c.kase
 	for _, p := range []part{c.kase.sub("execution", "target"), c.keys.sub("execution", "target"), c.keys.sub("target")} {
 		if p.text() != "" {
-			name = c.resolve(p)
+			name, at = c.resolve(p), p
 			break
 		}
 	}
 	name = cmp.Or(c.Settings.Against, name)
 	c.target, c.known = c.Settings.Targets[cmp.Or(name, c.Settings.DefaultTarget)]
+	if len(c.Settings.Targets) > 0 && cmp.Or(name, c.Settings.DefaultTarget) == "" && (at.text() == "" || at.text() == "default") {
+		c.fail(at.problem("no-target", "there is no default target", "name a target, or add default_target: … to gavel.yaml"))
+	}
 	return name
 }
 
 // resolve finds the target that is named at a place; empty where it is not
-// known.
+// known, and for the name default where no target has it.
 func (c *compiler) resolve(p part) string {
-	name, _, problem := c.Settings.FindTarget(p.text())
-	if problem != nil {
-		problem.Position = p.at()
+	name, _, problem := targetname.Find(c.Settings, p.text())
+	if problem != nil && (p.text() != "default" || problem.File != "") {
+		problem.Position = cmp.Or(problem.Position, p.at())
 		c.problems = append(c.problems, *problem)
 	}
 	return name

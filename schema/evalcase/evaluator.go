@@ -29,7 +29,7 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 	var out []schema.Evaluator
 	if rubrics := c.kase.sub("rubrics"); len(rubrics.list()) > 0 {
 		criteria, rule := c.rubrics(rubrics, threshold)
-		spec := evaluator.Rubrics{Criteria: criteria, Subject: c.subject()}
+		spec := evaluator.Rubrics{Criteria: criteria, Target: c.target.Judge, Subject: c.subject()}
 		out = append(out, schema.Evaluator{Name: "rubrics", File: c.file, Weight: 1, Spec: spec, Rule: rule})
 	}
 	listed := c.listed()
@@ -91,7 +91,7 @@ func (c *compiler) fallback(threshold float64) []schema.Evaluator {
 	}
 	return []schema.Evaluator{{
 		Name: "llm_judge", File: c.file, Weight: 1, Rule: schema.Rule{Threshold: threshold},
-		Spec: evaluator.LLMJudge{Subject: c.subject()},
+		Spec: evaluator.LLMJudge{Target: c.target.Judge, Subject: c.subject()},
 	}}
 }
 
@@ -189,10 +189,11 @@ func (c *compiler) subject() evaluator.Subject {
 	return evaluator.Subject{ExpectedOutcome: c.ExpectedOutcome, Reference: c.answer.reference, Note: c.Note}
 }
 
-// judge returns the model that an evaluator names, or nothing.
+// judge returns the model that an evaluator names, else that of the case's target,
+// or nothing.
 func (c *compiler) judge(p part) string {
 	if p.text("target") == "" {
-		return ""
+		return c.target.Judge
 	}
 	return c.resolve(p.sub("target"))
 }

@@ -303,6 +303,7 @@ func BenchmarkLoad(b *testing.B) {
 func TestAllProblemsAtOnce(t *testing.T) {
 	with := settings
 	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent", Agent: true}}
+	with.DefaultTarget = "bot"
 	const d = "test_definitions/"
 	for file, row := range map[string]struct {
 		text  string

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/unread"
 )
 
@@ -284,7 +285,7 @@ func (c *compiler) listed(field string, i int) provider {
 func (c *compiler) provider(names, prompts []string, path ...any) provider {
 	var problem *schema.Problem
 	for _, name := range names {
-		target, _, p := c.Settings.FindTarget(name)
+		target, _, p := targetname.Find(c.Settings, name)
 		if p == nil {
 			return provider{target, prompts}
 		}

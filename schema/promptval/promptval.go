@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 const (
@@ -141,9 +142,9 @@ func Ungated() []schema.Evaluator {
 
 // target finds what is tested. known says that its settings are.
 func (c *compiler) target(name string) (target string, known bool) {
-	target, known, problem := c.Settings.FindTarget(name)
+	target, known, problem := targetname.Find(c.Settings, name)
 	if problem != nil {
-		problem.Position = c.Doc.At(c.name)
+		problem.Position = cmp.Or(problem.Position, c.Doc.At(c.name))
 		c.Problems = append(c.Problems, *problem)
 		return "", false
 	}

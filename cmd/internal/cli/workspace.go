@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
@@ -55,7 +56,7 @@ func (a *App) ReadConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Prob
 	if !fs.ValidPath(a.ConfigFile) {
 		return nil, nil, false, UsageError("--config %s: name a file of the repository, relative to its root, such as ci/gavel.yaml", a.ConfigFile)
 	}
-	return config.Read(fsys, a.ConfigFile)
+	return configfile.Read(fsys, a.ConfigFile)
 }
 
 // OwnConfig reads the configuration of the working tree. One that was asked for

@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 // NewCase is gavel new.
@@ -118,7 +119,7 @@ func complete(ctx context.Context, a *cli.App, w *cli.Workspace, cfg *config.Con
 		return explained(err)
 	}
 	if c.Target != "" {
-		if _, _, problem := settings.FindTarget(c.Target); problem != nil {
+		if _, _, problem := targetname.Find(settings, c.Target); problem != nil {
 			return cli.UsageError("--target: %s; %s", problem.Message, problem.Hint)
 		}
 	}

@@ -34,7 +34,7 @@ func (f Foreign) Says() string {
 	}
 	switch {
 	case f.Configures:
-		return fmt.Sprintf("%s has targets of %s: add those that you need to gavel.yaml under targets", f.File, f.Tool)
+		return fmt.Sprintf("%s has targets of %s: gavel reads those of the providers anthropic, azure, cli, mock and openai, and gavel.yaml wins", f.File, f.Tool)
 	case f.Dialect == schema.DialectMatrix:
 		return fmt.Sprintf("%s is a file of %s%s, which gavel reads as it is (%s): add the file to definitions in gavel.yaml", f.File, f.Tool, tests, f.Dialect)
 	case f.Dialect != "":

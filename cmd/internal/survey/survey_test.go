@@ -59,7 +59,7 @@ func TestForeignFilesAreToldTruthfully(t *testing.T) {
 	}
 	slices.Sort(said)
 	want := []string{
-		".agentv/targets.yaml has targets of AgentV: add those that you need to gavel.yaml under targets",
+		".agentv/targets.yaml has targets of AgentV: gavel reads those of the providers anthropic, azure, cli, mock and openai, and gavel.yaml wins",
 		"evals/new/suite.yaml is a file of AgentV with 1 test, which gavel reads as it is (evalcase): add its folder to definitions in gavel.yaml",
 		"evals/old/suite.yaml is a file of AgentV with 1 test, which gavel reads as it is (evalcase): add its folder to definitions in gavel.yaml",
 		"promptfooconfig.yaml is a file of promptfoo with 2 tests, which gavel reads as it is (matrix): add the file to definitions in gavel.yaml",

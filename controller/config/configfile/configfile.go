@@ -1,0 +1,37 @@
+// Package configfile reads what configures the judging of a repository from a state of
+// it: gavel.yaml, the targets of other files, and what the team demands of its
+// definitions.
+package configfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/config/targetsfile"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/constraint"
+)
+
+// Read reads a gavel.yaml from a state of the repository, the targets that
+// .agentv/targets.yaml adds, and what the team demands of its definitions. Without
+// a gavel.yaml it returns the defaults and false. The error is that of reading.
+func Read(fsys fs.FS, file string) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
+	data, err := schema.ReadFile(fsys, file, int64(schema.Limit(file)))
+	large, isLarge := schema.TooLarge(file, err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		cfg = config.Default()
+	case isLarge:
+		cfg, problems, found = config.Default(), []schema.Problem{large}, true
+	case err != nil:
+		return nil, nil, false, fmt.Errorf("read %s: %w", file, err)
+	default:
+		cfg, problems = config.Parse(file, data)
+		found = true
+	}
+	cfg.Constrain(constraint.Read(fsys, cfg.Definitions))
+	wrong, err := targetsfile.Add(fsys, cfg)
+	return cfg, append(problems, wrong...), found, err
+}

@@ -1,0 +1,38 @@
+package targetname_test
+
+import (
+	"testing"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/targetname"
+)
+
+func TestFind(t *testing.T) {
+	s := schema.Settings{
+		Targets: map[string]schema.TargetSettings{"small": {}, "agent": {}},
+		Aliases: map[string]string{"azure": "small"},
+		Unusable: map[string]schema.Problem{
+			"vscode": {Position: schema.Position{File: ".agentv/targets.yaml", Line: 3, Column: 5}, Hint: "write the target in gavel.yaml"},
+			"small":  {Hint: "never shown, since the name is a target"},
+		},
+	}
+	for _, tt := range []struct{ name, want, hint string }{
+		{"small", "small", ""},
+		{"azure", "small", ""},
+		{"agnet", "", "did you mean `agent`?"},
+		{"vscode", "", "write the target in gavel.yaml"},
+		{"zebra", "", "add it to targets: or aliases: in gavel.yaml"},
+	} {
+		got, ok, problem := targetname.Find(s, tt.name)
+		hint := ""
+		if problem != nil {
+			hint = problem.Hint
+		}
+		if got != tt.want || ok != (tt.want != "") || hint != tt.hint {
+			t.Errorf("%s: %q, %v, hint %q", tt.name, got, ok, hint)
+		}
+	}
+	if got, ok, problem := targetname.Find(schema.Settings{}, "any"); got != "any" || ok || problem != nil {
+		t.Errorf("without a configuration: %q, %v, %v", got, ok, problem)
+	}
+}
