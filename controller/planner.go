@@ -130,7 +130,7 @@ func share(base *plan.Side, head plan.Side, affected []string, env *plan.Environ
 // canPlanAffected reports whether planning the affected cases is enough: base is known,
 // and nothing but a changed file makes a case count as affected.
 func (p *planner) canPlanAffected() bool {
-	return p.req.Snapshot != nil && p.req.IgnoreBefore == nil && p.req.Select == nil && len(p.req.Statuses) == 0 && !p.req.All && len(p.req.Head.Config.Gate.Required) == 0 && p.sameSettings()
+	return p.req.Snapshot != nil && p.req.IgnoreBefore == nil && p.req.Select == nil && len(p.req.Statuses) == 0 && !p.req.All && !p.req.Complete && len(p.req.Head.Config.Gate.Required) == 0 && p.sameSettings()
 }
 
 // planAffected plans the cases that the changed files can affect and counts the
@@ -186,7 +186,7 @@ func (p *planner) sameSettings() bool {
 }
 
 func (p *planner) comparePlan(base *plan.Side, head plan.Side, changed []string) {
-	opts := plan.Options{Always: p.always}
+	opts := plan.Options{Always: p.always, Complete: p.req.Complete}
 	if base != nil {
 		set := setOf(changed)
 		opts.Changed = func(file string) bool { return set[file] }

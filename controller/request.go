@@ -67,6 +67,9 @@ type Request struct {
 	Targets []string
 	// All makes every case count as affected.
 	All bool
+	// Complete also judges the cases that nothing affects, as far as nothing is
+	// stored of them.
+	Complete bool
 	// IgnoreBefore returns the time before which stored results of a case are ignored, and
 	// why; such a case counts as affected. A zero time, or a nil func, ignores
 	// nothing.

@@ -22,6 +22,8 @@ type Commits struct {
 	// Accepted says that head is what a base branch has: then its own
 	// configuration decides for it.
 	Accepted bool
+	// Complete is that of the [Request].
+	Complete bool
 	// Trust is what head is judged under; base is then always LevelBase of the
 	// same repository. Zero means that both are the operator's.
 	Trust      ledger.Trust
@@ -49,7 +51,7 @@ func PrepareCommits(ctx context.Context, c Commits) (*Prepared, error) {
 		return nil, err
 	}
 	req := Request{
-		Head: head, MaxNew: c.MaxNew, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
+		Head: head, Complete: c.Complete, MaxNew: c.MaxNew, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
 	}
 	if !c.FirstSeen.IsZero() {

@@ -16,8 +16,15 @@ var mixed embed.FS
 //go:embed workflow/gavel.yml
 var workflow string
 
+//go:embed workflow/without-forks.yml
+var withoutForks string
+
 // Workflow returns the text of the workflow for GitHub Actions.
 func Workflow() string { return workflow }
+
+// WorkflowWithoutForks returns the text of the one for teams that take no pull requests
+// from forks.
+func WorkflowWithoutForks() string { return withoutForks }
 
 // Mixed gives the files of the repository with all dialects by their paths, and
 // those that the pull request to it writes; those that it deletes are nil.

@@ -510,11 +510,10 @@ type workflow struct {
 func TestWorkflows(t *testing.T) {
 	pinned := regexp.MustCompile(`^actions/[a-z/-]+@[0-9a-f]{40}$`)
 	granted := map[string]map[string]string{
-		".github/workflows/ci.yml":      {"contents": "read"},
-		".github/workflows/release.yml": {"contents": "write", "id-token": "write", "attestations": "write"},
-		"examples/workflow/gavel.yml": {
-			"contents": "read", "pull-requests": "write", "statuses": "write", "checks": "write",
-		},
+		".github/workflows/ci.yml":            {"contents": "read"},
+		".github/workflows/release.yml":       {"contents": "write", "id-token": "write", "attestations": "write"},
+		"examples/workflow/gavel.yml":         {"contents": "read", "pull-requests": "write", "statuses": "write", "checks": "write"},
+		"examples/workflow/without-forks.yml": {"contents": "read", "pull-requests": "write", "statuses": "write", "checks": "write"},
 	}
 	for file, text := range workflowFiles(t) {
 		var w workflow

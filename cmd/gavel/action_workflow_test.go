@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,6 +159,8 @@ func TestTheExampleStartsAndEndsJobs(t *testing.T) {
 		"another head":          {"pull_request_target", `{"pull_request": {"number": 8}}`, "gavel-8", "true", "true"},
 		"a merge group":         {"merge_group", `{"merge_group": {}}`, "gavel-refs/heads/main", "false", "true"},
 		"a push":                {"push", `{"ref": "refs/heads/main"}`, "gavel-refs/heads/main", "false", "true"},
+		"a schedule":            {"schedule", `{"schedule": "17 3 * * 1,4"}`, "gavel-refs/heads/main", "false", "true"},
+		"a person":              {"workflow_dispatch", `{"ref": "refs/heads/main"}`, "gavel-refs/heads/main", "false", "true"},
 		"a command":             {"issue_comment", comment(pull, "NONE", "/gavel help"), "gavel-7", "false", "true"},
 		"a cancel":              {"issue_comment", comment(pull, "MEMBER", "/gavel cancel"), "gavel-7", "true", "true"},
 		"a stranger's cancel":   {"issue_comment", comment(pull, "CONTRIBUTOR", "/gavel cancel"), "gavel-7", "false", "true"},
@@ -181,6 +184,50 @@ func TestTheExampleStartsAndEndsJobs(t *testing.T) {
 		}
 		if got := evaluate(t, w.Jobs["gavel"].If, names); got != tt.starts {
 			t.Errorf("%s: it starts: %s, want %s", what, got, tt.starts)
+		}
+	}
+}
+
+// TestTheExampleWithoutForks starts no job for a fork, never has the keys in a job of
+// pull_request_target, and judges the base branch by the same events as the other one.
+func TestTheExampleWithoutForks(t *testing.T) {
+	type file struct {
+		On          map[string]any
+		Concurrency struct {
+			Group  string
+			Cancel string `yaml:"cancel-in-progress"`
+		}
+		Jobs map[string]struct{ If string }
+	}
+	var w, other file
+	for name, into := range map[string]*file{"without-forks": &w, "gavel": &other} {
+		if err := yaml.Unmarshal([]byte(workflowFiles(t)["examples/workflow/"+name+".yml"]), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, event := range []string{"push", "schedule", "workflow_dispatch", "merge_group"} {
+		of, known := w.On[event]
+		if was, has := other.On[event]; !known || !has || fmt.Sprint(of) != fmt.Sprint(was) {
+			t.Errorf("%s is %v here and %v in the other workflow", event, of, was)
+		}
+	}
+	if w.On["pull_request_target"] != nil || w.On["issue_comment"] != nil || len(w.On) != 5 {
+		t.Errorf("it starts on %v", w.On)
+	}
+	for what, tt := range map[string]struct{ event, payload, group, cancel, starts string }{
+		"a head":     {"pull_request", `{"pull_request": {"number": 7, "head": {"repo": {"full_name": "octo/demo"}}}}`, "gavel-7", "true", "true"},
+		"a fork":     {"pull_request", `{"pull_request": {"number": 7, "head": {"repo": {"full_name": "mona/demo"}}}}`, "gavel-7", "true", "false"},
+		"a push":     {"push", `{}`, "gavel-refs/heads/main", "false", "true"},
+		"a schedule": {"schedule", `{}`, "gavel-refs/heads/main", "false", "true"},
+	} {
+		var event map[string]any
+		if err := json.Unmarshal([]byte(tt.payload), &event); err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]any{"github": map[string]any{"event": event, "event_name": tt.event, "repository": "octo/demo", "ref": "refs/heads/main"}}
+		got := []string{evaluate(t, w.Concurrency.Group, names), evaluate(t, w.Concurrency.Cancel, names), evaluate(t, w.Jobs["gavel"].If, names)}
+		if want := []string{tt.group, tt.cancel, tt.starts}; !slices.Equal(got, want) {
+			t.Errorf("%s: group, cancel and start are %v, want %v", what, got, want)
 		}
 	}
 }

@@ -211,6 +211,20 @@ func (w *wireEvent) push(e Event) (Event, error) {
 	return e, nil
 }
 
+// TipEvent is the event of a branch that is judged although nobody pushed, as a push
+// would be; the default branch is compared with itself. defaultBranch may be empty.
+func TipEvent(repository, ref, sha, defaultBranch string) (Event, error) {
+	repo, err := ParseRepo(repository)
+	if err != nil {
+		return Event{}, err
+	}
+	wire := wireEvent{Ref: ref, After: sha, Repository: &wireRepo{DefaultBranch: defaultBranch}}
+	if branch(ref) == defaultBranch {
+		wire.Before = sha
+	}
+	return wire.push(Event{Name: EventPush, Repo: repo})
+}
+
 func branch(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }
 
 // isZero reports whether sha is the id that forges write for "no commit".

@@ -59,6 +59,9 @@ type Options struct {
 	// Always makes a case count as affected whatever its base: --all, and the
 	// cases that the gate requires. It gives the reason, or none.
 	Always func(key string) (Reason, bool)
+	// Complete also judges the cases that nothing affects, as far as nothing is
+	// stored of them.
+	Complete bool
 }
 
 // Compare sets head against base and says for every case what it would take
@@ -114,8 +117,10 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 				return row
 			}
 		}
-		row.Action = Reuse
 		row.Edited = edited(row.Base, row.Head)
+		if !opts.Complete {
+			row.Action = Reuse
+		}
 	}
 	return row
 }

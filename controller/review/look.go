@@ -96,7 +96,7 @@ func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
 		return found, err
 	}
 	prepared, err := controller.PrepareCommits(inner, controller.Commits{
-		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: r.writes(), HeadConfig: r.approved, IgnoreBefore: r.asked(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {

@@ -79,6 +79,9 @@ type Config struct {
 	// OwnOnly leaves to other reviews what they could not publish. It is set
 	// where several of a repository are under way at once.
 	OwnOnly bool
+	// Complete judges all cases of a base branch of which no verdict is stored, and not
+	// only those that its last change affects.
+	Complete bool
 	// Deadline bounds what is done for a head before it is judged: fetching,
 	// loading and planning it. Defaults to 2 minutes.
 	Deadline time.Duration

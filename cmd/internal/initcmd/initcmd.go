@@ -59,6 +59,7 @@ func New(a *cli.App) *cobra.Command {
 	flags.StringVar(&s.Definitions, "definitions", "test_definitions", "folder for the tests, such as tests/agent")
 	flags.BoolVar(&s.Git, "git", false, "make the folder a git repository if it is not in one")
 	flags.BoolVar(&s.NoWorkflow, "no-workflow", false, "leave out .github/workflows/gavel.yml")
+	flags.BoolVar(&s.NoForks, "no-forks", false, "write a workflow without pull_request_target, for teams whose pull requests never come from forks")
 	flags.BoolVar(&s.NoEditor, "no-editor", false, "leave out .vscode")
 	flags.IntSliceVar(&s.Ports, "ports", nil, "ports of this machine on which to look for an agent or a model server, such as 8000,11434 (default: the usual ones on a terminal, else none)")
 	flags.BoolVar(&yes, "yes", false, "ask nothing, even on a terminal")

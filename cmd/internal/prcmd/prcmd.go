@@ -202,11 +202,10 @@ func (c command) subject(name string, number int) (forge.Event, forge.Repo, erro
 		}
 		return forge.Event{}, repo, nil
 	}
-	path := c.Env("GITHUB_EVENT_PATH")
-	if path == "" {
+	if c.Env("GITHUB_EVENT_PATH") == "" {
 		return forge.Event{}, forge.Repo{}, cli.UsageError("no event in the environment; name the pull request with --repo owner/name --pr N")
 	}
-	event, err := forge.ReadEvent(path, c.Env("GITHUB_EVENT_NAME"))
+	event, err := ci.Environment(c.Env).Event()
 	if err != nil {
 		return event, event.Repo, cli.UsageError("read the event: %w", err)
 	}
@@ -236,8 +235,8 @@ func (c command) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client
 				Store: filepath.Join(here.Root(), ownfolder.Name, "objects.git"),
 			})
 		},
-		Execute: c.Execute,
-		Login:   job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: c.Note, After: c.After,
+		Execute: c.Execute, Complete: true,
+		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: c.Note, After: c.After,
 		Hint: "A job that starts for comments follows them. Without such a job, rerun this one: it reads them too.",
 	}
 }

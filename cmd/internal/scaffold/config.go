@@ -183,7 +183,11 @@ const (
 
 // workflowText is the ready workflow with the branch and the keys of the answers.
 func workflowText(a Answers) string {
-	out := strings.Replace(examples.Workflow(), readyBranch, "    branches: ["+quoted(a.Branch)+"]\n", 1)
+	ready := examples.Workflow()
+	if a.NoForks {
+		ready = examples.WorkflowWithoutForks()
+	}
+	out := strings.Replace(ready, readyBranch, "    branches: ["+quoted(a.Branch)+"]\n", 1)
 	var keys strings.Builder
 	for _, name := range a.KeyVariables() {
 		fmt.Fprintf(&keys, "      %s: ${{ secrets.%[1]s }}\n", name)

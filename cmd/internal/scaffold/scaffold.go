@@ -69,6 +69,8 @@ type Answers struct {
 	// Workflow asks for the workflow, which judges pushes to Branch.
 	Workflow bool
 	Branch   string
+	// NoForks asks for the workflow of teams that take no pull requests from forks.
+	NoForks bool
 	// Editor asks for settings of Visual Studio Code.
 	Editor bool
 }

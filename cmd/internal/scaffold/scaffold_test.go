@@ -77,7 +77,15 @@ func filesOf(t *testing.T, a scaffold.Answers) fstest.MapFS {
 
 // TestTheWorkflowIsTheReadyOne replaces the branch and the keys and nothing else.
 func TestTheWorkflowIsTheReadyOne(t *testing.T) {
-	ready, err := os.ReadFile("../../../examples/workflow/gavel.yml")
+	for name, noForks := range map[string]bool{"gavel.yml": false, "without-forks.yml": true} {
+		t.Run(name, func(t *testing.T) { isReady(t, name, noForks) })
+	}
+}
+
+// isReady compares what is written with an example.
+func isReady(t *testing.T, name string, noForks bool) {
+	t.Helper()
+	ready, err := os.ReadFile("../../../examples/workflow/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +95,7 @@ func TestTheWorkflowIsTheReadyOne(t *testing.T) {
 		},
 		"    env: {}\n": {Agent: scaffold.Agent{Provider: config.HTTP}},
 	} {
+		a.NoForks = noForks
 		a.Workflow, a.Branch, a.Definitions, a.Format = true, "trunk", "test_definitions", schema.DialectEvalcase
 		text := string(filesOf(t, a)[".github/workflows/gavel.yml"].Data)
 		if !strings.Contains(text, want) || !strings.Contains(text, "branches: [trunk]") {

@@ -37,6 +37,8 @@ type Setup struct {
 	Git bool
 	// NoWorkflow and NoEditor leave files out.
 	NoWorkflow, NoEditor bool
+	// NoForks says that no pull request comes from a fork.
+	NoForks bool
 	// Ports are asked on loopback.
 	Ports []int
 }
@@ -155,6 +157,7 @@ var foreigners = []string{"gitlab", "bitbucket", "azure", "visualstudio", "sr.ht
 func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *scaffold.Answers, out *Result) error {
 	host := repo.Host()
 	_, missing := os.Stat(filepath.Join(repo.Root(), scaffold.WorkflowFile))
+	answers.NoForks = s.NoForks
 	if branch := repo.Branch(); branch != "" {
 		answers.Branch = branch
 	} else {
