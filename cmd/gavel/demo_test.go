@@ -126,7 +126,7 @@ func TestDemo(t *testing.T) {
 	if code != exitPass || stderr != "" {
 		t.Fatalf("exit code %d, stderr %s", code, stderr)
 	}
-	stdout = regexp.MustCompile(`(calls), \d+ ms`).ReplaceAllString(stdout, "$1, 20 ms")
+	stdout = regexp.MustCompile(`(calls), [\d.]+ m?s`).ReplaceAllString(stdout, "$1, 20 ms")
 	told, end, ok := strings.Cut(stdout, "\n\nrepository ")
 	_, text, found := strings.Cut(told, comment.Marker+"\n")
 	_, commands, suggested := strings.Cut(end, "Try it there:\n")

@@ -58,13 +58,13 @@ func TestGroupStatuses(t *testing.T) {
 	w.writesNothing(func() { w.end(); w.start(); w.hint(); w.idle() })
 	w.wantGroups(map[string]string{
 		"main":    "success: 1 new case · 1 of 1 case rerun · score 1.000",
-		"one":     "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000",
+		"one":     "success: no regressions · 1 of 1 case rerun · score 1.000, unchanged",
 		"broken":  "failure: 1 invalid definition · no affected cases",
 		"emptied": "",
-		"group":   "success: no affected cases · score 1.000 → 1.000", // its pull request had it judged
+		"group":   "success: no affected cases · score 1.000, unchanged", // its pull request had it judged
 	})
 	judge("main")
-	w.wantGroups(map[string]string{"main": "success: no affected cases · score 1.000 → 1.000"})
+	w.wantGroups(map[string]string{"main": "success: no affected cases · score 1.000, unchanged"})
 	if left := w.pending(); len(left) > 0 {
 		t.Errorf("pending are %q, want none", left)
 	}
@@ -109,7 +109,7 @@ func TestGroupStatusesOfAFork(t *testing.T) {
 		w.forge.AddComment(1, "mona", "/gavel approve "+w.commits["one"])
 		w.hint()
 		w.idle()
-		w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000"})
+		w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000, unchanged"})
 	}
 }
 
@@ -157,7 +157,7 @@ func TestGroupStatusesSuperseded(t *testing.T) {
 			w.push("one") // back again
 			w.hint()
 			w.idle()
-			w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000"})
+			w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000, unchanged"})
 			if left := w.pending(); len(left) > 0 {
 				t.Errorf("pending are %q, want none", left)
 			}
@@ -187,7 +187,7 @@ func TestBackAgainDuringTheSweep(t *testing.T) {
 	release()
 	w.idle()
 	w.want("one", "success success")
-	w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000"})
+	w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000, unchanged"})
 }
 
 // TestGroupStatusesCancelled say so, since their head stays the head.
@@ -207,7 +207,7 @@ func TestGroupStatusesCancelled(t *testing.T) {
 	w.forge.AddComment(1, "mona", "/gavel run")
 	w.hint()
 	w.idle()
-	w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000 → 1.000"})
+	w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000, unchanged"})
 }
 
 // TestGroupStatusesClosed: nobody waits for those of a closed pull request, whose
