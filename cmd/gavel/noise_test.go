@@ -199,3 +199,28 @@ func confirmed(first ...string) []string {
 	again := slices.Repeat([]string{"hello, kindly", "hello, " + wrong}, 4)
 	return slices.Sorted(slices.Values(append(again, first...)))
 }
+
+// TestWhatAnEarlierHeadTaught counts at later heads of the pull request as long as the
+// digest of the case is the same: it is not measured again, and stays confirmed.
+func TestWhatAnEarlierHeadTaught(t *testing.T) {
+	p := newProject(t)
+	p.local(exitPass, "run")
+	p.git("checkout", "-q", "-b", "topic")
+	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
+	p.local(exitGate, "run", "--base", "main")
+	p.calls()
+	p.commit(map[string]string{casePath("thanks"): caseOf("thanks", "nicely")})
+	text := strings.Join(strings.Fields(p.local(exitGate, "run", "--base", "main")), " ")
+	if !strings.Contains(text, "failed in 4 of 4 reruns here, passed 4 of 4 at base") || !strings.Contains(text, "1 regression (confirmed)") {
+		t.Errorf("the second head reports\n%s", text)
+	}
+	if asked := p.calls(); len(asked) != 1 || asked[0] != "thanks, nicely" {
+		t.Errorf("the second head asked %q", asked)
+	}
+	// Another digest is another case, of which nothing was learned.
+	p.commit(map[string]string{casePath("hello"): caseOf("hello", "very "+wrong)})
+	p.local(exitGate, "run", "--base", "main")
+	if asked := p.calls(); len(asked) != 9 {
+		t.Errorf("the third head asked %q", asked)
+	}
+}
