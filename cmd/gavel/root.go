@@ -49,6 +49,12 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 	a.Secrets.Add(a.Env("GITHUB_TOKEN"))
 	a.Stdout, a.Stderr = redact.Writer{W: a.Stdout, Hide: a.Secrets.Text}, redact.Writer{W: a.Stderr, Hide: a.Secrets.Text}
 	root := rootCommand(a)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if found, rest, unknown := root.Find(args); cmd == root && (unknown != nil || len(rest) > 0 && !strings.HasPrefix(rest[0], "-")) {
+			return cli.OneOfItsCommands(found, rest) // its flags are unknown, too
+		}
+		return flagError(cmd, err)
+	})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var exit *cli.ExitError
@@ -96,7 +102,6 @@ func rootCommand(a *cli.App) *cobra.Command {
 	}
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
 	flags.StringVarP(&into, "dir", "C", "", "folder to work in as if gavel were started there, such as ../shop (default: here)")
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON document on stdout instead of text")

@@ -77,7 +77,7 @@ func (r *Repository) unresolved(ref string, cause error) error {
 	if err != nil {
 		return err
 	}
-	if hint := schema.DidYouMean(base, names); hint != "" {
+	if hint := schema.DidYouMean(base, append(names, "HEAD")); hint != "" {
 		return r.missing(fmt.Errorf("no commit, branch or tag is called %q; %s", ref, hint))
 	}
 	if remote, branch, ok := strings.Cut(base, "/"); ok && branch != "" {

@@ -229,7 +229,7 @@ func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
 	for _, dialect := range contentDialects {
 		for _, key := range keys {
 			near := schema.Suggest(key, distinctive[dialect])
-			isWord := !strings.Contains(key, "_") && near != "evalcases"
+			isWord := !strings.Contains(key, "_") && near != "evalcases" && near != "eval_cases"
 			if near == "" || isField(key) || isWord && (len(near)-len(key) > 2 || !isTestcaseBut(key, keys, doc.Fields("#Testcase"))) {
 				continue
 			}
