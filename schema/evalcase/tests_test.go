@@ -191,8 +191,11 @@ func TestWhatIsNotReadOfAgentV4(t *testing.T) {
   - {id: own, input: z, assertions: [{type: word-count, max: 5}]}
   - {id: negated, input: z, assertions: [{type: llm-grader, prompt: "Is it rude?", negate: true}]}
   - {id: bench, input: z, criteria: y, workspace: {template: ./w}}
+  - {id: host, input: z, criteria: y, environment: {type: host}}
+  - {id: mode, input: z, criteria: y, mode: conversation}
+  - {id: later, input: z, criteria: y, depends_on: [ok]}
 `)
-	want := "a.yaml:1:1: warning: 1 of 6 cases are run; 5 need what is not read (a conversation of turns: 1, a target that reports skills (skill-trigger): 1, a workspace: 1, negate on llm-grader: 1, the assertion \"word-count\": 1); gavel explain CASE names the need of each"
+	want := "a.yaml:1:1: warning: 1 of 9 cases are run; 8 need what is not read (a conversation of turns: 2, a target that reports skills (skill-trigger): 1, a workspace: 2, another test's result: 1, negate on llm-grader: 1, …); gavel explain CASE names the need of each"
 	if !slices.Contains(problems, want) {
 		t.Errorf("problems %q, want %q", problems, want)
 	}
@@ -202,7 +205,7 @@ func TestWhatIsNotReadOfAgentV4(t *testing.T) {
 			skipped++
 		}
 	}
-	if len(cases) != 6 || skipped != 5 {
-		t.Errorf("%d cases, %d of them not run; want 6 and 5", len(cases), skipped)
+	if len(cases) != 9 || skipped != 8 {
+		t.Errorf("%d cases, %d of them not run; want 9 and 8", len(cases), skipped)
 	}
 }

@@ -1,0 +1,162 @@
+package controller_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// testsOfAgentV4 are a suite of AgentV 4, whose cases differ in how they are judged.
+func testsOfAgentV4(url string) map[string]string {
+	return map[string]string{
+		"gavel.yaml": strings.ReplaceAll(evalcaseConfig, "URL", url),
+		"test_definitions/desk.yaml": `name: desk
+description: Answers.
+category: support
+version: 1
+author: somebody
+license: MIT
+requires: {agentv: 4}
+governance: {level: 1}
+tags: [daily]
+metadata: {team: a}
+input: [{role: system, content: Be brief}]
+input_files: [notes.md]
+assertions: [{type: contains, value: all}]
+execution: {target: bot, workers: 3, trials: 1, cache: true, budget_usd: 1, fail_on_error: true, targets: [bot], timeout_seconds: 60, assertions: [{type: contains, value: too}]}
+preprocessors: [trim]
+$schema: https://example.com/x
+tests:
+- id: greets
+  criteria: A greeting
+  input: Hello
+  input_files: [paper.md]
+  expected_output: Hey
+  assertions: [Kind, {type: llm-grader, prompt: "As {{ criteria }} and {{ expected_output }}?"}]
+  description: The first.
+  conversation_id: c1
+  note: Mind the tone
+  metadata: {topic: hello}
+  vars: {x: 1}
+- id: alone
+  criteria: Anything
+  input: Hi
+  execution: {skip_defaults: true}
+- id: counts
+  input: Count
+  execution: {skip_defaults: true, threshold: 0.7}
+  assertions:
+  - {type: regex, name: word, value: one, flags: i, weight: 2, required: true, min_score: 0.5}
+  - {type: contains, value: two, negate: false}
+  - {type: rubrics, criteria: [Fast], target: second, temperature: 0, max_steps: 3}
+  - {type: llm-grader, metric: listed, rubrics: [Short]}
+  - {type: tool-trajectory, mode: subset, args_match: exact, minimums: {look: 1}, expected: [{tool: find, args: {q: 1}}]}
+  - {type: field-accuracy, aggregation: minimum, fields: [{path: a}]}
+  - {type: execution-metrics, max_tool_calls: 3, max_llm_calls: 4, max_tokens: 5, max_input_tokens: 6, max_output_tokens: 7, max_cost_usd: 8, max_duration_ms: 9, target_exploration_ratio: 0.3, exploration_tolerance: 0.1}
+  - {type: token-usage, max_total: 11, max_input: 12, max_output: 13}
+  - {type: latency, threshold: 14}
+  - {type: cost, budget: 15}
+  - {type: composite, aggregator: {type: threshold, threshold: 0.6}, assertions: [{type: contains, value: inner}]}
+  - {type: code-grader, command: [python, judge.py], cwd: tools, config: {least: 1}}
+  - {type: composite, name: older, evaluators: [{type: contains, value: deep}]}
+`,
+		"test_definitions/tools/judge.py":  "print(1)",
+		"test_definitions/others/judge.py": "print(2)",
+		"test_definitions/notes.md":        "A note",
+		"test_definitions/paper.md":        "A paper",
+	}
+}
+
+func changesOfTests() []change {
+	const (
+		suite = "test_definitions/desk.yaml"
+		all   = "alone E, counts E, greets E"
+	)
+	changes := []change{
+		{"#EvalcaseTests.tests", suite, "  criteria: Anything\n  input: Hi\n", "  criteria: Anything\n  input: Ho\n", "alone E"},
+		{"#EvalcaseTests.input", suite, "Be brief", "Be long", all},
+		{"#EvalcaseTests.input_files", suite, "input_files: [notes.md]", "input_files: [paper.md]", all},
+		{"a file of the suite", "test_definitions/notes.md", "A note", "Another note", all},
+		{"#EvalcaseTests.assertions", suite, "value: all", "value: any", "greets J"},
+		{"#EvalcaseTests.execution #EvalcaseTestExecution.timeout_seconds", suite, "timeout_seconds: 60", "timeout_seconds: 61", all},
+		{"#EvalcaseTests.threshold", suite, "version: 1\n", "version: 1\nthreshold: 0.6\n", "alone D, greets D"},
+		{"#EvalcaseTests.preprocessors", suite, "[trim]", "[]", ""},
+
+		{"#EvalcaseTestExecution.target", suite, "target: bot", "target: second", all},
+		{"#EvalcaseTestExecution.threshold", suite, "threshold: 0.7", "threshold: 0.75", "counts D"},
+		{"#EvalcaseTestExecution.skip_defaults", suite, "  input: Hi\n  execution: {skip_defaults: true}", "  input: Hi\n  execution: {skip_defaults: false}", "alone J"},
+		{"#EvalcaseTestExecution.assertions", suite, "value: too", "value: also", "greets J"},
+
+		{"#EvalcaseTest.id", suite, "id: alone", "id: lonely", ""},
+		{"#EvalcaseTest.criteria", suite, "Anything", "Something", "alone J"},
+		{"#EvalcaseTest.expected_outcome", suite, "criteria: Anything", "expected_outcome: Anything", ""},
+		{"#EvalcaseTest.input", suite, "input: Count", "input: Sum", "counts E"},
+		{"#EvalcaseTest.input_files", suite, "input_files: [paper.md]", "input_files: [notes.md]", "greets E"},
+		{"#EvalcaseTest.expected_output", suite, "Hey", "Ho", "greets J"},
+		{"#EvalcaseTest.assertions", suite, "Kind", "Nice", "greets J"},
+		{"#EvalcaseTest.execution", suite, "{skip_defaults: true, threshold: 0.7}", "{skip_defaults: true, threshold: 0.7, timeout_seconds: 9}", "counts E"},
+		{"#EvalcaseTest.checks", suite, "  input: Hi\n", "  input: Hi\n  checks: [{contains: good}]\n", "alone J"},
+		{"#EvalcaseTest.note", suite, "the tone", "the time", "greets J"},
+
+		{"#EvalcaseAssertion.type", suite, "{type: contains, value: two", "{type: icontains, value: two", "counts J"},
+		{"another notation of a type", suite, "type: field-accuracy", "type: field_accuracy, name: field-accuracy", ""},
+		{"#EvalcaseAssertion.name", suite, "name: word", "name: words", ""},
+		{"#EvalcaseAssertion.metric", suite, "metric: listed", "name: listed", ""},
+		{"#EvalcaseAssertion.weight", suite, "weight: 2", "weight: 3", "counts D"},
+		{"#EvalcaseAssertion.required", suite, "required: true, min_score: 0.5", "required: 0.4, min_score: 0.5", "counts D"},
+		{"#EvalcaseAssertion.min_score", suite, "min_score: 0.5", "min_score: 0.6", "counts D"},
+		{"#EvalcaseAssertion.negate", suite, "negate: false", "negate: true", "counts J"},
+		{"#EvalcaseAssertion.value", suite, "value: two", "value: three", "counts J"},
+		{"#EvalcaseAssertion.flags", suite, "flags: i", "flags: m", "counts J"},
+		{"#EvalcaseAssertion.prompt", suite, "As {{ criteria }} and", "Like {{ criteria }} and", "greets J"},
+		{"notation of a variable", suite, "{{ criteria }}", "{{criteria}}", ""},
+		{"#EvalcaseAssertion.rubrics", suite, "[Short]", "[Brief]", "counts J"},
+		{"#EvalcaseAssertion.criteria", suite, "[Fast]", "[Quick]", "counts J"},
+		{"#EvalcaseAssertion.target", suite, "target: second", "target: judge", "counts J"},
+		{"#EvalcaseAssertion.mode", suite, "mode: subset", "mode: superset", "counts J"},
+		{"#EvalcaseAssertion.args_match", suite, "args_match: exact", "args_match: subset", "counts J"},
+		{"#EvalcaseAssertion.minimums", suite, "{look: 1}", "{look: 2}", "counts J"},
+		{"#EvalcaseAssertion.expected", suite, "tool: find", "tool: seek", "counts J"},
+		{"#EvalcaseAssertion.aggregation", suite, "aggregation: minimum", "aggregation: all_or_nothing", "counts D"},
+		{"#EvalcaseAssertion.fields", suite, "{path: a}", "{path: b}", "counts J"},
+		{"#EvalcaseAssertion.target_exploration_ratio", suite, "ratio: 0.3", "ratio: 0.4", "counts J"},
+		{"#EvalcaseAssertion.exploration_tolerance", suite, "tolerance: 0.1", "tolerance: 0.2", "counts J"},
+		{"#EvalcaseAssertion.command", suite, "[python, judge.py]", "[python, judge.py, -x]", "counts J"},
+		{"#EvalcaseAssertion.script", suite, "command: [python", "script: [python", ""},
+		{"#EvalcaseAssertion.cwd", suite, "cwd: tools", "cwd: others", "counts J"},
+		{"#EvalcaseAssertion.config", suite, "{least: 1}", "{least: 2}", "counts J"},
+		{"a program", "test_definitions/tools/judge.py", "print(1)", "print(3)", "counts J"},
+		{"#EvalcaseAssertion.assertions", suite, "value: inner", "value: outer", "counts J"},
+		{"#EvalcaseAssertion.evaluators", suite, "value: deep", "value: flat", "counts J"},
+		{"#EvalcaseAssertion.aggregator", suite, "{type: threshold, threshold: 0.6}", "{type: weighted_average}", "counts D"},
+	}
+	for _, key := range []string{"max_tool_calls: 3", "max_llm_calls: 4", "max_tokens: 5", "max_input_tokens: 6", "max_output_tokens: 7", "max_cost_usd: 8", "max_duration_ms: 9",
+		"max_total: 11", "max_input: 12", "max_output: 13", "threshold: 14", "budget: 15"} {
+		name, _, _ := strings.Cut(key, ":")
+		changes = append(changes, change{"#EvalcaseAssertion." + name, suite, key, name + ": 99", "counts D"})
+	}
+	for key, to := range map[string]string{
+		"Tests.name: desk": "front", "Tests.description: Answers.": "x", "Tests.category: support": "x", "Tests.version: 1\n": "2\n", "Tests.author: somebody": "x",
+		"Tests.license: MIT": "x", "Tests.requires: {agentv: 4}": "{}", "Tests.governance: {level: 1}": "{}", "Tests.tags: [daily]": "[]", "Tests.metadata: {team: a}": "{}",
+		"Tests.$schema: https://example.com/x": "y", "TestExecution.targets: [bot]": "[]", "TestExecution.workers: 3": "4", "TestExecution.trials: 1": "2",
+		"TestExecution.cache: true": "false", "TestExecution.budget_usd: 1": "2", "TestExecution.fail_on_error: true": "false",
+		"Test.description: The first.": "x", "Test.conversation_id: c1": "c2", "Test.metadata: {topic: hello}": "{}", "Test.vars: {x: 1}": "{}",
+		"Assertion.temperature: 0": "1", "Assertion.max_steps: 3": "4",
+	} {
+		def, text, _ := strings.Cut(key, ".")
+		name, _, _ := strings.Cut(text, ":")
+		changes = append(changes, change{"#Evalcase" + def + "." + name, suite, text, name + ": " + to, ""})
+	}
+	return changes
+}
+
+// notRunOfTests are the fields of cases that are not run, which schema/evalcase tests.
+func notRunOfTests() []change {
+	return []change{{about: "#EvalcaseTests.workspace #EvalcaseTest.workspace #EvalcaseTest.turns #EvalcaseTest.mode #EvalcaseTest.environment " +
+		"#EvalcaseTest.depends_on #EvalcaseAssertion.skill #EvalcaseAssertion.should_trigger"}}
+}
+
+// TestWhatTestsOfAgentV4AreAbout changes every field of such a suite.
+func TestWhatTestsOfAgentV4AreAbout(t *testing.T) {
+	s := newStage(t)
+	expectChanges(t, s, testsOfAgentV4(s.URL), changesOfTests())
+}
