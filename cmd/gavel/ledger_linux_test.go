@@ -138,7 +138,7 @@ func TestAbuse33AReadOnlyLedgerInAJob(t *testing.T) {
 	t.Cleanup(func() { os.Chmod(folder, 0o755) }) //nolint:errcheck // the test is over
 	env := []string{"GITHUB_API_URL=" + j.forge.URL, "GITHUB_TOKEN=" + forgetest.TokenUser}
 	stdout, stderr, code := gavelAsNobodyIn(t, env, j.checkout, "pr", "--repo", "octo/demo", "--pr", "1", "--ledger", book)
-	if code != exitInternal || !strings.Contains(stderr, "own.db: permission denied; name another file with --ledger") {
+	if code != exitUsage || !strings.Contains(stderr, "own.db: permission denied; name another file with --ledger") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	for _, context := range []string{"gavel/validate", "gavel/verdict"} {

@@ -42,7 +42,7 @@ func TestAnOutageIsTriedAgain(t *testing.T) {
 					return tt.text, tt.status
 				}
 				ctx, stop := context.WithCancel(t.Context())
-				s.OnCall = func(n int) bool {
+				s.OnCall(func(n int) bool {
 					// Cases have no order among those that wait for a call, and of an
 					// outage that is over in part some errors stay.
 					if k < 0 || n < k || len(down) < struck || ctx.Err() != nil {
@@ -50,7 +50,7 @@ func TestAnOutageIsTriedAgain(t *testing.T) {
 					}
 					stop()
 					return true
-				}
+				})
 				r, err := s.Run(ctx)
 				if err == nil && k >= 0 {
 					r, err = s.Run(t.Context())

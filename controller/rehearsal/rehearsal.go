@@ -44,9 +44,6 @@ type Stage struct {
 	AtOnce int
 	// Settings are further lines of gavel.yaml.
 	Settings string
-	// OnCall, when set, is told the number of each call before it is answered;
-	// true leaves it without an answer. Calls do not overlap.
-	OnCall func(n int) (drop bool)
 	// Spoil, when set, is told of each call before it is answered: an outage answers
 	// with its text where there is one, and with an error where its status is not 0.
 	// The next call gets what this one would have got. Calls do not overlap.
@@ -55,11 +52,12 @@ type Stage struct {
 	Observe func(progress.Step)
 
 	mu sync.Mutex
-	// The fields below are guarded by mu. past is true while history is made; asked
+	// The fields below are guarded by mu. onCall is that of OnCall; past is true while history is made; asked
 	// counts the answers to each case and side, and given has all of them in order.
-	past  bool
-	asked map[confirm.Request]int
-	given []confirm.Request
+	onCall func(n int) (drop bool)
+	past   bool
+	asked  map[confirm.Request]int
+	given  []confirm.Request
 	// spoiled counts the calls that an outage answered.
 	spoiled int
 }
@@ -134,7 +132,9 @@ func (s *Stage) Lose(ctx context.Context) (int, error) {
 // MakeHistory stores as many measurements of base as the cell has. It is called
 // once, and first.
 func (s *Stage) MakeHistory(ctx context.Context) error {
+	s.mu.Lock()
 	s.past = true
+	s.mu.Unlock()
 	base, err := s.checkout("base")
 	if err != nil {
 		return err
@@ -144,8 +144,18 @@ func (s *Stage) MakeHistory(ctx context.Context) error {
 			return err
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.past, s.given, s.asked = false, nil, map[confirm.Request]int{}
 	return nil
+}
+
+// OnCall has a function told the number of each call before it is answered; where it
+// returns true, the call gets no answer. Calls do not overlap.
+func (s *Stage) OnCall(tell func(n int) (drop bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onCall = tell
 }
 
 // Run judges the pull request and returns the report. After an interruption it is
@@ -233,7 +243,7 @@ func (s *Stage) serve(w http.ResponseWriter, r *http.Request) {
 func (s *Stage) answer(side, number string) (text string, status int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.OnCall != nil && !s.past && s.OnCall(len(s.given)) {
+	if s.onCall != nil && !s.past && s.onCall(len(s.given)) {
 		return "", 0, false
 	}
 	i, err := strconv.Atoi(number)

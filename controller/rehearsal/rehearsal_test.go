@@ -76,13 +76,13 @@ func TestInterruptedAtAnyCall(t *testing.T) {
 		for k := range want.Calls {
 			s := stage(t, pull, cell)
 			ctx, stop := context.WithCancel(t.Context())
-			s.OnCall = func(n int) bool {
+			s.OnCall(func(n int) bool {
 				if n != k || ctx.Err() != nil {
 					return false
 				}
 				stop()
 				return true
-			}
+			})
 			if _, err := s.Run(ctx); err != nil {
 				t.Fatalf("interrupted at call %d: %v", k, err)
 			}

@@ -138,14 +138,14 @@ func TestKilled(t *testing.T) {
 			}
 			reached := make(chan struct{})
 			killed := false
-			s.OnCall = func(n int) bool {
+			s.OnCall(func(n int) bool {
 				if n != k || killed {
 					return false
 				}
 				killed = true
 				close(reached)
 				return true
-			}
+			})
 			child, _ := start()
 			<-reached
 			if err := child.Process.Kill(); err != nil {
